@@ -41,7 +41,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -478,7 +477,7 @@ def make_million(folder: Path, rows: int) -> None:
         with DataSet.for_writing(config.results) as dataset:
             first = RepositoryState(rubric.version, "", True, evidence=evidence, iterations=each)
             dataset.put(tables)
-            dataset.note([replace(first, repository=name) for name in names])
+            dataset.note([first._replace(repository=name) for name in names])
 
 
 def rescoring(folder: Path, rows: int) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """The functions of the reference that its users call, as ``docs/PARITY.md`` lists them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, Unpack
+from typing import Literal, NamedTuple, TypeAlias, Unpack
 
 from rubric import EVIDENCE_REFERENCE
 from scoring.errors import silent
@@ -34,16 +33,14 @@ MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
 """What becomes of DR transcripts: they vote, are only shown, or are not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class GitSignals:
+class GitSignals(NamedTuple):
     """The signals that git gives of an iteration."""
 
     landed_observed: values.SignalValue
     scope_observed: values.SignalValue
 
 
-@dataclass(frozen=True, slots=True)
-class IterlogSignals:
+class IterlogSignals(NamedTuple):
     """The signals that an entry and its artifacts give of an iteration.
 
     Attributes:
@@ -62,8 +59,7 @@ class IterlogSignals:
     corrections_reported: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class BackfillSignals:
+class BackfillSignals(NamedTuple):
     """What transcripts show of an iteration's tokens and tools.
 
     Attributes:

@@ -237,13 +237,13 @@ def shown(value: Any) -> str:
 
 def spans(numbers: Sequence[int]) -> str:
     """Return ascending numbers as runs: ``1-3, 7``."""
-    runs: list[tuple[int, int]] = []
+    runs: list[range] = []
     for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+        start = number
+        if runs and runs[-1].stop == number:
+            start = runs.pop().start
+        runs.append(range(start, number + 1))
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def some_spans(numbers: Iterable[int], most: int = 12) -> str:

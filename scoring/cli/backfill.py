@@ -56,12 +56,12 @@ _ABSENT_COLUMNS = (
 @flag("--allow-evidence-loss", "Replace sidecars even if their transcripts are gone.")
 @valued("--since", "DAYS", "Only iterations from the first of these days on.")
 @valued("--only", "SIGNAL", "Only iterations without a sidecar, or where this signal is absent.")
-@click.option(
+@valued(
     "--jobs",
-    "at_once",
+    "K",
+    "How many logs at once.  [default: one per core]",
+    key="at_once",
     type=Whole(1, 64),
-    metavar="K",
-    help="How many logs at once.  [default: one per core]",
 )
 def command(
     roots: tuple[Path, ...],
@@ -149,8 +149,7 @@ def _backfill(
         signal.signal(signal.SIGTERM, previous_handler)
 
     order = [log.iter_log_dir for log in logs]
-    reports.sort(key=lambda report: order.index(report.iter_log_dir))
-    return reports
+    return sorted(reports, key=lambda report: order.index(report.iter_log_dir))
 
 
 def _with_bar(reports: Iterable[LogReport], count: int) -> Iterable[LogReport]:
@@ -251,7 +250,7 @@ def _totals(reports: Sequence[LogReport]) -> PlainData:
         "kept": sum(len(report.kept) for report in reports),
         "git_changed": sum(len(report.git_changed) for report in reports),
         "passed_over": sum(report.passed_over for report in reports),
-        "failed": sum(1 for report in reports if report.error is not None),
+        "failed": sum(report.error is not None for report in reports),
         "seconds": round(sum(report.seconds for report in reports), 3),
     }
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scoring.cli.reading import outcome_rules, sources
+from scoring.cli.work_reading import read_ledger
 from scoring.errors import GitError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.kept_answers import AnswerStore
@@ -70,14 +71,14 @@ def _units(settings: Settings, read: Evidence | None = None) -> "Mapping[int, Un
         settings: the settings of the command.
         read: the evidence of the log, if it has been read.
     """
-    from scoring.outcomes.ledger import ledger, ledger_of, units_of_iterations
+    from scoring.outcomes.ledger import ledger_of, units_of_iterations
 
-    rules = outcome_rules(settings)
     try:
         if read:
-            return units_of_iterations(ledger_of(read, (), rules).units)
-        records = load_iteration_log(settings.iter_log_dir, broken=silent)
-        evidence = sources(settings, ATTRIBUTED, silent)
-        return units_of_iterations(ledger(records, settings.iter_log_dir, evidence, rules).units)
+            work = ledger_of(read, (), outcome_rules(settings))
+        else:
+            records = load_iteration_log(settings.iter_log_dir, broken=silent)
+            work = read_ledger(settings, records, silent)
     except GitError:
         return {}
+    return units_of_iterations(work.units)

@@ -73,13 +73,7 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @flag("--allow-empty", "A gate that has nothing to look at holds.")
 @flag("--recompute", "Take no score from a sidecar.")
-@click.option(
-    "--junit",
-    "junit_file",
-    type=PATH,
-    metavar="FILE",
-    help="Write JUnit XML too.",
-)
+@valued("--junit", "FILE", "Write JUnit XML too.", key="junit_file", type=PATH)
 @flag("--github-summary", "Append Markdown to the file that GITHUB_STEP_SUMMARY names.")
 def command(
     options: dict[str, Any],
@@ -107,9 +101,6 @@ def command(
     options and variables, transcripts from the default folders, and the rubric is a released one.
     """
     summary_file = _summary_file() if github_summary else None
-    if not _names_a_gate(gates):
-        gates |= _DEFAULT_GATES
-        allow_empty = True
     settings = prepared_settings(options, files=not trusted)
     if trusted:
         _refuse_untrusted(settings, gates)
@@ -123,6 +114,9 @@ def command(
     if trusted:
         view = _trusted_view(view, trust_checkpoints)
     made = demands(gates, view)
+    if not made:
+        made = demands(_DEFAULT_GATES, view)
+        allow_empty = True
     needs_entries = any(gate.work_reasons is None for gate, _ in made)
     has_log = settings.iter_log_dir.exists()
     if needs_entries and not has_log and not allow_empty:
@@ -172,11 +166,6 @@ def _summary_file() -> Path:
             "it is set inside a GitHub workflow"
         )
     return Path(name)
-
-
-def _names_a_gate(gates: Mapping[str, Any]) -> bool:
-    """Return whether an option of any gate was given."""
-    return any(value is not None and value is not False for value in gates.values())
 
 
 def _beyond(base: str, rows: Sequence[WorkRow], repo_dir: Path) -> list[WorkRow]:
@@ -271,7 +260,7 @@ def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> s
     lines = [*_failure_lines(verdict), *_note_lines(verdict)]
 
     result = "passed" if verdict.passed else "failed"
-    failed = sum(1 for iteration in verdict.iterations if iteration.failures)
+    failed = sum(bool(iteration.failures) for iteration in verdict.iterations)
     count = len(verdict.iterations)
     total = f"check {result}: {count - failed} of {count} iterations hold"
     if verdict.whole:
@@ -320,9 +309,7 @@ def _note_lines(verdict: Verdict) -> list[str]:
         texts = {text for _, text in notes}
 
         first_text = printable(notes[0][1])
-        noun = "iteration"
-        if len(notes) > 1:
-            noun = "iterations"
+        noun = "iteration" if len(notes) == 1 else "iterations"
         line = f"note  {noun} {spans(iterations)}: {first_text}"
         if len(texts) > 1:
             line += f" (and {len(texts) - 1} more like it; --json has each)"
@@ -332,14 +319,10 @@ def _note_lines(verdict: Verdict) -> list[str]:
 
 def _append(path: Path, text: str) -> None:
     """Append to a file in one write, so that nothing of another step comes in between."""
-
-    def open_without_waiting(name: str, flags: int) -> int:
-        return os.open(name, flags | os.O_NONBLOCK, 0o666)
-
     try:
         if path.exists():
             refuse_special(path)
-        with open(path, "ab", buffering=0, opener=open_without_waiting) as file:
+        with open(path, "ab", buffering=0) as file:
             file.write(text.encode("utf-8", "replace"))
     except OSError as e:
         raise WriteError(f"{path}: cannot append: {reason(e)}") from e

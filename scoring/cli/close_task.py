@@ -11,7 +11,8 @@ import click
 from rubric import BAND_INSUFFICIENT, find_rubric
 from scoring.cli.options import SCORING_OPTIONS, Number, flag, shared_options, valued
 from scoring.cli.output import pipe_shows_everything, reply, warn
-from scoring.cli.reading import meaning_of, sources
+from scoring.cli.reading import sources
+from scoring.cli.work_reading import meaning_of
 from scoring.errors import InputError, LogError, SettingsError, Warn
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED
@@ -94,7 +95,7 @@ def command(
         log_dir = settings.iter_log_dir
         closed = close_task(log_dir, evidence, rubric, iteration, score_recompute, broken.append)
 
-    reply(settings.json, closed.as_dict(), _text(closed, settings))
+    reply(settings.json, closed._asdict(), _text(closed, settings))
     problems = [*warnings, *map(str, broken)]
     if problems:
         warn("; ".join(problems))

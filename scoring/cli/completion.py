@@ -112,11 +112,8 @@ def session_ids(log_dir: Path) -> list[str]:
 
 def _names_matching(pattern: re.Pattern[str], log_dir: Path) -> list[str]:
     """Return the first group of a pattern in the names of a log's files that match it."""
-    names = []
-    for file_name in names_in_log(log_dir):
-        if match := pattern.fullmatch(file_name):
-            names.append(match[1])
-    return names
+    matches = map(pattern.fullmatch, names_in_log(log_dir))
+    return [match[1] for match in matches if match]
 
 
 def _complete(

@@ -15,13 +15,13 @@ from scoring.cli.options import (
     valued,
 )
 from scoring.cli.output import progress, reply
-from scoring.cli.reading import entries_if_any, notes_on_sources, outcome_rules, sources
+from scoring.cli.reading import sources
+from scoring.cli.work_reading import entries_if_any, notes_on_sources, read_ledger
 from scoring.errors import OptionError
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.selection import Period, parse_period, period_between
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.everything import used_by_sessions
-from scoring.outcomes.ledger import ledger
 from scoring.outcomes.prices import stored_prices
 from scoring.views import cost
 from scoring.views.work_rows import work_rows, zone_text
@@ -69,17 +69,13 @@ def command(
         reply(settings.json, value, cost.everything_page(value, chosen))
         return
 
-    rules = outcome_rules(settings)
-    records = entries_if_any(settings)
-    evidence_sources = sources(settings, ATTRIBUTED)
-    with progress("Reading transcripts and git"):
-        book = ledger(records, settings.iter_log_dir, evidence_sources, rules)
+    book = read_ledger(settings, entries_if_any(settings))
     rows = work_rows(book.units, cache_dir_of(settings))
     with stored_prices(cache_dir_of(settings)):
         paid = cost.expenses(rows, period, zone)
         left_out = cost.left_out_sessions(book.of_gone_folders, period, zone)
     notes = cost.left_out_notes(left_out)
-    notes += notes_on_sources(evidence_sources.places, has_units=bool(book.units))
+    notes += notes_on_sources(settings, has_units=bool(book.units))
 
     value |= {
         "by": by,

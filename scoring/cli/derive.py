@@ -44,13 +44,7 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
 @shared_options(*EVIDENCE_OPTIONS)
 @valued("--since", "DAYS", "Only commits from the first of these days on.")
 @flag("--mine", "Only your work, by your name and address in git.")
-@click.option(
-    "--author",
-    "authors",
-    multiple=True,
-    metavar="NAME|EMAIL",
-    help="Only the work of this author.",
-)
+@valued("--author", "NAME|EMAIL", "Only the work of this author.", key="authors", multiple=True)
 @flag("--landed-only", "Only commits of the trunk, and tips of local branches.")
 @flag(
     "--assisted", "Also commits that only say that an agent assisted: Assisted-by, Generated with."

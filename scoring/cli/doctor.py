@@ -8,25 +8,25 @@ import click
 from msgspec.structs import replace
 
 from rubric import RubricError, default_rubric, find_rubric
-from scoring.cli.options import SCORING_OPTIONS, shared_options
+from scoring.cli.options import SCORING_OPTIONS, flag, shared_options
 from scoring.cli.output import reply
 from scoring.cli.reading import sources
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.rules import rules_of
 from scoring.frozen import PlainData
-from scoring.jobs.hook_install import HOOKS, all_hook_settings, hooks_that_do_not_run
+from scoring.jobs.hook_install import hooks_that_do_not_run
+from scoring.jobs.hook_places import hook_files
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.views.doctor import examine
-from scoring.views.doctor.findings import BEST, Finding, findings, most_useful_first
+from scoring.views.doctor.finding import Finding, most_useful_first
+from scoring.views.doctor.findings import BEST, findings
 from scoring.views.doctor.page import doctor_page, doctor_payload
 
 
 @click.command(epilog="Example:  da-score doctor --rubric 3.1.0")
 @shared_options(*SCORING_OPTIONS)
-@click.option(
-    "--all", "every", is_flag=True, help="Show all findings, not only the five most useful ones."
-)
-@click.option("--files", "list_files", is_flag=True, help="List every transcript too.")
+@flag("--all", "Show all findings, not only the five most useful ones.", key="every")
+@flag("--files", "List every transcript too.", key="list_files")
 def command(options: PlainData, every: bool, list_files: bool) -> None:
     """Show what there is to score from, and what would give more.
 
@@ -58,20 +58,13 @@ def command(options: PlainData, every: bool, list_files: bool) -> None:
 
 
 def _broken_hooks(repository: Path) -> Iterator[Finding]:
-    for harness, hook in HOOKS.items():
-        if not hook:
-            continue
-        for scope in ("project", "user"):
-            for path in all_hook_settings(harness, scope, repository):
-                # Settings that are not JSON are for the harness to complain about.
-                with contextlib.suppress(InputError):
-                    yield from _reasons_not_to_run(path)
-
-
-def _reasons_not_to_run(path: Path) -> Iterator[Finding]:
     advice = "'da-score hook install' repairs it, and writes the path of this da-score"
-    for reason in hooks_that_do_not_run(path):
-        yield Finding("hook", "problem", f"the hook in {path} does not run: {reason}", advice)
+    for _, _, path in hook_files(repository):
+        # Settings that are not JSON are for the harness to complain about.
+        with contextlib.suppress(InputError):
+            for reason in hooks_that_do_not_run(path):
+                what = f"the hook in {path} does not run: {reason}"
+                yield Finding("hook", "problem", what, advice)
 
 
 def _usable_settings(options: PlainData, problems: list[Finding]) -> Settings:

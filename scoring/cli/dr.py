@@ -313,7 +313,7 @@ def save(
 
 
 def _report_saved(path: Path, settings: Settings) -> None:
-    reply(settings.json, {"path": str(path)}, f"{printable(str(path))}: saved\n")
+    reply(settings.json, {"path": path}, f"{printable(str(path))}: saved\n")
 
 
 @command.command("schema", epilog="Example:  da-score dr schema > transcript.schema.json")

@@ -9,25 +9,22 @@ from scoring.cli.completion import complete_iterations
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, flag, settings_options
 from scoring.cli.output import reply
-from scoring.cli.reading import (
+from scoring.cli.reading import exit_if_broken, log_view, outcome_rules
+from scoring.cli.work_reading import (
     entries_if_any,
-    exit_if_broken,
     has_no_log,
-    log_view,
     meaning_of,
-    outcome_rules,
-    sources,
+    read_ledger,
 )
 from scoring.errors import NotFoundError
 from scoring.evidence.facts import Evidence
-from scoring.evidence.rules import ATTRIBUTED
 from scoring.examine import ExaminedIteration, LogView, subject_of
 from scoring.log.load import entry_places, no_such_entry
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
-from scoring.views.explain import Explanation, explain
+from scoring.views.explain import explain
 from scoring.views.explain_text import explanation_text
 
 
@@ -78,13 +75,12 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     """Print what became of a unit that no entry names, or raise that nothing has that name."""
     # An iteration needs none of this.
     from scoring.evidence.git.repository import GitRepository
-    from scoring.outcomes.ledger import ledger, unit_named
+    from scoring.outcomes.ledger import unit_named
     from scoring.views.work_pages import unit_page
     from scoring.views.work_rows import work_rows
 
-    rules = outcome_rules(settings)
-    records = entries_if_any(settings)
-    work = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
+    horizon_days = outcome_rules(settings).horizon_days
+    work = read_ledger(settings, entries_if_any(settings))
     unit = unit_named(text, work, GitRepository(settings.repo_dir))
     if unit is None:
         raise no_entry
@@ -92,8 +88,8 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     (row,) = work_rows([unit], cache_dir_of(settings))
     outcome = None
     if unit.outcome:
-        outcome = {"horizon_days": rules.horizon_days, **unit.outcome.as_dict()}
-    reply(settings.json, {**row.values, "outcome": outcome}, unit_page(row, rules.horizon_days))
+        outcome = {"horizon_days": horizon_days, **unit.outcome.as_dict()}
+    reply(settings.json, {**row.values, "outcome": outcome}, unit_page(row, horizon_days))
 
 
 def _print_explanation(
@@ -104,20 +100,16 @@ def _print_explanation(
 ) -> None:
     score = examined.score
     meaning = meaning_of(settings, score.rubric_version, [(score, examined.facts)])
-    explanation = _explanation_of(examined, view)
-    landing = landing_line(settings, examined.facts, *opened)
-    with stored_prices(cache_dir_of(settings)):
-        text = explanation_text(explanation, landing, meaning)
-        reply(settings.json, explanation.as_dict(), text)
-
-
-def _explanation_of(examined: ExaminedIteration, view: LogView) -> Explanation:
     iteration = examined.record.iteration
     provenance = read_provenance(view.iter_log_dir, iteration)
-    return explain(
+    explanation = explain(
         examined,
         entry_places(view.iter_log_dir, iteration),
         provenance.own if provenance else None,
         view.outcomes.horizon_days if view.outcomes else 0,
         subject_of(view.repo_dir, examined.facts),
     )
+    landing = landing_line(settings, examined.facts, *opened)
+    with stored_prices(cache_dir_of(settings)):
+        text = explanation_text(explanation, landing, meaning)
+        reply(settings.json, explanation.as_dict(), text)

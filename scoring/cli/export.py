@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,6 +11,7 @@ from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
+    choice,
     flag,
     selection_options,
     shared_options,
@@ -19,12 +20,9 @@ from scoring.cli.options import (
 from scoring.cli.output import on_terminal, reply, show, write_json
 from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
-from scoring.views.columns import TABLES
+from scoring.views.columns import TABLES, DataRow, NamedRow
 from scoring.views.formats import FORMATS, require, write_directory, write_files, write_streams
 from scoring.views.table import Column, Line, Table
-
-if TYPE_CHECKING:
-    from scoring.views.columns import DataRow
 
 _STANDARD_OUTPUT = Path("-")
 _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", width=0))
@@ -33,14 +31,7 @@ _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", wi
 @click.command(epilog="Example:  da-score export --format parquet --out tables")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice([*FORMATS]),
-    default="csv",
-    show_default=True,
-    help="The format.",
-)
+@choice("--format", [*FORMATS], "The format.", key="form", default="csv", show_default=True)
 @valued(
     "--tables",
     "NAMES",
@@ -94,7 +85,7 @@ def command(
     else:
         written = write_directory(rows, names, form, out)
     text = "".join(f"Wrote {path}\n" for path in written)
-    reply(as_json, {"written": [str(path) for path in written]}, text)
+    reply(as_json, {"written": written}, text)
 
 
 def _table_names(text: str | None) -> list[str]:
@@ -108,9 +99,7 @@ def _table_names(text: str | None) -> list[str]:
     return names
 
 
-def _tables_of(
-    rows: "Iterable[tuple[str, DataRow]]", names: Sequence[str]
-) -> "dict[str, list[DataRow]]":
+def _tables_of(rows: Iterable[NamedRow], names: Sequence[str]) -> dict[str, list[DataRow]]:
     """Return the rows by table, for JSON."""
     by_table: dict[str, list[DataRow]] = {name: [] for name in names}
     for name, row in rows:
@@ -119,9 +108,7 @@ def _tables_of(
     return by_table
 
 
-def _write_to_standard_output(
-    rows: "Iterable[tuple[str, DataRow]]", form: str, names: Sequence[str]
-) -> None:
+def _write_to_standard_output(rows: Iterable[NamedRow], form: str, names: Sequence[str]) -> None:
     if len(names) > 1:
         raise OptionError(
             "several tables need a directory: give --out DIR, or one table with --tables, or --json"

@@ -70,8 +70,6 @@ def run(
     **where: Any,
 ) -> None:
     """Run a fleet."""
-    from dataclasses import replace
-
     from scoring.fleet.fleet_toml import read_fleet
     from scoring.fleet.run import run_fleet
     from scoring.views.formats import require
@@ -84,7 +82,7 @@ def run(
     require("fleet", "distributed", "fsspec", "pyarrow", "deltalake")
     config = read_fleet(fleet)
     if rubric:
-        config = replace(config, rubric=rubric)
+        config = config._replace(rubric=rubric)
 
     with _event_printer(as_json) as print_event:
         report = run_fleet(config, print_event, force=force, **where)
@@ -120,15 +118,15 @@ def _report_page(report: "FleetReport") -> Page:
     yield Line()
 
     rows = {
-        "REPOSITORIES": report.repositories,
-        "             scored": report.scored,
-        "             as before": report.skipped,
-        "             failed": len(report.failed),
-        "ITERATIONS scored": report.iterations,
+        "REPOSITORIES": str(report.repositories),
+        "             scored": str(report.scored),
+        "             as before": str(report.skipped),
+        "             failed": str(len(report.failed)),
+        "ITERATIONS scored": str(report.iterations),
         "RESULTS": report.results,
         "TIME": f"{report.seconds:.1f} s",
     }
-    yield pairs([(name, str(value)) for name, value in rows.items()], 26)
+    yield pairs(rows.items(), 26)
     yield from _failures(report.failed)
 
 
@@ -216,11 +214,8 @@ def _status_under(
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
 @_PLACE
 @valued("--rubric", "VERSION|FILE", "The rubric to score under.", required=True)
-@click.option(
-    "--from",
-    "source",
-    metavar="VERSION",
-    help="Take the rows under this rubric.  [one that reads alike]",
+@valued(
+    "--from", "VERSION", "Take the rows under this rubric.  [one that reads alike]", key="source"
 )
 @_json_option
 def rescore(
@@ -241,7 +236,7 @@ def rescore(
     iterations = counted(result.iterations, "iteration")
     repositories = counted(result.repositories, "repository", "repositories")
     page = [Line(f"{iterations} of {repositories} scored under {result.rubric}")]
-    reply(as_json, result.as_dict(), page)
+    reply(as_json, result._asdict(), page)
     if not as_json:
         for text in result.left_out:
             warn(text)
@@ -278,7 +273,7 @@ def _print_json_event(event: "FleetEvent", _: "FleetReport") -> None:
     value: PlainData = {"event": event.kind, "time": round(time.time(), 3)}
     if event.repository:
         value["repository"] = event.repository
-    write_json(value | event.more, indent=None)
+    write_json({**value, **event.more}, indent=None)
 
 
 def _print_line_event(event: "FleetEvent", report: "FleetReport") -> None:

@@ -1,9 +1,6 @@
 """``da-score hook``: put the close-task hook into a harness's settings, take it out, or show it."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
@@ -14,12 +11,22 @@ from scoring.cli.options import (
     choice,
     settings_options,
     shared_options,
+    valued,
 )
 from scoring.cli.output import reply, warn
 from scoring.evidence.entry_files import SCORED_CLASSES, HookOutcome
-from scoring.evidence.git.repository import GitRepository
 from scoring.frozen import PlainData
 from scoring.jobs import hook_install
+from scoring.jobs.hook_places import (
+    HOOKS,
+    SCOPES,
+    hook_files,
+    hook_of,
+    hook_settings,
+    is_tracked,
+    place_in_project,
+    refuse_outside,
+)
 from scoring.jobs.write_beside import (
     CLASSES,
     LIFECYCLES,
@@ -33,8 +40,6 @@ from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
 from scoring.views.table import Cell, Column, Table
 
-_SCOPES = ("project", "user")
-
 
 @click.group("hook", epilog="Example:  da-score hook install --harness claude --scope project")
 def command() -> None:
@@ -45,14 +50,14 @@ def _place_options(command: Command) -> Command:
     """Add the options that say into which settings the hook goes."""
     harness = choice(
         "--harness",
-        [*hook_install.HOOKS],
+        [*HOOKS],
         "Which harness runs it.",
         default="claude",
         show_default=True,
     )
     scope = choice(
         "--scope",
-        _SCOPES,
+        SCOPES,
         "The settings of the project, or of the user.",
         default="project",
         show_default=True,
@@ -72,15 +77,15 @@ def install(harness: str, scope: str, options: PlainData) -> None:
     .claude/settings.local.json. Runs the command once before. A project is a git work tree.
     """
     settings = resolve_settings(options)
-    hook = hook_install.HOOKS[harness] or hook_install.USUAL
+    hook = hook_of(harness)
     shared = False
     if scope == "project":
         path, shared = place_in_project(harness, settings.repo_dir)
     else:
-        path = hook_install.hook_settings(harness, scope, settings.repo_dir)
+        path, *_ = hook_settings(harness, scope, settings.repo_dir)
 
     for each in _settings_files_of(harness, scope, settings, options):
-        names_no_path = scope == "project" and each != path and _is_tracked(each, settings.repo_dir)
+        names_no_path = scope == "project" and each != path and is_tracked(each, settings.repo_dir)
         if hook_install.installed_in(each) and not names_no_path:
             shared = shared and each == path
             path = each
@@ -111,49 +116,12 @@ def _settings_files_of(
     Raises:
         InputError: one is that of the project, and a link leads out of the project.
     """
-    paths = hook_install.all_hook_settings(harness, scope, settings.repo_dir)
+    paths = hook_settings(harness, scope, settings.repo_dir)
     if scope == "project":
         project = resolve_settings(options, files=False).repo_dir
         for path in paths:
-            hook_install.refuse_outside(path, project)
+            refuse_outside(path, project)
     return paths
-
-
-class PlaceOfHook(NamedTuple):
-    """Where the hook of a project goes.
-
-    Attributes:
-        path: the settings file.
-        shared: whether git tracks it, so that its command must run on other machines too.
-    """
-
-    path: Path
-    shared: bool
-
-
-def place_in_project(harness: str, project: Path) -> PlaceOfHook:
-    """Return where a hook goes that is to be in the settings of a project.
-
-    Raises:
-        NotARepositoryError: the folder is not in a git work tree.
-        GitError: the repository cannot be read.
-    """
-    shared, *personal = hook_install.all_hook_settings(harness, "project", project)
-    is_tracked = _is_tracked(shared, project)
-    if is_tracked and (shutil.which(hook_install.PROGRAM) or not personal):
-        return PlaceOfHook(shared, shared=True)
-    if personal:
-        return PlaceOfHook(personal[0], shared=False)
-    return PlaceOfHook(shared, shared=False)
-
-
-def _is_tracked(path: Path, project: Path) -> bool:
-    """Return whether git tracks a file of a project, so that others get it too."""
-    from scoring.own_repository import own_repository  # loads GitPython
-
-    repository = GitRepository(own_repository(project).top_level)
-    answer = repository.ask("ls-files", "--error-unmatch", "--", str(path.absolute()))
-    return answer.returncode == 0
 
 
 def _report(
@@ -178,40 +146,25 @@ def _report(
     "--lifecycle stop",
 )
 @click.argument("iteration", metavar="[N]", type=Whole(0, 10**9), required=False)
-@click.option(
-    "--sentinel",
-    "sentinel_id",
-    required=True,
-    metavar="ID",
-    help="The run of the gate.",
-)
-@click.option(
+@valued("--sentinel", "ID", "The run of the gate.", key="sentinel_id", required=True)
+@valued(
     "--rule",
-    "rule_id",
+    "ID",
+    "The rule that it checked, as iteration-close.R1.1.",
+    key="rule_id",
     required=True,
-    metavar="ID",
-    help="The rule that it checked, as iteration-close.R1.1.",
 )
 @choice("--result", RESULTS, "What the gate did.", required=True)
-@click.option(
-    "--lifecycle",
-    "lifecycle_point",
-    required=True,
-    type=click.Choice(list(LIFECYCLES)),
-    help="When it ran.",
+@choice("--lifecycle", list(LIFECYCLES), "When it ran.", key="lifecycle_point", required=True)
+@choice(
+    "--class", CLASSES, "The intervention class.  [default: by the lifecycle]", key="intervention"
 )
-@click.option(
-    "--class",
-    "intervention",
-    type=click.Choice(CLASSES),
-    help="The intervention class.  [default: by the lifecycle]",
-)
-@click.option(
+@valued(
     "--correlation",
-    "correlation_id",
+    "ID",
+    "What the records of one event have in common.  [default: the sentinel]",
+    key="correlation_id",
     default="",
-    metavar="ID",
-    help="What the records of one event have in common.  [default: the sentinel]",
 )
 @choice("--skill", SKILLS, "The skill of the gate.")
 @choice("--platform", PLATFORMS, "The harness.")
@@ -251,7 +204,7 @@ def record(
     if not is_scored:
         text += f" ({intervention_class} is observed and never scored)"
     value = {
-        "path": str(path),
+        "path": path,
         "intervention_class": intervention_class,
         "is_scored": is_scored,
         "is_recorded": is_new,
@@ -265,7 +218,7 @@ def show(settings: Settings) -> None:
     """Show where the hook is installed, and whether it runs."""
     rows = []
     problems_by_path: dict[str, list[str]] = {}
-    for harness, scope, path in _settings_files(settings):
+    for harness, scope, path in hook_files(settings.repo_dir):
         events = hook_install.installed_in(path)
         problems = list(hook_install.hooks_that_do_not_run(path)) if events else []
         if problems:
@@ -284,12 +237,3 @@ def show(settings: Settings) -> None:
         if problems := problems_by_path.get(row["path"], []):
             row["problems"] = problems
     reply(settings.json, value, [table])
-
-
-def _settings_files(settings: Settings) -> Iterator[tuple[str, str, Path]]:
-    """Yield each settings file that may hold the hook, with its harness and its scope."""
-    for harness, hook in hook_install.HOOKS.items():
-        if hook:
-            for scope in _SCOPES:
-                for path in hook_install.all_hook_settings(harness, scope, settings.repo_dir):
-                    yield harness, scope, path

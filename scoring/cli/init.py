@@ -11,7 +11,6 @@ import click
 from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
-from scoring.cli.hook import place_in_project
 from scoring.cli.options import EVIDENCE_OPTIONS, flag, shared_options
 from scoring.cli.output import on_terminal, progress, say, warn, write, write_json
 from scoring.cli.reading import LEFT_OUT, settings_of_whole_repository, sources
@@ -21,12 +20,13 @@ from scoring.evidence.rules import ATTRIBUTED, rules_of
 from scoring.files import make_folder, write_atomically
 from scoring.frozen import PlainData
 from scoring.jobs.derive import Derivation, derive
-from scoring.jobs.hook_install import (
+from scoring.jobs.hook_install import install_command, installed_in
+from scoring.jobs.hook_places import (
     HOOKS,
-    USUAL,
-    all_hook_settings,
-    install_command,
-    installed_in,
+    SCOPES,
+    hook_of,
+    hook_settings,
+    place_in_project,
     refuse_outside,
 )
 from scoring.jobs.init import settings_text, write_settings
@@ -93,7 +93,7 @@ class Setup(NamedTuple):
 @click.command(epilog="Example:  da-score init --yes")
 @shared_options(*EVIDENCE_OPTIONS)
 @flag("--force", "Replace a settings file that exists.")
-@click.option("--print", "only_print", is_flag=True, help="Print the settings and write nothing.")
+@flag("--print", "Print the settings and write nothing.", key="only_print")
 @flag("--no-hook", "Do not offer or install the hook.")
 @flag("--yes", "Do everything that is offered, without asking; for scripts.")
 def command(
@@ -234,7 +234,7 @@ def _untracked(paths: Sequence[Path], top_level: Path) -> list[str]:
 def _accepted_harnesses(examination: Examination, offers: Offers) -> list[str]:
     harnesses = []
     for harness in _harnesses_without_hook(examination):
-        file = (HOOKS[harness] or USUAL).file
+        file = hook_of(harness).file
         if offers.accepted(f"Score each task of {harness}, by a hook in {file}?"):
             harnesses.append(harness)
     return harnesses
@@ -255,10 +255,9 @@ def _harnesses_without_hook(examination: Examination) -> list[str]:
         if not hook:
             continue
         try:
-            files = [
-                *all_hook_settings(harness, "project", top_level),
-                *all_hook_settings(harness, "user", top_level),
-            ]
+            files: list[Path] = []
+            for scope in SCOPES:
+                files += hook_settings(harness, scope, top_level)
             settings_folder = hook.file.partition("/")[0]
             if settings_folder in folder_names and not any(map(installed_in, files)):
                 harnesses.append(harness)
@@ -289,7 +288,7 @@ def _install_hook(harness: str, top_level: Path) -> tuple[Path, bool] | None:
     try:
         path, shared = place_in_project(harness, top_level)
         refuse_outside(path, top_level)
-        change = install_command(path, HOOKS[harness] or USUAL, shared)
+        change = install_command(path, hook_of(harness), shared)
         if change.backup:  # only one hook was added, and 'hook uninstall' removes it again
             change.backup.unlink(missing_ok=True)
     except DaScoreError as e:
@@ -321,11 +320,11 @@ def _ignore_agents_folder(examination: Examination) -> Path | None:
 
 
 def _print_json(setup: Setup) -> None:
-    value: PlainData = {"path": str(setup.settings_file), "rubric": setup.settings.rubric}
+    value: PlainData = {"path": setup.settings_file, "rubric": setup.settings.rubric}
     if setup.derivation:
         value["derived"] = setup.derivation.as_dict()
     if setup.hook_files:
-        value["hooks"] = [str(path) for path in setup.hook_files]
+        value["hooks"] = setup.hook_files
     value["untracked"] = setup.untracked
     write_json(value)
 

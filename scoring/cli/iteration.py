@@ -1,8 +1,9 @@
 """``da-score iteration ITERATION``: how the score of one iteration came about."""
 
 import dataclasses
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import click
 from msgspec.structs import replace
@@ -13,13 +14,8 @@ from scoring.cli.completion import complete_iterations
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import SCORING_OPTIONS, flag, prepared_settings, shared_options
 from scoring.cli.output import WARNINGS, on_terminal, pipe_shows_everything, show, warn, write_json
-from scoring.cli.reading import (
-    exit_if_broken,
-    meaning_of,
-    report_broken_entries,
-    silent_view,
-    sources,
-)
+from scoring.cli.reading import exit_if_broken, report_broken_entries, silent_view, sources
+from scoring.cli.work_reading import meaning_of
 from scoring.errors import DaScoreError, LogError, NotFoundError
 from scoring.evidence.entry_files import (
     PROFILE,
@@ -30,7 +26,7 @@ from scoring.evidence.entry_files import (
 )
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.examine import ExaminedIteration, subject_of
-from scoring.frozen import Frozen
+from scoring.frozen import PlainData, fields_of
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.load import load_entry, no_such_entry
 from scoring.log.selection import Selection
@@ -65,9 +61,10 @@ _KEYS_OF_HOOK_SOURCES = (
     "intervention_class",
     "correlation_id",
 )
+"""What the reference's JSON has of a hook outcome: all but its texts."""
 
 
-class IterationToShow(Frozen, frozen=True):
+class IterationToShow(NamedTuple):
     """The score of one iteration, and what the evidence says about it today.
 
     Attributes:
@@ -91,7 +88,7 @@ class IterationToShow(Frozen, frozen=True):
 @click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
 @shared_options(*SCORING_OPTIONS)
 @flag("--recompute", "Score the iteration again, write its sidecar, and show the new score.")
-def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
+def command(iteration: str, options: PlainData, recompute: bool) -> None:
     """Show how the score of one iteration came about, as a table.
 
     ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its
@@ -101,26 +98,21 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     """
     settings = prepared_settings(options)
     number = iteration_named(iteration, settings)
-    sidecar = None if recompute else _sidecar_of(number, settings)
+    sidecar = None
+    if not recompute:
+        with suppress(NotFoundError):
+            sidecar = read_score(settings.iter_log_dir, number)
 
     if sidecar is None:
         shown = _score_and_write(number, settings)
     else:
-        has_rubric_option = bool(options["rubric"])
-        shown = _compare_with_evidence(sidecar, settings, has_rubric_option)
+        shown = _compare_with_evidence(sidecar, settings, has_rubric_option=bool(options["rubric"]))
 
     with stored_prices(cache_dir_of(settings)):
         if settings.json:
             write_json(_payload(shown, settings))
         else:
             _print_page(shown, settings)
-
-
-def _sidecar_of(iteration: int, settings: Settings) -> PersistedScore | None:
-    try:
-        return read_score(settings.iter_log_dir, iteration)
-    except NotFoundError:
-        return None
 
 
 def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
@@ -154,13 +146,7 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
 
     with stamps_of_log(evidence.cache_dir, log_dir, rubric) as stamps:
         write_iterations(log_dir, [scored], warn, stamps)
-    bring_session_up_to_date(
-        log_dir,
-        rubric,
-        scored.record,
-        warn,
-        records,
-    )
+    bring_session_up_to_date(log_dir, rubric, scored.record, warn, records)
 
     return IterationToShow(
         score=scored.persisted,
@@ -241,14 +227,16 @@ def _deliberation_of(sidecar: PersistedScore, settings: Settings) -> Deliberatio
     return deliberation_shown(facts, sidecar.iteration)
 
 
-def _payload(shown: IterationToShow, settings: Settings) -> dict[str, Any]:
+def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
     if shown.scored_now is not None:
         payload = scored_now_payload(shown.scored_now)
     else:
         payload = _sidecar_payload(shown, settings.iter_log_dir)
 
     if hooks := hooks_behind(shown.score, settings.iter_log_dir):
-        payload["hook_outcome_sources"] = [_hook_source(hook) for hook in hooks]
+        payload["hook_outcome_sources"] = [
+            fields_of(hook, *_KEYS_OF_HOOK_SOURCES) for hook in hooks
+        ]
 
     subject = ""
     if shown.facts is not None:
@@ -256,12 +244,7 @@ def _payload(shown: IterationToShow, settings: Settings) -> dict[str, Any]:
     return payload | {"subject": subject or None}
 
 
-def _hook_source(hook: HookOutcome) -> dict[str, str]:
-    """Return a hook outcome as the reference's JSON has it, without its texts."""
-    return {name: getattr(hook, name) for name in _KEYS_OF_HOOK_SOURCES}
-
-
-def _sidecar_payload(shown: IterationToShow, log_dir: Path) -> dict[str, Any]:
+def _sidecar_payload(shown: IterationToShow, log_dir: Path) -> PlainData:
     provenance = read_provenance(log_dir, shown.score.iteration)
     attribution = kept_payload(provenance.own if provenance else None)
     spending = spending_of(shown.facts) if shown.facts else None
@@ -277,7 +260,7 @@ def _sidecar_payload(shown: IterationToShow, log_dir: Path) -> dict[str, Any]:
         return payload
 
     if payload.get("attribution") and shown.facts.observed:
-        payload["attribution"]["also_active"] = list(shown.facts.observed.also_active)
+        payload["attribution"]["also_active"] = shown.facts.observed.also_active
     return payload | claims_payload(shown.facts)
 
 

@@ -65,11 +65,8 @@ _SHOW_OPTIONS = (
     "--format=medium",
 )
 
-_AS_OPTION = click.option(
-    "--as",
-    "actor",
-    metavar="NAME",
-    help="Whose judgement it is.  [default: git's user.name, or USER]",
+_AS_OPTION = valued(
+    "--as", "NAME", "Whose judgement it is.  [default: git's user.name, or USER]", key="actor"
 )
 
 
@@ -122,7 +119,7 @@ def label_one(
     rows = labelled.label_rows(iteration, facts.labels or ())
     newest = [row for row in rows if row["actor"] == actor][-1]
     text = f"{printable(str(path))}: labelled by {printable(actor)}\n"
-    reply(settings.json, newest | {"path": str(path)}, text)
+    reply(settings.json, newest | {"path": path}, text)
 
 
 @click.group(
@@ -160,7 +157,7 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
         return 1
 
     paths = add_labels(settings.iter_log_dir, labels)
-    value = {"labels": len(labels), "written": [str(path) for path in paths]}
+    value = {"labels": len(labels), "written": paths}
     text = f"Imported {counted(len(labels), 'label')} into {counted(len(paths), 'file')}\n"
     reply(settings.json, value, text)
     return None
@@ -189,11 +186,8 @@ def list_(settings: Settings, selection: Selection) -> None:
 
 
 @command.command("next", epilog="Example:  da-score label next --as ann")
-@click.option(
-    "--as",
-    "actor",
-    metavar="NAME",
-    help="Also offer iterations that others have labelled and NAME has not.",
+@valued(
+    "--as", "NAME", "Also offer iterations that others have labelled and NAME has not.", key="actor"
 )
 @settings_options(*SCORING_OPTIONS)
 def next_(actor: str | None, settings: Settings) -> None:

@@ -62,4 +62,4 @@ def set_(
 
 
 def _report_written(path: Path, settings: Settings) -> None:
-    reply(settings.json, {"path": str(path)}, f"Wrote {printable(str(path))}\n")
+    reply(settings.json, {"path": path}, f"Wrote {printable(str(path))}\n")

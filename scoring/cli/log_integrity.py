@@ -32,7 +32,7 @@ def command(settings: Settings, selection: Selection) -> None:
     rows = summarize_integrity(signal_sets)
     claims = summarize_words(observed)
 
-    value: dict[str, Any] = {"pairs": [row.as_dict() for row in rows]}
+    value: dict[str, Any] = {"pairs": [row._asdict() for row in rows]}
     if claims:
         value["claims"] = claims._asdict() if any(claims) else None
     reply(settings.json, value, integrity_page(rows, settings.iter_log_dir, claims))

@@ -33,7 +33,7 @@ def command(settings: Settings, strict: bool) -> int | None:
         "entries": count,
         "errors": errors,
         "warnings": len(findings) - errors,
-        "findings": [finding._asdict() | {"path": str(finding.path)} for finding in findings],
+        "findings": [finding._asdict() for finding in findings],
     }
     reply(settings.json, value, _text(findings, count, errors))
     return 1 if errors else None

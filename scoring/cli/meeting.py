@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from scoring.meters.meeting.state_file import MeetingState
 
 _FILE = click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
-_CONFIG_OPTION = click.option(
+_CONFIG_OPTION = valued(
     "--config",
-    metavar="NAME|FILE",
-    help="default, tactical, strategic, or a file: .json, .yaml or .toml, whole or partial."
+    "NAME|FILE",
+    "default, tactical, strategic, or a file: .json, .yaml or .toml, whole or partial."
     "  [default: default, or that of a state of meeting run]",
 )
 
@@ -95,22 +95,15 @@ def _config(config: str | Mapping[str, Any]) -> "MeetingConfig":
 
 
 @command.command("run", epilog="Example:  da-score meeting run --state meeting.json --example")
-@click.option(
-    "--state",
-    "path",
-    required=True,
-    type=PATH,
-    metavar="FILE",
-    help="The file that keeps the meeting.",
-)
+@valued("--state", "FILE", "The file that keeps the meeting.", key="path", required=True, type=PATH)
 @valued("--config", "NAME|FILE", "What a new meeting is judged by.  [default: default]")
 @valued("--topic", "TEXT", "What is to be decided, for experts and judge.")
-@click.option(
+@valued(
     "--expert",
-    "experts",
+    "NAME=COMMAND",
+    "An expert: the command answers a prompt. Give it once for each expert.",
+    key="experts",
     multiple=True,
-    metavar="NAME=COMMAND",
-    help="An expert: the command answers a prompt. Give it once for each expert.",
 )
 @valued(
     "--judge",

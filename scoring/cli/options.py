@@ -70,21 +70,38 @@ Command: TypeAlias = Callable[..., Any]
 """The function of a command, which options decorate."""
 
 
-def flag(name: str, summary: str) -> Callable[[Command], Command]:
-    """Return the decorator of an option without a value, which a command gets as a boolean."""
-    return click.option(name, is_flag=True, help=summary)
+def flag(name: str, summary: str, key: str = "") -> Callable[[Command], Command]:
+    """Return the decorator of an option without a value, which a command gets as a boolean.
+
+    Args:
+        name: the option.
+        summary: its line in the help.
+        key: the argument of the command, if it is not called like the option.
+    """
+    return click.option(*filter(None, (name, key)), is_flag=True, help=summary)
 
 
-def valued(name: str, metavar: str, summary: str, **more: Any) -> Callable[[Command], Command]:
-    """Return the decorator of an option with a value; ``more`` is as for ``click.option``."""
-    return click.option(name, metavar=metavar, help=summary, **more)
+def valued(
+    name: str, metavar: str | None, summary: str, key: str = "", **more: Any
+) -> Callable[[Command], Command]:
+    """Return the decorator of an option with a value.
+
+    Args:
+        name: the option.
+        metavar: what the help calls its value.
+        summary: its line in the help.
+        key: the argument of the command, if it is not called like the option.
+        more: as for ``click.option``.
+    """
+    names = filter(None, (name, key))
+    return click.option(*names, metavar=metavar, help=summary, **more)
 
 
 def choice(
-    name: str, words: Sequence[str], summary: str, **more: Any
+    name: str, words: Sequence[str], summary: str, key: str = "", **more: Any
 ) -> Callable[[Command], Command]:
-    """Return the decorator of an option that takes one of some words; ``more`` is likewise."""
-    return click.option(name, type=click.Choice(words), help=summary, **more)
+    """Return the decorator of an option that takes one of some words, as :func:`valued` does."""
+    return valued(name, None, summary, key, type=click.Choice(words), **more)
 
 
 def _option_of_setting(setting: SettingRow) -> PlainData:

@@ -1,20 +1,19 @@
 """``da-score outcomes``: what became of the work of each iteration."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import click
 
 from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
-from scoring.cli.output import progress, reply
-from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
+from scoring.cli.output import reply
+from scoring.cli.reading import outcome_rules, warn_of_broken_entry
+from scoring.cli.work_reading import read_ledger
 from scoring.evidence.rewards import rewards
-from scoring.evidence.rules import ATTRIBUTED
 from scoring.examine import subjects_by_iteration
 from scoring.frozen import PlainData
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings
-from scoring.outcomes.ledger import ledger, units_of_iterations
+from scoring.outcomes.ledger import units_of_iterations
 from scoring.views.outcome_pages import BecameRow, outcomes_page
 
 
@@ -30,8 +29,7 @@ def command(settings: Settings) -> None:
     """
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
-    with progress("Reading transcripts and git"):
-        book = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
+    book = read_ledger(settings, records)
 
     units = units_of_iterations(book.units)
     outcomes = {outcome.iteration: outcome for outcome in book.outcomes}
@@ -45,7 +43,7 @@ def command(settings: Settings) -> None:
         number = record.iteration
         rows.append(BecameRow(record, units[number], outcomes[number], subjects[number]))
 
-    value: dict[str, Any] = {"horizon_days": rules.horizon_days}
+    value: PlainData = {"horizon_days": rules.horizon_days}
     if settings.json:
         reward_by_iteration = rewards(records, settings.iter_log_dir, settings.repo_dir)
         value["outcomes"] = [_as_dict(row, reward_by_iteration) for row in rows]

@@ -83,7 +83,7 @@ def _folded(text: str, stream: TextIO) -> str:
 
 
 def write_json(value: Any, indent: int | None = 1) -> None:
-    """Write a value as JSON, on one line without ``indent``.
+    """Write a value as JSON, on one line without ``indent``. A path becomes a text.
 
     What is not UTF-8 in it becomes replacement characters.
     """
@@ -136,11 +136,11 @@ def _json(value: Any, indent: int | None = 1) -> bytes:
 
 def _encoded(value: Any) -> bytes:
     try:
-        return msgspec.json.encode(value)
+        return msgspec.json.encode(value, enc_hook=os.fspath)
     except (UnicodeEncodeError, TypeError):  # text that is not UTF-8, or keys that are not texts
         import json
 
-        text = as_utf8(json.dumps(value, ensure_ascii=False))
+        text = as_utf8(json.dumps(value, ensure_ascii=False, default=os.fspath))
         return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
 
 

@@ -1,7 +1,6 @@
 """``da-score query``: SQL over one log or many."""
 
 import contextlib
-import itertools
 import json
 import math
 import sys
@@ -48,7 +47,7 @@ if TYPE_CHECKING:  # help does not need it
 @valued(
     "--fleet", "URL", "Ask the data set of a fleet instead: its folder, its URL, or a FLEET.toml."
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@flag("--csv", "Print CSV.", key="as_csv")
 def command(
     sql: str,
     options: PlainData,
@@ -129,9 +128,12 @@ def _unique_names(names: Sequence[str]) -> list[str]:
     """Return the names of columns, with a number after a name that came before: ``n``, ``n_1``."""
     unique: list[str] = []
     for name in names:
-        numbered = (f"{name}_{number}" for number in itertools.count(1))
-        candidates = itertools.chain([name], numbered)
-        unique.append(next(each for each in candidates if each not in unique))
+        candidate = name
+        number = 0
+        while candidate in unique:
+            number += 1
+            candidate = f"{name}_{number}"
+        unique.append(candidate)
     return unique
 
 

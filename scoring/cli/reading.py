@@ -1,7 +1,7 @@
 """Which logs a command reads, where their evidence comes from, and under which rules."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,19 +21,13 @@ from scoring.evidence.rules import (
     rules_of,
 )
 from scoring.log.find import FoundLog, find_logs
-from scoring.log.load import load_iteration_log
 from scoring.log.selection import Selection
-from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of, days_of, resolve_settings
+from scoring.log.settings import Settings, days_of, resolve_settings
 
 if TYPE_CHECKING:
-    from scoring.evidence.facts import IterationFacts
-    from scoring.evidence.transcripts.facts import TranscriptPlaces
     from scoring.examine import LogView
-    from scoring.log.model import IterationRecord
     from scoring.outcomes.outcome_rules import OutcomeRules
-    from scoring.sidecars.meaning import Meaning
-    from scoring.sidecars.scores import PersistedScore
-    from scoring.views.columns import DataRow
+    from scoring.views.columns import NamedRow
 
 _EVERYTHING = Selection()
 
@@ -93,10 +87,10 @@ def settings_without_effect(settings: Settings, rules: EvidenceRules) -> list[st
 
     warnings = []
     no_lines = f"rubric {settings.rubric} gives iterations no lines of their own"
-    about_lines = {"worktrees": settings.worktrees, "test-commands": settings.test_commands}
-    for name, value in about_lines.items():
-        if value:
-            warnings.append(f"{no_lines}: the setting {name} has no effect")
+    if settings.worktrees:
+        warnings.append(f"{no_lines}: the setting worktrees has no effect")
+    if settings.test_commands:
+        warnings.append(f"{no_lines}: the setting test-commands has no effect")
     as_reference = f"rubric {settings.rubric} has the evidence rules of the reference"
     if settings.trunk is not None:
         warnings.append(
@@ -109,38 +103,6 @@ def settings_without_effect(settings: Settings, rules: EvidenceRules) -> list[st
             "name folders with --transcript-dir"
         )
     return warnings
-
-
-def entries_if_any(settings: Settings) -> "list[IterationRecord]":
-    """Return the entries of the log, or none where the usual place has no log.
-
-    Raises:
-        LogError: a log that was named is not there, or a log cannot be listed.
-    """
-    if has_no_log(settings):
-        return []
-    return load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
-
-
-def has_no_log(settings: Settings) -> bool:
-    """Return whether no log was named and the usual place has none."""
-    usual = settings.repo_dir / DEFAULT_LOG_DIR
-    return settings.iter_log_dir == usual and not usual.exists()
-
-
-def notes_on_sources(places: "TranscriptPlaces", *, has_units: bool) -> list[str]:
-    """Return, where no work was found, which sessions are in a form that is not read.
-
-    Args:
-        places: where transcripts were looked for.
-        has_units: whether any work was found.
-    """
-    if has_units:
-        return []
-
-    from scoring.evidence.harnesses.unread import sessions_not_read
-
-    return [f"{unread}." for unread in sessions_not_read(places)]
 
 
 # Evidence and outcomes
@@ -312,7 +274,7 @@ def rows_of_logs(
     recompute: bool,
     selection: Selection,
     tables: Collection[str],
-) -> "Iterator[tuple[str, DataRow]]":
+) -> "Iterator[NamedRow]":
     """Return the rows of tables, each with the name of its table.
 
     Args:
@@ -336,37 +298,3 @@ def rows_of_logs(
 
     views = [log_view(each, recompute, selection, outcomes=True) for each in all_settings]
     return (row for view in views for row in rows_of_view(view, tables))
-
-
-# What the scores mean
-
-
-def meaning_key(settings: Settings, version: str) -> tuple[object, ...]:
-    """Return the key under which the store keeps what the scores of a log mean.
-
-    Args:
-        settings: the settings, which name the log and the rules of outcomes.
-        version: the version of the rubric that scored.
-    """
-    return settings.iter_log_dir.resolve(), version, outcome_rules(settings)
-
-
-def meaning_of(
-    settings: Settings,
-    version: str,
-    scores: "Iterable[tuple[PersistedScore, IterationFacts]] | None" = None,
-) -> "Meaning":
-    """Return whether scores are known to predict what becomes of the work.
-
-    Args:
-        settings: the settings of the command.
-        version: the version of the rubric that scored.
-        scores: the scores, each with the facts of its iteration; None takes what was last found
-            of the log, for a score that is newer than that.
-    """
-    from scoring.sidecars.meaning import kept_meaning, score_mark
-
-    marks = None
-    if scores is not None:
-        marks = [score_mark(score, facts) for score, facts in scores]
-    return kept_meaning(cache_dir_of(settings), meaning_key(settings, version), marks)

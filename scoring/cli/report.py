@@ -17,7 +17,8 @@ from scoring.cli.options import (
     valued,
 )
 from scoring.cli.output import on_terminal, progress, reply, show, write_bytes
-from scoring.cli.reading import log_view, meaning_key, outcome_rules
+from scoring.cli.reading import log_view, outcome_rules
+from scoring.cli.work_reading import meaning_key
 from scoring.errors import InputError, OptionError
 from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
@@ -157,7 +158,7 @@ def _write_page(summary: Digest, out: Path) -> None:
 
 def _report_written(summary: Digest, out: Path, settings: Settings) -> None:
     value = {
-        "report": str(out),
+        "report": out,
         "iterations": len(summary.lines),
         "mean": summary.mean,
         "interval": summary.interval and list(summary.interval),

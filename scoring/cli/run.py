@@ -9,13 +9,8 @@ from rubric import find_rubric
 from rubric.model import FULL_TEXT
 from scoring.cli.options import SCORING_OPTIONS, flag, selection_options, settings_options
 from scoring.cli.output import on_terminal, progress, put_item, say, show, write_json_around
-from scoring.cli.reading import (
-    log_view,
-    meaning_key,
-    outcome_rules,
-    report_broken_entries,
-    sources,
-)
+from scoring.cli.reading import log_view, outcome_rules, report_broken_entries, sources
+from scoring.cli.work_reading import meaning_key
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.walk import subjects_of
@@ -37,9 +32,7 @@ _MEMORY_FOR_JSON = 8 << 20
 @click.command(epilog="Example:  da-score run --last 5")
 @settings_options(*SCORING_OPTIONS)
 @selection_options
-@click.option(
-    "--all", "every", is_flag=True, help="Show every iteration on a terminal, not only the last 20."
-)
+@flag("--all", "Show every iteration on a terminal, not only the last 20.", key="every")
 @flag("--sessions", "Show the sessions even if there are 20 or more.")
 @flag("--no-write", "Print the scores and write no sidecar.")
 def command(

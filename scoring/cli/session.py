@@ -12,7 +12,8 @@ from scoring.cli.became import states_line
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.options import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
-from scoring.cli.reading import meaning_of, silent_view
+from scoring.cli.reading import silent_view
+from scoring.cli.work_reading import meaning_of
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.examine import ExaminedIteration
 from scoring.log.selection import Selection

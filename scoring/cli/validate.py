@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from rubric import find_rubric
 from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options, valued
 from scoring.cli.output import progress, show, write_json
-from scoring.cli.reading import meaning_key, outcome_rules, report_broken_entries, sources_by_rules
+from scoring.cli.reading import outcome_rules, report_broken_entries, sources_by_rules
+from scoring.cli.work_reading import meaning_key
 from scoring.frozen import PlainData
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
@@ -22,12 +23,12 @@ _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
 
 @click.command(epilog="Example:  da-score validate --rubric 2.2.0 --rubric 3.1.0")
 @settings_options(*_ALL_BUT_RUBRIC, *OUTCOME_OPTIONS)
-@click.option(
+@valued(
     "--rubric",
-    "rubrics",
+    "VERSION|FILE",
+    "A rubric to measure; give it again to compare several.  [default: the one that scores]",
+    key="rubrics",
     multiple=True,
-    metavar="VERSION|FILE",
-    help="A rubric to measure; give it again to compare several.  [default: the one that scores]",
 )
 @valued(
     "--outcome",
@@ -69,7 +70,9 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
         for rubric, cases in zip(measured_rubrics, cases_by_rubric, strict=True):
             results.append(validity(cases, outcome, rubric.version, rules.horizon_days))
     if outcome == "defective":
-        _keep_verdicts(results, marks_by_rubric, settings)
+        for marks, result in zip(marks_by_rubric, results, strict=True):
+            about = meaning_key(settings, result.rubric)
+            keep_meaning(cache_dir_of(settings), about, marks, result.verdict)
 
     first_cases = cases_by_rubric[0]
     gains = [gain_over(first_cases, cases, outcome) for cases in cases_by_rubric[1:]]
@@ -77,15 +80,6 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
         _print_json(results, gains)
     else:
         _print_pages(results, gains)
-
-
-def _keep_verdicts(
-    results: Sequence[Validity], marks_by_rubric: Sequence[Sequence[bytes]], settings: Settings
-) -> None:
-    """Keep what the scores mean in the store, where other commands look it up."""
-    for marks, result in zip(marks_by_rubric, results, strict=True):
-        about = meaning_key(settings, result.rubric)
-        keep_meaning(cache_dir_of(settings), about, marks, result.verdict)
 
 
 def _print_json(results: Sequence[Validity], gains: Sequence[PlainData]) -> None:

@@ -35,7 +35,7 @@ _TASK_WIDTH = 60
     default=1.0,
     show_default=True,
 )
-@click.option("--write", "writes", is_flag=True, help="Write the sidecars of what is scored.")
+@flag("--write", "Write the sidecars of what is scored.", key="writes")
 @flag("--once", "Look once, then end.")
 def command(
     settings: Settings,

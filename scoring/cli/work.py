@@ -6,21 +6,14 @@ from typing import Any, NamedTuple
 
 import click
 
-from scoring.cli.options import (
-    EVIDENCE_OPTIONS,
-    OUTCOME_OPTIONS,
-    flag,
-    settings_options,
-    valued,
-)
-from scoring.cli.output import progress, reply
-from scoring.cli.reading import entries_if_any, notes_on_sources, outcome_rules, sources
+from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, flag, settings_options, valued
+from scoring.cli.output import reply
+from scoring.cli.reading import outcome_rules
+from scoring.cli.work_reading import entries_if_any, notes_on_sources, read_ledger
 from scoring.errors import NotFoundError
 from scoring.evidence.git.agents import names_of_user
-from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.selection import Period, period_between, today_here
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.outcomes.ledger import ledger
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare
@@ -88,13 +81,7 @@ class _Choice(NamedTuple):
 @valued("--until", "DAYS", "Only work that ended on the last of these days or earlier.")
 @valued("--task", "ID", "Only work on this task; * and ? match any characters.")
 @flag("--mine", "Only your work, by your name and address in git.")
-@click.option(
-    "--author",
-    "authors",
-    multiple=True,
-    metavar="NAME|EMAIL",
-    help="Only the work of this author.",
-)
+@valued("--author", "NAME|EMAIL", "Only the work of this author.", key="authors", multiple=True)
 @valued(
     "--against",
     "WHAT",
@@ -120,11 +107,8 @@ def command(
         raise click.UsageError("--against and --since-commit are two comparisons: give one.")
     period = period_between(since, until, today_here())
 
-    rules = outcome_rules(settings)
-    records = entries_if_any(settings)
-    evidence_sources = sources(settings, ATTRIBUTED)
-    with progress("Reading transcripts and git"):
-        book = ledger(records, settings.iter_log_dir, evidence_sources, rules)
+    horizon_days = outcome_rules(settings).horizon_days
+    book = read_ledger(settings, entries_if_any(settings))
 
     names = {name.casefold() for name in authors if name}
     if mine:
@@ -135,7 +119,7 @@ def command(
         units = [unit for unit in book.units if unit.kind != "talk"]
         every = work_rows(units, cache_dir_of(settings))
         sides = _sides(settings, against, since_commit, choice, every)
-        comparison = compare(sides, rules.horizon_days, book.tip_time)
+        comparison = compare(sides, horizon_days, book.tip_time)
         reply(settings.json, comparison.as_dict(), against_page(comparison))
         return
 
@@ -146,13 +130,13 @@ def command(
         "by": work_by(rows),
         "look_at": look_at(rows),
     }
-    notes = [*notes_on_history(book.trunk, book.tip_time, rules.horizon_days, book.left_out)]
+    notes = [*notes_on_history(book.trunk, book.tip_time, horizon_days, book.left_out)]
     with stored_prices(cache_dir_of(settings)):
         left_out = left_out_sessions(book.of_gone_folders, period)
     notes += left_out_notes(left_out)
-    notes += notes_on_sources(evidence_sources.places, has_units=bool(book.units))
+    notes += notes_on_sources(settings, has_units=bool(book.units))
     value |= {"left_out": left_out, "notes": notes}
-    reply(settings.json, value, work_page(rows, rules.horizon_days, notes))
+    reply(settings.json, value, work_page(rows, horizon_days, notes))
 
 
 def _sides(

@@ -7,9 +7,9 @@ import contextlib
 import queue
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from rubric import Rubric
 from scoring.errors import FleetError
@@ -17,6 +17,7 @@ from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.on_worker import BEGUN, Result, begin_and_score
 from scoring.fleet.sources import Repository
 from scoring.fleet.storage import one_line
+from scoring.frozen import fields_of
 
 AHEAD = 1
 """How many repositories wait at a worker for each that it works on."""
@@ -43,8 +44,7 @@ _FETCHES_WITHIN = 30
 """For how many seconds the coordinator waits for a result that is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class FleetEvent:
+class FleetEvent(NamedTuple):
     """What happened in a run.
 
     Attributes:
@@ -57,7 +57,7 @@ class FleetEvent:
 
     kind: str
     repository: str = ""
-    more: dict[str, Any] = field(default_factory=dict)
+    more: Mapping[str, Any] = {}
     result: Result | None = None
 
 
@@ -86,7 +86,7 @@ class Coordinator:
         rubric: Rubric,
     ) -> None:
         self._client = client
-        self._config = replace(config, sources=())
+        self._config = config._replace(sources=())
         self._rubric = rubric
 
         self._waiting: deque[Task] = deque()
@@ -203,7 +203,11 @@ class Coordinator:
         if result is not None:
             if result.error:
                 return self._failure(task, result.error)
-            return _done(result)
+            more = fields_of(result, "iterations", "broken") | {
+                "seconds": round(result.seconds, 3),
+                "warnings": result.warnings,
+            }
+            return FleetEvent("done", result.repository, more, result)
 
         if isinstance(error, KilledWorker):
             # Dask itself tried again so often.
@@ -242,13 +246,3 @@ def _outcome_of(future: Any) -> tuple[Result | None, Exception | None]:
     finally:
         future.release()
     return None, None
-
-
-def _done(result: Result) -> FleetEvent:
-    more = {
-        "iterations": result.iterations,
-        "broken": result.broken,
-        "seconds": round(result.seconds, 3),
-        "warnings": list(result.warnings),
-    }
-    return FleetEvent("done", result.repository, more, result)

@@ -8,8 +8,7 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
 from scoring.files import exclusive_lock, make_folder
@@ -29,8 +28,7 @@ _KEPT_HOURS = 24
 """For how long files stay that no longer count, for readers that began before."""
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryState:
+class RepositoryState(NamedTuple):
     """What is known of a repository under a rubric: a row of the table ``repositories``.
 
     Attributes:
@@ -101,7 +99,7 @@ class DataSet:
         self._tables[REPOSITORIES] = state_table
 
         rows = state_table.to_pyarrow_dataset()
-        known = {column.name for column in fields(RepositoryState)}
+        known = set(RepositoryState._fields)
         columns = [name for name in rows.schema.names if name in known]
         for row in rows.to_table(columns).to_pylist():
             # An older data set lacks columns that were added since.
@@ -196,7 +194,7 @@ class DataSet:
             names = [state.repository for state in states]
             where = where_of(states[0].rubric, names)
 
-        rows = pa.Table.from_pylist([asdict(state) for state in states], schema=_state_schema())
+        rows = pa.Table.from_pylist([state._asdict() for state in states], schema=_state_schema())
         versions = {name: self._tables[name].version() for name in FLEET_TABLES}
         self._write(REPOSITORIES, rows, where, versions)
 
@@ -357,4 +355,5 @@ def _state_schema() -> Any:
     import pyarrow as pa
 
     kinds: dict[Any, Any] = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
-    return pa.schema([(column.name, kinds[column.type]) for column in fields(RepositoryState)])
+    columns = RepositoryState.__annotations__.items()
+    return pa.schema([(name, kinds[kind]) for name, kind in columns])

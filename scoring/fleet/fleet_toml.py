@@ -2,9 +2,9 @@
 
 import os
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
@@ -37,8 +37,7 @@ def bytes_of(text: object) -> int:
     return int(match[1]) * _BYTES_PER_UNIT[match[2]]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Some repositories, and how they are read.
 
     Attributes:
@@ -61,8 +60,7 @@ class Source:
     test_commands: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FleetConfig:
+class FleetConfig(NamedTuple):
     """What a FLEET.toml says, with absolute paths.
 
     Attributes:
@@ -83,7 +81,7 @@ class FleetConfig:
     results: str
     rubric: str = RUBRIC_VERSION
     sources: tuple[Source, ...] = ()
-    storage: dict[str, PlainData] = field(default_factory=dict)
+    storage: Mapping[str, PlainData] = {}
     workers: int | None = None
     memory: int = 0
     expanded: int = EXPANDED
@@ -122,8 +120,7 @@ _SOURCE_KINDS: Kinds = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _FleetFile:
+class _FleetFile(NamedTuple):
     """A FLEET.toml, as errors name it, and the folder that its paths are relative to."""
 
     name: str
@@ -167,32 +164,20 @@ def _config_of(data: PlainData, file: _FleetFile) -> FleetConfig:
     if is_rubric_file(rubric):
         rubric = str(file.folder / rubric)
 
-    expanded = EXPANDED
-    if "expanded" in limits:
-        expanded = bytes_of(limits["expanded"])
-
-    sources = _sources_of(data.get("source", []), file)
-    results = _expanded_path(results, file)
-    scratch = _optional_path(values.get("scratch"), file)
+    cache = values.get("cache")
     return FleetConfig(
-        results=results,
+        sources=_sources_of(data.get("source", []), file),
+        results=_expanded_path(results, file),
         rubric=rubric,
-        sources=sources,
         storage=_storage_of(data.get("storage", {}), file),
         workers=workers.get("count"),
         memory=bytes_of(workers.get("memory")),
-        expanded=expanded,
+        expanded=bytes_of(limits.get("expanded")) or EXPANDED,
         attempts=limits.get("attempts", ATTEMPTS),
-        scratch=scratch,
-        cache=_cache_of(values.get("cache"), file),
+        scratch=_optional_path(values.get("scratch"), file),
+        cache="" if cache == "none" else _optional_path(cache, file),
         horizon=values.get("horizon", HORIZON),
     )
-
-
-def _cache_of(text: str | None, file: _FleetFile) -> str | None:
-    if text == "none":
-        return ""
-    return _optional_path(text, file)
 
 
 def _sources_of(tables: Any, file: _FleetFile) -> tuple[Source, ...]:
@@ -201,7 +186,11 @@ def _sources_of(tables: Any, file: _FleetFile) -> tuple[Source, ...]:
     return tuple(_source_of(table, file, f"source[{n}]") for n, table in enumerate(tables))
 
 
-def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
+def _source_of(
+    table: Any,
+    file: _FleetFile,
+    name: str,
+) -> Source:
     values = checked_table(table, _SOURCE_KINDS, file.name, name=name)
     paths = values.get("path", ())
     urls = values.get("url", ())
@@ -240,7 +229,11 @@ def _storage_of(table: Any, file: _FleetFile) -> dict[str, PlainData]:
     }
 
 
-def _options_of(table: Any, file: _FleetFile, name: str) -> PlainData:
+def _options_of(
+    table: Any,
+    file: _FleetFile,
+    name: str,
+) -> PlainData:
     """Return the options of a file system, which may be nested. Credentials are refused."""
     options: PlainData = {}
 
@@ -263,7 +256,11 @@ def _options_of(table: Any, file: _FleetFile, name: str) -> PlainData:
     return options
 
 
-def _table(value: Any, file: _FleetFile, name: str) -> PlainData:
+def _table(
+    value: Any,
+    file: _FleetFile,
+    name: str,
+) -> PlainData:
     if not isinstance(value, dict):
         raise file.error(f"{name} is {shown(value)} where a table belongs")
     return value

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from scoring.errors import DaScoreError, GitError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Options, options_of
 from scoring.examine import LogView
+from scoring.fleet.fleet_rows import FleetRow, arrow_tables, rows_of_iteration, rows_of_work
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, fingerprint_of, folder_state
-from scoring.fleet.tables import FleetRow, arrow_tables, rows_of_iteration, rows_of_work
 from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogJob, LogReport, backfill_log
 from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
@@ -82,7 +82,11 @@ def begin_and_score(
     return score_repository(repository, config, rubric)
 
 
-def score_repository(repository: Repository, config: FleetConfig, rubric: Rubric) -> Result:
+def score_repository(
+    repository: Repository,
+    config: FleetConfig,
+    rubric: Rubric,
+) -> Result:
     """Score one repository, and never raise.
 
     Returns:
@@ -114,7 +118,7 @@ def _score_archive(
 ) -> None:
     with scratch_folder(config) as scratch:
         directory = unpacked(repository, config, scratch / "unpacked")
-        _score(directory, replace(config, cache=str(scratch / "cache")), rubric, result)
+        _score(directory, config._replace(cache=str(scratch / "cache")), rubric, result)
 
     # The file system tells whether the archive changed, and not the files in it.
     result.fingerprint = fingerprint_of(repository, config, rubric)

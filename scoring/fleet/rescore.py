@@ -5,25 +5,35 @@ That is possible where both rubrics have evidence read in the same way.
 
 import json
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubric import Rubric, SignalID
 from rubric.model import STRICT
 from scoring.errors import FleetError
-from scoring.fleet import tables as fleet_tables
 from scoring.fleet.dataset import DataSet, RepositoryState, sql_text
+from scoring.fleet.fleet_rows import rows_of_signals, score_columns, value_kept
 from scoring.fleet.sources import evidence_key
-from scoring.fleet.tables import CLAIMS, ITERATION, KEPT, MONTH, REPOSITORY, RUBRIC, SEEN, WORK
+from scoring.fleet.tables import (
+    CLAIMS,
+    FLEET_TABLES,
+    ITERATION,
+    KEPT,
+    MONTH,
+    REPOSITORY,
+    RUBRIC,
+    SEEN,
+    WORK,
+    how_column,
+    partitioned_schema,
+)
 from scoring.frozen import PlainData
 from scoring.sidecars.stamp import digest_of
 from scoring.signals.table import SIGNALS
 from scoring.signals.values import (
     IterationObjectives,
     SignalSet,
-    SignalValue,
     absent_signal,
 )
 from scoring.views.columns import DataRow
@@ -31,8 +41,7 @@ from scoring.views.columns import DataRow
 _NO_OBJECTIVES = IterationObjectives(*[absent_signal("")] * 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Rescored:
+class Rescored(NamedTuple):
     """What was scored under another rubric.
 
     Attributes:
@@ -49,12 +58,12 @@ class Rescored:
     iterations: int
     left_out: tuple[str, ...] = ()
 
-    def as_dict(self) -> PlainData:
-        """Return plain data, as ``fleet rescore --json`` prints it."""
-        return {**asdict(self), "left_out": list(self.left_out)}
 
-
-def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
+def rescore(
+    dataset: DataSet,
+    rubric: Rubric,
+    source: str | None = None,
+) -> Rescored:
     """Add rows under a rubric to a data set.
 
     Args:
@@ -107,10 +116,8 @@ def _reasons_for_absence(
     rubric: Rubric,
     source: str,
 ) -> list[str]:
-    reasons: list[str] = []
-    for name in sorted(broken):
-        reasons.append(f"{name}: has broken entries, at which rubric {rubric.version} stops")
-
+    stops = f"has broken entries, at which rubric {rubric.version} stops"
+    reasons = [f"{name}: {stops}" for name in sorted(broken)]
     for name, state in sorted(states.items()):
         if state.reason:
             reasons.append(f"{name}: failed under rubric {source}: {state.reason}")
@@ -118,8 +125,7 @@ def _reasons_for_absence(
 
 
 def _state_under(rubric: Rubric, state: RepositoryState) -> RepositoryState:
-    return replace(
-        state,
+    return state._replace(
         rubric=rubric.version,
         digest=digest_of(repr(rubric).encode()),
         evidence=json.dumps(evidence_key(rubric)),
@@ -128,7 +134,11 @@ def _state_under(rubric: Rubric, state: RepositoryState) -> RepositoryState:
     )
 
 
-def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
+def _source_for(
+    dataset: DataSet,
+    rubric: Rubric,
+    source: str | None,
+) -> str:
     """Return the rubric of the rows that can be scored under another one."""
     candidates = (
         [source] if source else [name for name in dataset.rubrics if name != rubric.version]
@@ -153,24 +163,25 @@ def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
     )
 
 
-def _why_not(dataset: DataSet, candidate: str, rubric: Rubric) -> str:
+def _why_not(
+    dataset: DataSet,
+    candidate: str,
+    rubric: Rubric,
+) -> str:
     """Return why rows of a rubric cannot be scored under another one, or "" where they can."""
     wanted_key = _key_of_rows(evidence_key(rubric))
     texts = sorted({state.evidence for state in dataset.of(candidate).values()})
     keys = [_key_of_rows(json.loads(text)) for text in texts]
 
-    differing: set[str] = set()
-    for key in keys:
-        differing |= {name for name in wanted_key if key.get(name) != wanted_key[name]}
-
     if all(key == wanted_key for key in keys):
         missing = _missing_signals(dataset, candidate, rubric)
         return f"rubric {candidate} was kept without {', '.join(missing)}" if missing else ""
 
-    differences = [
-        f"{name} {keys[0].get(name) or 'none'!s} there and {wanted_key[name]!s} here"
-        for name in sorted(differing)
-    ]
+    differences = []
+    for name in sorted(wanted_key):
+        if any(key.get(name) != wanted_key[name] for key in keys):
+            kept = keys[0].get(name) or "none"
+            differences.append(f"{name} {kept} there and {wanted_key[name]} here")
     return f"rubric {candidate}: {', '.join(differences)}"
 
 
@@ -179,7 +190,11 @@ def _key_of_rows(key: PlainData) -> PlainData:
     return {name: value for name, value in key.items() if name != "loading"}
 
 
-def _missing_signals(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
+def _missing_signals(
+    dataset: DataSet,
+    source: str,
+    rubric: Rubric,
+) -> list[str]:
     """Return the signals of a rubric that the rows of another one do not have."""
     from pyarrow import compute as pc
 
@@ -188,7 +203,7 @@ def _missing_signals(dataset: DataSet, source: str, rubric: Rubric) -> list[str]
     missing = {signal for signal in voting if signal not in implemented}
 
     is_empty = {
-        signal: pc.field(fleet_tables.how_column(signal, SEEN)).is_null()
+        signal: pc.field(how_column(signal, SEEN)).is_null()
         for signal in voting
         if signal in implemented
     }
@@ -235,18 +250,19 @@ def _rescored_month(
     signal_rows: list[DataRow] = []
 
     for row in tables[KEPT].to_pylist():
-        observed = _values_kept(row, rubric, SEEN)
-        claimed = _values_kept(row, rubric, CLAIMS)
+        observed = partial(value_kept, row, way=SEEN)
+        claimed = partial(value_kept, row, way=CLAIMS)
+        voting = claimed if rubric.claims_vote else observed
         signals = SignalSet(
             iteration=row[ITERATION],
-            signals=claimed if rubric.claims_vote else observed,
+            signals={SignalID(spec.id): voting(spec.id) for spec in rubric.signals},
             objective=_NO_OBJECTIVES,
             tool_calls=row["tool_calls_seen"],
         )
         score = rubric.score(signals)
 
-        score_rows.append(fleet_tables.score_columns(score))
-        for signal_row in fleet_tables.rows_of_signals(row[REPOSITORY], score, observed, claimed):
+        score_rows.append(score_columns(score))
+        for signal_row in rows_of_signals(row[REPOSITORY], score, observed, claimed):
             signal_rows.append(signal_row | {RUBRIC: rubric.version, MONTH: month})
 
     if score_rows:
@@ -257,17 +273,9 @@ def _rescored_month(
     for name, rows in tables.items():
         tables[name] = _with_column(rows, RUBRIC, [rubric.version] * rows.num_rows)
 
-    schema = fleet_tables.partitioned_schema("signals")
+    schema = partitioned_schema("signals")
     tables["signals"] = pa.Table.from_pylist(signal_rows, schema=schema)
     return tables
-
-
-def _values_kept(row: DataRow, rubric: Rubric, way: str) -> dict[SignalID, SignalValue]:
-    """Return the signals of a rubric from a row of ``kept``, read in one of the two ways."""
-    values: dict[SignalID, SignalValue] = {}
-    for spec in rubric.signals:
-        values[SignalID(spec.id)] = fleet_tables.value_kept(row, spec.id, way)
-    return values
 
 
 def _tables_of_month(
@@ -285,7 +293,7 @@ def _tables_of_month(
 
     order = [(REPOSITORY, "ascending"), (ITERATION, "ascending")]
     tables: PlainData = {}
-    for name in fleet_tables.FLEET_TABLES:
+    for name in FLEET_TABLES:
         if name not in ("signals", WORK):
             tables[name] = dataset.rows(name).to_table(filter=where).sort_by(order)
 
@@ -297,7 +305,11 @@ def _tables_of_month(
     return tables
 
 
-def _with_column(rows: Any, name: str, values: list[Any]) -> Any:
+def _with_column(
+    rows: Any,
+    name: str,
+    values: list[Any],
+) -> Any:
     """Return an Arrow table with other values in one of its columns."""
     import pyarrow as pa
 

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 from rubric import Rubric, find_rubric
 from scoring.errors import InputError
@@ -183,7 +183,11 @@ def _score(
             add_batch()
 
 
-def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) -> None:
+def add_results(
+    dataset: DataSet,
+    rubric: Rubric,
+    events: Sequence[FleetEvent],
+) -> None:
     """Add repositories that are done or were given up to the data set, all of them or none.
 
     Raises:
@@ -214,14 +218,16 @@ def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) 
 
 
 def _state_after(
-    event: FleetEvent, rubric: Rubric, old_state: RepositoryState | None
+    event: FleetEvent,
+    rubric: Rubric,
+    old_state: RepositoryState | None,
 ) -> RepositoryState:
     """Return what is known of a repository after it was scored or given up."""
     evidence = json.dumps(evidence_key(rubric))
 
     if event.result is None:
         state = old_state or RepositoryState(rubric.version, event.repository, evidence=evidence)
-        return replace(state, reason=event.more["reason"], attempts=event.more["attempts"])
+        return state._replace(reason=event.more["reason"], attempts=event.more["attempts"])
 
     return RepositoryState(
         rubric=rubric.version,
@@ -259,8 +265,5 @@ def changed(
 
     with ThreadPoolExecutor(_LOOKING_THREADS) as pool:
         unchanged = pool.map(is_unchanged, everything)
-        return [
-            repository
-            for repository, is_same in zip(everything, unchanged, strict=True)
-            if not is_same
-        ]
+        pairs = zip(everything, unchanged, strict=True)
+        return [repository for repository, is_same in pairs if not is_same]

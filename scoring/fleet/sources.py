@@ -9,10 +9,9 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubric import Rubric
 from scoring import store
@@ -55,8 +54,7 @@ _REFTABLES = "reftable/tables.list"
 _LONGEST_REF = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """A repository to score: a directory with its log, or a URL.
 
     Attributes:
@@ -117,7 +115,7 @@ def repositories(config: FleetConfig) -> list[Repository]:
     by_name: dict[str, Repository] = {}
     for source in config.sources:
         # A list of thousands of paths would go to a worker with each of them.
-        how = replace(source, paths=(), urls=())
+        how = source._replace(paths=(), urls=())
 
         for path in source.paths:
             for repository in _directories_at(path, how):
@@ -151,7 +149,11 @@ def _directories_at(path: str, source: Source) -> Iterator[Repository]:
             yield Repository(_name_of(repo_dir), source, repo_dir, log.iter_log_dir)
 
 
-def _repositories_at_url(url: str, source: Source, storage: Storage) -> Iterator[Repository]:
+def _repositories_at_url(
+    url: str,
+    source: Source,
+    storage: Storage,
+) -> Iterator[Repository]:
     system, path = file_system(url, storage)
     try:
         stamps = _stamps_at(system, path.rstrip("/"))

@@ -17,11 +17,11 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 _PERCENT_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 
 _STORES = {
-    "s3": ("s3", "s3a"),
-    "gs": ("gs", "gcs"),
-    "az": ("az", "abfs", "abfss", "adl"),
+    **dict.fromkeys(("s3", "s3a"), "s3"),
+    **dict.fromkeys(("gs", "gcs"), "gs"),
+    **dict.fromkeys(("az", "abfs", "abfss", "adl"), "az"),
 }
-"""Where results may be besides a folder: the protocol of delta-rs, and the names in fsspec."""
+"""Where results may be besides a folder: the protocol of delta-rs, by the names in fsspec."""
 
 _OPTION_NAMES = read_toml((Path(__file__).parent / "storage.toml").read_text("utf-8"))
 """The names of options in delta-rs, by store and by their names in fsspec."""
@@ -88,7 +88,7 @@ def results_at(url: str, storage: Storage) -> ResultsPlace:
     if protocol == "file":
         return _results_in_folder(url)
 
-    store = _store_of(protocol)
+    store = _STORES.get(protocol)
     if store is None:
         raise InputError(
             f"{url}: results may be in a folder, or at a URL of S3, Google Cloud Storage or Azure"
@@ -98,14 +98,6 @@ def results_at(url: str, storage: Storage) -> ResultsPlace:
     scheme = "abfss" if store == "az" and "@" in path else store
     options = _delta_options(store, storage.get(protocol, {}))
     return ResultsPlace(f"{scheme}://{path}", options, None)
-
-
-def _store_of(protocol: str) -> str | None:
-    """Return the store of delta-rs that a protocol of fsspec belongs to."""
-    for store, protocols in _STORES.items():
-        if protocol in protocols:
-            return store
-    return None
 
 
 def _results_in_folder(url: str) -> ResultsPlace:

@@ -6,7 +6,6 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -54,7 +53,11 @@ def scratch_folder(config: FleetConfig) -> Iterator[Path]:
         yield folder
 
 
-def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repository:
+def unpacked(
+    repository: Repository,
+    config: FleetConfig,
+    folder: Path,
+) -> Repository:
     """Unpack a repository at a URL, and return it as a directory.
 
     Args:
@@ -74,22 +77,30 @@ def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repos
     work_tree = folder / _CHECKED_OUT / repository.short
     check_out(git_data, work_tree)
 
-    source = replace(repository.source, transcripts=(), transcript_mode="none")
+    source = repository.source._replace(transcripts=(), transcript_mode="none")
     if (top / TRANSCRIPTS).is_dir():
-        source = replace(source, transcripts=(str(top / TRANSCRIPTS),), transcript_mode=None)
+        source = source._replace(transcripts=(str(top / TRANSCRIPTS),), transcript_mode=None)
 
     log = _log_in(top, work_tree, repository.url)
-    return replace(repository, source=source, repo_dir=work_tree, log=log)
+    return repository._replace(source=source, repo_dir=work_tree, log=log)
 
 
-def _log_in(top: Path, work_tree: Path, url: str) -> Path:
+def _log_in(
+    top: Path,
+    work_tree: Path,
+    url: str,
+) -> Path:
     for log in (*(top / name for name in LOG_FOLDERS), work_tree / DEFAULT_LOG_DIR):
         if log.is_dir():
             return log
     raise InputError(f"{url}: holds no iteration log, neither as log/ nor in the repository")
 
 
-def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
+def _fetch(
+    repository: Repository,
+    config: FleetConfig,
+    folder: Path,
+) -> None:
     url = repository.url
     system, path = file_system(url, config.storage)
     target = _LimitedFolder(folder, config.expanded, url)
@@ -121,7 +132,11 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
         raise InputError(f"{url}: cannot be read: {one_line(e, _LONGEST_REASON)}") from e
 
 
-def _copy_folder(system: Any, path: str, target: "_LimitedFolder") -> None:
+def _copy_folder(
+    system: Any,
+    path: str,
+    target: "_LimitedFolder",
+) -> None:
     prefix = path.rstrip("/") + "/"
     for name in sorted(system.find(path)):
         with system.open(name, "rb", block_size=_PIECE) as file:
@@ -138,7 +153,11 @@ def _unzip(file: IO[bytes], target: "_LimitedFolder") -> None:
                 target.put(info.filename, member)
 
 
-def _untar(file: IO[bytes], path: str, target: "_LimitedFolder") -> None:
+def _untar(
+    file: IO[bytes],
+    path: str,
+    target: "_LimitedFolder",
+) -> None:
     with contextlib.ExitStack() as stack:
         if path.endswith(".zst"):
             try:

@@ -4,16 +4,17 @@ import datetime
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from msgspec.structs import replace as replace_struct
+from msgspec.structs import replace
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, LogError, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, options_of, rules_of
+from scoring.jobs.close_task import iterations_by_session
 from scoring.jobs.sidecar_comparison import (
     SidecarComparison,
     cause_of_change,
@@ -25,9 +26,7 @@ from scoring.log.settings import Settings
 from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
 from scoring.sessions import session_score
-from scoring.sidecars.provenance import (
-    write_scores,
-)
+from scoring.sidecars.provenance import write_scores
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.stamp import Stamps, stamps_of_log
 from scoring.sidecars.writing import write_session
@@ -36,8 +35,7 @@ from scoring.temporary import remove_stale_files
 _NS_PER_SECOND = 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class BackfillPlan:
+class BackfillPlan(NamedTuple):
     """What a backfill does with every log.
 
     Attributes:
@@ -67,8 +65,7 @@ class BackfillPlan:
     observe: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class IterationResult:
+class IterationResult(NamedTuple):
     """An iteration of a log that was brought up to date.
 
     Attributes:
@@ -86,8 +83,7 @@ TakeResult = Callable[[IterationResult], None]
 """Takes each iteration that has a score, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogJob:
+class LogJob(NamedTuple):
     """A log to bring up to date.
 
     Attributes:
@@ -135,7 +131,6 @@ class LogReport:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``backfill --json`` prints it."""
         data = {name: getattr(self, name) for name in self.__slots__}
-        data["iter_log_dir"] = str(self.iter_log_dir)
         data["scored"] = [{"iteration": n, "reason": reason} for n, reason in self.scored.items()]
         data["kept"] = [{"iteration": n, "lost": lost} for n, lost in self.kept.items()]
         data["absent"] = [
@@ -146,7 +141,11 @@ class LogReport:
         return data
 
 
-def backfill_log(job: LogJob, plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
+def backfill_log(
+    job: LogJob,
+    plan: BackfillPlan,
+    take: TakeResult = silent,
+) -> LogReport:
     """Bring one log up to date.
 
     Args:
@@ -158,7 +157,7 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: TakeResult = silent) -> 
         What was done; errors that a user can act on are in it.
     """
     report = LogReport(job.iter_log_dir)
-    plan = replace(plan, rubric=job.rubric or plan.rubric)
+    plan = plan._replace(rubric=job.rubric or plan.rubric)
     start = time.monotonic()
 
     try:
@@ -203,13 +202,17 @@ def _bring_up_to_date(
             score = _bring_iteration_up_to_date(iteration, plan, stamps, report, take)
             if score is not None:
                 # Sessions do not need the rows, which take most of the memory.
-                scores[score.iteration] = replace_struct(score, breakdown=())
+                scores[score.iteration] = replace(score, breakdown=())
 
     if not plan.dry_run:
         _write_sessions(log, rubric, records, scores, report)
 
 
-def _sources_of(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
+def _sources_of(
+    job: LogJob,
+    plan: BackfillPlan,
+    report: LogReport,
+) -> Sources:
     keep = plan.keeps_cache
     if keep is None:
         keep = not plan.dry_run
@@ -265,7 +268,9 @@ def _bring_iteration_up_to_date(
 
 
 def _reason_to_score(
-    comparison: SidecarComparison, plan: BackfillPlan, report: LogReport
+    comparison: SidecarComparison,
+    plan: BackfillPlan,
+    report: LogReport,
 ) -> str | None:
     """Return why an iteration needs a new score, in a few words, or None where it does not."""
     old_score = comparison.old_score
@@ -339,18 +344,12 @@ def _write_sessions(
     report: LogReport,
 ) -> None:
     """Write the sidecars of the sessions that have a score for each of their iterations."""
-    members: dict[str, list[int]] = {}
-    for record in records:
-        session_id = record.agent.session_id
-        if session_id:
-            members.setdefault(session_id, []).append(record.iteration)
-
-    for session_id, iterations in members.items():
-        of_rubric: list[PersistedScore] = []
-        for iteration in iterations:
-            score = scores.get(iteration)
-            if score is not None and score.rubric_version == rubric.version:
-                of_rubric.append(score)
-
-        if len(of_rubric) == len(iterations):
-            write_session(log, session_score(rubric, session_id, of_rubric), report.warnings.append)
+    of_rubric = {
+        score.iteration: score
+        for score in scores.values()
+        if score.rubric_version == rubric.version
+    }
+    for session_id, iterations in iterations_by_session(records).items():
+        if of_rubric.keys() >= set(iterations):
+            members = [of_rubric[iteration] for iteration in iterations]
+            write_session(log, session_score(rubric, session_id, members), report.warnings.append)

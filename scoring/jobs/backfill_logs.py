@@ -9,7 +9,9 @@ from scoring.worker_processes import end_with_parent
 
 
 def backfill_logs(
-    jobs: Sequence[LogJob], plan: BackfillPlan, processes: int
+    jobs: Sequence[LogJob],
+    plan: BackfillPlan,
+    processes: int,
 ) -> Iterator[LogReport]:
     """Bring logs up to date, and yield a report for each as it is done.
 

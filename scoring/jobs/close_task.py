@@ -1,10 +1,8 @@
 """Scores an iteration that was just finished, and the session that it belongs to."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, silent
@@ -27,8 +25,7 @@ from scoring.text import spans
 _RECENT = re.compile(r"recent-([1-9][0-9]{0,8})")
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedTask:
+class ClosedTask(NamedTuple):
     """What closing a task wrote.
 
     Attributes:
@@ -50,15 +47,6 @@ class ClosedTask:
     session_sidecar_path: Path | None
     rubric_version: str
     warnings: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data, as ``close-task --json`` prints it."""
-        data = {name: getattr(self, name) for name in self.__slots__}
-        data["sidecar_path"] = str(self.sidecar_path)
-        if self.session_sidecar_path is not None:
-            data["session_sidecar_path"] = str(self.session_sidecar_path)
-        data["warnings"] = list(self.warnings)
-        return data
 
 
 def close_task(
@@ -91,17 +79,18 @@ def close_task(
     chosen = _iterations_to_score(records.numbers, record.iteration, recompute)
 
     # The mean of a session needs a score of each of its iterations.
-    members = _members_of_sessions(records, chosen)
+    members = {}
+    for session_id, numbers in iterations_by_session(records).items():
+        if not chosen.isdisjoint(numbers):
+            members[session_id] = numbers
+
     scores: dict[int, PersistedScore] = {}
-    for numbers in members.values():
-        for number in numbers:
-            if number in chosen:
-                continue
-            sidecar = _whole_sidecar(iter_log_dir, number, rubric)
-            if sidecar is None:
-                chosen.add(number)
-            else:
-                scores[number] = sidecar
+    for number in {number for numbers in members.values() for number in numbers} - chosen:
+        sidecar = _whole_sidecar(iter_log_dir, number, rubric)
+        if sidecar is None:
+            chosen.add(number)
+        else:
+            scores[number] = sidecar
 
     scored = [
         scored_iteration
@@ -132,7 +121,11 @@ def close_task(
     )
 
 
-def _record_to_close(records: Records, iteration: int | None, log: Path) -> IterationRecord:
+def _record_to_close(
+    records: Records,
+    iteration: int | None,
+    log: Path,
+) -> IterationRecord:
     if not records:
         raise NotFoundError(f"{log}: no iterations found; there is nothing to close")
     if iteration is None:
@@ -144,7 +137,11 @@ def _record_to_close(records: Records, iteration: int | None, log: Path) -> Iter
     return records[index]
 
 
-def _iterations_to_score(numbers: list[int], iteration: int, recompute: str) -> set[int]:
+def _iterations_to_score(
+    numbers: list[int],
+    iteration: int,
+    recompute: str,
+) -> set[int]:
     """Return the iterations that are scored again, the one that is closed included."""
     if recompute == "current":
         return {iteration}
@@ -158,21 +155,21 @@ def _iterations_to_score(numbers: list[int], iteration: int, recompute: str) -> 
     return set(up_to_it[-int(recent[1]) :])
 
 
-def _members_of_sessions(records: Records, chosen: Iterable[int]) -> Mapping[str, list[int]]:
-    """Return all iterations of each session that one of some iterations belongs to."""
-    chosen = set(chosen)
+def iterations_by_session(records: Records) -> dict[str, list[int]]:
+    """Return the iterations of each session, in order."""
     members: dict[str, list[int]] = {}
-    sessions = {record.agent.session_id for record in records if record.iteration in chosen}
-
     for record in records:
         session_id = record.agent.session_id
-        if session_id and session_id in sessions:
+        if session_id:
             members.setdefault(session_id, []).append(record.iteration)
-
     return members
 
 
-def _whole_sidecar(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | None:
+def _whole_sidecar(
+    log: Path | str,
+    iteration: int,
+    rubric: Rubric,
+) -> PersistedScore | None:
     """Return the score in an iteration's sidecar, or None where it is not whole or of a rubric."""
     try:
         score = read_score(log, iteration)
@@ -214,13 +211,10 @@ def bring_session_up_to_date(
 
     scores: list[PersistedScore] = []
     missing: list[int] = []
-    for member in records:
-        if member.agent.session_id != session_id:
-            continue
-
-        score = _whole_sidecar(iter_log_dir, member.iteration, rubric)
+    for iteration in iterations_by_session(records)[session_id]:
+        score = _whole_sidecar(iter_log_dir, iteration, rubric)
         if score is None:
-            missing.append(member.iteration)
+            missing.append(iteration)
         else:
             scores.append(score)
 

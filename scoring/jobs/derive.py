@@ -7,9 +7,8 @@ Such an entry claims nothing. It says what git, transcripts and checkpoints show
 import datetime
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scoring.errors import WriteError
 from scoring.evidence.agent_commits import AgentCommits, FoundBy
@@ -22,6 +21,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.unlogged import named_by_entries, shas_in_entries
 from scoring.files import exclusive_lock, make_folder, write_together
+from scoring.frozen import PlainData
 from scoring.jobs.entry_fields import ENTRY_MODE, entry_text, git_fields, quoted
 from scoring.jobs.existing_log import PATIENCE, ExistingLog, read_existing_log
 from scoring.text import trim
@@ -48,13 +48,13 @@ class DerivedEntry(NamedTuple):
     size: ChangeSize = ChangeSize()
     known_from: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data: the entry, its commit, and who made that."""
-        data: dict[str, Any] = {
+        data: PlainData = {
             "iteration": self.iteration,
             "kind": "commit",
             "commit": self.commit.sha or None,
-            "session_ids": list(self.session_ids),
+            "session_ids": self.session_ids,
             "found_by": self.found_by,
         }
         if self.known_from:
@@ -74,8 +74,7 @@ class Skipped(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(NamedTuple):
     """What deriving a log did.
 
     Attributes:
@@ -84,11 +83,11 @@ class Derivation:
         broken: a line for each entry that cannot be read.
     """
 
-    written: tuple[DerivedEntry, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    broken: tuple[str, ...] = ()
+    written: Sequence[DerivedEntry] = ()
+    skipped: Sequence[Skipped] = ()
+    broken: Sequence[str] = ()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data, as ``derive --json`` prints it."""
         return {
             "written": [entry.as_dict() for entry in self.written],
@@ -165,30 +164,31 @@ def derive(
             else:
                 missing.append(name)
 
-        written = tuple(_new_entries(missing, agents, history, log.highest))
-
+        written = list(_new_entries(missing, agents, history, log.highest))
         if written and not dry_run:
             _write_entries(log_dir, written)
 
-    return Derivation(written, tuple(skipped), tuple(log.broken))
+    return Derivation(written, skipped, log.broken)
 
 
 def _in_time_of_choice(
-    agents: AgentCommits, since: datetime.date | None, session: str | None
+    agents: AgentCommits,
+    since: datetime.date | None,
+    session: str | None,
 ) -> list[str]:
     """Return the commits since a day, and of a session, the oldest on the trunk first."""
     names: list[str] = []
     for name, made_by in reversed(agents.makers.items()):
-        if since is not None and agents.commits[name].date < since.isoformat():
-            continue
-        if session is not None and session not in made_by.session_ids:
-            continue
-        names.append(name)
+        is_late = since is None or agents.commits[name].date >= since.isoformat()
+        if is_late and (session is None or session in made_by.session_ids):
+            names.append(name)
     return names
 
 
 def _by_people(
-    names: Sequence[str], people: Collection[str], authors: Mapping[str, set[str]]
+    names: Sequence[str],
+    people: Collection[str],
+    authors: Mapping[str, set[str]],
 ) -> list[str]:
     """Return the commits with an author among some people, in whatever case they are written."""
     folded = {person.casefold() for person in people if person}
@@ -245,15 +245,13 @@ def _new_entries(
 
 
 def _write_entries(log_dir: Path, entries: Sequence[DerivedEntry]) -> None:
-    files: list[tuple[Path, bytes]] = []
+    make_folder(log_dir)
+    files = []
     for entry in entries:
         path = log_dir / f"iter-{entry.iteration}.yaml"
-        files.append((path, _text_of(entry)))
-
-    make_folder(log_dir)
-    for path, _ in files:
         if os.path.lexists(path):
             raise WriteError(f"{path}: another process has just written it; run again")
+        files.append((path, _text_of(entry)))
     write_together(files, ENTRY_MODE)
 
 

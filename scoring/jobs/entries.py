@@ -91,7 +91,11 @@ def new_entry(
     return path
 
 
-def _refuse_second_entry(number: int, path: Path, entries: Mapping[int, ExistingEntry]) -> None:
+def _refuse_second_entry(
+    number: int,
+    path: Path,
+    entries: Mapping[int, ExistingEntry],
+) -> None:
     if number in entries:
         path = entries[number].path
     elif not os.path.lexists(path):
@@ -179,7 +183,9 @@ def template(iteration: int, fields: Mapping[str, str]) -> str:
 
 
 def _lines_of_field(
-    field: DescribedField, values: Mapping[str, str], previous: str
+    field: DescribedField,
+    values: Mapping[str, str],
+    previous: str,
 ) -> Iterator[str]:
     """Yield the lines of a field, as comments where it has no value.
 

@@ -60,13 +60,14 @@ def read_existing_log(log_dir: Path) -> ExistingLog:
                 for sha in _COMMIT_LINE.findall(read_file(log_dir / name)):
                     log.named_by_broken[sha.decode().lower()] = name
 
+    def note_broken(error: LogError) -> None:
+        log.broken.append(str(error))
+
     if ARCHIVE_NAME in names:
         try:
-            log.records += load_archive(
-                log_dir / ARCHIVE_NAME, broken=lambda e: log.broken.append(str(e))
-            )
+            log.records += load_archive(log_dir / ARCHIVE_NAME, broken=note_broken)
         except LogError as e:
-            log.broken.append(str(e))
+            note_broken(e)
 
     log.records.sort(key=lambda record: record.iteration)
     log.highest = _highest_number(log.records, names)
@@ -75,14 +76,8 @@ def read_existing_log(log_dir: Path) -> ExistingLog:
 
 def _highest_number(records: Sequence[IterationRecord], names: Sequence[str]) -> int:
     """Return the highest number in use, also that of labels or scores without an entry."""
-    highest = 0
-    for record in records:
-        if record.iteration < _LARGEST_NUMBER:
-            highest = max(highest, record.iteration)
-
-    for name in names:
-        match = _NUMBERED_NAME.match(name)
-        if match is not None:
-            highest = max(highest, int(match[1]))
-
-    return highest
+    numbers = [record.iteration for record in records if record.iteration < _LARGEST_NUMBER]
+    for match in map(_NUMBERED_NAME.match, names):
+        if match:
+            numbers.append(int(match[1]))
+    return max(numbers, default=0)

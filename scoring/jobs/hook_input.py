@@ -6,9 +6,8 @@ import os
 import re
 import select
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from scoring.errors import InputError
 from scoring.frozen import PlainData
@@ -27,8 +26,7 @@ _TRANSCRIPT_FIELDS = ("transcript_path", "agent_transcript_path", "transcriptPat
 _SESSION_FIELDS = ("session_id", "thread-id", "sessionId", "conversation_id")
 
 
-@dataclass(frozen=True, slots=True)
-class HookInput:
+class HookInput(NamedTuple):
     """What a harness sent. Any of it may be missing.
 
     Attributes:
@@ -75,12 +73,8 @@ def _cwd_in(data: PlainData) -> Any:
 
 
 def _transcript_folders_in(data: PlainData) -> tuple[Path, ...]:
-    folders: dict[Path, None] = {}
-    for name in _TRANSCRIPT_FIELDS:
-        file = data.get(name)
-        if _is_path(file):
-            folders[Path(os.path.expanduser(file)).parent] = None
-    return tuple(folders)
+    files = filter(_is_path, map(data.get, _TRANSCRIPT_FIELDS))
+    return tuple(dict.fromkeys(Path(os.path.expanduser(file)).parent for file in files))
 
 
 def _session_id_in(data: PlainData) -> str | None:

@@ -5,6 +5,7 @@ bytes that the file had before.
 """
 
 import contextlib
+import itertools
 import os
 import re
 import shlex
@@ -12,15 +13,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import InputError, WriteError
 from scoring.evidence.harnesses.harness import Hook
-from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.files import expanded, is_inside, reason
+from scoring.files import reason
 from scoring.frozen import PlainData
+from scoring.jobs.hook_places import PROGRAM
 from scoring.jobs.settings_json import (
     BY_HAND,
     backup_of,
@@ -28,11 +28,6 @@ from scoring.jobs.settings_json import (
     read_json_file,
     write_settings_file,
 )
-
-PROGRAM = "da-score"
-
-HOOKS = {harness.name: harness.hook for harness in HARNESSES}
-"""How each harness runs the hook; None for a harness that runs none."""
 
 USUAL = Hook("", quiet=False)
 
@@ -42,8 +37,7 @@ _ONLY_VERSION = {"version": 1}
 _HELP_TIMEOUT = 30  # seconds
 
 
-@dataclass(frozen=True, slots=True)
-class HookChange:
+class HookChange(NamedTuple):
     """What was done to a settings file.
 
     Attributes:
@@ -73,55 +67,6 @@ class _InstalledHook(NamedTuple):
     @property
     def is_flat(self) -> bool:
         return self.group is self.hook
-
-
-def hook_settings(harness: str, scope: str, project: Path) -> Path:
-    """Return the settings file of a harness.
-
-    Args:
-        harness: the name of the harness.
-        scope: ``project`` or ``user``, which decides where the file is.
-        project: the folder of the project.
-
-    Raises:
-        InputError: the harness runs no hooks.
-    """
-    hook = HOOKS[harness]
-    if hook is None:
-        raise InputError(
-            f"{harness} runs no command when its agent stops; 'da-score watch' scores what it does"
-        )
-    if scope == "project":
-        return project / hook.file
-
-    folder = os.environ.get(hook.variable, "").partition(",")[0].strip()
-    if scope == "user" and folder:
-        return expanded(folder) / hook.below
-    return Path.home() / (hook.at_home or hook.file)
-
-
-def all_hook_settings(harness: str, scope: str, project: Path) -> list[Path]:
-    """Return the settings files that may hold the hook, as :func:`hook_settings` takes them.
-
-    In a project that are its settings, and those for one person alone where a harness has them.
-    """
-    paths = [hook_settings(harness, scope, project)]
-    hook = HOOKS[harness]
-    if scope == "project" and hook and hook.personal:
-        paths.append(project / hook.personal)
-    return paths
-
-
-def refuse_outside(path: Path, project: Path) -> None:
-    """Refuse a settings file of a project that a link leads out of it.
-
-    Raises:
-        InputError: it does.
-    """
-    if not is_inside(path, project):
-        raise InputError(
-            f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone"
-        )
 
 
 def why_it_does_not_run(command: str) -> str:
@@ -159,7 +104,11 @@ def why_it_does_not_run(command: str) -> str:
     return f"{program} ends with status {process.returncode}{last_line}"
 
 
-def install_command(path: Path, hook: Hook = USUAL, shared: bool = False) -> HookChange:
+def install_command(
+    path: Path,
+    hook: Hook = USUAL,
+    shared: bool = False,
+) -> HookChange:
     """Put the da-score that runs now into a settings file.
 
     Args:
@@ -203,7 +152,9 @@ def _program_that_runs() -> str:
 
 
 def install_hook(
-    path: Path, command: str = f"{PROGRAM} close-task", hook: Hook = USUAL
+    path: Path,
+    command: str = f"{PROGRAM} close-task",
+    hook: Hook = USUAL,
 ) -> HookChange:
     """Put the hook into a settings file, unless it is there and its program exists.
 
@@ -219,21 +170,14 @@ def install_hook(
     text, data = read_json_file(path)
 
     installed = _installed_hooks(data)
-    if installed:
-        changed = _repair(installed, _program_in(command))
-        backup = None
-        if changed:
-            backup = write_settings_file(path, json_in_layout_of(path, data, text), keep=True)
-        return HookChange(path, changed, backup)
-
-    groups = _groups_of_event(path, data, hook.event)
-    new_hook = {"type": "command", hook.key: command, **hook.limit}
-    if hook.flat:
-        groups.append(new_hook)
-        # The version comes first, unless the file has one.
-        data |= _ONLY_VERSION | data
-    else:
-        groups.append({"hooks": [new_hook]})
+    if not installed:
+        groups = _groups_of_event(path, data, hook.event)
+        new_hook = {"type": "command", hook.key: command, **hook.limit}
+        groups.append(new_hook if hook.flat else {"hooks": [new_hook]})
+        if hook.flat:  # the version comes first, unless the file has one
+            data |= _ONLY_VERSION | data
+    elif not _repair(installed, _program_in(command)):
+        return HookChange(path, changed=False)
 
     backup = write_settings_file(path, json_in_layout_of(path, data, text), keep=True)
     return HookChange(path, changed=True, backup=backup)
@@ -254,7 +198,11 @@ def _repair(installed: list[_InstalledHook], program: str) -> bool:
     return changed
 
 
-def _groups_of_event(path: Path, data: Any, event: str) -> list[Any]:
+def _groups_of_event(
+    path: Path,
+    data: Any,
+    event: str,
+) -> list[Any]:
     """Return the list of an event in the data of a settings file, which may be new."""
     problem = ""
     if not isinstance(data, dict):
@@ -309,7 +257,11 @@ def _take_out(installed: _InstalledHook, data: PlainData) -> None:
         del data["hooks"]
 
 
-def _former_bytes(path: Path, data: Any, text: str) -> bytes:
+def _former_bytes(
+    path: Path,
+    data: Any,
+    text: str,
+) -> bytes:
     """Return a settings file without the hook: the bytes of the backup, if it says the same."""
     backup = backup_of(path)
     with contextlib.suppress(InputError, WriteError):
@@ -334,10 +286,8 @@ def installed_in(path: Path) -> list[str]:
     Raises:
         InputError: as :func:`install_hook`.
     """
-    events: dict[str, None] = {}
-    for installed in _installed_hooks(read_json_file(path).data):
-        events[installed.event] = None
-    return list(events)
+    installed = _installed_hooks(read_json_file(path).data)
+    return list(dict.fromkeys(entry.event for entry in installed))
 
 
 def hooks_that_do_not_run(path: Path) -> Iterator[str]:
@@ -399,14 +349,9 @@ def _runs_close_task(command: object) -> bool:
     if not isinstance(command, str):
         return False
 
-    words = iter(command.split())
-    for word in words:
-        if os.path.basename(word.strip("\"'")) != PROGRAM:
-            continue
-        # Options may come between the program and its command.
-        for next_word in words:
-            if not next_word.startswith("-"):
-                if next_word == "close-task":
-                    return True
-                break
+    # Options may come between the program and its command.
+    words = [word for word in command.split() if not word.startswith("-")]
+    for word, next_word in itertools.pairwise(words):
+        if os.path.basename(word.strip("\"'")) == PROGRAM and next_word == "close-task":
+            return True
     return False

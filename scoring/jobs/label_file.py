@@ -8,9 +8,8 @@ import datetime
 import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
@@ -42,8 +41,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class NewLabel:
+class NewLabel(NamedTuple):
     """A person's label of an iteration.
 
     Attributes:
@@ -131,7 +129,11 @@ def _put_back(old_content: Mapping[Path, bytes | None]) -> None:
                 write_together([(path, content)], keep_rights=True)
 
 
-def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
+def _with_label(
+    path: Path,
+    content: bytes | None,
+    label: NewLabel,
+) -> bytes:
     """Return the content of a file of labels with a label added to it."""
     old_data = content or b""
     yaml = round_trip(old_data, rb"labels")
@@ -185,7 +187,11 @@ def _without(records: Iterable[LabelRecord], position: int) -> list[LabelRecord]
     return [record for record in records if record.position != position]
 
 
-def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
+def _put(
+    label: NewLabel,
+    last: LabelRecord | None,
+    nodes: CommentedSeq,
+) -> int:
     """Put a label into the list of a file, and return its position there.
 
     Args:
@@ -223,7 +229,11 @@ def _time_of_update(last: LabelRecord, now: str) -> str:
     return last.updated_at if clock_is_behind else now
 
 
-def _new_item(label: NewLabel, role: str, now: str) -> CommentedMap:
+def _new_item(
+    label: NewLabel,
+    role: str,
+    now: str,
+) -> CommentedMap:
     return CommentedMap(
         id=Quoted(str(uuid.uuid4())),
         iteration=label.iteration,

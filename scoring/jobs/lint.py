@@ -87,6 +87,11 @@ class _CheckedFile:
     entries: list[_ReadEntry] = field(default_factory=list)
     findings: list[LintFinding] = field(default_factory=list)
 
+    def note_unreadable(self, number: int | None, problem: str) -> None:
+        """Note that it cannot be read, unless something in it is known to be wrong."""
+        if all(finding.level != "error" for finding in self.findings):
+            self.findings.append(_unreadable(self.path, number, problem))
+
 
 def lint_log(
     log_dir: Path,
@@ -144,16 +149,10 @@ def _check_entry(path: Path, strict: bool) -> _CheckedFile:
     try:
         data = read_file(path, within=path.parent)
         document = parse(data)
-    except InputError as e:
-        file.findings.append(_unreadable(path, number, str(e)))
-        return file
-
-    file.findings += _faults_in(path, document, number, strict)
-    try:
+        file.findings += _faults_in(path, document, number, strict)
         record = parse_iteration_record(data)
-    except YamlError as e:
-        if not _has_error(file.findings):
-            file.findings.append(_unreadable(path, number, str(e)))
+    except InputError as e:
+        file.note_unreadable(number, str(e))
         return file
 
     entry = _ReadEntry(
@@ -176,22 +175,15 @@ def _check_archive(path: Path, strict: bool) -> _CheckedFile:
     try:
         data = read_file(path, within=path.parent)
         items = _items_of_archive(parse(data))
-    except InputError as e:
-        file.findings.append(_unreadable(path, None, str(e)))
-        return file
-
-    for item in items:
-        if not isinstance(item, MappingNode):
-            continue
-        file.findings += _faults_in(path, item, None, strict)
-        with contextlib.suppress(YamlError):
-            file.entries.append(_archived_entry(path, item))
-
-    try:
+        for item in items:
+            if not isinstance(item, MappingNode):
+                continue
+            file.findings += _faults_in(path, item, None, strict)
+            with contextlib.suppress(YamlError):
+                file.entries.append(_archived_entry(path, item))
         parse_archive(data)
-    except YamlError as e:
-        if not _has_error(file.findings):
-            file.findings.append(_unreadable(path, None, str(e)))
+    except InputError as e:
+        file.note_unreadable(None, str(e))
     return file
 
 
@@ -241,11 +233,11 @@ def _unreadable_beside(log_dir: Path, iteration: int) -> Iterator[LintFinding]:
             yield _unreadable(facts.path, iteration, facts.problem)
 
 
-def _has_error(findings: Iterable[LintFinding]) -> bool:
-    return any(finding.level == "error" for finding in findings)
-
-
-def _unreadable(path: Path, iteration: int | None, message: str) -> LintFinding:
+def _unreadable(
+    path: Path,
+    iteration: int | None,
+    message: str,
+) -> LintFinding:
     """Return the finding for a file that cannot be read, in the line that a message names."""
     text = message.removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
 

@@ -1,7 +1,7 @@
 """Compares a sidecar on disk with the score that the evidence gives now."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
@@ -22,8 +22,7 @@ from scoring.sidecars.states import in_words, lost_evidence
 _UNKNOWN_CHANGE = "result differs, and what it was computed from was not kept"
 
 
-@dataclass(frozen=True, slots=True)
-class SidecarComparison:
+class SidecarComparison(NamedTuple):
     """An iteration as it is scored now, and its sidecar as it is on disk.
 
     Attributes:
@@ -66,7 +65,11 @@ class SidecarComparison:
         return self.old_stamp
 
 
-def compare_with_sidecar(scored: ScoredIteration, log: Path, stamps: Stamps) -> SidecarComparison:
+def compare_with_sidecar(
+    scored: ScoredIteration,
+    log: Path,
+    stamps: Stamps,
+) -> SidecarComparison:
     """Compare an iteration as it is scored now with its sidecar in a log.
 
     Args:
@@ -108,7 +111,11 @@ def _sidecar_bytes(log: Path, iteration: int) -> bytes | None:
         return b""
 
 
-def _score_on_disk(log: Path, files: Sidecar, old_data: bytes | None) -> PersistedScore | None:
+def _score_on_disk(
+    log: Path,
+    files: Sidecar,
+    old_data: bytes | None,
+) -> PersistedScore | None:
     if old_data is None:
         return None
     if old_data == files.data:

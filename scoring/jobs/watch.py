@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import Rubric
 from scoring.errors import LogError
@@ -16,6 +16,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.reference.git import TRUNK
 from scoring.evidence.rules import Sources
 from scoring.files import state_of
+from scoring.frozen import fields_of
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import load_records
 from scoring.log.model import IterationRecord
@@ -36,8 +37,7 @@ _FileState: TypeAlias = tuple[int, int, int] | None
 """The size and both times of a file; None where it does not exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogChange:
+class LogChange(NamedTuple):
     """One thing that happened in a log.
 
     Attributes:
@@ -68,9 +68,7 @@ class LogChange:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``watch --json`` prints it."""
         return {
-            "change": self.change,
-            "iteration": self.iteration,
-            "task_id": self.task_id,
+            **fields_of(self, "change", "iteration", "task_id"),
             "rubric_version": getattr(self.score, "rubric_version", None),
             "scored": getattr(self.score, "scored", None),
             "value": self.value,

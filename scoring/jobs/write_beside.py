@@ -21,6 +21,7 @@ from scoring.evidence.entry_files import (
 )
 from scoring.evidence.harnesses.fields import keys_of
 from scoring.files import exclusive_lock, overwrite, read_file
+from scoring.frozen import fields_of
 from scoring.jobs.entries import number_of
 from scoring.log.find import is_entry_name, missing_log_message, names_in_log
 from scoring.text import shown
@@ -153,7 +154,8 @@ def record_hook_outcome(
     path = log_dir / hook_file_name(iteration)
     with exclusive_lock(log_dir):
         old = _content_of(path)
-        if any(_key_of(record) == _key_of(outcome) for record in _records_in(old, path)):
+        key = fields_of(outcome, *_KEY_OF_EVENT)
+        if any(fields_of(record, *_KEY_OF_EVENT) == key for record in _records_in(old, path)):
             return Recorded(path, is_new=False)
         overwrite(path, _with_record(path, old, outcome))
     return Recorded(path, is_new=True)
@@ -183,14 +185,8 @@ def _problem_with(outcome: HookOutcome) -> str:
     return ""
 
 
-def _key_of(record: HookOutcome) -> tuple[str, str, str, str]:
-    """Return what two records of one event have in common."""
-    return (
-        record.sentinel_id,
-        record.rule_id,
-        record.lifecycle_point,
-        record.intervention_class,
-    )
+_KEY_OF_EVENT = ("sentinel_id", "rule_id", "lifecycle_point", "intervention_class")
+"""What two records of one event have in common."""
 
 
 def _content_of(path: Path) -> bytes:
@@ -207,7 +203,11 @@ def _records_in(data: bytes, path: Path) -> list[HookOutcome]:
         raise InputError(f"{path}: {e}; nothing is added to it") from e
 
 
-def _with_record(path: Path, old: bytes, outcome: HookOutcome) -> bytes:
+def _with_record(
+    path: Path,
+    old: bytes,
+    outcome: HookOutcome,
+) -> bytes:
     """Return the content of a file of hook outcomes with another record at its end."""
     # Only this and labels need ruamel.yaml, which takes long to load.
     from ruamel.yaml.comments import CommentedMap, CommentedSeq

@@ -5,9 +5,10 @@ The rules are in docs/VALIDITY.md, "Two sides of the work".
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scoring.evidence.transcripts.facts import NS
+from scoring.frozen import PlainData, fields_of
 from scoring.outcomes.outcome import DAY
 from scoring.statistics import (
     Cluster,
@@ -71,7 +72,7 @@ class Figure(NamedTuple):
             return None
         return self.first.value - self.second.value
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
         low, high = self.interval or (None, None)
         return {
@@ -82,9 +83,7 @@ class Figure(NamedTuple):
             "difference": self.difference,
             "low": low,
             "high": high,
-            "certain": self.certain,
-            "more_units": self.more_units,
-            "verdict": self.verdict,
+            **fields_of(self, "certain", "more_units", "verdict"),
         }
 
 
@@ -103,7 +102,7 @@ class Against(NamedTuple):
     young: tuple[int, int]
     latest: date | None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
         sides = []
         for name, rows, young in zip(self.sides.names, self.sides.rows, self.young, strict=True):
@@ -116,7 +115,11 @@ class Against(NamedTuple):
         }
 
 
-def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
+def compare(
+    sides: Sides,
+    horizon_days: float,
+    tip_time: int | None,
+) -> Against:
     """Compare two sides of the work.
 
     Args:
@@ -155,7 +158,12 @@ def settled(rows: Sequence[WorkRow], latest: int | None) -> list[WorkRow]:
     return [row for row in rows if row.unit.ended is not None and row.unit.ended <= latest]
 
 
-def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = False) -> Figure:
+def figure_of(
+    measure: Measure,
+    first: Sample,
+    second: Sample,
+    changed: bool = False,
+) -> Figure:
     """Compare one measure of two sides.
 
     Args:
@@ -201,7 +209,11 @@ def _too_few(figure: Figure) -> str:
     return ""
 
 
-def _intervals(measure: Measure, first: Sample, second: Sample) -> tuple[Interval, Interval]:
+def _intervals(
+    measure: Measure,
+    first: Sample,
+    second: Sample,
+) -> tuple[Interval, Interval]:
     """Return the interval of a difference that is shown, and the wider one of a verdict."""
     if measure.kind == "share":
         return (
@@ -266,8 +278,10 @@ def against_page(against: Against) -> Page:
     columns = columns_of("", *numbers, Column("VERDICT, AT 99 %", prose=True))
 
     rows: list[Cells] = []
-    for name, key in (("units", "units"), ("  open", "open"), ("  unclear", "unclear")):
-        rows.append((name, *(summary[key] for summary in summaries), "", "", ""))
+    for key in ("units", "open", "unclear"):
+        name = key if key == "units" else f"  {key}"
+        counts = [summary[key] for summary in summaries]
+        rows.append((name, *counts, "", "", ""))
     rows.append(("  too young to judge", *against.young, "", "", ""))
     rows += [_figure_row(figure) for figure in against.figures]
 

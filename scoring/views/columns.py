@@ -6,7 +6,7 @@ A new column is one line in ``columns.toml``, and one in ``docs/TABLES.md``.
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 from msgspec.structs import replace
 
@@ -27,13 +27,14 @@ from scoring.settings_table import read_toml
 from scoring.views.work_rows import work_of
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
-DataRow: TypeAlias = dict[str, Any]
+DataRow: TypeAlias = PlainData
 """One row: a value or None for every column, in their order."""
 
-T = TypeVar("T")
+NamedRow: TypeAlias = tuple[str, DataRow]
+"""A row with the name of its table."""
 
 
-class RowSource(NamedTuple, Generic[T]):
+class RowSource(NamedTuple):
     """What a row is made from.
 
     Attributes:
@@ -44,10 +45,10 @@ class RowSource(NamedTuple, Generic[T]):
 
     log: str
     iteration: int
-    content: T
+    content: Any
 
 
-class DataColumn(NamedTuple, Generic[T]):
+class DataColumn(NamedTuple):
     """A column of a table.
 
     Attributes:
@@ -63,7 +64,7 @@ class DataColumn(NamedTuple, Generic[T]):
     kind: Kind
     unit: str
     meaning: str
-    take: Callable[[RowSource[T]], Any]
+    take: Callable[[RowSource], Any]
     may_miss: bool = False
 
     def as_dict(self) -> PlainData:
@@ -147,7 +148,10 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 """What becomes of the value that a column names, for the types that need it."""
 
 
-def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Callable[[RowSource[Any]], Any]:
+def _value_at(
+    path: str,
+    convert: Callable[[Any], Any] | None,
+) -> Callable[[RowSource], Any]:
     """Return a function that takes the value at a dotted path, where None stays None.
 
     Args:
@@ -155,7 +159,7 @@ def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Callable[[RowS
         convert: what is made of a value that is not None.
     """
 
-    def take(source: RowSource[Any]) -> Any:
+    def take(source: RowSource) -> Any:
         value = source.content
         for name in path.split("."):
             if value is None:
@@ -176,11 +180,14 @@ def _step(value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
-def _tokens_at(path: str, kind: str) -> Callable[[RowSource[Any]], int | None]:
+def _tokens_at(
+    path: str,
+    kind: str,
+) -> Callable[[RowSource], int | None]:
     """Return a function that takes the tokens of one kind from the spending at a dotted path."""
     spending_at = _value_at(path, None)
 
-    def take(source: RowSource[Any]) -> int | None:
+    def take(source: RowSource) -> int | None:
         spending: Spending | None = spending_at(source)
         if not spending or not spending.spent:
             return None
@@ -189,17 +196,17 @@ def _tokens_at(path: str, kind: str) -> Callable[[RowSource[Any]], int | None]:
     return take
 
 
-def _cost(source: RowSource[Any]) -> float | None:
+def _cost(source: RowSource) -> float | None:
     spending = without_claimed_cost(source.content.spending)
     return spending.cost if spending else None
 
 
-def _delta(source: RowSource[Any]) -> float | None:
+def _delta(source: RowSource) -> float | None:
     pair = source.content
     return float(pair.delta) if pair.comparable else None
 
 
-_COMPUTED: dict[tuple[str, str], Callable[[RowSource[Any]], Any]] = {
+_COMPUTED: dict[tuple[str, str], Callable[[RowSource], Any]] = {
     ("log", "log"): lambda source: source.log,
     ("iteration", "iteration"): lambda source: source.iteration,
     ("iterations", "cost"): _cost,
@@ -219,7 +226,7 @@ for _kind in KINDS:
 _LISTED = read_toml((Path(__file__).parent / "columns.toml").read_text("utf-8"))
 
 
-def _columns(table: str, what: str = "") -> Iterator[DataColumn[Any]]:
+def _columns(table: str, what: str = "") -> Iterator[DataColumn]:
     """Yield the columns that ``columns.toml`` lists for a table.
 
     Args:
@@ -249,7 +256,7 @@ def _columns(table: str, what: str = "") -> Iterator[DataColumn[Any]]:
 _TASK, *_OF_TASK = _columns("task")
 _TASK_RUBRIC, *_OF_TASK_GROUP = _columns("group", "task")
 
-TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
+TABLES: dict[str, tuple[DataColumn, ...]] = {
     "iterations": (_LOG, _ITERATION, *_columns("iterations")),
     "signals": (_LOG, _ITERATION, *_columns("signals")),
     "integrity": (_LOG, _ITERATION, *_columns("integrity")),
@@ -260,9 +267,15 @@ TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
 """Every table, with its columns in order."""
 
 
-def _row(table: str, log: Path, iteration: int, content: object) -> DataRow:
+def _row(
+    table: str,
+    log: Path,
+    iteration: int,
+    content: object,
+) -> NamedRow:
+    """Return the row of a table, with the name of the table."""
     source = RowSource(str(log), iteration, content)
-    return {column.name: column.take(source) for column in TABLES[table]}
+    return table, {column.name: column.take(source) for column in TABLES[table]}
 
 
 class Member(NamedTuple):
@@ -296,8 +309,10 @@ class Member(NamedTuple):
 
 
 def group_rows(
-    log: Path, rubric: Rubric, members: Sequence[Member]
-) -> Iterator[tuple[str, DataRow]]:
+    log: Path,
+    rubric: Rubric,
+    members: Sequence[Member],
+) -> Iterator[NamedRow]:
     """Yield the rows of sessions and then of tasks, each with the name of its table.
 
     Both are sorted by name and rubric version. Members without a name are in no row.
@@ -311,10 +326,15 @@ def group_rows(
 
         for name, version in sorted(groups):
             group = _group_score(rubric, name, version, groups[name, version])
-            yield table, _row(table, log, group.score.iterations[0], group)
+            yield _row(table, log, group.score.iterations[0], group)
 
 
-def _group_score(rubric: Rubric, name: str, version: str, members: Sequence[Member]) -> GroupScore:
+def _group_score(
+    rubric: Rubric,
+    name: str,
+    version: str,
+    members: Sequence[Member],
+) -> GroupScore:
     score = session_score(rubric, name, [member.score for member in members])
     sessions = {member.session for member in members if member.session}
     return GroupScore(
@@ -325,8 +345,10 @@ def _group_score(rubric: Rubric, name: str, version: str, members: Sequence[Memb
 
 
 def table_rows(
-    log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]
-) -> Iterator[tuple[str, DataRow]]:
+    log: Path,
+    rubric: Rubric,
+    examined: Iterable[ExaminedIteration],
+) -> Iterator[NamedRow]:
     """Yield the rows of every table of one log but ``work``, each with the name of its table.
 
     The rows come as the pass goes on, those of sessions and tasks at the end.
@@ -335,18 +357,19 @@ def table_rows(
     for iteration in examined:
         members.append(Member.of(iteration))
         number = iteration.record.iteration
-        yield "iterations", _row("iterations", log, number, iteration)
+        yield _row("iterations", log, number, iteration)
         for row in iteration.score.breakdown:
             content = ScoreRow(iteration.score.rubric_version, row)
-            yield "signals", _row("signals", log, number, content)
+            yield _row("signals", log, number, content)
         for pair in iteration.signals.integrity:
-            yield "integrity", _row("integrity", log, number, pair)
+            yield _row("integrity", log, number, pair)
     yield from group_rows(log, rubric, members)
 
 
 def rows_of_view(
-    view: LogView, tables: Collection[str] = tuple(TABLES)
-) -> Iterator[tuple[str, DataRow]]:
+    view: LogView,
+    tables: Collection[str] = tuple(TABLES),
+) -> Iterator[NamedRow]:
     """Yield the rows that some tables of a log need, each with the name of its table.
 
     Rows of further tables may be among them. Raises as :func:`work_of`.
@@ -359,4 +382,4 @@ def rows_of_view(
 
     if "work" in tables:
         for row in work_of(view, *preloaded):
-            yield "work", _row("work", view.iter_log_dir, 0, row)
+            yield _row("work", view.iter_log_dir, 0, row)

@@ -56,11 +56,8 @@ class SpecChange(NamedTuple):
         if self.before is None or self.after is None:
             return ()
 
-        differing = []
-        for name in ("label", "weight", "description", "two_way", "profile"):
-            if getattr(self.before, name) != getattr(self.after, name):
-                differing.append(name)
-        return tuple(differing)
+        names = ("label", "weight", "description", "two_way", "profile")
+        return tuple(_differing(names, self.before, self.after))
 
 
 class RubricDiff(NamedTuple):
@@ -89,11 +86,8 @@ class RubricDiff(NamedTuple):
     def changed_data(self) -> dict[str, tuple[Any, Any]]:
         """What of :data:`DATA` differs, with both values."""
         changed = {}
-        for name in DATA:
-            old = getattr(self.before, name)
-            new = getattr(self.after, name)
-            if old != new:
-                changed[name] = (old, new)
+        for name in _differing(DATA, self.before, self.after):
+            changed[name] = (getattr(self.before, name), getattr(self.after, name))
         return changed
 
     @property
@@ -106,10 +100,21 @@ class RubricDiff(NamedTuple):
         return (f"{old} (A)", f"{new} (B)")
 
 
+def _differing(
+    names: Sequence[str],
+    before: object,
+    after: object,
+) -> list[str]:
+    """Return the names of attributes in which two objects differ."""
+    return [name for name in names if getattr(before, name) != getattr(after, name)]
+
+
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
     """Compare two rubrics, signal by signal."""
     names = dict.fromkeys(spec.id for spec in (*after.signals, *before.signals))
-    changes = [SpecChange(name, before.signal(name), after.signal(name)) for name in names]
+    changes = []
+    for name in names:
+        changes.append(SpecChange(name, before.signal(name), after.signal(name)))
     return RubricDiff(before, after, tuple(changes))
 
 
@@ -227,13 +232,17 @@ class LogDiff(NamedTuple):
                 if move.moved:
                     effects.setdefault(move.signal, []).append(move.effect)
 
+        mean_effects = {}
+        for name, each in effects.items():
+            mean_effects[name] = (len(each), _mean(each) or 0.0)
+
         return Totals(
             iterations=len(self.iterations),
             moved=sum(diff.moved for diff in self.iterations),
             mean_change=_mean(changes),
             mean_move=_mean([change for change in changes if abs(change) > EQUAL_WITHIN]),
             band_changes=band_changes,
-            signals={name: (len(each), _mean(each) or 0.0) for name, each in effects.items()},
+            signals=mean_effects,
             interval=bootstrap_interval(changes),
             insufficient=sum(diff.insufficient for diff in self.iterations),
         )
@@ -277,7 +286,8 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
         effect = 0.0
         if before.scored and after.scored:
             effect = step.effect(name, old, new)
-        moves.append(SignalMove(name, old, new, effect, tuple(_causes(old, new, step.scale))))
+        causes = tuple(_causes(old, new, step.scale))
+        moves.append(SignalMove(name, old, new, effect, causes))
     return IterationDiff(before, after, tuple(moves))
 
 
@@ -296,9 +306,10 @@ class _Step(NamedTuple):
 
     @classmethod
     def between(cls, old_rows: _Rows, new_rows: _Rows) -> "_Step":
-        both = [
-            name for name, row in old_rows.items() if row.present and _votes(new_rows.get(name))
-        ]
+        both = []
+        for name, row in old_rows.items():
+            if row.present and _votes(new_rows.get(name)):
+                both.append(name)
         new_weight = sum(new_rows[name].effective_weight for name in both)
         old_weight = sum(old_rows[name].effective_weight for name in both)
 
@@ -314,7 +325,12 @@ class _Step(NamedTuple):
             shifted_value=old_value + sum(shifts.values()),
         )
 
-    def effect(self, name: str, old: _Row, new: _Row) -> float:
+    def effect(
+        self,
+        name: str,
+        old: _Row,
+        new: _Row,
+    ) -> float:
         """Return what one signal adds to the change of the score."""
         old_weight = old.effective_weight if old and old.present else 0.0
         new_weight = new.effective_weight if new and new.present else 0.0
@@ -329,7 +345,11 @@ class _Step(NamedTuple):
         return self.shifts.get(name, 0.0) + by_weight
 
 
-def _causes(before: _Row, after: _Row, scale: float) -> Iterator[Cause]:
+def _causes(
+    before: _Row,
+    after: _Row,
+    scale: float,
+) -> Iterator[Cause]:
     if _votes(before) != _votes(after):
         yield "presence"
     elif before and after and before.present:

@@ -7,7 +7,6 @@ from rubric import Rubric, SignalContribution, SignalSpec
 from rubric.model import FULL_TEXT
 from scoring.frozen import PlainData, fields_of
 from scoring.text import counted
-from scoring.views import table
 from scoring.views.compare import (
     DATA,
     IterationDiff,
@@ -17,11 +16,30 @@ from scoring.views.compare import (
     SpecChange,
     Totals,
 )
+from scoring.views.table import (
+    BAND,
+    ITER,
+    TASK,
+    Cells,
+    Column,
+    Line,
+    Page,
+    Table,
+    TableRow,
+    band_cell,
+    band_text,
+    number,
+    numeric,
+    pairs,
+)
 
 
 def comparison_page(
-    diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
-) -> table.Page:
+    diff: RubricDiff,
+    log: LogDiff | None,
+    source: Path | None,
+    tasks: Mapping[int, str],
+) -> Page:
     """Yield two rubrics compared, and the iterations of a log under both.
 
     Args:
@@ -30,31 +48,33 @@ def comparison_page(
         source: the log, as it was named; None where none was asked for.
         tasks: the tasks of iterations.
     """
-    sides = [table.numeric(name, width=max(7, len(name))) for name in diff.names]
-    change = table.numeric("CHANGE", width=0)
-    columns = (table.Column("SIGNAL", width=20), *sides, change)
+    sides = []
+    for name in diff.names:
+        sides.append(numeric(name, width=max(7, len(name))))
+    change = numeric("CHANGE", width=0)
+    columns = (Column("SIGNAL", width=20), *sides, change)
 
-    yield table.Line(f"Rubric {' → '.join(diff.names)}", "bold")
-    yield table.Line()
-    yield table.Table(columns, [_spec_row(spec) for spec in diff.signals])
-    yield table.Line()
-    yield from map(table.Line, _summary(diff))
+    yield Line(f"Rubric {' → '.join(diff.names)}", "bold")
+    yield Line()
+    yield Table(columns, [_spec_row(spec) for spec in diff.signals])
+    yield Line()
+    yield from map(Line, _summary(diff))
 
     if source is None:
         return
-    yield table.Line()
+    yield Line()
     if log is None:
         text = f"There is no iteration log at {source}; --iter-log-dir compares the scores of one."
-        yield table.Line(text, "dim")
+        yield Line(text, "dim")
         return
-    yield table.Line(f"Iterations of {source}", "bold")
-    yield table.Line()
+    yield Line(f"Iterations of {source}", "bold")
+    yield Line()
     yield _iterations_table(diff, log, sides, tasks)
-    yield table.Line()
-    yield table.pairs(_total_rows(log.totals()), width=12)
+    yield Line()
+    yield pairs(_total_rows(log.totals()), width=12)
 
 
-def _spec_row(spec: SpecChange) -> table.TableRow:
+def _spec_row(spec: SpecChange) -> TableRow:
     notes = []
     for field in spec.fields:
         if field != "weight":
@@ -63,13 +83,11 @@ def _spec_row(spec: SpecChange) -> table.TableRow:
             notes.append(f"{field.replace('_', '-')}: {old} → {new}")
 
     weights = (_weight(spec.before), _weight(spec.after))
-    return table.TableRow((spec.signal, *weights, _change_text(spec)), notes)
+    return TableRow((spec.signal, *weights, _change_text(spec)), notes)
 
 
 def _weight(spec: SignalSpec | None) -> str:
-    if not spec:
-        return "-"
-    return f"{spec.weight:.6g}"
+    return f"{spec.weight:.6g}" if spec else "-"
 
 
 def _change_text(spec: SpecChange) -> str:
@@ -112,7 +130,12 @@ def _summary(diff: RubricDiff) -> Iterator[str]:
         yield f"Bands of {new_name}: {_bands_text(second)}"
 
 
-def _in_both_or_changed(subject: str, old: str, new: str, more: str = "") -> str:
+def _in_both_or_changed(
+    subject: str,
+    old: str,
+    new: str,
+    more: str = "",
+) -> str:
     if old == new:
         return f"{subject}: {old} in both."
     return f"{subject}: {old} → {new}{more}"
@@ -123,20 +146,23 @@ def _bands_text(rubric: Rubric) -> str:
 
 
 def _iterations_table(
-    diff: RubricDiff, log: LogDiff, sides: list[table.Column], tasks: Mapping[int, str]
-) -> table.Table:
-    change = table.numeric("CHANGE", width=7)
+    diff: RubricDiff,
+    log: LogDiff,
+    sides: list[Column],
+    tasks: Mapping[int, str],
+) -> Table:
+    change = numeric("CHANGE", width=7)
     rows = []
     for iteration in log.iterations:
         cells = _iteration_cells(iteration, tasks)
-        rows.append(table.TableRow(cells, list(_moves(diff, iteration))))
+        rows.append(TableRow(cells, list(_moves(diff, iteration))))
 
-    columns = (table.ITER, table.TASK, *sides, change, table.BAND)
+    columns = (ITER, TASK, *sides, change, BAND)
     full = FULL_TEXT in (diff.before.text, diff.after.text)
-    return table.Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
+    return Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
 
 
-def _iteration_cells(iteration: IterationDiff, tasks: Mapping[int, str]) -> table.Cells:
+def _iteration_cells(iteration: IterationDiff, tasks: Mapping[int, str]) -> Cells:
     old = iteration.before
     new = iteration.after
 
@@ -144,16 +170,16 @@ def _iteration_cells(iteration: IterationDiff, tasks: Mapping[int, str]) -> tabl
     if iteration.change is not None and iteration.moved:
         change = f"{iteration.change:+.3f}"
 
-    band = table.band_cell(new.band)
+    band = band_cell(new.band)
     if iteration.band_changed:
-        text = f"{table.band_text(old.band)} → {band.text}"
+        text = f"{band_text(old.band)} → {band.text}"
         band = band._replace(text=text, brief=None)
 
     return (
         iteration.iteration,
         tasks.get(iteration.iteration, ""),
-        table.number(old.value, old.scored),
-        table.number(new.value, new.scored),
+        number(old.value, old.scored),
+        number(new.value, new.scored),
         change,
         band,
     )
@@ -173,7 +199,11 @@ def _moves(diff: RubricDiff, iteration: IterationDiff) -> Iterator[str]:
         yield f"by weight alone  {total:+.3f}  {listed}"
 
 
-def _move_lines(diff: RubricDiff, iteration: IterationDiff, move: SignalMove) -> Iterator[str]:
+def _move_lines(
+    diff: RubricDiff,
+    iteration: IterationDiff,
+    move: SignalMove,
+) -> Iterator[str]:
     effect = "" if iteration.change is None else f"{move.effect:+.3f}  "
     yield f"{move.signal}  {effect}{_why(move)}"
 
@@ -186,9 +216,7 @@ def _move_lines(diff: RubricDiff, iteration: IterationDiff, move: SignalMove) ->
 
 
 def _detail(row: SignalContribution | None) -> str:
-    if row is None:
-        return "not in this rubric"
-    return row.detail
+    return row.detail if row else "not in this rubric"
 
 
 def _why(move: SignalMove) -> str:
@@ -207,7 +235,7 @@ def _why(move: SignalMove) -> str:
 
 def _sub_score(row: SignalContribution | None) -> str:
     if row and row.present:
-        return table.number(row.sub_score)
+        return number(row.sub_score)
     return "absent"
 
 
@@ -252,7 +280,10 @@ _ROW_FIELDS = (
 
 
 def comparison_payload(
-    diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
+    diff: RubricDiff,
+    log: LogDiff | None,
+    source: Path | None,
+    tasks: Mapping[int, str],
 ) -> PlainData:
     """Return a comparison as data for JSON, where ``a`` is the first rubric and ``b`` the second.
 
@@ -260,7 +291,9 @@ def comparison_payload(
     """
     first = diff.before
     second = diff.after
-    changed = {name: {"a": old, "b": new} for name, (old, new) in diff.changed_data.items()}
+    changed = {}
+    for name, (old, new) in diff.changed_data.items():
+        changed[name] = {"a": old, "b": new}
     return {
         "a": _rubric_payload(first),
         "b": _rubric_payload(second),
@@ -324,12 +357,13 @@ def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> Pl
 
 
 def _totals_payload(totals: Totals) -> PlainData:
-    bands = []
-    for (old, new), count in sorted(totals.band_changes.items()):
-        bands.append({"a": old, "b": new, "iterations": count})
-
-    signals = []
-    for signal, (count, mean) in totals.signals.items():
-        signals.append({"signal": signal, "moved": count, "mean_effect": mean})
+    bands = [
+        {"a": old, "b": new, "iterations": count}
+        for (old, new), count in sorted(totals.band_changes.items())
+    ]
+    signals = [
+        {"signal": signal, "moved": count, "mean_effect": mean}
+        for signal, (count, mean) in totals.signals.items()
+    ]
 
     return totals._asdict() | {"band_changes": bands, "signals": signals}

@@ -43,7 +43,10 @@ _KINDS = ("Repository", "Harness", "Model")
 _SHARES = tuple(measure for measure in MEASURES if measure.key in ("landed", "fixed"))
 
 
-def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
+def comparisons(
+    work: Sequence[WorkRow],
+    least: int = 2,
+) -> list[Comparison]:
     """Compare repositories, harnesses and models.
 
     Args:
@@ -52,11 +55,10 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
     """
     compared = []
     for kind in _KINDS:
-        groups = [
-            group
-            for group in grouped(work, kind.lower())
-            if group.summary["units"] or group.summary["cost"]
-        ]
+        groups = []
+        for group in grouped(work, kind.lower()):
+            if group.summary["units"] or group.summary["cost"]:
+                groups.append(group)
         groups.sort(key=lambda group: (not group.name, -group.summary["units"], group.name))
 
         named_groups = [group for group in groups if group.name]
@@ -91,7 +93,10 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
     """
     sentences = []
     for share in _SHARES:
-        rows = [row for row in work if row.values["ended"] and share.of(row) is not None]
+        rows = []
+        for row in work:
+            if row.values["ended"] and share.of(row) is not None:
+                rows.append(row)
         half = len(rows) // 2
         if not half:
             continue
@@ -101,7 +106,9 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
         verdict = _verdict(share, [older, newer])
         if not verdict.startswith(NO_DIFFERENCE) and harness_changed(rows[:half], rows[half:]):
             verdict = f"{NO_DIFFERENCE} (the harness changed)."
-        counts = [f"{sample_of(share, half.rows).share} of {half.name}" for half in (older, newer)]
+        counts = []
+        for group in (older, newer):
+            counts.append(f"{sample_of(share, group.rows).share} of {group.name}")
         sentences.append(f"{_capitalized(share)}: {', '.join(counts)}: {verdict}")
     return sentences
 
@@ -147,7 +154,10 @@ def _verdict(share: Measure, groups: Sequence[WorkGroup]) -> str:
     compared = {name: each for name, each in samples.items() if each.units >= LEAST_DECIDED}
     if len(compared) < 2:
         largest = sorted(samples, key=lambda name: -samples[name].units)[:2]
-        sizes = [str(sample.units) for name, sample in samples.items() if name in largest]
+        sizes = []
+        for name, sample in samples.items():
+            if name in largest:
+                sizes.append(str(sample.units))
         return f"{NO_DIFFERENCE} (too few: {' and '.join(sizes)})."
 
     decided = []

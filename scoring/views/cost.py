@@ -7,9 +7,11 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, tzinfo
+from itertools import starmap
 from typing import Any, NamedTuple, TypeVar
 
 from scoring.evidence.transcripts.facts import QUARTER
+from scoring.frozen import PlainData
 from scoring.log.selection import Period
 from scoring.outcomes.everything import UsedBySession
 from scoring.outcomes.spending import Charge, Spending, sum_of_known
@@ -61,7 +63,9 @@ class Expense(NamedTuple):
 
 
 def expenses(
-    rows: Iterable[WorkRow], period: Period | None = None, zone: tzinfo | None = None
+    rows: Iterable[WorkRow],
+    period: Period | None = None,
+    zone: tzinfo | None = None,
 ) -> list[Expense]:
     """Return what units paid for.
 
@@ -81,7 +85,11 @@ def expenses(
     return wanted
 
 
-def _day_of(charge: Charge, zone: tzinfo | None, ended: int | None = None) -> date | None:
+def _day_of(
+    charge: Charge,
+    zone: tzinfo | None,
+    ended: int | None = None,
+) -> date | None:
     """Return the day of responses; where they have no time, that on which their unit ended."""
     if charge.spent.quarter >= 0:
         return day_of(charge.spent.quarter * QUARTER, zone)
@@ -116,7 +124,7 @@ def fate_of(unit: Unit) -> str:
     return _FATE_OF_STATE.get(unit.state, "open")
 
 
-def cost_sum(name: str, paid: Sequence[Expense]) -> dict[str, Any]:
+def cost_sum(name: str, paid: Sequence[Expense]) -> PlainData:
     """Return the sum of some expenses, and what became of it, for JSON."""
     by_fate = dict.fromkeys(FATES, 0.0)
     unpriced: Counter[str] = Counter()
@@ -135,7 +143,7 @@ def cost_sum(name: str, paid: Sequence[Expense]) -> dict[str, Any]:
     }
 
 
-def cost_sums(paid: Iterable[Expense], grouping: str) -> list[dict[str, Any]]:
+def cost_sums(paid: Iterable[Expense], grouping: str) -> list[PlainData]:
     """Return the sums of expenses by one of :data:`GROUPINGS`.
 
     Times come in their order, all else by its cost, the dearest first.
@@ -147,14 +155,17 @@ def cost_sums(paid: Iterable[Expense], grouping: str) -> list[dict[str, Any]]:
     return sums
 
 
-def _grouped(items: Iterable[_Item], name_of: Callable[[_Item], str]) -> dict[str, list[_Item]]:
+def _grouped(
+    items: Iterable[_Item],
+    name_of: Callable[[_Item], str],
+) -> dict[str, list[_Item]]:
     groups: dict[str, list[_Item]] = {}
     for item in items:
         groups.setdefault(name_of(item), []).append(item)
     return groups
 
 
-def dearest(paid: Iterable[Expense]) -> list[dict[str, Any]]:
+def dearest(paid: Iterable[Expense]) -> list[PlainData]:
     """Return the units that cost most, for JSON: what they are, and where to look."""
     units = []
     for group in _grouped(paid, lambda expense: expense.row.unit.unit).values():
@@ -165,14 +176,18 @@ def dearest(paid: Iterable[Expense]) -> list[dict[str, Any]]:
         unit = row.unit
         where = unit.commit or unit.first_line or f"session {group[0].session}"
         described = {key: row.values[key] for key in ("unit", "iteration", "ended", "state")}
-        of_cost = {"fate": fate_of(unit), "cost": cost, "subject": unit.subject, "where": where}
-        units.append(described | of_cost)
+        described |= {"fate": fate_of(unit), "cost": cost, "subject": unit.subject, "where": where}
+        units.append(described)
 
     units.sort(key=lambda unit: (-unit["cost"], unit["unit"]))
     return units[:_MOST_DEAREST]
 
 
-def cost_page(value: dict[str, Any], days: str, zone: tzinfo | None = None) -> Page:
+def cost_page(
+    value: PlainData,
+    days: str,
+    zone: tzinfo | None = None,
+) -> Page:
     """Yield costs as people read them: the sum, the sums by ``by``, and the dearest units.
 
     Args:
@@ -201,7 +216,9 @@ def cost_page(value: dict[str, Any], days: str, zone: tzinfo | None = None) -> P
     groups = value["groups"]
     yield Line()
     columns = columns_of(value["by"].upper(), *map(numeric, ["COST", *_HEADINGS]))
-    shown = groups[-_MOST_GROUPS:] if value["by"] in ("day", "week") else groups[:_MOST_GROUPS]
+    shown = groups[:_MOST_GROUPS]
+    if value["by"] in ("day", "week"):
+        shown = groups[-_MOST_GROUPS:]
     yield Table(columns, [_sum_row(group) for group in (*shown, total)])
     if len(shown) < len(groups):
         yield Line(f"and {len(groups) - len(shown)} more: --json has all", "dim")
@@ -228,8 +245,10 @@ _MACHINE_GROUPINGS: dict[str, Callable[[_Paid], str]] = {
 
 
 def everything(
-    used: Iterable[UsedBySession], period: Period | None, zone: tzinfo | None
-) -> dict[str, list[dict[str, Any]]]:
+    used: Iterable[UsedBySession],
+    period: Period | None,
+    zone: tzinfo | None,
+) -> dict[str, list[PlainData]]:
     """Return what all sessions of the machine cost, by repository, harness and model, for JSON.
 
     Args:
@@ -247,13 +266,14 @@ def everything(
 
     sums_by_kind = {}
     for kind, name_of in _MACHINE_GROUPINGS.items():
-        sums = [_machine_sum(name, group) for name, group in _grouped(paid, name_of).items()]
-        sums.sort(key=lambda group: (-(group["cost"] or 0.0), group["name"]))
-        sums_by_kind[kind] = sums
+        sums = starmap(_machine_sum, _grouped(paid, name_of).items())
+        sums_by_kind[kind] = sorted(
+            sums, key=lambda group: (-(group["cost"] or 0.0), group["name"])
+        )
     return sums_by_kind
 
 
-def _machine_sum(name: str, paid: Sequence[_Paid]) -> dict[str, Any]:
+def _machine_sum(name: str, paid: Sequence[_Paid]) -> PlainData:
     charges = [part.charge for part in paid]
     unpriced = [charge.spent.responses for charge in charges if charge.cost is None]
     return {
@@ -265,7 +285,7 @@ def _machine_sum(name: str, paid: Sequence[_Paid]) -> dict[str, Any]:
     }
 
 
-def everything_page(value: dict[str, Any], days: str) -> Page:
+def everything_page(value: PlainData, days: str) -> Page:
     """Yield what all sessions of the machine cost.
 
     Args:
@@ -285,16 +305,24 @@ def everything_page(value: dict[str, Any], days: str) -> Page:
         heads = ("COST", "SESSIONS", "RESPONSES", "WITHOUT A PRICE")
         rows: list[Cells] = []
         for group in value["everything"][kind]:
-            counts = (group["sessions"], group["responses"], group["unpriced_responses"])
-            rows.append((shortened(group["name"]), cost_text(group["cost"]), *counts))
+            cells = (
+                shortened(group["name"]),
+                cost_text(group["cost"]),
+                group["sessions"],
+                group["responses"],
+                group["unpriced_responses"],
+            )
+            rows.append(cells)
         yield Table(columns_of(kind.upper(), *map(numeric, heads)), rows)
         if sum(group["sessions"] for group in value["everything"][kind]) > total["sessions"]:
             yield Line(f"A session of more than one {kind} counts in the row of each.", "dim")
 
 
 def left_out_sessions(
-    used: Iterable[UsedBySession], period: Period | None = None, zone: tzinfo | None = None
-) -> list[dict[str, Any]]:
+    used: Iterable[UsedBySession],
+    period: Period | None = None,
+    zone: tzinfo | None = None,
+) -> list[PlainData]:
     """Return the sessions that are in no sum of ``work``, for JSON.
 
     Args:
@@ -343,18 +371,23 @@ def _nothing_known(days: str) -> str:
     return f"No cost is known, {days}."
 
 
-def _sum_row(group: dict[str, Any]) -> list[AnyCell]:
+def _sum_row(group: PlainData) -> list[AnyCell]:
     cost = group["cost"]
     shares = [f"{percent(group[fate] / cost)} %" if cost else "-" for fate in FATES]
     return [shortened(group["name"]), cost_text(cost), *shares]
 
 
-def _dearest_row(unit: dict[str, Any], zone: tzinfo | None) -> list[AnyCell]:
+def _dearest_row(unit: PlainData, zone: tzinfo | None) -> list[AnyCell]:
     state = STATE_WORDS.get(unit["state"], unit["state"])
     if unit["fate"] == "fixed":
         state = "landed, fixed later"
     where = unit["where"]
     if not where.startswith("session ") and ":" not in where:
         where = short(where)
-    subject = shortened(unit["subject"]) or "-"
-    return [cost_text(unit["cost"]), str(day_of(unit["ended"], zone) or "-"), state, subject, where]
+    return [
+        cost_text(unit["cost"]),
+        str(day_of(unit["ended"], zone) or "-"),
+        state,
+        shortened(unit["subject"]) or "-",
+        where,
+    ]

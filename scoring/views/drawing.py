@@ -64,7 +64,11 @@ def _drawn(block: Block, width: int) -> Iterator[RenderableType]:
         yield Padding(part, (0, 0, 0, block.indent)) if block.indent else part
 
 
-def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:
+def _text(
+    cell: AnyCell,
+    style: str = "",
+    brief: bool = False,
+) -> Text:
     cell = as_cell(cell)
     return Text(show_hidden(cell.shown(brief)), f"{style} {cell.style}".strip())
 
@@ -74,7 +78,9 @@ def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
     heads = []
     if table.heads:
         heads = [Text(visible(column.head), "bold") for column in table.columns]
-    texts = [[_text(cell, row.style) for cell in row.cells] for row in table.table_rows()]
+    texts = []
+    for row in table.table_rows():
+        texts.append([_text(cell, row.style) for cell in row.cells])
 
     whole = _with_notes(table, heads, texts)
     if _total(_widths(whole)) <= width:
@@ -93,7 +99,9 @@ def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
 
 
 def _with_notes(
-    table: Table, heads: Sequence[Text], texts: Sequence[Sequence[Text]]
+    table: Table,
+    heads: Sequence[Text],
+    texts: Sequence[Sequence[Text]],
 ) -> list[list[Text]]:
     """Return the lines of a table, with the notes of its rows as the last column."""
     rows = table.table_rows()
@@ -109,25 +117,42 @@ def _with_notes(
     return lines
 
 
-def _aligned(table: Table, lines: Sequence[Sequence[Text]]) -> Iterator[RenderableType]:
+def _aligned(
+    table: Table,
+    lines: Sequence[Sequence[Text]],
+) -> Iterator[RenderableType]:
     if not lines:
         return
 
     right = [*(column.right for column in table.columns), False]  # the last are the notes
-    aligned = RichTable.grid(padding=(0, _GAP, 0, 0))
-    for width, is_right in zip(_widths(lines), right, strict=False):
-        aligned.add_column(justify=_justify(is_right), width=width, no_wrap=True)
+    yield _grid(lines, _widths(lines), right)
+
+
+def _grid(
+    lines: Sequence[Sequence[Text]],
+    widths: Sequence[int],
+    right: Sequence[bool],
+) -> RichTable:
+    """Return lines of a table.
+
+    Args:
+        lines: the texts of their cells.
+        widths: the widths of the columns, and perhaps of further ones.
+        right: whether a column is aligned to the right.
+    """
+    grid = RichTable.grid(padding=(0, _GAP, 0, 0))
+    for _, width, is_right in zip(lines[0], widths, right, strict=False):
+        justify: Literal["left", "right"] = "right" if is_right else "left"
+        grid.add_column(justify=justify, width=width, no_wrap=True)
     for line in lines:
-        aligned.add_row(*line)
-    yield aligned
-
-
-def _justify(is_right: bool) -> Literal["left", "right"]:
-    return "right" if is_right else "left"
+        grid.add_row(*line)
+    return grid
 
 
 def _folded_pairs(
-    table: Table, texts: Sequence[Sequence[Text]], width: int
+    table: Table,
+    texts: Sequence[Sequence[Text]],
+    width: int,
 ) -> Iterator[RenderableType]:
     """Yield the rows of a table without headings, with their last column folded."""
     widths = _widths(texts)
@@ -137,7 +162,10 @@ def _folded_pairs(
 
 
 def _take_brief_texts(
-    table: Table, heads: Sequence[Text], texts: Sequence[list[Text]], width: int
+    table: Table,
+    heads: Sequence[Text],
+    texts: Sequence[list[Text]],
+    width: int,
 ) -> None:
     """Replace texts by their brief forms, from the last column on, until the table fits."""
     rows = table.table_rows()
@@ -148,7 +176,11 @@ def _take_brief_texts(
             line[index] = _text(row.cells[index], row.style, brief=True)
 
 
-def _columns_with_room(table: Table, widths: Sequence[int], width: int) -> list[int]:
+def _columns_with_room(
+    table: Table,
+    widths: Sequence[int],
+    width: int,
+) -> list[int]:
     """Return the indices of the columns that stay in the row, or none without room for them.
 
     The widest ones go first, and the first column never goes.
@@ -161,7 +193,10 @@ def _columns_with_room(table: Table, widths: Sequence[int], width: int) -> list[
     return shown
 
 
-def _picked(items: Sequence[T], indices: Sequence[int]) -> list[T]:
+def _picked(
+    items: Sequence[T],
+    indices: Sequence[int],
+) -> list[T]:
     return [items[index] for index in indices]
 
 
@@ -176,9 +211,9 @@ def _with_columns_below(
     widths = _picked(_widths([heads, *texts]), shown)
     right = [column.right for column in _picked(table.columns, shown)]
 
-    yield _row(_picked(heads, shown), widths, right)
+    yield _grid([_picked(heads, shown)], widths, right)
     for row, line in zip(table.table_rows(), texts, strict=True):
-        yield _row(_picked(line, shown), widths, right)
+        yield _grid([_picked(line, shown)], widths, right)
         moved = _moved_texts(table, heads, line, shown)
         if moved:
             yield _below(Text(" " * _GAP).join(moved), width)
@@ -186,7 +221,10 @@ def _with_columns_below(
 
 
 def _moved_texts(
-    table: Table, heads: Sequence[Text], line: Sequence[Text], shown: Sequence[int]
+    table: Table,
+    heads: Sequence[Text],
+    line: Sequence[Text],
+    shown: Sequence[int],
 ) -> list[Text]:
     """Return the texts of the columns below a row, with their headings unless they are prose."""
     moved = []
@@ -200,7 +238,11 @@ def _moved_texts(
     return moved
 
 
-def _blocks(table: Table, heads: Sequence[Text], width: int) -> Iterator[RenderableType]:
+def _blocks(
+    table: Table,
+    heads: Sequence[Text],
+    width: int,
+) -> Iterator[RenderableType]:
     """Yield each row as a block: a line for each column, that begins with the heading."""
     name_width = max(head.cell_len for head in heads)
     for number, row in enumerate(table.table_rows()):
@@ -229,30 +271,16 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _row(texts: Sequence[Text], widths: Sequence[int], right: Sequence[bool]) -> Text:
-    """Return one line of a table.
-
-    Args:
-        texts: the texts of its cells.
-        widths: the widths of its columns, and perhaps of further ones.
-        right: whether a column is aligned to the right.
-    """
-    aligned = []
-    for text, width, is_right in zip(texts, widths, right, strict=False):
-        padded = text.copy()
-        padded.align(_justify(is_right), width)
-        aligned.append(padded)
-    return Text(" " * _GAP).join(aligned)
-
-
 def _last_folded(
-    texts: Sequence[Text], widths: Sequence[int], width: int
+    texts: Sequence[Text],
+    widths: Sequence[int],
+    width: int,
 ) -> Iterator[RenderableType]:
     """Yield a row with its last text folded to the right of the others, or below them."""
     *others, last = texts
     used = _total([*widths[: len(others)], 0])
     room = width - used
-    row = _row(others, widths, [False] * len(others))
+    row = _grid([others], widths, [False] * len(others))
 
     words_fit = _words_fit(last, room) or not _words_fit(last, width - _BELOW)
     if room >= _LEAST_WIDTH and words_fit:
@@ -264,7 +292,11 @@ def _last_folded(
     yield _below(last, width)
 
 
-def _side_by_side(left: Text, left_width: int, right: Text) -> RichTable:
+def _side_by_side(
+    left: RenderableType,
+    left_width: int,
+    right: Text,
+) -> RichTable:
     grid = RichTable.grid()
     grid.add_column(width=left_width, no_wrap=True)
     grid.add_column(overflow="fold")

@@ -1,6 +1,5 @@
 """Why an iteration has the score that it has, and what would have raised it."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rubric import SignalContribution, Source
@@ -91,6 +90,7 @@ class Explanation(NamedTuple):
         """Return plain data for JSON."""
         examined = self.examined
         facts = examined.facts
+        outcome = examined.outcome
         spending = examined.spending
         return {
             "iteration": examined.record.iteration,
@@ -112,15 +112,9 @@ class Explanation(NamedTuple):
             ],
             "integrity": [pair.as_dict() for pair in examined.signals.integrity],
             **claims_payload(facts),
-            "outcome": self._outcome(),
+            "outcome": outcome and {"horizon_days": self.horizon_days, **outcome.as_dict()},
             "spending": spending.as_dict() if spending else None,
         }
-
-    def _outcome(self) -> Mapping[str, Any] | None:
-        outcome = self.examined.outcome
-        if not outcome:
-            return None
-        return {"horizon_days": self.horizon_days, **outcome.as_dict()}
 
 
 def explain(
@@ -172,7 +166,11 @@ def _explained(
     )
 
 
-def _could_add(row: SignalContribution, voting_weight: float, score: float) -> float:
+def _could_add(
+    row: SignalContribution,
+    voting_weight: float,
+    score: float,
+) -> float:
     """Return by how much a score would be higher if a signal gave 1."""
     if not row.applicable:
         return 0.0

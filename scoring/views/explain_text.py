@@ -124,8 +124,10 @@ def _part_of_score(signal: ExplainedSignal) -> str:
 def _silent_signals(explanation: Explanation) -> Iterator[str]:
     lines = []
     for signal in explanation.silent:
-        no_part = "" if signal.applicable else "; it does not apply to this iteration"
-        lines.append(f"{signal.label}: {signal.detail}{no_part}")
+        line = f"{signal.label}: {signal.detail}"
+        if not signal.applicable:
+            line += "; it does not apply to this iteration"
+        lines.append(line)
         if signal.advice and signal.applicable:
             lines.append(f"  to change that: {signal.advice}")
     return _listed("What has no evidence, and is left out of the score", lines)
@@ -134,11 +136,9 @@ def _silent_signals(explanation: Explanation) -> Iterator[str]:
 def _what_would_have_raised(explanation: Explanation) -> Iterator[str]:
     lines = []
     for signal in explanation.raises:
-        how = ""
-        if not signal.present:
-            how = ": at most, if there were evidence"
-        elif signal.advice:
-            how = f": {signal.advice}"
+        how = signal.advice if signal.present else "at most, if there were evidence"
+        if how:
+            how = f": {how}"
         lines.append(f"+{signal.could_add:.3f}  {signal.label}{how}")
 
     if not lines:

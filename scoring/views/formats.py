@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from scoring.errors import InputError, installing
 from scoring.files import atomic_stream, make_folder
 from scoring.text import as_utf8, csv_field, json_escaped
-from scoring.views.columns import TABLES, DataColumn, DataRow
+from scoring.views.columns import TABLES, DataColumn, DataRow, NamedRow
 
 _ROWS_OF_A_GROUP = 8192  # of a Parquet file
 
@@ -31,7 +31,7 @@ class Writer:
     needs: tuple[str, str] | None = None
     binary = ""
 
-    def __init__(self, columns: Sequence[DataColumn[Any]], out: BinaryIO) -> None:
+    def __init__(self, columns: Sequence[DataColumn], out: BinaryIO) -> None:
         self._columns = columns
         self._out = out
 
@@ -50,7 +50,7 @@ class CsvWriter(Writer):
 
     delimiter = ","
 
-    def __init__(self, columns: Sequence[DataColumn[Any]], out: BinaryIO) -> None:
+    def __init__(self, columns: Sequence[DataColumn], out: BinaryIO) -> None:
         super().__init__(columns, out)
         self._add_fields(column.name for column in columns)
 
@@ -95,7 +95,7 @@ class ParquetWriter(Writer):
     needs = ("frames", "pyarrow")
     binary = "Parquet"
 
-    def __init__(self, columns: Sequence[DataColumn[Any]], out: BinaryIO) -> None:
+    def __init__(self, columns: Sequence[DataColumn], out: BinaryIO) -> None:
         from pyarrow import parquet
 
         self._writer = parquet.ParquetWriter(out, arrow_schema(columns), compression="zstd")
@@ -130,13 +130,14 @@ FORMATS: dict[str, type[Writer]] = {
 
 def clean(row: DataRow) -> DataRow:
     """Return a row with its texts in UTF-8, and replacement characters for other bytes."""
-    cleaned = {}
+    texts = {}
     for name, value in row.items():
-        cleaned[name] = as_utf8(value) if isinstance(value, str) else value
-    return cleaned
+        if isinstance(value, str):
+            texts[name] = as_utf8(value)
+    return row | texts
 
 
-def arrow_schema(columns: Sequence[DataColumn[Any]]) -> Any:
+def arrow_schema(columns: Sequence[DataColumn]) -> Any:
     """Return the schema of a table as a ``pyarrow.Schema``."""
     import pyarrow as pa
 
@@ -174,7 +175,9 @@ def require(extra: str, *modules: str) -> None:
 
 
 def write_streams(
-    rows: Iterable[tuple[str, DataRow]], form: str, streams: Mapping[str, BinaryIO]
+    rows: Iterable[NamedRow],
+    form: str,
+    streams: Mapping[str, BinaryIO],
 ) -> None:
     """Write tables to open streams.
 
@@ -191,7 +194,11 @@ def write_streams(
         writer.close()
 
 
-def write_files(rows: Iterable[tuple[str, DataRow]], form: str, paths: Mapping[str, Path]) -> None:
+def write_files(
+    rows: Iterable[NamedRow],
+    form: str,
+    paths: Mapping[str, Path],
+) -> None:
     """Write tables to files, which appear together when all rows are written.
 
     Args:
@@ -210,7 +217,10 @@ def write_files(rows: Iterable[tuple[str, DataRow]], form: str, paths: Mapping[s
 
 
 def write_directory(
-    rows: Iterable[tuple[str, DataRow]], tables: Sequence[str], form: str, directory: Path
+    rows: Iterable[NamedRow],
+    tables: Sequence[str],
+    form: str,
+    directory: Path,
 ) -> list[Path]:
     """Write tables to a directory, a file each, and return their paths.
 

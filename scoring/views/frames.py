@@ -72,7 +72,8 @@ def arrow(table: str, *log: Path | str, **how: Any) -> Any:
     require("frames", "pyarrow")
     import pyarrow as pa
 
-    return pa.Table.from_pylist(list(rows(table, *log, **how)), schema=arrow_schema(TABLES[table]))
+    table_rows = list(rows(table, *log, **how))
+    return pa.Table.from_pylist(table_rows, schema=arrow_schema(TABLES[table]))
 
 
 def pandas(table: str, *log: Path | str, **how: Any) -> Any:

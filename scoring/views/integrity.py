@@ -45,11 +45,6 @@ class IntegritySummary(NamedTuple):
     iterations: Sequence[int]
     over_claimed: Sequence[int]
 
-    def as_dict(self) -> dict[str, object]:
-        """Return plain data for JSON."""
-        lists = {"iterations": list(self.iterations), "over_claimed": list(self.over_claimed)}
-        return self._asdict() | lists
-
 
 class _Pair(NamedTuple):
     """One claim that has an observation: its iteration, and observed minus claimed."""
@@ -73,7 +68,11 @@ def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
     return [_summary(role, signal, pairs) for (role, signal), pairs in compared.items()]
 
 
-def _summary(role: AgentRole, signal: SignalID, pairs: list[_Pair]) -> IntegritySummary:
+def _summary(
+    role: AgentRole,
+    signal: SignalID,
+    pairs: list[_Pair],
+) -> IntegritySummary:
     deltas = [pair.delta for pair in pairs]
     over_claimed = tuple(pair.iteration for pair in pairs if pair.delta < 0)
     return IntegritySummary(
@@ -143,7 +142,9 @@ def summarize_words(observed: Iterable[Observed | None]) -> WordsSummary | None:
 
 
 def integrity_page(
-    rows: Iterable[IntegritySummary], source: Path, words: WordsSummary | None = None
+    rows: Iterable[IntegritySummary],
+    source: Path,
+    words: WordsSummary | None = None,
 ) -> Page:
     """Yield claims compared with observations: a row for each role and signal, then the words.
 

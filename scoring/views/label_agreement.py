@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from scoring.evidence.labels import (
     CORRECTNESS,
@@ -135,24 +135,26 @@ class LabelAgreement(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        alpha = {}
-        for name, measured in self.alpha.items():
-            alpha[name] = {"level": "ordinal", **measured._asdict()}
-
+        alpha = {
+            name: {"level": "ordinal", **measured._asdict()}
+            for name, measured in self.alpha.items()
+        }
         kappa = []
         for pair, by_judgement in self.kappa.items():
             measures = {name: measured._asdict() for name, measured in by_judgement.items()}
-            kappa.append({"actors": list(pair), "weights": "quadratic", **measures})
+            kappa.append({"actors": pair, "weights": "quadratic", **measures})
 
         return {
             "iterations": self.iterations,
-            "actors": list(self.actors),
+            "actors": self.actors,
             "draws": DRAWS,
             "alpha": alpha,
             "kappa": kappa,
             "score": {"measure": "spearman", **self.score._asdict()},
         }
 
+
+_Statistic: TypeAlias = Callable[[Sequence[Sequence[float]]], float | None]
 
 Judgements = Mapping[str, Judgement]
 """What each person said last of one iteration."""
@@ -170,39 +172,48 @@ def agreement(
     actors = sorted({actor for by_actor in judgements.values() for actor in by_actor})
     iterations = list(judgements.values())
 
-    alpha = {
-        name: _measured(_ratings(iterations, name, actors), krippendorff_alpha) for name in SCALES
-    }
+    def by_judgement(
+        people: Sequence[str],
+        statistic: _Statistic,
+    ) -> dict[str, Measured]:
+        return {name: _measured(_ratings(iterations, name, people), statistic) for name in SCALES}
+
     kappa = {}
     for pair in combinations(actors, 2):
         if any(by_actor.keys() >= set(pair) for by_actor in iterations):
-            kappa[pair] = {
-                name: _measured(_ratings(iterations, name, pair), weighted_kappa) for name in SCALES
-            }
+            kappa[pair] = by_judgement(pair, weighted_kappa)
 
     return LabelAgreement(
         iterations=len(judgements),
         actors=tuple(actors),
-        alpha=alpha,
+        alpha=by_judgement(actors, krippendorff_alpha),
         kappa=kappa,
         score=_measured(scores, _rank_correlation),
     )
 
 
 def _ratings(
-    iterations: Iterable[Judgements], name: str, people: Sequence[str]
+    iterations: Iterable[Judgements],
+    name: str,
+    people: Sequence[str],
 ) -> list[list[float]]:
     """Return the ratings of one judgement by iteration, where two or more people gave one."""
     units = []
     for by_actor in iterations:
-        values = [getattr(by_actor[person], name) for person in people if person in by_actor]
-        ratings = [float(SCALES[name].index(value)) for value in values if value is not None]
+        ratings = []
+        for person in people:
+            value = getattr(by_actor.get(person), name, None)
+            if value is not None:
+                ratings.append(float(SCALES[name].index(value)))
         if len(ratings) > 1:
             units.append(ratings)
     return units
 
 
-def _measured(values: Sequence[T], statistic: Callable[[Sequence[T]], float | None]) -> Measured:
+def _measured(
+    values: Sequence[T],
+    statistic: Callable[[Sequence[T]], float | None],
+) -> Measured:
     return Measured(len(values), statistic(values), resampled(values, statistic))
 
 
@@ -258,7 +269,11 @@ def agreement_page(result: LabelAgreement) -> Page:
     yield from _measures(title, "MEASURE", {"Spearman's rank correlation": result.score})
 
 
-def _measures(title: str, head: str, measures: Mapping[str, Measured]) -> Page:
+def _measures(
+    title: str,
+    head: str,
+    measures: Mapping[str, Measured],
+) -> Page:
     if not measures:
         return
 

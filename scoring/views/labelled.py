@@ -32,7 +32,9 @@ _COLUMNS = columns_of(
 
 
 def labels_of(
-    log_dir: Path, iterations: Iterable[int], warn: Warn
+    log_dir: Path,
+    iterations: Iterable[int],
+    warn: Warn,
 ) -> dict[int, tuple[LabelRecord, ...]]:
     """Return the labels of those iterations that have any, and warn of what cannot be used."""
     labels = {}
@@ -142,12 +144,13 @@ def _mean_of_neighbours(values: Sequence[float | None], position: int) -> float 
     before = [value for value in values[:position] if value is not None]
     after = [value for value in values[position + 1 :] if value is not None]
     nearest = [*before[-1:], *after[:1]]
-    if not nearest:
-        return None
-    return sum(nearest) / len(nearest)
+    return sum(nearest) / len(nearest) if nearest else None
 
 
-def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Page:
+def next_page(
+    waiting: Sequence[Mapping[str, Any]],
+    total: int,
+) -> Page:
     """Yield which iteration to label next, and why.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from scoring.evidence.attribution.collecting import STOPPED
 from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.transcripts.facts import NS
+from scoring.frozen import PlainData
 from scoring.outcomes.unit import Unit
 from scoring.text import counted, printable, short
 from scoring.views.landing_text import taken_back_text
@@ -62,7 +63,7 @@ class _Ranked(NamedTuple):
     reason: Reason
 
 
-def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
+def look_at(rows: Sequence[WorkRow]) -> list[PlainData]:
     """Return the units that are worth a look as data, worst and dearest first."""
     passed_at = _last_passes(rows)
     unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
@@ -127,7 +128,7 @@ def _happened_later(unit: Unit, times: Mapping[object, int]) -> bool:
     return any(times.get(session, 0) > ended for session in unit.lines)
 
 
-def _payload(row: WorkRow, reason: Reason) -> dict[str, Any]:
+def _payload(row: WorkRow, reason: Reason) -> PlainData:
     where = reason.where
     is_in_database = ".db:" in where
     if is_in_database and len(row.unit.lines) == 1:  # no editor opens a line of a database
@@ -280,7 +281,10 @@ def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
         yield Line(text, "dim")
 
 
-def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator[str]:
+def _kinds(
+    rows: Sequence[WorkRow],
+    shown: Mapping[ReasonKind, int],
+) -> Iterator[str]:
     """Yield how many units there are of each kind of trouble, and the command that lists them.
 
     Args:

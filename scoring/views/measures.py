@@ -140,7 +140,7 @@ def sample_of(measure: Measure, rows: Sequence[WorkRow]) -> Sample:
         value = measure.of(row)
         if value is not None:
             session = row.unit.session or row.unit.unit
-            total, units = clusters.get(session, Cluster(0.0, 0))
+            total, units = clusters.get(session, (0.0, 0))
             clusters[session] = Cluster(total + value, units + 1)
 
     unclear = 0

@@ -89,11 +89,8 @@ def _agreement_text(agreement: Iterable[Mapping[str, Any]]) -> str:
         name = f"{row['agreement']} by {row['agent']}"
         rounds_by_agreement.setdefault(name, []).append(row["round"])
 
-    if not rounds_by_agreement:
-        return "no two agents are named"
-    return "; ".join(
-        f"{name} in {_rounds_text(rounds)}" for name, rounds in rounds_by_agreement.items()
-    )
+    texts = [f"{name} in {_rounds_text(rounds)}" for name, rounds in rounds_by_agreement.items()]
+    return "; ".join(texts) or "no two agents are named"
 
 
 def _rounds_text(numbers: Sequence[int]) -> str:
@@ -188,11 +185,10 @@ def _disagreement(outcome: FileOutcome) -> Iterator[str]:
         yield f"    {outcome.why}"
 
     if outcome.other_classes:
-        classes = "; ".join(outcome.other_classes)
+        beginning = "  "
         if outcome.agrees:
-            yield f"  {outcome.file}: the same signal, but the label wants {classes}"
-        else:
-            yield f"    the label wants {classes}"
+            beginning = f"{outcome.file}: the same signal, but "
+        yield f"  {beginning}the label wants {'; '.join(outcome.other_classes)}"
 
 
 def _not_counted(collection: Collection) -> Iterator[str]:
@@ -242,7 +238,10 @@ _ROUND_COLUMNS = [
 
 
 def meeting_view(
-    verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name: str, config_name: str
+    verdicts: Sequence[MeetingVerdict],
+    config: MeetingConfig,
+    name: str,
+    config_name: str,
 ) -> list[Block]:
     """Return the rounds of a meeting as a table, and then the reasons of each in words.
 
@@ -332,9 +331,7 @@ def _stated_differences(verdict: MeetingVerdict) -> Iterator[str]:
 def _value_text(value: float | str | None) -> str:
     if value is None:
         return "nothing"
-    if isinstance(value, str):
-        return value
-    return words(value)
+    return value if isinstance(value, str) else words(value)
 
 
 def _message_lines(verdict: MeetingVerdict) -> Iterator[str]:

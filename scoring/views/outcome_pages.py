@@ -108,7 +108,11 @@ def _count_cell(count: int | None) -> AnyCell:
     return count
 
 
-def outcome_text(outcome: Outcome | None, landing: Landing | None, horizon_days: float) -> str:
+def outcome_text(
+    outcome: Outcome | None,
+    landing: Landing | None,
+    horizon_days: float,
+) -> str:
     """Return in one or two sentences what became of landed work, or "" of work that did not land.
 
     Args:

@@ -15,19 +15,38 @@ from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.states import in_words
 from scoring.text import counted
-from scoring.views import table
 from scoring.views.look_at import look_at, look_at_page
 from scoring.views.score_pages import score_payload
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows
-from scoring.views.table import Column, Line, Page, Table, columns_of
+from scoring.views.table import (
+    BAND,
+    BOUNDS,
+    COVERAGE,
+    ITER,
+    NAMED,
+    SCORE,
+    TASK,
+    Cells,
+    Column,
+    Line,
+    Page,
+    Table,
+    band_cell,
+    band_text,
+    bounds_text,
+    columns_of,
+    coverage_cell,
+    named_cells,
+    number,
+)
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import WorkRow, work_by, work_summary
 
 _REFERENCE_COLUMNS = [
-    table.ITER,
-    table.TASK,
-    table.SCORE,
-    table.BAND._replace(width=26),
+    ITER,
+    TASK,
+    SCORE,
+    BAND._replace(width=26),
     Column("DATE", width=0),
 ]
 """The columns on a pipe, under rubrics that have the reference's text there."""
@@ -62,7 +81,11 @@ class RunShown(Frozen, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def run_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
+def run_page(
+    scored: LogSummary,
+    source: Path,
+    more: RunShown,
+) -> Page:
     """Yield what became of the work, the scores of a log, and what to look at.
 
     On a pipe, rubrics that have the reference's text show the scores alone.
@@ -102,8 +125,9 @@ def _reference_page(scored: LogSummary, source: Path) -> Page:
 
     rows = []
     for line in scored.lines:
-        value = table.number(line.value, line.scored)
-        rows.append((line.iteration, line.task_id, value, table.band_cell(line.band), line.date))
+        value = number(line.value, line.scored)
+        band = band_cell(line.band)
+        rows.append((line.iteration, line.task_id, value, band, line.date))
     yield Table(_REFERENCE_COLUMNS, rows)
     if scored.sessions:
         yield Line()
@@ -118,7 +142,10 @@ def _reference_page(scored: LogSummary, source: Path) -> Page:
 
 
 def scores_head(
-    meaning: Meaning, rubric: str, scores: Sequence[tuple[float | None, str]], source: Path | str
+    meaning: Meaning,
+    rubric: str,
+    scores: Sequence[tuple[float | None, str]],
+    source: Path | str,
 ) -> Iterator[Line]:
     """Yield what scores are worth here, and how many there are.
 
@@ -139,12 +166,16 @@ def scores_head(
     if enough and meaning.means_something:
         mean = sum(value for value, _ in enough) / len(enough)
         bands = Counter(band for _, band in enough).most_common()
-        listed = ", ".join(f"{count} {table.band_text(band)}" for band, count in bands)
+        listed = ", ".join(f"{count} {band_text(band)}" for band, count in bands)
         text += f"; mean {mean:.3f}: {listed}"
     yield Line(text)
 
 
-def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
+def _scores_page(
+    scored: LogSummary,
+    source: Path,
+    more: RunShown,
+) -> Page:
     lines = scored.lines
     scores = [(line.value if line.scored else None, line.band) for line in lines]
     yield from scores_head(more.meaning, scored.rubric.version, scores, source)
@@ -153,10 +184,8 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
     shown = lines
     if more.terminal and not more.every:
         shown = lines[-_MOST_ROWS:]
-    score = table.SCORE._replace(head=more.meaning.name.partition(" ")[0].upper())
-    columns = columns_of(
-        *table.NAMED, score, table.BOUNDS, table.BAND, table.COVERAGE, "DATE", _LOST_EVIDENCE
-    )
+    score = SCORE._replace(head=more.meaning.name.partition(" ")[0].upper())
+    columns = columns_of(*NAMED, score, BOUNDS, BAND, COVERAGE, "DATE", _LOST_EVIDENCE)
     yield Table(columns, [_iteration_row(line, more) for line in shown], full=True)
     if len(shown) < len(lines):
         every = counted(len(lines), "iteration")
@@ -166,13 +195,17 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
         yield from _sessions_table(scored, score, more)
 
 
-def _sessions_table(scored: LogSummary, score: Column, more: RunShown) -> Page:
+def _sessions_table(
+    scored: LogSummary,
+    score: Column,
+    more: RunShown,
+) -> Page:
     if len(scored.sessions) >= _MANY_SESSIONS and not more.sessions:
         yield Line(f"{counted(len(scored.sessions), 'session')}; --sessions shows them.", "dim")
         return
 
     columns = list(SESSIONS)
-    columns[columns.index(table.SCORE)] = score
+    columns[columns.index(SCORE)] = score
     members = {line.iteration: line for line in scored.lines}
     rows = session_rows(
         scored.sessions, members, intervals=more.terminal, graded=more.meaning.means_something
@@ -181,22 +214,24 @@ def _sessions_table(scored: LogSummary, score: Column, more: RunShown) -> Page:
     yield Table(columns, rows, full=True)
 
 
-def _iteration_row(line: ScoredLine, more: RunShown) -> table.Cells:
+def _iteration_row(line: ScoredLine, more: RunShown) -> Cells:
     subject = more.subjects.get(line.commit) or line.summary
     lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
     return (
-        *table.named_cells(line.iteration, line.task_id, subject, line.commit),
-        table.number(line.value, line.scored),
-        table.bounds_text(line.bounds, line.scored),
-        table.band_cell(line.band, more.meaning.means_something),
-        table.coverage_cell(line.coverage),
+        *named_cells(line.iteration, line.task_id, subject, line.commit),
+        number(line.value, line.scored),
+        bounds_text(line.bounds, line.scored),
+        band_cell(line.band, more.meaning.means_something),
+        coverage_cell(line.coverage),
         line.date,
         lost,
     )
 
 
 def run_payload(
-    scored: LogSummary, items: Iterable[object] = (), more: RunShown | None = None
+    scored: LogSummary,
+    items: Iterable[object] = (),
+    more: RunShown | None = None,
 ) -> PlainData:
     """Return a scored log as data for JSON.
 

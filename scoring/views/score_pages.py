@@ -165,7 +165,10 @@ def _deliberation_rows(deliberation: Deliberation) -> list[tuple[str, str]]:
     return [*rows, ("PROFILE", deliberation.profile), ("SOURCE", str(deliberation.source))]
 
 
-def _meter_rows(meter: Mapping[str, Any], sub_score: float) -> list[tuple[str, str]]:
+def _meter_rows(
+    meter: Mapping[str, Any],
+    sub_score: float,
+) -> list[tuple[str, str]]:
     stop = meter["stop_recommendation"]
     parts = meter["components"]
 
@@ -254,20 +257,18 @@ def chain_payload(facts: IterationFacts) -> PlainData | None:
         return None
 
     return {
-        "method": observed.method,
-        "sessions": list(observed.sessions),
-        "also_active": list(observed.also_active),
+        **fields_of(observed, "method", "sessions", "also_active"),
         "problem": observed.problem or None,
         "commit": facts.landing.sha,
         "landed_as": facts.landing.commit,
         "counted_for": facts.counted_for,
         "shared_with": observed.shared_with,
-        "checkpoints": list(observed.checkpoints),
+        "checkpoints": observed.checkpoints,
         "checkpoint_tokens": observed.checkpoint_tokens,
         "calls": observed.tool_calls,
         "errors": observed.failed_calls,
-        "lines": [lines._asdict() | {"path": str(lines.path)} for lines in observed.lines],
-        "seen": [sighting._asdict() | {"path": str(sighting.path)} for sighting in observed.seen],
+        "lines": [lines._asdict() for lines in observed.lines],
+        "seen": [sighting._asdict() for sighting in observed.seen],
         "work": structs.asdict(observed.work),
         "by_people": None,
         "by_agents": observed.by_agents,
@@ -287,4 +288,4 @@ def kept_payload(kept: OwnLines | None) -> PlainData | None:
     """Return the sessions of an iteration as its evidence file says, or None if it says nothing."""
     if kept is None:
         return None
-    return {"method": kept.method, "sessions": list(kept.sessions)}
+    return {"method": kept.method, "sessions": kept.sessions}

@@ -1,5 +1,6 @@
 """What is shown of a session: its mean, how sure that mean is, and its iterations."""
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,28 +15,51 @@ from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.scores import PersistedScore, session_as_dict
 from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval
-from scoring.views import table
 from scoring.views.spending_text import spending_lines
+from scoring.views.table import (
+    BAND,
+    BOUNDS,
+    COVERAGE,
+    INTERVAL,
+    ITER,
+    NAMED,
+    SCORE,
+    AnyCell,
+    Cell,
+    Cells,
+    Column,
+    Line,
+    Page,
+    Place,
+    Table,
+    band_cell,
+    band_text,
+    bounds_text,
+    coverage_cell,
+    named_cells,
+    number,
+    numeric,
+)
 
 SESSIONS = [
-    table.Column("SESSION", width=40, cut=True),
-    table.SCORE,
-    table.BOUNDS,
-    table.INTERVAL,
-    table.numeric("ITERS", width=11),
-    table.BAND,
-    table.COVERAGE,
+    Column("SESSION", width=40, cut=True),
+    SCORE,
+    BOUNDS,
+    INTERVAL,
+    numeric("ITERS", width=11),
+    BAND,
+    COVERAGE,
 ]
 """The columns of a table of sessions."""
 
 _MEMBERS = [
-    table.ITER,
-    *(column._replace(only="full") for column in table.NAMED[1:]),
-    table.SCORE,
-    table.BOUNDS,
-    table.BAND,
-    table.COVERAGE,
-    table.Column("STATE", only="full", prose=True),
+    ITER,
+    *(column._replace(only="full") for column in NAMED[1:]),
+    SCORE,
+    BOUNDS,
+    BAND,
+    COVERAGE,
+    Column("STATE", only="full", prose=True),
 ]
 """The columns of the iterations of a session."""
 
@@ -47,7 +71,7 @@ def session_rows(
     members: Mapping[int, Rested],
     intervals: bool,
     graded: bool = True,
-) -> list[table.Cells]:
+) -> list[Cells]:
     """Return sessions as rows of :data:`SESSIONS`.
 
     Args:
@@ -57,16 +81,16 @@ def session_rows(
         graded: whether scores mean something here, so that bands are shown.
     """
     brief_ids = _brief_ids([session.session_id for session in sessions])
-    rows: list[table.Cells] = []
+    rows: list[Cells] = []
     for session in sessions:
         interval = _interval(session) if intervals else None
         row = (
-            table.Cell(session.session_id, brief=brief_ids[session.session_id]),
-            table.number(session.value, session.scored),
-            table.bounds_text(_bounds(session, members)),
+            Cell(session.session_id, brief=brief_ids[session.session_id]),
+            number(session.value, session.scored),
+            bounds_text(_bounds(session, members)),
             str(interval or ""),
             len(session.iterations),
-            table.band_cell(session.band, graded),
+            band_cell(session.band, graded),
             _coverage_cell(session, members),
         )
         rows.append(row)
@@ -75,20 +99,12 @@ def session_rows(
 
 def _brief_ids(ids: Sequence[str]) -> dict[str, str]:
     """Return for each session id the first characters that no other id begins with."""
-    ordered = sorted(set(ids))
-    previous_ids = ["", *ordered[:-1]]
-    next_ids = [*ordered[1:], ""]
-
-    brief_ids = {}
-    for previous, session_id, following in zip(previous_ids, ordered, next_ids, strict=True):
-        shared = max(_shared_length(session_id, previous), _shared_length(session_id, following))
-        brief_ids[session_id] = session_id[: max(_SHORTEST_ID, shared + 1)]
-    return brief_ids
-
-
-def _shared_length(text: str, other: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
-    return len(os.path.commonprefix((text, other)))  # noqa: RUF071 - these are not paths
+    length_by_id = dict.fromkeys(ids, _SHORTEST_ID)
+    for session_id, following in itertools.pairwise(sorted(length_by_id)):
+        shared = len(os.path.commonprefix((session_id, following)))  # noqa: RUF071 - no paths
+        for each in (session_id, following):
+            length_by_id[each] = max(length_by_id[each], shared + 1)
+    return {session_id: session_id[:length] for session_id, length in length_by_id.items()}
 
 
 def session_page(
@@ -99,10 +115,10 @@ def session_page(
     full: bool,
     spending: Spending | None,
     states: Mapping[int, State],
-    names: Mapping[int, table.Cells],
+    names: Mapping[int, Cells],
     became: str,
     meaning: Meaning,
-) -> table.Page:
+) -> Page:
     """Yield a session and its iterations.
 
     Args:
@@ -120,21 +136,21 @@ def session_page(
     yield from _session_head(session, members, full, became, meaning)
     interval = _interval(session) if intervals else None
     if interval:
-        yield table.Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
-    yield table.Line()
+        yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
+    yield Line()
 
     graded = meaning.means_something or not (full or intervals)
     rows = []
     for ref in session.per_iteration:
-        number = ref.iteration
-        named = names.get(number) or table.named_cells(number, "", "", None)
-        cells = _member_cells(ref, members.get(number), states.get(number), graded)
+        iteration = ref.iteration
+        named = names.get(iteration) or named_cells(iteration, "", "", None)
+        cells = _member_cells(ref, members.get(iteration), states.get(iteration), graded)
         rows.append((*named, *cells))
 
-    yield table.Table(_member_columns(meaning, graded), rows, full=full)
+    yield Table(_member_columns(meaning, graded), rows, full=full)
     yield from spending_section(spending, full)
-    yield table.Line()
-    yield table.Line(f"Source: {source}", "dim")
+    yield Line()
+    yield Line(f"Source: {source}", "dim")
 
 
 def _session_head(
@@ -143,72 +159,77 @@ def _session_head(
     full: bool,
     became: str,
     meaning: Meaning,
-) -> Iterator[table.Line]:
+) -> Iterator[Line]:
     name = f"Session {session.session_id}"
     if not full:
-        value = table.number(session.value, session.scored)
-        band = table.band_text(session.band)
+        value = number(session.value, session.scored)
+        band = band_text(session.band)
         text = f"{name}   rubric {session.rubric_version}   score {value}   band {band}"
-        yield table.Line(text, only="pipe")
-        yield table.Line(f"Iterations: {len(session.iterations)}", only="pipe")
+        yield Line(text, only="pipe")
+        yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
 
-    only: table.Place | None = None if full else "terminal"
-    yield table.Line(name, "bold", only=only)
+    only: Place | None = None if full else "terminal"
+    yield Line(name, "bold", only=only)
     if became:
-        yield table.Line(became, only=only)
-    yield table.Line(score_text(meaning, session, _bounds(session, members)), only=only)
+        yield Line(became, only=only)
+    yield Line(score_text(meaning, session, _bounds(session, members)), only=only)
 
     coverage = _coverage_cell(session, members, what=" iterations scored", average=" on average")
-    yield table.Line(coverage.shown(), "dim", only=only)
+    yield Line(coverage.shown(), "dim", only=only)
 
 
-def _member_columns(meaning: Meaning, graded: bool) -> list[table.Column]:
+def _member_columns(meaning: Meaning, graded: bool) -> list[Column]:
     columns = list(_MEMBERS)
     if not graded:
         head = meaning.name.partition(" ")[0].upper()
-        columns[columns.index(table.SCORE)] = table.SCORE._replace(head=head)
+        columns[columns.index(SCORE)] = SCORE._replace(head=head)
     return columns
 
 
 def _member_cells(
-    ref: SessionIterRef, member: Rested | None, state: State | None, graded: bool
-) -> table.Cells:
-    bounds = table.bounds_text(member.bounds, ref.scored) if member else ""
-    coverage = table.coverage_cell(member.coverage) if member else "-"
+    ref: SessionIterRef,
+    member: Rested | None,
+    state: State | None,
+    graded: bool,
+) -> Cells:
+    bounds = bounds_text(member.bounds, ref.scored) if member else ""
+    coverage = coverage_cell(member.coverage) if member else "-"
 
-    state_cell: table.AnyCell = ""
+    state_cell: AnyCell = ""
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
-        state_cell = table.Cell(state.name, str(state), style, brief=state.name)
+        state_cell = Cell(state.name, str(state), style, brief=state.name)
 
-    value = table.number(ref.value, ref.scored)
-    return value, bounds, table.band_cell(ref.band, graded), coverage, state_cell
+    value = number(ref.value, ref.scored)
+    return value, bounds, band_cell(ref.band, graded), coverage, state_cell
 
 
-def spending_section(spending: Spending | None, full: bool = False) -> table.Page:
+def spending_section(spending: Spending | None, full: bool = False) -> Page:
     """Yield what an iteration or a session used. A pipe shows it only if the text is full."""
     lines = spending_lines(spending)
     if not lines:
         return
 
-    only: table.Place | None = None if full else "terminal"
-    yield table.Line(only=only)
-    yield table.Line("Used", "bold", only=only)
+    only: Place | None = None if full else "terminal"
+    yield Line(only=only)
+    yield Line("Used", "bold", only=only)
     for text in lines:
-        yield table.Line(text, only=only)
+        yield Line(text, only=only)
 
 
 def score_text(
-    meaning: Meaning, score: PersistedScore | SessionScore, bounds: Bounds | None
+    meaning: Meaning,
+    score: PersistedScore | SessionScore,
+    bounds: Bounds | None,
 ) -> str:
     """Return a score, its bounds, and what it is worth here, in one line.
 
     The band is named only where scores mean something, or where it says that a score is missing.
     """
-    text = f"{meaning.name} {table.number(score.value, score.scored)}"
+    text = f"{meaning.name} {number(score.value, score.scored)}"
     if bounds and score.scored:
-        text += f" {table.bounds_text(bounds)}"
-    band = table.band_cell(score.band, meaning.means_something).text
+        text += f" {bounds_text(bounds)}"
+    band = band_cell(score.band, meaning.means_something).text
     if band:
         text += f", {band}"
     return f"{text}, under rubric {score.rubric_version}: {meaning}"
@@ -221,10 +242,10 @@ def _interval(session: SessionScore) -> Interval | None:
 def _bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | None:
     """Return the mean bounds of the iterations that count, or None where one is not known."""
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
-    if not counting or not all(number in members for number in counting):
+    if not counting or not all(iteration in members for iteration in counting):
         return None
 
-    bounds = [members[number].bounds for number in counting]
+    bounds = [members[iteration].bounds for iteration in counting]
     return Bounds(
         sum(each.low for each in bounds) / len(bounds),
         sum(each.high for each in bounds) / len(bounds),
@@ -258,8 +279,11 @@ def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> SessionCo
 
 
 def _coverage_cell(
-    session: SessionScore, members: Mapping[int, Rested], what: str = "", average: str = ""
-) -> table.Cell:
+    session: SessionScore,
+    members: Mapping[int, Rested],
+    what: str = "",
+    average: str = "",
+) -> Cell:
     """Return a session's coverage as a cell.
 
     Args:
@@ -279,7 +303,7 @@ def _coverage_cell(
         texts.append(f"{coverage.insufficient} without enough evidence")
         brief.append(f"{coverage.insufficient} not enough")
 
-    return table.Cell(None, ", ".join(texts), brief=" · ".join(brief))
+    return Cell(None, ", ".join(texts), brief=" · ".join(brief))
 
 
 def session_payload(
@@ -322,7 +346,7 @@ def _states_payload(states: Mapping[int, State], sidecar: State) -> PlainData:
         "state": worst_first[0] if worst_first else None,
         "state_reason": sidecar.reason or None,
         "states": [
-            {"iteration": number, "state": state.name, "state_reason": state.reason or None}
-            for number, state in states.items()
+            {"iteration": iteration, "state": state.name, "state_reason": state.reason or None}
+            for iteration, state in states.items()
         ],
     }

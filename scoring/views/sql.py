@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from scoring.errors import InputError
 from scoring.temporary import temporary_directory
-from scoring.views.columns import TABLES, DataRow
+from scoring.views.columns import TABLES, NamedRow
 from scoring.views.formats import require, write_directory
 from scoring.views.shares import DECIDED
 from scoring.views.work_rows import STATES
@@ -99,7 +99,7 @@ class Answer(NamedTuple):
 
 
 @contextlib.contextmanager
-def ask(sql: str, rows: Iterable[tuple[str, DataRow]]) -> Iterator[Answer]:
+def ask(sql: str, rows: Iterable[NamedRow]) -> Iterator[Answer]:
     """Run one SQL statement, in DuckDB's dialect, over the rows of tables.
 
     Args:
@@ -154,7 +154,11 @@ def database() -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
+def answered(
+    db: Any,
+    sql: str,
+    tables: Iterable[str],
+) -> Iterator[Answer]:
     """Run one SQL statement on the tables of a database, without access to files or network.
 
     Args:

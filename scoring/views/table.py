@@ -6,6 +6,7 @@ pipe"). Control characters in texts are always shown as escapes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_LABELS, Bounds
@@ -166,11 +167,12 @@ class Table(NamedTuple):
             text += [margin + printable(note) for note in row.notes]
         return "".join(f"{line}\n" for line in text)
 
-    def _pipe_line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
-        padded = []
-        for cell, width in zip(cells[:-1], widths, strict=False):
-            padded.append(cell.ljust(width))
-
+    def _pipe_line(
+        self,
+        cells: Sequence[str],
+        widths: Sequence[int],
+    ) -> str:
+        padded = list(map(str.ljust, cells[:-1], widths))
         line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
         if self.full or any(column.width is None for column in self.columns):
             return line.rstrip(" ")
@@ -192,10 +194,10 @@ class Table(NamedTuple):
 
         widths = []
         for column, texts in zip(self.columns, zip(*lines, strict=True), strict=True):
-            if self.full or column.width is None:
-                widths.append(max(len(text) for text in texts))
-            else:
-                widths.append(column.width)
+            width = column.width
+            if self.full or width is None:
+                width = max(map(len, texts))
+            widths.append(width)
         return widths
 
     def shown_in(self, *places: str | None) -> "Table":
@@ -204,24 +206,26 @@ class Table(NamedTuple):
         Columns without any text are left out if ``full`` is among the places.
         """
         rows = self.table_rows()
-        indices = []
+        is_shown = []
         for index, column in enumerate(self.columns):
             has_text = any(as_cell(row.cells[index]).shown() for row in rows)
-            if column.only in places and (has_text or not rows or "full" not in places):
-                indices.append(index)
+            is_needed = has_text or not rows or "full" not in places
+            is_shown.append(column.only in places and is_needed)
 
-        columns = [self.columns[index] for index in indices]
         chosen_rows = []
         for row in rows:
-            chosen_rows.append(row._replace(cells=[row.cells[index] for index in indices]))
-        return self._replace(columns=columns, rows=chosen_rows)
+            chosen_rows.append(row._replace(cells=list(compress(row.cells, is_shown))))
+        return self._replace(columns=list(compress(self.columns, is_shown)), rows=chosen_rows)
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the rows as data: the values of the columns that have a key."""
         data = []
         for row in self.table_rows():
-            cells = zip(self.columns, row.cells, strict=True)
-            data.append({column.key: as_cell(cell).value for column, cell in cells if column.key})
+            values = {}
+            for column, cell in zip(self.columns, row.cells, strict=True):
+                if column.key:
+                    values[column.key] = as_cell(cell).value
+            data.append(values)
         return data
 
     def table_rows(self) -> list[TableRow]:
@@ -266,7 +270,11 @@ def titled(title: str, *blocks: Block) -> Iterator[Block]:
     yield from blocks
 
 
-def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:
+def pairs(
+    rows: Iterable[tuple[str, str]],
+    width: int | None = None,
+    indent: int = 0,
+) -> Table:
     """Return names and texts as a table without headings.
 
     Args:
@@ -336,6 +344,11 @@ def subject_cell(subject: str) -> Cell:
     return Cell(subject, text, brief=brief)
 
 
-def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> Cells:
+def named_cells(
+    iteration: int,
+    task: str,
+    subject: str,
+    sha: str | None,
+) -> Cells:
     """Return the cells of :data:`NAMED`."""
     return iteration, task, subject_cell(subject), short(sha or "") or "-"

@@ -16,7 +16,10 @@ _BANDS = columns_of("BAND", numeric("N"), numeric("SOUND"))
 
 
 def with_cases(
-    examined: Iterable[ExaminedIteration], version: str, cases: list[Case], marks: list[bytes]
+    examined: Iterable[ExaminedIteration],
+    version: str,
+    cases: list[Case],
+    marks: list[bytes],
 ) -> Iterator[ExaminedIteration]:
     """Yield the iterations of a pass, and collect what validity is measured on.
 
@@ -168,7 +171,9 @@ def validity_parts(validity: Validity) -> dict[str, dict[str, Foretold]]:
 
 
 def validity_row(
-    validity: Validity, name: str, foretold: Foretold
+    validity: Validity,
+    name: str,
+    foretold: Foretold,
 ) -> tuple[str, int, str, str, str]:
     """Return a figure as people read it: name, number, figure, interval, and whether it is clear.
 

@@ -48,7 +48,10 @@ _BY_STATE = columns_of(
 
 
 def notes_on_history(
-    trunk: Trunk, tip_time: int | None, horizon_days: float, left_out: int = 0
+    trunk: Trunk,
+    tip_time: int | None,
+    horizon_days: float,
+    left_out: int = 0,
 ) -> Iterator[str]:
     """Yield a sentence for each thing to know of a history: its trunk, its age, what is cut off.
 
@@ -73,7 +76,11 @@ def notes_on_history(
         yield f"No session of this repository was found; {files} left out (da-score doctor)."
 
 
-def work_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:
+def work_page(
+    rows: Sequence[WorkRow],
+    horizon_days: float,
+    notes: Iterable[str] = (),
+) -> Page:
     """Yield what became of the work, what each state of it cost and took, and what to look at.
 
     Args:
@@ -130,7 +137,11 @@ def unit_page(row: WorkRow, horizon_days: float) -> Page:
     yield Line("It has no score, which needs an entry in the log.")
 
 
-def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:
+def became_page(
+    rows: Sequence[WorkRow],
+    horizon_days: float,
+    notes: Iterable[str] = (),
+) -> Page:
     """Yield what became of the work and what it cost, then the same by harness, model and month.
 
     Args:

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +17,7 @@ from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.examine import LogView, PreloadedEvidence
+from scoring.frozen import PlainData, fields_of
 from scoring.outcomes.ledger import ledger, ledger_of
 from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.prices import model_name, stored_prices
@@ -44,7 +45,7 @@ class WorkRow(NamedTuple):
 
     unit: Unit
     cost: float | None
-    values: dict[str, Any]
+    values: PlainData
 
 
 def work_of(view: LogView, preloaded: PreloadedEvidence | None = None) -> list[WorkRow]:
@@ -159,10 +160,7 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
         cost_by_model = {"": cost}
 
     values = {
-        "unit": unit.unit,
-        "kind": unit.kind,
-        "state": unit.state,
-        "iteration": unit.iteration,
+        **fields_of(unit, "unit", "kind", "state", "iteration"),
         "iterations": sorted({entry.iteration for entry in unit.entries}),
         "commit": unit.commit,
         "checkpoints": unit.checkpoints,
@@ -178,9 +176,7 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
         "cost_by_model": cost_by_model,
         "unpriced": dict(spending.unpriced),
         "calls": counted.tool_calls if counted else None,
-        "minutes": unit.minutes,
-        "lines_written": unit.lines_written,
-        "lines_landed": unit.lines_landed,
+        **fields_of(unit, "minutes", "lines_written", "lines_landed"),
         "yield": unit.landed_share,
         "defective": unit.defective,
         **_undone_values(unit),
@@ -188,7 +184,7 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
     return WorkRow(unit, cost, values)
 
 
-def _undone_values(unit: Unit) -> dict[str, Any]:
+def _undone_values(unit: Unit) -> PlainData:
     """Return what undid the work of a unit, and where it came back, each None if nothing did."""
     undone = unit.landing.undone if unit.landing else None
     if undone is None:
@@ -258,7 +254,7 @@ def _add(tokens: dict[str, int | None], kind: str, count: int) -> None:
     tokens[kind] = (tokens[kind] or 0) + count
 
 
-def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
+def work_summary(rows: Sequence[WorkRow]) -> PlainData:
     """Return the counts and costs of some work, for JSON.
 
     Talk is not a unit that could land, so ``units`` leaves it out; ``cost`` includes it. Sessions
@@ -270,6 +266,7 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
     to_nothing = [row for row in rows if row.unit.state in CAME_TO_NOTHING]
     landed_priced = [row for row in in_state(rows, "landed") if row.cost is not None]
     cost_landed = total_cost(landed_priced) if landed_priced else None
+    talk = [row for row in in_state(rows, "talk") if not row.unit.of_landed]
     unpriced: Counter[str] = Counter()
     for row in rows:
         unpriced.update(row.values.get("unpriced") or {})
@@ -285,7 +282,7 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
         "cost_per_landed": cost_landed / len(landed_priced) if cost_landed is not None else None,
         "unpriced": dict(sorted(unpriced.items())),
         "cost_lost": total_cost(in_state(rows, "lost")),
-        "cost_talk": total_cost([row for row in in_state(rows, "talk") if not row.unit.of_landed]),
+        "cost_talk": total_cost(talk),
         "split_not_known": len(split_not_known),
         "cost_split_not_known": total_cost(split_not_known),
         "came_to_nothing": {
@@ -326,7 +323,7 @@ class WorkGroup(NamedTuple):
 
     name: str
     rows: Sequence[WorkRow]
-    summary: dict[str, Any]
+    summary: PlainData
 
     @classmethod
     def of(cls, name: str, rows: Sequence[WorkRow]) -> "WorkGroup":
@@ -377,19 +374,21 @@ def _name_in(grouping: str, row: WorkRow) -> str:
 def _cost_by_model(row: WorkRow) -> dict[str, float]:
     """Return what the models of a unit cost. A fleet may only know the one with most output."""
     kept = row.values.get("cost_by_model")
-    costs: dict[str, float] = json.loads(kept) if isinstance(kept, str) else kept or {}
+    if isinstance(kept, str):
+        kept = json.loads(kept)
+    costs: dict[str, float] = kept or {}
     if not costs and row.cost is not None:
         return {_name_in("model", row): row.cost}
     return costs
 
 
-def work_by(rows: Sequence[WorkRow]) -> dict[str, list[dict[str, Any]]]:
+def work_by(rows: Sequence[WorkRow]) -> dict[str, list[PlainData]]:
     """Return the work by harness, model and month, for JSON."""
     groupings = ("harness", "model", "month")
     return {grouping: list(_group_payloads(rows, grouping)) for grouping in groupings}
 
 
-def _group_payloads(rows: Sequence[WorkRow], grouping: str) -> Iterator[dict[str, Any]]:
+def _group_payloads(rows: Sequence[WorkRow], grouping: str) -> Iterator[PlainData]:
     for group in grouped(rows, grouping):
         summary = group.summary
         keys = ("units", *STATES, "judged", "defective")

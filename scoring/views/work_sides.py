@@ -55,7 +55,11 @@ class Other(NamedTuple):
     name: str
 
 
-def other_named(text: str, rows: Sequence[WorkRow], newest: datetime.date) -> Other:
+def other_named(
+    text: str,
+    rows: Sequence[WorkRow],
+    newest: datetime.date,
+) -> Other:
     """Return what a user means by a month, a harness, a model or an author.
 
     Args:
@@ -78,19 +82,24 @@ def other_named(text: str, rows: Sequence[WorkRow], newest: datetime.date) -> Ot
                 if name.casefold() == wanted:
                     return Other(kind, name)
 
-    models = sorted({row.values["model"] for row in rows if row.values["model"]})
+    models = _values_of(rows, "model")
     similar = [model for model in models if wanted and wanted in model.casefold()]
     if len(similar) == 1:
         return Other("model", similar[0])
     if similar:
         raise InputError(f"--against {text!r} may mean {', '.join(similar[:_MOST_NAMES])}")
 
-    harnesses = sorted({row.values["harness"] for row in rows if row.values["harness"]})
-    names = ", ".join([*harnesses, *models][:_MOST_NAMES]) or "nothing yet"
+    known = [*_values_of(rows, "harness"), *models]
+    names = ", ".join(known[:_MOST_NAMES]) or "nothing yet"
     raise InputError(
         f"--against {text!r}: name a month (2026-05, this month, last month), an author, or a "
         f"harness or model that worked here: {names}"
     )
+
+
+def _values_of(rows: Sequence[WorkRow], column: str) -> list[str]:
+    values = {row.values[column] for row in rows}
+    return sorted(filter(None, values))
 
 
 def _month_named(text: str, newest: datetime.date) -> str:
@@ -116,7 +125,10 @@ def _names_of(row: WorkRow, kind: str) -> list[str]:
 
 
 def sides_of(
-    other: Other, chosen: Sequence[WorkRow], rows: Sequence[WorkRow], chosen_name: str
+    other: Other,
+    chosen: Sequence[WorkRow],
+    rows: Sequence[WorkRow],
+    chosen_name: str,
 ) -> Sides:
     """Return two sides: the chosen work, and what it is compared with.
 
@@ -153,7 +165,11 @@ def sides_of(
     return Sides((first_name, other.name), (first, second), left_out, why, other.kind == "month")
 
 
-def sides_of_commit(sha: str, time: int, rows: Sequence[WorkRow]) -> Sides:
+def sides_of_commit(
+    sha: str,
+    time: int,
+    rows: Sequence[WorkRow],
+) -> Sides:
     """Return the work after a commit, and the work before it.
 
     Args:

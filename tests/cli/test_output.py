@@ -403,4 +403,4 @@ class TestProgress:
     @pytest.mark.parametrize("command", ["init", "label", "report", "run", "validate", "work"])
     def test_is_shown_by_every_command_that_may_take_long(self, command: str) -> None:
         source = (Path(scoring.cli.__file__).parent / f"{command}.py").read_text("utf-8")
-        assert re.search(r"^ *(with |@)progress\(", source, re.M)
+        assert re.search(r"^ *(with |@)progress\(|read_ledger\(", source, re.M)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -137,7 +136,7 @@ def test_the_coordinator_does_not_grow_with_the_fleet(
 ) -> None:
     (one,) = score_here(make_fleet(tmp_path, 1))
     source = repositories(read_fleet(tmp_path / "FLEET.toml"))[0]
-    fleet = [replace(source, name=f"r{number}") for number in range(2000)]
+    fleet = [source._replace(name=f"r{number}") for number in range(2000)]
     monkeypatch.setattr(scoring.fleet.run, "repositories", lambda _: fleet)
     monkeypatch.setattr(scoring.fleet.run, "changed", lambda *_: fleet)
     monkeypatch.setattr(scoring.fleet.coordinator, "begin_and_score", partial(same_rows, one))

@@ -8,16 +8,9 @@ from helpers.fleets import FLEET, make_fleet, opened, rows_of, score_here
 
 from rubric import find_rubric
 from scoring.errors import FleetError
+from scoring.fleet.fleet_rows import how, value_kept
 from scoring.fleet.rescore import rescore
-from scoring.fleet.tables import (
-    CLAIMS,
-    FLEET_TABLES,
-    SEEN,
-    how,
-    how_column,
-    kept_column,
-    value_kept,
-)
+from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, how_column, kept_column
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.signals.values import SignalValue
 

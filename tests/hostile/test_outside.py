@@ -11,7 +11,8 @@ from helpers.repos import Repo
 
 from scoring.demo import Demo
 from scoring.errors import SettingsError
-from scoring.jobs.hook_install import hook_settings, install_hook
+from scoring.jobs.hook_install import install_hook
+from scoring.jobs.hook_places import hook_settings
 from scoring.log.settings import resolve_settings
 
 
@@ -116,12 +117,11 @@ class TestSettingsOfAHarness:
         name: str,
     ) -> None:
         monkeypatch.setenv(variable, str(tmp_path / "config"))
-        assert hook_settings(harness, "user", tmp_path / "project") == tmp_path / "config" / name
-        assert hook_settings(harness, "project", tmp_path / "project").is_relative_to(
-            tmp_path / "project"
-        )
+        project = tmp_path / "project"
+        assert hook_settings(harness, "user", project) == [tmp_path / "config" / name]
+        assert hook_settings(harness, "project", project)[0].is_relative_to(project)
         monkeypatch.setenv(variable, "")
-        assert hook_settings(harness, "user", tmp_path / "project").is_relative_to(Path.home())
+        assert hook_settings(harness, "user", project)[0].is_relative_to(Path.home())
 
     @pytest.mark.skipif(
         os.geteuid() != 0, reason="only root can write what is somebody else's and stays so"

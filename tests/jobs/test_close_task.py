@@ -25,7 +25,7 @@ from helpers.repos import Repo
 
 import scoring.cli.close_task
 from rubric import default_rubric
-from scoring.cli.reading import meaning_key
+from scoring.cli.work_reading import meaning_key
 from scoring.errors import InputError, SettingsError, Warn, WriteError, silent
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.close_task import ClosedTask, close_task

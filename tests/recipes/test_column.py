@@ -8,10 +8,9 @@ from helpers.commands import DaScore
 
 from scoring import frames
 from scoring.demo import Demo
-from scoring.examine import ExaminedIteration
 from scoring.views.columns import TABLES, DataColumn
 
-COLUMN: DataColumn[ExaminedIteration] = DataColumn(
+COLUMN: DataColumn = DataColumn(
     "verifiers",
     "integer",
     "verifiers",

@@ -86,13 +86,13 @@ def test_the_worst_delta_is_the_lowest_also_when_all_claimed_too_little() -> Non
 
 
 def test_a_row_is_plain_data_on_demand() -> None:
-    assert one((1.0, 0.0), (None, 1.0)).as_dict() == {
+    assert one((1.0, 0.0), (None, 1.0))._asdict() == {
         "role": "impl",
         "signal": "tests",
         "comparable": 1,
         "over_claims": 1,
         "mean_delta": -1.0,
         "worst_delta": -1.0,
-        "iterations": [1],
-        "over_claimed": [1],
+        "iterations": (1,),
+        "over_claimed": (1,),
     }

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -448,7 +447,7 @@ class TestInABrowser:
         self, browser: Browser, demo: Demo, tmp_path: Path
     ) -> None:
         found = digest_of(demo)
-        found.lines = [replace(found.lines[n % 9], iteration=n + 1) for n in range(500)]
+        found.lines = [found.lines[n % 9]._replace(iteration=n + 1) for n in range(500)]
         rows = [row for row in found.work if row.values["ended"]]
         numbered = [rows[n % len(rows)] for n in range(500)]
         found.work = [

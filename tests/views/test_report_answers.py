@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ def line(number: int, votes: dict[str, float | None], **known: Any) -> ReportedI
     made = ReportedIteration(
         number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, rows, ()
     )
-    return replace(made, **known)
+    return made._replace(**known)
 
 
 def page(digest: Digest) -> str:
@@ -319,7 +318,7 @@ class TestPage:
     def test_hostile_names_are_text(self) -> None:
         evil = "</script><script>alert(1)</script>"
         one = line(1, {"landed": 0.0}, task_id=evil, commit=evil, date=evil)
-        one = replace(one, places=(TranscriptLines(evil, 1, 2),), spending=paid(10, evil))
+        one = one._replace(places=(TranscriptLines(evil, 1, 2),), spending=paid(10, evil))
         known = {"subject": evil, "model": evil, "harness": evil, "iterations": [1]}
         work = [
             piece("reverted", 1.0, evil, **known),

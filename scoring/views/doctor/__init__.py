@@ -1,8 +1,7 @@
 """What there is to score from, and how much of it each signal gets. Nothing is written."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -36,8 +35,7 @@ from scoring.text import trim
 NO_SESSION = "no session found for this iteration"
 
 
-@dataclass(frozen=True, slots=True)
-class LogSurvey:
+class LogSurvey(NamedTuple):
     """The iteration log.
 
     Attributes:
@@ -49,14 +47,13 @@ class LogSurvey:
     """
 
     path: Path
-    iterations: tuple[int, ...] = ()
-    schema_versions: dict[int, int] = field(default_factory=dict)
-    broken: tuple[str, ...] = ()
+    iterations: Sequence[int] = ()
+    schema_versions: Mapping[int, int] = {}
+    broken: Sequence[str] = ()
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RepositorySurvey:
+class RepositorySurvey(NamedTuple):
     """The repository.
 
     Attributes:
@@ -77,11 +74,11 @@ class RepositorySurvey:
 
     path: Path
     top_level: Path | None = None
-    git_version: tuple[int, ...] = ()
+    git_version: Sequence[int] = ()
     trunk: Trunk | None = None
     trunk_problem: str = ""
-    unresolved: dict[int, str] = field(default_factory=dict)
-    without_commit: tuple[int, ...] = ()
+    unresolved: Mapping[int, str] = {}
+    without_commit: Sequence[int] = ()
     problem: str = ""
     branch: str = ""
     branches: int = 0
@@ -90,30 +87,29 @@ class RepositorySurvey:
     work_trees: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SignalPresence:
+class SignalPresence(NamedTuple):
     """In how many iterations a signal is present.
 
     Attributes:
         signal: its id.
         present: in how many iterations it is present.
-        total: how many iterations there are.
+        iterations: how many iterations there are.
         absent: the reasons of its absence with their number, the most frequent first.
         advice: what would make it present where the most frequent reason holds.
     """
 
     signal: str
     present: int
-    total: int
-    absent: dict[str, int] = field(default_factory=dict)
+    iterations: int
+    absent: Mapping[str, int] = {}
     advice: str = ""
 
     @property
     def share(self) -> float:
         """The share of iterations in which it is present, 0 to 1."""
-        if not self.total:
+        if not self.iterations:
             return 0.0
-        return self.present / self.total
+        return self.present / self.iterations
 
 
 class MethodCount(NamedTuple):
@@ -123,8 +119,7 @@ class MethodCount(NamedTuple):
     sessions: int
 
 
-@dataclass(frozen=True, slots=True)
-class AttributionSurvey:
+class AttributionSurvey(NamedTuple):
     """How the transcript lines of iterations were found.
 
     Attributes:
@@ -133,11 +128,10 @@ class AttributionSurvey:
     """
 
     methods: dict[str, MethodCount]
-    without: dict[str, tuple[int, ...]]
+    without: dict[str, list[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(NamedTuple):
     """Everything that was looked at, under one rubric.
 
     Attributes:
@@ -158,14 +152,18 @@ class Examination:
     log: LogSurvey
     repository: RepositorySurvey
     transcripts: TranscriptSurvey
-    signals: tuple[SignalPresence, ...]
-    uncovered: tuple[int, ...]
-    warnings: tuple[str, ...]
+    signals: Sequence[SignalPresence]
+    uncovered: Sequence[int]
+    warnings: Sequence[str]
     attribution: AttributionSurvey | None = None
-    unread: tuple[UnreadSessions, ...] = ()
+    unread: Sequence[UnreadSessions] = ()
 
 
-def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
+def examine(
+    iter_log_dir: Path,
+    sources: Sources,
+    rubric: Rubric,
+) -> Examination:
     """Look at all that a score would be computed from, without raising what a user can act on.
 
     Args:
@@ -187,7 +185,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
             else:
                 scan.facts([])  # transcripts are surveyed without iterations too
         except DaScoreError as e:
-            repository = replace(repository, problem=repository.problem or str(e))
+            repository = repository._replace(problem=repository.problem or str(e))
         transcripts = scan.survey()
 
     return Examination(
@@ -196,11 +194,11 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
         log=log,
         repository=repository,
         transcripts=transcripts,
-        signals=tuple(_signal_presences(rubric, iterations)) if iterations else (),
+        signals=list(_signal_presences(rubric, iterations)),
         uncovered=_uncovered(iterations),
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=list(dict.fromkeys(warnings)),
         attribution=survey_attribution(iterations) if sources.rules.as_observed else None,
-        unread=tuple(sessions_not_read(sources.places)),
+        unread=sessions_not_read(sources.places),
     )
 
 
@@ -218,9 +216,9 @@ def _survey_log(
     schemas = Counter(record.schema_version for record in records)
     survey = LogSurvey(
         path=iter_log_dir,
-        iterations=tuple(record.iteration for record in records),
+        iterations=[record.iteration for record in records],
         schema_versions=dict(sorted(schemas.items())),
-        broken=tuple(str(error) for error in broken),
+        broken=[str(error) for error in broken],
         problem=problem,
     )
     return survey, records
@@ -259,7 +257,10 @@ def _survey_repository(
 
 
 def _described(
-    path: Path, evidence: Evidence, records: Sequence[IterationRecord], trunk_problem: str
+    path: Path,
+    evidence: Evidence,
+    records: Sequence[IterationRecord],
+    trunk_problem: str,
 ) -> RepositorySurvey:
     repository = GitRepository(path)
     unresolved: dict[int, str] = {}
@@ -283,7 +284,7 @@ def _described(
         trunk=evidence.git.trunk,
         trunk_problem=trunk_problem,
         unresolved=unresolved,
-        without_commit=tuple(without_commit),
+        without_commit=without_commit,
         branch=own.branch,
         branches=len(local_branches),
         remotes=tuple(sorted(remotes)),
@@ -307,19 +308,22 @@ def _count_assisted(evidence: Evidence) -> int:
     return count
 
 
-def _uncovered(iterations: Sequence[IterationFacts]) -> tuple[int, ...]:
+def _uncovered(iterations: Sequence[IterationFacts]) -> list[int]:
     uncovered = []
     for facts in iterations:
         counts_tokens_itself = facts.record.session_tokens is not None
         has_window = facts.transcripts is not None and not counts_tokens_itself
         if has_window and facts.transcripts and not facts.transcripts.flags:
             uncovered.append(facts.record.iteration)
-    return tuple(uncovered)
+    return uncovered
 
 
 def _signal_presences(
     rubric: Rubric, iterations: Sequence[IterationFacts]
 ) -> Iterator[SignalPresence]:
+    if not iterations:
+        return
+
     wanted = optional_signals(rubric)
     read = [as_read(facts, rubric) for facts in iterations]
     signal_sets = [signal_set(facts, wanted, rubric.claims_vote) for facts in read]
@@ -340,7 +344,7 @@ def _signal_presences(
         yield SignalPresence(
             signal=spec.id,
             present=sum(value.present for value in values),
-            total=len(values),
+            iterations=len(values),
             absent=dict(reasons),
             advice=advice,
         )
@@ -348,25 +352,23 @@ def _signal_presences(
 
 def survey_attribution(iterations: Sequence[IterationFacts]) -> AttributionSurvey:
     """Count how the transcript lines of some iterations were found."""
-    counts: dict[str, int] = dict.fromkeys(get_args(Method), 0)
-    sessions: dict[str, set[str]] = {method: set() for method in counts}
+    counts: Counter[str] = Counter()
+    sessions: dict[str, set[str]] = {method: set() for method in get_args(Method)}
     without: dict[str, list[int]] = {}
 
     for facts in iterations:
         observed = facts.observed
-        if observed is None or observed.method is None:
-            reason = ""
-            if observed:
-                reason = observed.problem
-            without.setdefault(reason or NO_SESSION, []).append(facts.record.iteration)
-        else:
+        if observed and observed.method:
             counts[observed.method] += 1
             sessions[observed.method].update(observed.sessions)
+        else:
+            reason = observed.problem if observed else ""
+            without.setdefault(reason or NO_SESSION, []).append(facts.record.iteration)
 
     methods = {}
-    for method, count in counts.items():
-        methods[method] = MethodCount(count, len(sessions[method]))
-    methods["none"] = MethodCount(sum(len(numbers) for numbers in without.values()), 0)
+    for method, ids in sessions.items():
+        methods[method] = MethodCount(counts[method], len(ids))
+    methods["none"] = MethodCount(len(iterations) - counts.total(), 0)
 
     most_first = sorted(without.items(), key=lambda item: -len(item[1]))
-    return AttributionSurvey(methods, {reason: tuple(n) for reason, n in most_first})
+    return AttributionSurvey(methods, dict(most_first))

@@ -1,8 +1,6 @@
 """What an examination means for the user, and what to do about each thing."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterator
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from rubric.model import STRICT
@@ -18,73 +16,12 @@ from scoring.log.find import commands_that_make_a_log
 from scoring.signals.table import is_chosen
 from scoring.text import counted, some_spans
 from scoring.views.doctor import Examination, SignalPresence
-
-Level = Literal["problem", "note"]
-"""A problem costs evidence or stops a run; a note is good to know."""
+from scoring.views.doctor.finding import Finding, Level
 
 BEST = newest_version(EVIDENCE_ATTRIBUTED)
 """The rubric that da-score init chooses."""
 
 _MOST_REASONS = 3  # that one finding gives
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was found, and what to do about it.
-
-    Attributes:
-        topic: what it is about.
-        level: how much it matters.
-        what: what was found.
-        advice: what to do; it begins with ``nothing`` where the user need not act.
-        change: what following the advice would change; "" for nothing.
-        gain: how much evidence it would bring, in iterations with all of the rubric's weight.
-    """
-
-    topic: str
-    level: Level
-    what: str
-    advice: str
-    change: str = ""
-    gain: float = 0.0
-
-    @property
-    def needs_nothing(self) -> bool:
-        """Whether the user need not do anything about it."""
-        return self.advice.startswith("nothing")
-
-
-_CHANGES = {
-    "log": "what cannot be read now gets a score",
-    "repository": "what landed can be known, and how",
-    "trunk": "what landed can be known",
-    "entries": "whether these iterations landed can be known, and which lines are theirs",
-    "transcripts": "tests, corrections and tokens can be known",
-    "attribution": "tests, corrections and tokens can be known",
-    "hook": "a task is scored when the agent stops",
-    "settings": "the settings are used",
-    "rubric": "evidence is read where it is, and each response once",
-}
-"""What following advice on a topic would change, where the finding itself does not say it."""
-
-
-def most_useful_first(found: Iterable[Finding]) -> list[Finding]:
-    """Return findings by how useful they are.
-
-    Problems come first, and their causes before the signals that lack evidence. Then comes what
-    would bring most evidence, and last what needs nothing.
-    """
-    with_change = []
-    for finding in found:
-        change = finding.change or _CHANGES.get(finding.topic, "")
-        with_change.append(replace(finding, change=change))
-    return sorted(with_change, key=_rank)
-
-
-def _rank(finding: Finding) -> tuple[bool, bool, bool, float]:
-    is_problem = finding.level == "problem"
-    is_consequence = is_problem and finding.topic == "signals"
-    return not is_problem, finding.needs_nothing, is_consequence, -finding.gain
 
 
 def findings(examination: Examination) -> list[Finding]:
@@ -119,7 +56,7 @@ def _repository(examination: Examination) -> Iterator[Finding]:
         )
 
     version = repository.git_version
-    if version and version < MERGE_GIT and examination.sources.rules.as_observed:
+    if version and tuple(version) < MERGE_GIT and examination.sources.rules.as_observed:
         text = ".".join(str(number) for number in version)
         yield Finding(
             "repository",
@@ -368,7 +305,7 @@ def _signals(examination: Examination) -> Iterator[Finding]:
     total_weight = sum(spec.weight for spec in rubric.signals)
 
     for signal in examination.signals:
-        missing = signal.total - signal.present
+        missing = signal.iterations - signal.present
         if not missing:
             continue
 
@@ -377,7 +314,7 @@ def _signals(examination: Examination) -> Iterator[Finding]:
         if spec:
             share = spec.weight / total_weight
         iterations = counted(missing, "iteration")
-        absent = f"{missing} of {counted(signal.total, 'iteration')}"
+        absent = f"{missing} of {counted(signal.iterations, 'iteration')}"
         may_be_absent = signal.present or is_chosen(signal.signal)
         yield Finding(
             topic="signals",

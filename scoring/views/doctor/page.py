@@ -2,17 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
 from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, fields_of
 from scoring.text import counted, short, some_spans, spans
 from scoring.views.doctor import AttributionSurvey, Examination
-from scoring.views.doctor.findings import Finding
+from scoring.views.doctor.finding import Finding
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
 _MOST_EXAMPLES = 2  # folders of transcripts that are left out for one reason
@@ -22,7 +21,10 @@ _MOST_FINDINGS = 5
 
 
 def doctor_page(
-    examination: Examination, found: Sequence[Finding], every: bool, list_files: bool
+    examination: Examination,
+    found: Sequence[Finding],
+    every: bool,
+    list_files: bool,
 ) -> Iterator[Block]:
     """Yield what was looked at and what to do.
 
@@ -38,9 +40,9 @@ def doctor_page(
     yield pairs(list(_heads(examination)), width=12)
 
     for section in _sections(examination, list_files):
-        if section.rows and (every or section.heads[0] == "SIGNAL"):
+        if section.rows and (every or section.columns[0].head == "SIGNAL"):
             yield Line()
-            yield Table([Column(head) for head in section.heads], section.rows)
+            yield section
 
     if examination.unread:
         yield Line()
@@ -69,43 +71,45 @@ def _what_to_do(found: Sequence[Finding], every: bool) -> Iterator[Line]:
         yield Line(f"{more} more, and what was found: da-score doctor --all", "dim")
 
 
-class _Section(NamedTuple):
-    """One table of the page: its headings and its rows."""
-
-    heads: Sequence[str]
-    rows: Sequence[Sequence[AnyCell]]
+_Rows: TypeAlias = Sequence[Sequence[AnyCell]]
 
 
-def _sections(examination: Examination, list_files: bool) -> Iterator[_Section]:
+def _section(heads: Sequence[str], rows: _Rows) -> Table:
+    return Table([Column(head) for head in heads], rows)
+
+
+def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
     survey = examination.transcripts
-    roots = [
-        (str(root.path), root.origin, root.files, root.problem or "read") for root in survey.roots
-    ]
-    yield _Section(("PLACE", "NAMED BY", "FILES", "STATE"), roots)
+    roots = []
+    for root in survey.roots:
+        roots.append((str(root.path), root.origin, root.files, root.problem or "read"))
+    yield _section(("PLACE", "NAMED BY", "FILES", "STATE"), roots)
     yield _harness_section(survey)
     if examination.attribution:
         yield from _attribution_sections(examination.attribution, list_files)
 
     unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
-    sessions = [(one.session, one.harness, one.lines, str(one.path)) for one in unclaimed]
-    yield _Section(("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"), sessions)
+    sessions = []
+    for each in unclaimed:
+        sessions.append((each.session, each.harness, each.lines, str(each.path)))
+    yield _section(("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"), sessions)
 
     left_out = list(_left_out(survey.files))
-    yield _Section(("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), left_out)
+    yield _section(("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), left_out)
     skipped = [(count, reason) for reason, count in survey.lines_skipped.items()]
-    yield _Section(("LINES", "SKIPPED BECAUSE"), skipped)
+    yield _section(("LINES", "SKIPPED BECAUSE"), skipped)
 
     signals = []
     for signal in examination.signals:
         share = f"{signal.share * 100:.0f} %"
-        signals.append((signal.signal, share, f"{signal.present}/{signal.total}"))
-    yield _Section(("SIGNAL", "PRESENT", "OF"), signals)
+        signals.append((signal.signal, share, f"{signal.present}/{signal.iterations}"))
+    yield _section(("SIGNAL", "PRESENT", "OF"), signals)
 
     if list_files:
         yield _file_section(survey.files)
 
 
-def _harness_section(survey: TranscriptSurvey) -> _Section:
+def _harness_section(survey: TranscriptSurvey) -> Table:
     heads = (
         "HARNESS",
         "SESSIONS",
@@ -122,20 +126,20 @@ def _harness_section(survey: TranscriptSurvey) -> _Section:
             failed = "unknown"
         counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
         rows.append((harness.name, *counts, failed, harness.duplicates_dropped))
-    return _Section(heads, rows)
+    return _section(heads, rows)
 
 
-def _attribution_sections(attribution: AttributionSurvey, list_files: bool) -> Iterator[_Section]:
+def _attribution_sections(attribution: AttributionSurvey, list_files: bool) -> Iterator[Table]:
     methods = [
         (method, count.iterations, count.sessions) for method, count in attribution.methods.items()
     ]
-    yield _Section(("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
+    yield _section(("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
 
     without = []
     for reason, numbers in attribution.without.items():
         most = len(numbers) if list_files else _MOST_ITERATIONS
         without.append((len(numbers), reason, some_spans(numbers, most)))
-    yield _Section(("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
+    yield _section(("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
 
 
 def _left_out(files: Sequence[FileFound]) -> Iterator[Sequence[AnyCell]]:
@@ -146,17 +150,17 @@ def _left_out(files: Sequence[FileFound]) -> Iterator[Sequence[AnyCell]]:
         yield count, reason, ", ".join(examples)
 
 
-def _file_section(files: Sequence[FileFound]) -> _Section:
+def _file_section(files: Sequence[FileFound]) -> Table:
     if not _sessions_known(files):
         rows = [(str(file.path), file.left_out or "-") for file in files]
-        return _Section(("TRANSCRIPT", "LEFT OUT BECAUSE"), rows)
+        return _section(("TRANSCRIPT", "LEFT OUT BECAUSE"), rows)
 
     full_rows = []
     for file in files:
         session = (file.harness or "-", len(file.sessions), file.cwd or "-")
         full_rows.append((str(file.path), *session, file.left_out or "-"))
     heads = ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
-    return _Section(heads, full_rows)
+    return _section(heads, full_rows)
 
 
 def _sessions_known(files: Sequence[FileFound]) -> bool:
@@ -270,34 +274,34 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
         "transcripts": _transcripts_payload(examination),
         "attribution": attribution and _attribution_payload(attribution, examination.transcripts),
         "signals": [
-            {
-                "signal": signal.signal,
-                "present": signal.present,
-                "iterations": signal.total,
-                "share": signal.share,
-                "absent": signal.absent,
-            }
+            fields_of(signal, "signal", "present", "iterations", "share", "absent")
             for signal in examination.signals
         ],
         "warnings": examination.warnings,
-        "findings": [asdict(finding) for finding in found],
+        "findings": [finding._asdict() for finding in found],
     }
+
+
+_REPOSITORY_KEYS = (
+    "path",
+    "top_level",
+    "git_version",
+    "shallow",
+    "problem",
+    "branch",
+    "branches",
+    "work_trees",
+    "remotes",
+)
 
 
 def _repository_payload(examination: Examination) -> PlainData:
     repository = examination.repository
-    git_version = ".".join(str(number) for number in repository.git_version)
-    return {
-        "path": str(repository.path),
-        "top_level": repository.top_level and str(repository.top_level),
-        "git_version": git_version or None,
-        "shallow": repository.trunk and repository.trunk.shallow,
-        "problem": repository.problem or None,
-        "branch": repository.branch or None,
-        "branches": repository.branches,
-        "work_trees": repository.work_trees,
-        "remotes": dict(repository.remotes),
-    }
+    plain = _plain(repository)
+    plain["git_version"] = ".".join(map(str, repository.git_version)) or None
+    plain["shallow"] = repository.trunk and repository.trunk.shallow
+    plain["remotes"] = dict(repository.remotes)
+    return {name: plain[name] for name in _REPOSITORY_KEYS}
 
 
 def _transcripts_payload(examination: Examination) -> PlainData:
@@ -306,7 +310,8 @@ def _transcripts_payload(examination: Examination) -> PlainData:
     for harness in survey.harnesses:
         data = structs.asdict(harness)
         del data["flags"]
-        data["tool_errors"] = None if harness.ends_unknown else harness.tool_errors
+        if harness.ends_unknown:
+            data["tool_errors"] = None
         harnesses.append(data)
 
     return {
@@ -338,16 +343,14 @@ def _attribution_payload(attribution: AttributionSurvey, survey: TranscriptSurve
         "sessions_without_iteration": list(map(_plain, survey.unclaimed)),
         "checkpoints": {
             "found": checkpoints.count,
-            "transcripts": checkpoints.transcripts,
-            "missing": [str(path) for path in checkpoints.missing],
-            "not_fetched": list(checkpoints.not_fetched),
+            **fields_of(checkpoints, "transcripts", "missing", "not_fetched"),
         },
     }
 
 
 def _plain(value: Any) -> PlainData:
-    """Return the fields of a struct or dataclass as plain data, with None for an empty text."""
-    fields = structs.asdict(value) if isinstance(value, Struct) else asdict(value)
+    """Return the fields of a struct or named tuple as plain data, with None for an empty text."""
+    fields = structs.asdict(value) if isinstance(value, Struct) else value._asdict()
     plain: PlainData = {}
     for name, item in fields.items():
         if isinstance(item, Path):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from rubric import BAND_INSUFFICIENT
 from scoring.examine import ExaminedIteration, LogView
+from scoring.frozen import PlainData, fields_of
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
 from scoring.views.gates import drops, evidence_gates, score_gates, work_gates
@@ -48,8 +49,7 @@ class Failure(NamedTuple):
     whole: str = "all iterations"
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """One iteration that was checked.
 
     Attributes:
@@ -68,7 +68,7 @@ class Checked:
     notes: tuple[str, ...] = ()
     state: State | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
         data = {
             "iteration": self.iteration,
@@ -82,15 +82,12 @@ class Checked:
             **data,
             "passed": not self.failures,
             "failures": _plain(self.failures),
-            "notes": list(self.notes),
+            "notes": self.notes,
         }
 
 
-def _plain(failures: Iterable[Failure]) -> list[dict[str, str]]:
-    plain = []
-    for failure in failures:
-        plain.append({"gate": failure.gate, "reason": failure.reason})
-    return plain
+def _plain(failures: Iterable[Failure]) -> list[PlainData]:
+    return [fields_of(failure, "gate", "reason") for failure in failures]
 
 
 @dataclass(slots=True)
@@ -104,7 +101,7 @@ class Verdict:
         notes: what is worth saying of the whole log, and of the work.
     """
 
-    demanded: dict[str, Any]
+    demanded: PlainData
     iterations: list[Checked] = field(default_factory=list)
     whole: list[Failure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -127,7 +124,7 @@ class Verdict:
         """The mean score of the iterations that have one on enough evidence."""
         return mean_score([checked.score for checked in self.iterations])
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
         return {
             "passed": self.passed,
@@ -139,7 +136,10 @@ class Verdict:
         }
 
 
-def demands(options: Mapping[str, Any], log: LogView) -> list[Demand]:
+def demands(
+    options: Mapping[str, Any],
+    log: LogView,
+) -> list[Demand]:
     """Return the demands that some options make.
 
     Args:
@@ -188,7 +188,9 @@ def check(
         without_subject = [demand for demand in without_subject if demand not in with_subject]
         verdict.iterations.append(_checked(counting, with_subject if allow_empty else made))
 
-    rows = [row for row in work() if row.unit.kind != "talk"] if on_work else []
+    rows: list[WorkRow] = []
+    if on_work:
+        rows = [row for row in work() if row.unit.kind != "talk"]
     for gate, value in on_work:
         assert gate.work_reasons is not None
         for reason in gate.work_reasons(value, rows):
@@ -224,9 +226,9 @@ def _note_nothing(verdict: Verdict, gates: Iterable[Gate]) -> None:
         )
 
 
-def _demanded_data(made: Sequence[Demand]) -> dict[str, Any]:
+def _demanded_data(made: Sequence[Demand]) -> PlainData:
     """Return the value of every option of every gate, by key."""
-    data: dict[str, Any] = {}
+    data: PlainData = {}
     for gate in GATES:
         for option in gate.options:
             data[option.key] = False if option.kind == "flag" else None
@@ -261,7 +263,9 @@ def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:
 
 
 def _notes(
-    iteration: ExaminedIteration, made: Sequence[Demand], failures: Sequence[Failure]
+    iteration: ExaminedIteration,
+    made: Sequence[Demand],
+    failures: Sequence[Failure],
 ) -> list[str]:
     notes = []
     if not iteration.score.scored:

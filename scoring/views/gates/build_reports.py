@@ -49,7 +49,10 @@ def _case_name(checked: Checked) -> str:
 
 
 def _test_case(
-    suite: ElementTree.Element, log: str, name: str, failures: Sequence[Failure]
+    suite: ElementTree.Element,
+    log: str,
+    name: str,
+    failures: Sequence[Failure],
 ) -> ElementTree.Element:
     case = ElementTree.SubElement(
         suite, "testcase", classname=xml_text(log), name=xml_text(name), time="0"

@@ -55,7 +55,11 @@ class Drop(NamedTuple):
     last: int | None = None
 
 
-def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
+def _demanded(
+    most: float | None,
+    name: str | None,
+    log: LogView,
+) -> Drop:
     if most is None or name is None:
         raise OptionError("--max-drop and --baseline go together: give both or none")
 
@@ -116,16 +120,14 @@ def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
     newest = [score for _, score in by_iteration[-(drop.last or 0) :]]
     baseline_versions = {score.rubric_version for score in newest}
 
-    old = [
-        score.value
-        for score in newest
-        if score.rubric_version in versions and score.value is not None and score.suffices
-    ]
-    new = [
-        score.value
-        for score in scores
-        if is_enough(score) and score.rubric_version in baseline_versions
-    ]
+    old = []
+    for earlier in newest:
+        if earlier.rubric_version in versions and earlier.value is not None and earlier.suffices:
+            old.append(earlier.value)
+    new = []
+    for score in scores:
+        if is_enough(score) and score.rubric_version in baseline_versions:
+            new.append(score.value)
     if not old or not new:  # too little evidence for a mean
         return
 

@@ -7,7 +7,7 @@ from scoring.examine import ExaminedIteration
 from scoring.sidecars.states import CURRENT
 from scoring.signals.values import SignalValue
 from scoring.text import cut, printable
-from scoring.views.gates.gate import Gate, GateOption
+from scoring.views.gates.gate import Gate, GateOption, IterationReasons
 
 
 def _over_claims(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
@@ -67,6 +67,15 @@ def _has_sidecar(_: bool, iteration: ExaminedIteration) -> bool:
     return iteration.origin == "sidecar" or iteration.state != CURRENT
 
 
+def _gate_on_sidecars(option: GateOption, reasons: IterationReasons) -> Gate:
+    return Gate(
+        options=(option,),
+        reasons=reasons,
+        looks_at=_has_sidecar,
+        nothing_found="no iteration has a sidecar",
+    )
+
+
 def _stale(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
     state = iteration.state
     if state.name != "stale" or state.says_more:  # one that says more fails without this gate
@@ -75,11 +84,9 @@ def _stale(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
     yield f"its sidecar is {state}; '{command}' brings it up to date"
 
 
-NO_STALE = Gate(
-    options=(GateOption("no-stale", "No sidecar differs from what the evidence gives."),),
-    reasons=_stale,
-    looks_at=_has_sidecar,
-    nothing_found="no iteration has a sidecar",
+NO_STALE = _gate_on_sidecars(
+    GateOption("no-stale", "No sidecar differs from what the evidence gives."),
+    _stale,
 )
 
 
@@ -89,9 +96,7 @@ def _unverified(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
         yield f"its sidecar is {iteration.state}; {advice}"
 
 
-REQUIRE_VERIFIED = Gate(
-    options=(GateOption("require-verified", "Every sidecar's evidence is here."),),
-    reasons=_unverified,
-    looks_at=_has_sidecar,
-    nothing_found="no iteration has a sidecar",
+REQUIRE_VERIFIED = _gate_on_sidecars(
+    GateOption("require-verified", "Every sidecar's evidence is here."),
+    _unverified,
 )

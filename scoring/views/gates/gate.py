@@ -1,18 +1,16 @@
 """What a gate is: a demand that can be made of a log, and the options that make it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
-from scoring.examine import ExaminedIteration, LogView
+from scoring.examine import ExaminedIteration
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import signal_of
 from scoring.views.work_rows import WorkRow
 
 
-@dataclass(frozen=True, slots=True)
-class GateOption:
+class GateOption(NamedTuple):
     """One option of a gate.
 
     Attributes:
@@ -38,32 +36,11 @@ LogReasons: TypeAlias = Callable[[Any, Sequence[PersistedScore]], Iterator[str]]
 WorkReasons: TypeAlias = Callable[[Any, Sequence[WorkRow]], Iterator[str]]
 
 
-def _no_reasons(_: Any, __: ExaminedIteration) -> Iterator[str]:
+def _nothing_to_say(_: Any, __: Any) -> Iterator[str]:
     yield from ()
 
 
-def _no_log_reasons(_: Any, __: Sequence[PersistedScore]) -> Iterator[str]:
-    yield from ()
-
-
-def _no_work_notes(_: Any, __: Sequence[WorkRow]) -> Iterator[str]:
-    yield from ()
-
-
-def _every_iteration(_: Any, __: ExaminedIteration) -> bool:
-    return True
-
-
-def _value_as_given(value: Any, _: LogView) -> Any:
-    return value
-
-
-def _only_value(value: Any) -> tuple[Any, ...]:
-    return (value,)
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(NamedTuple):
     """A demand that can be made of a log. Its functions take the demanded value first.
 
     Attributes:
@@ -83,16 +60,16 @@ class Gate:
     """
 
     options: tuple[GateOption, ...]
-    reasons: IterationReasons = _no_reasons
-    log_reasons: LogReasons = _no_log_reasons
+    reasons: IterationReasons = _nothing_to_say
+    log_reasons: LogReasons = _nothing_to_say
     work_reasons: WorkReasons | None = None
-    work_notes: WorkReasons = _no_work_notes
-    looks_at: Callable[[Any, ExaminedIteration], bool] = _every_iteration
+    work_notes: WorkReasons = _nothing_to_say
+    looks_at: Callable[[Any, ExaminedIteration], bool] = lambda _, __: True
     nothing_found: str = "there is no iteration"
     forbids: bool = False
-    notes: IterationReasons = _no_reasons
-    demanded: Callable[..., Any] = _value_as_given
-    as_data: Callable[[Any], tuple[Any, ...]] = _only_value
+    notes: IterationReasons = _nothing_to_say
+    demanded: Callable[..., Any] = lambda value, _: value
+    as_data: Callable[[Any], tuple[Any, ...]] = lambda value: (value,)
 
     @property
     def name(self) -> str:
@@ -137,9 +114,10 @@ def weakest(score: PersistedScore) -> str:
 
 
 def _weakest_row(score: PersistedScore) -> SignalContribution | None:
-    rows = [
-        row for row in score.breakdown if row.present and row.effective_weight > row.contribution
-    ]
+    rows = []
+    for row in score.breakdown:
+        if row.present and row.effective_weight > row.contribution:
+            rows.append(row)
     return max(rows, key=lambda row: row.effective_weight - row.contribution, default=None)
 
 

@@ -29,8 +29,9 @@ class Piece(NamedTuple):
     @property
     def commit(self) -> str:
         """The commit of the work, or "" without a commit."""
-        commit: str | None = self.row.values["commit"] if self.row else self.lines[0].commit
-        return commit or ""
+        if self.row:
+            return self.row.values["commit"] or ""
+        return self.lines[0].commit
 
     @property
     def subject(self) -> str:
@@ -58,12 +59,18 @@ class Piece(NamedTuple):
 
 def fleet_work(rows: Iterable[Mapping[str, Any]]) -> list[WorkRow]:
     """Return the rows of a fleet's table of work as those of one log, by when they ended."""
-    in_order = sorted(rows, key=lambda row: (row["ended"] or "", row["repository"], row["unit"]))
+
+    def by_end(row: Mapping[str, Any]) -> tuple[str, str, str]:
+        return row["ended"] or "", row["repository"], row["unit"]
 
     work = []
-    for row in in_order:
+    for row in sorted(rows, key=by_end):
         unit = Unit(
-            row["unit"], row["kind"], row["commit"], minutes=row["minutes"], state=row["state"]
+            row["unit"],
+            row["kind"],
+            row["commit"],
+            minutes=row["minutes"],
+            state=row["state"],
         )
         unit.defective = row["defective"]
         values = {"subject": None, "tokens": {"output": row["output_tokens"]}, **row}
@@ -119,11 +126,17 @@ class SignalRow(NamedTuple):
 
 def signal_rows(digest: Digest) -> list[SignalRow]:
     """Return every signal, the one that takes most from the mean score first."""
-    rows = [_signal_row(digest, signal, label) for signal, label in digest.signals.items()]
+    rows = []
+    for signal, label in digest.signals.items():
+        rows.append(_signal_row(digest, signal, label))
     return sorted(rows, key=lambda row: (not row.present, -row.lost, row.label))
 
 
-def _signal_row(digest: Digest, signal: str, label: str) -> SignalRow:
+def _signal_row(
+    digest: Digest,
+    signal: str,
+    label: str,
+) -> SignalRow:
     sub_scores = [line.sub_scores.get(signal) for line in digest.lines]
     values = [value for value in sub_scores if value is not None]
 
@@ -152,7 +165,10 @@ def _signal_row(digest: Digest, signal: str, label: str) -> SignalRow:
 def nothing_known(digest: Digest) -> list[str]:
     """Return what a log has nothing of, as parts of one sentence."""
     missing = []
-    never_present = [label for name, label in digest.signals.items() if not digest.presence(name)]
+    never_present = []
+    for name, label in digest.signals.items():
+        if not digest.presence(name):
+            never_present.append(label)
     if never_present:
         noun = "the signal" if len(never_present) == 1 else "signals"
         missing.append(f"{noun} {', '.join(never_present)}")

@@ -13,10 +13,7 @@ from scoring.text import as_utf8
 _PATHS = {
     "gitlab": "/-/commit/",
     "bitbucket": "/commits/",
-    "github": "/commit/",
-    "codeberg": "/commit/",
-    "gitea": "/commit/",
-    "forgejo": "/commit/",
+    **dict.fromkeys(("github", "codeberg", "gitea", "forgejo"), "/commit/"),
 }
 """What is between a repository and a commit, by a word in the name of the host."""
 
@@ -33,24 +30,19 @@ def commit_pages(remotes: Mapping[str, str]) -> str:
     Args:
         remotes: the addresses of remotes by name; origin comes first, then they go by name.
     """
-    for _, url in sorted(remotes.items(), key=lambda remote: (remote[0] != "origin", remote[0])):
+    for name in sorted(remotes, key=lambda name: (name != "origin", name)):
+        url = remotes[name]
         host, _, path = same_remote(url).partition("/")
-        pages = _pages_of(host)
+        pages = next((pages for word, pages in _PATHS.items() if word in host), "")
         if pages and _HOST.fullmatch(host) and _is_repository_path(path):
             return f"https://{host}/{quote(path)}{pages}"
     return ""
 
 
-def _pages_of(host: str) -> str | None:
-    for word, pages in _PATHS.items():
-        if word in host:
-            return pages
-    return None
-
-
 def _is_repository_path(path: str) -> bool:
-    parts = set(path.split("/"))
-    return len(path) <= _PATH_LIMIT and len(path.split("/")) > 1 and not parts & {"", ".", ".."}
+    parts = path.split("/")
+    is_short = len(path) <= _PATH_LIMIT
+    return is_short and len(parts) > 1 and {"", ".", ".."}.isdisjoint(parts)
 
 
 def commit_page(pages: str, sha: str) -> str:

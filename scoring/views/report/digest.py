@@ -3,7 +3,7 @@
 import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,7 +58,7 @@ class Trend(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return self._asdict() | {"interval": list(self.interval), "verdict": self.verdict}
+        return self._asdict() | {"verdict": self.verdict}
 
 
 @dataclass
@@ -140,15 +140,13 @@ class Digest:
     def dates(self) -> str:
         """The first and the last day of the work, as ``2026-03-01 to 2026-03-09``, or ""."""
         days = {line.date[:10] for line in self.lines}
-        days.update(str(day_of(row.values["ended"]) or "") for row in self.work)
-        in_order = sorted(day for day in days if day_or_none(day))
+        for row in self.work:
+            days.add(str(day_of(row.values["ended"])))
+        in_order = sorted(filter(day_or_none, days))
         if not in_order:
             return ""
-        first = in_order[0]
-        last = in_order[-1]
-        if first == last:
-            return first
-        return f"{first} to {last}"
+        days_named = dict.fromkeys((in_order[0], in_order[-1]))
+        return " to ".join(days_named)
 
     @property
     def coverage(self) -> float | None:
@@ -204,25 +202,26 @@ class Digest:
         """Every claim of more than was observed, the largest difference first."""
         over_claims = []
         for line in self.lines:
-            over_claims += [(line, claim) for claim in line.claims if claim.delta < 0]
+            for claim in line.claims:
+                if claim.delta < 0:
+                    over_claims.append((line, claim))
         return sorted(over_claims, key=lambda pair: (pair[1].delta, -pair[0].iteration))
 
     @property
     def rules(self) -> list[tuple[str, dict[str, int]]]:
         """Every rule of a hook gate with the number of each result, most remediated first."""
-        counts: dict[str, dict[str, int]] = {}
-        for (rule, result), count in self.hooks.items():
-            results = counts.setdefault(rule, dict.fromkeys(RESULTS, 0))
-            results[result] = count
-        return sorted(counts.items(), key=_by_gravity)
+        rules = []
+        for rule in sorted({rule for rule, _ in self.hooks}):
+            counts = {result: self.hooks[rule, result] for result in RESULTS}
+            rules.append((rule, counts))
+        return sorted(rules, key=lambda counted: [-count for count in counted[1].values()])
 
 
-def _by_gravity(counted_rule: tuple[str, dict[str, int]]) -> tuple[int | str, ...]:
-    rule, results = counted_rule
-    return (*(-results[result] for result in RESULTS), rule)
-
-
-def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> Digest:
+def digest(
+    log: Path,
+    rubric: Rubric,
+    examined: Iterable[ExaminedIteration],
+) -> Digest:
     """Go through the iterations of a log and keep what a report needs.
 
     Args:
@@ -257,9 +256,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> 
 
 def _hook_results(iteration: ExaminedIteration) -> Iterator[tuple[str, str]]:
     for hook in iteration.facts.hooks.records or ():
-        result = "other"
-        if hook.result in RESULTS:
-            result = hook.result
+        result = hook.result if hook.result in RESULTS else "other"
         yield shortened(hook.rule_id), result
 
 
@@ -275,4 +272,4 @@ class _SharedParts:
         line = line_of(iteration)
         votes = tuple(self._votes.setdefault(vote, vote) for vote in line.rows)
         claims = tuple(self._claims.setdefault(claim, claim) for claim in line.claims)
-        return replace(line, rows=votes, claims=claims)
+        return line._replace(rows=votes, claims=claims)

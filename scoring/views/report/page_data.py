@@ -75,22 +75,35 @@ def _work(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
     counts_by_month = []
     for month in months(digest.work):
         if month.name:
-            counts_by_month.append((month.name, *(month.summary[state] for state in STATES)))
+            counts = [month.summary[state] for state in STATES]
+            counts_by_month.append((month.name, *counts))
+
+    days = []
+    for day in days_of(digest.work):
+        days.append((day["name"], day["cost"]))
 
     dated = [piece for piece in pieces if piece.row and piece.date]
     units = []
     for piece in dated[-_MOST_DOTS:]:
         row = piece.row
         if row:
-            identity = (piece.number, row.values["ended"], piece.subject, short(piece.commit))
-            units.append((*identity, row.unit.state, row.cost, row.unit.minutes))
+            unit = (
+                piece.number,
+                row.values["ended"],
+                piece.subject,
+                short(piece.commit),
+                row.unit.state,
+                row.cost,
+                row.unit.minutes,
+            )
+            units.append(unit)
 
     return {
         "summary": work_summary(digest.work),
         "by": work_by(digest.work),
         "look_at": look_at(digest.work),
         "months": counts_by_month,
-        "days": [(day["name"], day["cost"]) for day in days_of(digest.work)],
+        "days": days,
         "units": units,
     }
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
@@ -79,8 +78,7 @@ class TranscriptLines(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedIteration:
+class ReportedIteration(NamedTuple):
     """One iteration in a report.
 
     Attributes:

@@ -1,0 +1,100 @@
+"""What commands read of the work: all of it, and what scores mean here."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from scoring.cli.output import progress, warn
+from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
+from scoring.errors import Warn, silent
+from scoring.evidence.rules import ATTRIBUTED
+from scoring.log.load import load_iteration_log
+from scoring.log.model import IterationRecord
+from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of
+from scoring.sidecars.meaning import Meaning, kept_meaning, score_mark
+
+if TYPE_CHECKING:
+    from scoring.evidence.facts import IterationFacts
+    from scoring.outcomes.ledger import Ledger
+    from scoring.sidecars.scores import PersistedScore
+
+
+def has_no_log(settings: Settings) -> bool:
+    """Return whether no log was named and the usual place has none."""
+    usual = settings.repo_dir / DEFAULT_LOG_DIR
+    return settings.iter_log_dir == usual and not usual.exists()
+
+
+def entries_if_any(settings: Settings) -> list[IterationRecord]:
+    """Return the entries of the log, or none where the usual place has no log.
+
+    Raises:
+        LogError: a log that was named is not there, or a log cannot be listed.
+    """
+    if has_no_log(settings):
+        return []
+    return load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
+
+
+def read_ledger(
+    settings: Settings, records: Sequence[IterationRecord], warn: Warn = warn
+) -> "Ledger":
+    """Return all of the work, and say on a terminal that this takes a while.
+
+    Args:
+        settings: the settings of the command.
+        records: the entries of the log.
+        warn: takes a warning about what is skipped.
+
+    Raises:
+        GitError: the repository has no trunk.
+    """
+    from scoring.outcomes.ledger import ledger  # loads every harness
+
+    evidence = sources(settings, ATTRIBUTED, warn)
+    with progress("Reading transcripts and git"):
+        return ledger(records, settings.iter_log_dir, evidence, outcome_rules(settings))
+
+
+def notes_on_sources(settings: Settings, *, has_units: bool) -> list[str]:
+    """Return, where no work was found, which sessions are in a form that is not read.
+
+    Args:
+        settings: the settings, which say where transcripts were looked for.
+        has_units: whether any work was found.
+    """
+    if has_units:
+        return []
+
+    from scoring.evidence.harnesses.unread import sessions_not_read
+
+    places = sources(settings, ATTRIBUTED, silent).places
+    return [f"{unread}." for unread in sessions_not_read(places)]
+
+
+def meaning_key(settings: Settings, version: str) -> tuple[object, ...]:
+    """Return the key under which the store keeps what the scores of a log mean.
+
+    Args:
+        settings: the settings, which name the log and the rules of outcomes.
+        version: the version of the rubric that scored.
+    """
+    return settings.iter_log_dir.resolve(), version, outcome_rules(settings)
+
+
+def meaning_of(
+    settings: Settings,
+    version: str,
+    scores: "Iterable[tuple[PersistedScore, IterationFacts]] | None" = None,
+) -> Meaning:
+    """Return whether scores are known to predict what becomes of the work.
+
+    Args:
+        settings: the settings of the command.
+        version: the version of the rubric that scored.
+        scores: the scores, each with the facts of its iteration; None takes what was last found
+            of the log, for a score that is newer than that.
+    """
+    marks = None
+    if scores is not None:
+        marks = [score_mark(score, facts) for score, facts in scores]
+    return kept_meaning(cache_dir_of(settings), meaning_key(settings, version), marks)
