@@ -130,6 +130,7 @@ def test_commands_use_it_and_start_no_git_by_it(
 
     for module in (
         "scoring.own_repository",
+        "scoring.jobs.hook_places",
         "scoring.views.doctor",
         "scoring.cli.init",
     ):

@@ -113,7 +113,7 @@ class TestCommand:
         assert {
             one.label.observation: one.said for one in said if one.label.commit == shas["on"]
         } == {
-            "sessions": ["kept"],
+            "sessions": ("kept",),
             "runs": 1,
             "failed": 1,
             "last": "failed",

@@ -333,9 +333,11 @@ def attack(place: str, folder: Path) -> Cost:
         said = ATTACKS[place](Here(folder, patch))
 
     this_process = resource.getrusage(resource.RUSAGE_SELF)
+    peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text("utf-8"))
+    assert peak is not None  # ru_maxrss is at least the memory of the process that started this one
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return Cost(
         said,
         seconds=sum(usage.ru_utime + usage.ru_stime for usage in (this_process, children)),
-        memory=max(this_process.ru_maxrss, children.ru_maxrss) << 10,
+        memory=max(int(peak[1]), children.ru_maxrss) << 10,
     )

@@ -295,7 +295,7 @@ class TestSpending:
         found = used(seen(Spent("made-up-9", 0, 1, 5, 5, 5, 5)))
         assert found.cost == pytest.approx(0.027)
         assert found.unpriced == {"made-up-9": 1}
-        assert spending_lines(found)[-1] == "without made-up-9"
+        assert "without made-up-9" in spending_lines(found)
 
     @pytest.mark.parametrize(
         ("model", "as_one"),
