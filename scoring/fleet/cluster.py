@@ -22,11 +22,7 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 
 @contextlib.contextmanager
-def cluster(
-    scheduler: str | None,
-    workers: int,
-    memory: int = 0,
-) -> Iterator[Any]:
+def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[Any]:
     """Connect to a cluster, and give its client.
 
     Args:
@@ -89,11 +85,7 @@ def _connected(library: Any, scheduler: str) -> Any:
         ) from e
 
 
-def _local_cluster(
-    library: Any,
-    workers: int,
-    memory: int,
-) -> Any:
+def _local_cluster(library: Any, workers: int, memory: int) -> Any:
     return library.LocalCluster(
         n_workers=workers,
         threads_per_worker=1,

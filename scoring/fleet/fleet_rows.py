@@ -205,11 +205,7 @@ def how(value: SignalValue) -> str:
     return word
 
 
-def value_kept(
-    row: DataRow,
-    signal: str,
-    way: str,
-) -> SignalValue:
+def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
     """Return the value of a signal from a row of ``kept``."""
     sub_score = row[kept_column(signal, way)]
     source, _, cap = row[how_column(signal, way)].partition(":")

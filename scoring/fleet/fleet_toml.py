@@ -186,11 +186,7 @@ def _sources_of(tables: Any, file: _FleetFile) -> tuple[Source, ...]:
     return tuple(_source_of(table, file, f"source[{n}]") for n, table in enumerate(tables))
 
 
-def _source_of(
-    table: Any,
-    file: _FleetFile,
-    name: str,
-) -> Source:
+def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
     values = checked_table(table, _SOURCE_KINDS, file.name, name=name)
     paths = values.get("path", ())
     urls = values.get("url", ())
@@ -229,11 +225,7 @@ def _storage_of(table: Any, file: _FleetFile) -> dict[str, PlainData]:
     }
 
 
-def _options_of(
-    table: Any,
-    file: _FleetFile,
-    name: str,
-) -> PlainData:
+def _options_of(table: Any, file: _FleetFile, name: str) -> PlainData:
     """Return the options of a file system, which may be nested. Credentials are refused."""
     options: PlainData = {}
 
@@ -256,11 +248,7 @@ def _options_of(
     return options
 
 
-def _table(
-    value: Any,
-    file: _FleetFile,
-    name: str,
-) -> PlainData:
+def _table(value: Any, file: _FleetFile, name: str) -> PlainData:
     if not isinstance(value, dict):
         raise file.error(f"{name} is {shown(value)} where a table belongs")
     return value

@@ -82,11 +82,7 @@ def begin_and_score(
     return score_repository(repository, config, rubric)
 
 
-def score_repository(
-    repository: Repository,
-    config: FleetConfig,
-    rubric: Rubric,
-) -> Result:
+def score_repository(repository: Repository, config: FleetConfig, rubric: Rubric) -> Result:
     """Score one repository, and never raise.
 
     Returns:

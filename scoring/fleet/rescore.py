@@ -59,11 +59,7 @@ class Rescored(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-def rescore(
-    dataset: DataSet,
-    rubric: Rubric,
-    source: str | None = None,
-) -> Rescored:
+def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
     """Add rows under a rubric to a data set.
 
     Args:
@@ -134,11 +130,7 @@ def _state_under(rubric: Rubric, state: RepositoryState) -> RepositoryState:
     )
 
 
-def _source_for(
-    dataset: DataSet,
-    rubric: Rubric,
-    source: str | None,
-) -> str:
+def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
     """Return the rubric of the rows that can be scored under another one."""
     candidates = (
         [source] if source else [name for name in dataset.rubrics if name != rubric.version]
@@ -163,11 +155,7 @@ def _source_for(
     )
 
 
-def _why_not(
-    dataset: DataSet,
-    candidate: str,
-    rubric: Rubric,
-) -> str:
+def _why_not(dataset: DataSet, candidate: str, rubric: Rubric) -> str:
     """Return why rows of a rubric cannot be scored under another one, or "" where they can."""
     wanted_key = _key_of_rows(evidence_key(rubric))
     texts = sorted({state.evidence for state in dataset.of(candidate).values()})
@@ -190,11 +178,7 @@ def _key_of_rows(key: PlainData) -> PlainData:
     return {name: value for name, value in key.items() if name != "loading"}
 
 
-def _missing_signals(
-    dataset: DataSet,
-    source: str,
-    rubric: Rubric,
-) -> list[str]:
+def _missing_signals(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
     """Return the signals of a rubric that the rows of another one do not have."""
     from pyarrow import compute as pc
 
@@ -305,11 +289,7 @@ def _tables_of_month(
     return tables
 
 
-def _with_column(
-    rows: Any,
-    name: str,
-    values: list[Any],
-) -> Any:
+def _with_column(rows: Any, name: str, values: list[Any]) -> Any:
     """Return an Arrow table with other values in one of its columns."""
     import pyarrow as pa
 

@@ -183,11 +183,7 @@ def _score(
             add_batch()
 
 
-def add_results(
-    dataset: DataSet,
-    rubric: Rubric,
-    events: Sequence[FleetEvent],
-) -> None:
+def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) -> None:
     """Add repositories that are done or were given up to the data set, all of them or none.
 
     Raises:

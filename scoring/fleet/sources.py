@@ -149,11 +149,7 @@ def _directories_at(path: str, source: Source) -> Iterator[Repository]:
             yield Repository(_name_of(repo_dir), source, repo_dir, log.iter_log_dir)
 
 
-def _repositories_at_url(
-    url: str,
-    source: Source,
-    storage: Storage,
-) -> Iterator[Repository]:
+def _repositories_at_url(url: str, source: Source, storage: Storage) -> Iterator[Repository]:
     system, path = file_system(url, storage)
     try:
         stamps = _stamps_at(system, path.rstrip("/"))

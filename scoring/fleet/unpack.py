@@ -53,11 +53,7 @@ def scratch_folder(config: FleetConfig) -> Iterator[Path]:
         yield folder
 
 
-def unpacked(
-    repository: Repository,
-    config: FleetConfig,
-    folder: Path,
-) -> Repository:
+def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repository:
     """Unpack a repository at a URL, and return it as a directory.
 
     Args:
@@ -85,22 +81,14 @@ def unpacked(
     return repository._replace(source=source, repo_dir=work_tree, log=log)
 
 
-def _log_in(
-    top: Path,
-    work_tree: Path,
-    url: str,
-) -> Path:
+def _log_in(top: Path, work_tree: Path, url: str) -> Path:
     for log in (*(top / name for name in LOG_FOLDERS), work_tree / DEFAULT_LOG_DIR):
         if log.is_dir():
             return log
     raise InputError(f"{url}: holds no iteration log, neither as log/ nor in the repository")
 
 
-def _fetch(
-    repository: Repository,
-    config: FleetConfig,
-    folder: Path,
-) -> None:
+def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
     url = repository.url
     system, path = file_system(url, config.storage)
     target = _LimitedFolder(folder, config.expanded, url)
@@ -132,11 +120,7 @@ def _fetch(
         raise InputError(f"{url}: cannot be read: {one_line(e, _LONGEST_REASON)}") from e
 
 
-def _copy_folder(
-    system: Any,
-    path: str,
-    target: "_LimitedFolder",
-) -> None:
+def _copy_folder(system: Any, path: str, target: "_LimitedFolder") -> None:
     prefix = path.rstrip("/") + "/"
     for name in sorted(system.find(path)):
         with system.open(name, "rb", block_size=_PIECE) as file:
@@ -153,11 +137,7 @@ def _unzip(file: IO[bytes], target: "_LimitedFolder") -> None:
                 target.put(info.filename, member)
 
 
-def _untar(
-    file: IO[bytes],
-    path: str,
-    target: "_LimitedFolder",
-) -> None:
+def _untar(file: IO[bytes], path: str, target: "_LimitedFolder") -> None:
     with contextlib.ExitStack() as stack:
         if path.endswith(".zst"):
             try:

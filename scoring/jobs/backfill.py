@@ -141,11 +141,7 @@ class LogReport:
         return data
 
 
-def backfill_log(
-    job: LogJob,
-    plan: BackfillPlan,
-    take: TakeResult = silent,
-) -> LogReport:
+def backfill_log(job: LogJob, plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
     """Bring one log up to date.
 
     Args:
@@ -208,11 +204,7 @@ def _bring_up_to_date(
         _write_sessions(log, rubric, records, scores, report)
 
 
-def _sources_of(
-    job: LogJob,
-    plan: BackfillPlan,
-    report: LogReport,
-) -> Sources:
+def _sources_of(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
     keep = plan.keeps_cache
     if keep is None:
         keep = not plan.dry_run

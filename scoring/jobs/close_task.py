@@ -121,11 +121,7 @@ def close_task(
     )
 
 
-def _record_to_close(
-    records: Records,
-    iteration: int | None,
-    log: Path,
-) -> IterationRecord:
+def _record_to_close(records: Records, iteration: int | None, log: Path) -> IterationRecord:
     if not records:
         raise NotFoundError(f"{log}: no iterations found; there is nothing to close")
     if iteration is None:
@@ -137,11 +133,7 @@ def _record_to_close(
     return records[index]
 
 
-def _iterations_to_score(
-    numbers: list[int],
-    iteration: int,
-    recompute: str,
-) -> set[int]:
+def _iterations_to_score(numbers: list[int], iteration: int, recompute: str) -> set[int]:
     """Return the iterations that are scored again, the one that is closed included."""
     if recompute == "current":
         return {iteration}
@@ -165,11 +157,7 @@ def iterations_by_session(records: Records) -> dict[str, list[int]]:
     return members
 
 
-def _whole_sidecar(
-    log: Path | str,
-    iteration: int,
-    rubric: Rubric,
-) -> PersistedScore | None:
+def _whole_sidecar(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | None:
     """Return the score in an iteration's sidecar, or None where it is not whole or of a rubric."""
     try:
         score = read_score(log, iteration)

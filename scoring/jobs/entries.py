@@ -91,11 +91,7 @@ def new_entry(
     return path
 
 
-def _refuse_second_entry(
-    number: int,
-    path: Path,
-    entries: Mapping[int, ExistingEntry],
-) -> None:
+def _refuse_second_entry(number: int, path: Path, entries: Mapping[int, ExistingEntry]) -> None:
     if number in entries:
         path = entries[number].path
     elif not os.path.lexists(path):

@@ -57,11 +57,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
-def git_fields(
-    commit: WrittenCommit,
-    branch: str,
-    size: ChangeSize,
-) -> dict[str, str]:
+def git_fields(commit: WrittenCommit, branch: str, size: ChangeSize) -> dict[str, str]:
     """Return what git knows of a commit: fields of an entry, and their values as YAML.
 
     Args:

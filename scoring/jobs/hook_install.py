@@ -104,11 +104,7 @@ def why_it_does_not_run(command: str) -> str:
     return f"{program} ends with status {process.returncode}{last_line}"
 
 
-def install_command(
-    path: Path,
-    hook: Hook = USUAL,
-    shared: bool = False,
-) -> HookChange:
+def install_command(path: Path, hook: Hook = USUAL, shared: bool = False) -> HookChange:
     """Put the da-score that runs now into a settings file.
 
     Args:
@@ -198,11 +194,7 @@ def _repair(installed: list[_InstalledHook], program: str) -> bool:
     return changed
 
 
-def _groups_of_event(
-    path: Path,
-    data: Any,
-    event: str,
-) -> list[Any]:
+def _groups_of_event(path: Path, data: Any, event: str) -> list[Any]:
     """Return the list of an event in the data of a settings file, which may be new."""
     problem = ""
     if not isinstance(data, dict):
@@ -257,11 +249,7 @@ def _take_out(installed: _InstalledHook, data: PlainData) -> None:
         del data["hooks"]
 
 
-def _former_bytes(
-    path: Path,
-    data: Any,
-    text: str,
-) -> bytes:
+def _former_bytes(path: Path, data: Any, text: str) -> bytes:
     """Return a settings file without the hook: the bytes of the backup, if it says the same."""
     backup = backup_of(path)
     with contextlib.suppress(InputError, WriteError):

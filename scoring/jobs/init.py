@@ -53,11 +53,7 @@ def _rubric_values(examination: Examination, settings: Settings) -> dict[str, st
     }
 
 
-def _log_values(
-    examination: Examination,
-    settings: Settings,
-    top: Path,
-) -> dict[str, str]:
+def _log_values(examination: Examination, settings: Settings, top: Path) -> dict[str, str]:
     log = examination.log
     log_dir = _path_from_top(log.path, top)
     if log.problem:
@@ -89,11 +85,7 @@ def _trunk_values(examination: Examination, settings: Settings) -> dict[str, str
     return {"found_trunk": found_trunk, "trunk": _line("trunk", settings.trunk, example)}
 
 
-def _transcript_values(
-    examination: Examination,
-    settings: Settings,
-    top: Path,
-) -> dict[str, str]:
+def _transcript_values(examination: Examination, settings: Settings, top: Path) -> dict[str, str]:
     files = examination.transcripts.files
     found_transcripts = "None were found"
     if files:
@@ -133,22 +125,14 @@ def _toml_string(text: str) -> str:
     return escaped.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _line(
-    key: str,
-    value: str | None,
-    example: str,
-) -> str:
+def _line(key: str, value: str | None, example: str) -> str:
     """Return the line of a setting, with an example as a comment where it is not set."""
     if value is None:
         return f"# {key} = {_toml_string(example)}"
     return f"{key} = {_toml_string(value)}"
 
 
-def _list_line(
-    key: str,
-    values: Sequence[str],
-    example: str,
-) -> str:
+def _list_line(key: str, values: Sequence[str], example: str) -> str:
     if not values:
         return f"# {key} = [{_toml_string(example)}]"
     return f"{key} = [{', '.join(map(_toml_string, values))}]"
@@ -163,11 +147,7 @@ def _path_from_top(path: Path, top: Path) -> str:
     return real_path
 
 
-def write_settings(
-    examination: Examination,
-    text: str,
-    force: bool,
-) -> Path:
+def write_settings(examination: Examination, text: str, force: bool) -> Path:
     """Write the settings file of a repository, and return it.
 
     Args:

@@ -129,11 +129,7 @@ def _put_back(old_content: Mapping[Path, bytes | None]) -> None:
                 write_together([(path, content)], keep_rights=True)
 
 
-def _with_label(
-    path: Path,
-    content: bytes | None,
-    label: NewLabel,
-) -> bytes:
+def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
     """Return the content of a file of labels with a label added to it."""
     old_data = content or b""
     yaml = round_trip(old_data, rb"labels")
@@ -187,11 +183,7 @@ def _without(records: Iterable[LabelRecord], position: int) -> list[LabelRecord]
     return [record for record in records if record.position != position]
 
 
-def _put(
-    label: NewLabel,
-    last: LabelRecord | None,
-    nodes: CommentedSeq,
-) -> int:
+def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
     """Put a label into the list of a file, and return its position there.
 
     Args:
@@ -229,11 +221,7 @@ def _time_of_update(last: LabelRecord, now: str) -> str:
     return last.updated_at if clock_is_behind else now
 
 
-def _new_item(
-    label: NewLabel,
-    role: str,
-    now: str,
-) -> CommentedMap:
+def _new_item(label: NewLabel, role: str, now: str) -> CommentedMap:
     return CommentedMap(
         id=Quoted(str(uuid.uuid4())),
         iteration=label.iteration,

@@ -74,11 +74,7 @@ class ImportedLabels(NamedTuple):
     faults: list[str]
 
 
-def read_rows(
-    path: Path,
-    iterations: Collection[int],
-    actor: str,
-) -> ImportedLabels:
+def read_rows(path: Path, iterations: Collection[int], actor: str) -> ImportedLabels:
     """Read labels from a file, CSV or JSONL.
 
     Args:
@@ -153,11 +149,7 @@ def _rows_of_jsonl(text: str) -> Iterator[_Row]:
             yield _Row(line, {}, f"{shown(data)} is not an object")
 
 
-def _label_of(
-    row: _Row,
-    iterations: Collection[int],
-    actor: str,
-) -> NewLabel | str:
+def _label_of(row: _Row, iterations: Collection[int], actor: str) -> NewLabel | str:
     """Return the label in a row, or what is wrong with it."""
     if row.problem:
         return row.problem

@@ -233,11 +233,7 @@ def _unreadable_beside(log_dir: Path, iteration: int) -> Iterator[LintFinding]:
             yield _unreadable(facts.path, iteration, facts.problem)
 
 
-def _unreadable(
-    path: Path,
-    iteration: int | None,
-    message: str,
-) -> LintFinding:
+def _unreadable(path: Path, iteration: int | None, message: str) -> LintFinding:
     """Return the finding for a file that cannot be read, in the line that a message names."""
     text = message.removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
 

@@ -76,11 +76,7 @@ def round_trip(data: bytes, key: bytes = rb"[\w.-]+") -> YAML:
     return yaml
 
 
-def kept_tree(
-    yaml: YAML,
-    data: bytes,
-    path: Path,
-) -> Any:
+def kept_tree(yaml: YAML, data: bytes, path: Path) -> Any:
     """Return a document as :func:`round_trip` reads it.
 
     Args:
@@ -100,12 +96,7 @@ def kept_tree(
         ) from e
 
 
-def dumped(
-    yaml: YAML,
-    tree: Any,
-    data: bytes,
-    path: Path,
-) -> bytes:
+def dumped(yaml: YAML, tree: Any, data: bytes, path: Path) -> bytes:
     """Return a changed document, in the line ends and after the byte order mark of the old one.
 
     Args:
@@ -143,11 +134,7 @@ def _dump(yaml: YAML, tree: Any) -> bytes:
     return out.getvalue()
 
 
-def _is_same(
-    yaml: YAML,
-    old: bytes,
-    new: bytes,
-) -> bool:
+def _is_same(yaml: YAML, old: bytes, new: bytes) -> bool:
     """Return whether a document as the writer spells it is the one that was read."""
     try:
         return _content(yaml, new) == _content(yaml, old)
@@ -164,11 +151,7 @@ def _content(yaml: YAML, data: bytes) -> list[tuple[str, str, object]]:
     return content
 
 
-def _with_change(
-    text: bytes,
-    unchanged: bytes,
-    changed: bytes,
-) -> bytes:
+def _with_change(text: bytes, unchanged: bytes, changed: bytes) -> bytes:
     """Return a text in which only the lines that a change touches are spelled by the writer.
 
     Args:

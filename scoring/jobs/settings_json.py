@@ -53,11 +53,7 @@ def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-def json_in_layout_of(
-    path: Path,
-    data: Any,
-    layout: str,
-) -> bytes:
+def json_in_layout_of(path: Path, data: Any, layout: str) -> bytes:
     """Return data as JSON with the indentation, line ends and last line of a text.
 
     Args:
@@ -101,12 +97,7 @@ def backup_of(path: Path) -> Path:
     return target.with_name(target.name + BACKUP_SUFFIX)
 
 
-def write_settings_file(
-    path: Path,
-    data: bytes,
-    *,
-    keep: bool,
-) -> Path | None:
+def write_settings_file(path: Path, data: bytes, *, keep: bool) -> Path | None:
     """Write a settings file with the mode and the owner that it has, through links.
 
     Args:

@@ -65,11 +65,7 @@ class SidecarComparison(NamedTuple):
         return self.old_stamp
 
 
-def compare_with_sidecar(
-    scored: ScoredIteration,
-    log: Path,
-    stamps: Stamps,
-) -> SidecarComparison:
+def compare_with_sidecar(scored: ScoredIteration, log: Path, stamps: Stamps) -> SidecarComparison:
     """Compare an iteration as it is scored now with its sidecar in a log.
 
     Args:
@@ -111,11 +107,7 @@ def _sidecar_bytes(log: Path, iteration: int) -> bytes | None:
         return b""
 
 
-def _score_on_disk(
-    log: Path,
-    files: Sidecar,
-    old_data: bytes | None,
-) -> PersistedScore | None:
+def _score_on_disk(log: Path, files: Sidecar, old_data: bytes | None) -> PersistedScore | None:
     if old_data is None:
         return None
     if old_data == files.data:

@@ -203,11 +203,7 @@ def _records_in(data: bytes, path: Path) -> list[HookOutcome]:
         raise InputError(f"{path}: {e}; nothing is added to it") from e
 
 
-def _with_record(
-    path: Path,
-    old: bytes,
-    outcome: HookOutcome,
-) -> bytes:
+def _with_record(path: Path, old: bytes, outcome: HookOutcome) -> bytes:
     """Return the content of a file of hook outcomes with another record at its end."""
     # Only this and labels need ruamel.yaml, which takes long to load.
     from ruamel.yaml.comments import CommentedMap, CommentedSeq

@@ -115,11 +115,7 @@ class Against(NamedTuple):
         }
 
 
-def compare(
-    sides: Sides,
-    horizon_days: float,
-    tip_time: int | None,
-) -> Against:
+def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
     """Compare two sides of the work.
 
     Args:
@@ -158,12 +154,7 @@ def settled(rows: Sequence[WorkRow], latest: int | None) -> list[WorkRow]:
     return [row for row in rows if row.unit.ended is not None and row.unit.ended <= latest]
 
 
-def figure_of(
-    measure: Measure,
-    first: Sample,
-    second: Sample,
-    changed: bool = False,
-) -> Figure:
+def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = False) -> Figure:
     """Compare one measure of two sides.
 
     Args:
@@ -209,11 +200,7 @@ def _too_few(figure: Figure) -> str:
     return ""
 
 
-def _intervals(
-    measure: Measure,
-    first: Sample,
-    second: Sample,
-) -> tuple[Interval, Interval]:
+def _intervals(measure: Measure, first: Sample, second: Sample) -> tuple[Interval, Interval]:
     """Return the interval of a difference that is shown, and the wider one of a verdict."""
     if measure.kind == "share":
         return (

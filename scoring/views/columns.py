@@ -329,12 +329,7 @@ def group_rows(
             yield _row(table, log, group.score.iterations[0], group)
 
 
-def _group_score(
-    rubric: Rubric,
-    name: str,
-    version: str,
-    members: Sequence[Member],
-) -> GroupScore:
+def _group_score(rubric: Rubric, name: str, version: str, members: Sequence[Member]) -> GroupScore:
     score = session_score(rubric, name, [member.score for member in members])
     sessions = {member.session for member in members if member.session}
     return GroupScore(

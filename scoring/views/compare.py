@@ -325,12 +325,7 @@ class _Step(NamedTuple):
             shifted_value=old_value + sum(shifts.values()),
         )
 
-    def effect(
-        self,
-        name: str,
-        old: _Row,
-        new: _Row,
-    ) -> float:
+    def effect(self, name: str, old: _Row, new: _Row) -> float:
         """Return what one signal adds to the change of the score."""
         old_weight = old.effective_weight if old and old.present else 0.0
         new_weight = new.effective_weight if new and new.present else 0.0
@@ -345,11 +340,7 @@ class _Step(NamedTuple):
         return self.shifts.get(name, 0.0) + by_weight
 
 
-def _causes(
-    before: _Row,
-    after: _Row,
-    scale: float,
-) -> Iterator[Cause]:
+def _causes(before: _Row, after: _Row, scale: float) -> Iterator[Cause]:
     if _votes(before) != _votes(after):
         yield "presence"
     elif before and after and before.present:

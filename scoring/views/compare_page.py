@@ -130,12 +130,7 @@ def _summary(diff: RubricDiff) -> Iterator[str]:
         yield f"Bands of {new_name}: {_bands_text(second)}"
 
 
-def _in_both_or_changed(
-    subject: str,
-    old: str,
-    new: str,
-    more: str = "",
-) -> str:
+def _in_both_or_changed(subject: str, old: str, new: str, more: str = "") -> str:
     if old == new:
         return f"{subject}: {old} in both."
     return f"{subject}: {old} → {new}{more}"
@@ -199,11 +194,7 @@ def _moves(diff: RubricDiff, iteration: IterationDiff) -> Iterator[str]:
         yield f"by weight alone  {total:+.3f}  {listed}"
 
 
-def _move_lines(
-    diff: RubricDiff,
-    iteration: IterationDiff,
-    move: SignalMove,
-) -> Iterator[str]:
+def _move_lines(diff: RubricDiff, iteration: IterationDiff, move: SignalMove) -> Iterator[str]:
     effect = "" if iteration.change is None else f"{move.effect:+.3f}  "
     yield f"{move.signal}  {effect}{_why(move)}"
 

@@ -43,10 +43,7 @@ _KINDS = ("Repository", "Harness", "Model")
 _SHARES = tuple(measure for measure in MEASURES if measure.key in ("landed", "fixed"))
 
 
-def comparisons(
-    work: Sequence[WorkRow],
-    least: int = 2,
-) -> list[Comparison]:
+def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
     """Compare repositories, harnesses and models.
 
     Args:

@@ -85,11 +85,7 @@ def expenses(
     return wanted
 
 
-def _day_of(
-    charge: Charge,
-    zone: tzinfo | None,
-    ended: int | None = None,
-) -> date | None:
+def _day_of(charge: Charge, zone: tzinfo | None, ended: int | None = None) -> date | None:
     """Return the day of responses; where they have no time, that on which their unit ended."""
     if charge.spent.quarter >= 0:
         return day_of(charge.spent.quarter * QUARTER, zone)
@@ -155,10 +151,7 @@ def cost_sums(paid: Iterable[Expense], grouping: str) -> list[PlainData]:
     return sums
 
 
-def _grouped(
-    items: Iterable[_Item],
-    name_of: Callable[[_Item], str],
-) -> dict[str, list[_Item]]:
+def _grouped(items: Iterable[_Item], name_of: Callable[[_Item], str]) -> dict[str, list[_Item]]:
     groups: dict[str, list[_Item]] = {}
     for item in items:
         groups.setdefault(name_of(item), []).append(item)

@@ -64,11 +64,7 @@ def _drawn(block: Block, width: int) -> Iterator[RenderableType]:
         yield Padding(part, (0, 0, 0, block.indent)) if block.indent else part
 
 
-def _text(
-    cell: AnyCell,
-    style: str = "",
-    brief: bool = False,
-) -> Text:
+def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:
     cell = as_cell(cell)
     return Text(show_hidden(cell.shown(brief)), f"{style} {cell.style}".strip())
 
@@ -117,10 +113,7 @@ def _with_notes(
     return lines
 
 
-def _aligned(
-    table: Table,
-    lines: Sequence[Sequence[Text]],
-) -> Iterator[RenderableType]:
+def _aligned(table: Table, lines: Sequence[Sequence[Text]]) -> Iterator[RenderableType]:
     if not lines:
         return
 
@@ -176,11 +169,7 @@ def _take_brief_texts(
             line[index] = _text(row.cells[index], row.style, brief=True)
 
 
-def _columns_with_room(
-    table: Table,
-    widths: Sequence[int],
-    width: int,
-) -> list[int]:
+def _columns_with_room(table: Table, widths: Sequence[int], width: int) -> list[int]:
     """Return the indices of the columns that stay in the row, or none without room for them.
 
     The widest ones go first, and the first column never goes.
@@ -193,10 +182,7 @@ def _columns_with_room(
     return shown
 
 
-def _picked(
-    items: Sequence[T],
-    indices: Sequence[int],
-) -> list[T]:
+def _picked(items: Sequence[T], indices: Sequence[int]) -> list[T]:
     return [items[index] for index in indices]
 
 
@@ -238,11 +224,7 @@ def _moved_texts(
     return moved
 
 
-def _blocks(
-    table: Table,
-    heads: Sequence[Text],
-    width: int,
-) -> Iterator[RenderableType]:
+def _blocks(table: Table, heads: Sequence[Text], width: int) -> Iterator[RenderableType]:
     """Yield each row as a block: a line for each column, that begins with the heading."""
     name_width = max(head.cell_len for head in heads)
     for number, row in enumerate(table.table_rows()):

@@ -166,11 +166,7 @@ def _explained(
     )
 
 
-def _could_add(
-    row: SignalContribution,
-    voting_weight: float,
-    score: float,
-) -> float:
+def _could_add(row: SignalContribution, voting_weight: float, score: float) -> float:
     """Return by how much a score would be higher if a signal gave 1."""
     if not row.applicable:
         return 0.0

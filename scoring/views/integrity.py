@@ -68,11 +68,7 @@ def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
     return [_summary(role, signal, pairs) for (role, signal), pairs in compared.items()]
 
 
-def _summary(
-    role: AgentRole,
-    signal: SignalID,
-    pairs: list[_Pair],
-) -> IntegritySummary:
+def _summary(role: AgentRole, signal: SignalID, pairs: list[_Pair]) -> IntegritySummary:
     deltas = [pair.delta for pair in pairs]
     over_claimed = tuple(pair.iteration for pair in pairs if pair.delta < 0)
     return IntegritySummary(

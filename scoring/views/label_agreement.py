@@ -210,10 +210,7 @@ def _ratings(
     return units
 
 
-def _measured(
-    values: Sequence[T],
-    statistic: Callable[[Sequence[T]], float | None],
-) -> Measured:
+def _measured(values: Sequence[T], statistic: Callable[[Sequence[T]], float | None]) -> Measured:
     return Measured(len(values), statistic(values), resampled(values, statistic))
 
 
@@ -269,11 +266,7 @@ def agreement_page(result: LabelAgreement) -> Page:
     yield from _measures(title, "MEASURE", {"Spearman's rank correlation": result.score})
 
 
-def _measures(
-    title: str,
-    head: str,
-    measures: Mapping[str, Measured],
-) -> Page:
+def _measures(title: str, head: str, measures: Mapping[str, Measured]) -> Page:
     if not measures:
         return
 

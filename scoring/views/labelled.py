@@ -147,10 +147,7 @@ def _mean_of_neighbours(values: Sequence[float | None], position: int) -> float 
     return sum(nearest) / len(nearest) if nearest else None
 
 
-def next_page(
-    waiting: Sequence[Mapping[str, Any]],
-    total: int,
-) -> Page:
+def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Page:
     """Yield which iteration to label next, and why.
 
     Args:

@@ -281,10 +281,7 @@ def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
         yield Line(text, "dim")
 
 
-def _kinds(
-    rows: Sequence[WorkRow],
-    shown: Mapping[ReasonKind, int],
-) -> Iterator[str]:
+def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator[str]:
     """Yield how many units there are of each kind of trouble, and the command that lists them.
 
     Args:

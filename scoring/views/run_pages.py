@@ -81,11 +81,7 @@ class RunShown(Frozen, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def run_page(
-    scored: LogSummary,
-    source: Path,
-    more: RunShown,
-) -> Page:
+def run_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
     """Yield what became of the work, the scores of a log, and what to look at.
 
     On a pipe, rubrics that have the reference's text show the scores alone.
@@ -171,11 +167,7 @@ def scores_head(
     yield Line(text)
 
 
-def _scores_page(
-    scored: LogSummary,
-    source: Path,
-    more: RunShown,
-) -> Page:
+def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
     lines = scored.lines
     scores = [(line.value if line.scored else None, line.band) for line in lines]
     yield from scores_head(more.meaning, scored.rubric.version, scores, source)
@@ -195,11 +187,7 @@ def _scores_page(
         yield from _sessions_table(scored, score, more)
 
 
-def _sessions_table(
-    scored: LogSummary,
-    score: Column,
-    more: RunShown,
-) -> Page:
+def _sessions_table(scored: LogSummary, score: Column, more: RunShown) -> Page:
     if len(scored.sessions) >= _MANY_SESSIONS and not more.sessions:
         yield Line(f"{counted(len(scored.sessions), 'session')}; --sessions shows them.", "dim")
         return

@@ -165,10 +165,7 @@ def _deliberation_rows(deliberation: Deliberation) -> list[tuple[str, str]]:
     return [*rows, ("PROFILE", deliberation.profile), ("SOURCE", str(deliberation.source))]
 
 
-def _meter_rows(
-    meter: Mapping[str, Any],
-    sub_score: float,
-) -> list[tuple[str, str]]:
+def _meter_rows(meter: Mapping[str, Any], sub_score: float) -> list[tuple[str, str]]:
     stop = meter["stop_recommendation"]
     parts = meter["components"]
 

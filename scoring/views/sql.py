@@ -154,11 +154,7 @@ def database() -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def answered(
-    db: Any,
-    sql: str,
-    tables: Iterable[str],
-) -> Iterator[Answer]:
+def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
     """Run one SQL statement on the tables of a database, without access to files or network.
 
     Args:

@@ -167,11 +167,7 @@ class Table(NamedTuple):
             text += [margin + printable(note) for note in row.notes]
         return "".join(f"{line}\n" for line in text)
 
-    def _pipe_line(
-        self,
-        cells: Sequence[str],
-        widths: Sequence[int],
-    ) -> str:
+    def _pipe_line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
         padded = list(map(str.ljust, cells[:-1], widths))
         line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
         if self.full or any(column.width is None for column in self.columns):
@@ -270,11 +266,7 @@ def titled(title: str, *blocks: Block) -> Iterator[Block]:
     yield from blocks
 
 
-def pairs(
-    rows: Iterable[tuple[str, str]],
-    width: int | None = None,
-    indent: int = 0,
-) -> Table:
+def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:
     """Return names and texts as a table without headings.
 
     Args:
@@ -344,11 +336,6 @@ def subject_cell(subject: str) -> Cell:
     return Cell(subject, text, brief=brief)
 
 
-def named_cells(
-    iteration: int,
-    task: str,
-    subject: str,
-    sha: str | None,
-) -> Cells:
+def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> Cells:
     """Return the cells of :data:`NAMED`."""
     return iteration, task, subject_cell(subject), short(sha or "") or "-"

@@ -76,11 +76,7 @@ def notes_on_history(
         yield f"No session of this repository was found; {files} left out (da-score doctor)."
 
 
-def work_page(
-    rows: Sequence[WorkRow],
-    horizon_days: float,
-    notes: Iterable[str] = (),
-) -> Page:
+def work_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:
     """Yield what became of the work, what each state of it cost and took, and what to look at.
 
     Args:
@@ -137,11 +133,7 @@ def unit_page(row: WorkRow, horizon_days: float) -> Page:
     yield Line("It has no score, which needs an entry in the log.")
 
 
-def became_page(
-    rows: Sequence[WorkRow],
-    horizon_days: float,
-    notes: Iterable[str] = (),
-) -> Page:
+def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:
     """Yield what became of the work and what it cost, then the same by harness, model and month.
 
     Args:

@@ -165,11 +165,7 @@ def sides_of(
     return Sides((first_name, other.name), (first, second), left_out, why, other.kind == "month")
 
 
-def sides_of_commit(
-    sha: str,
-    time: int,
-    rows: Sequence[WorkRow],
-) -> Sides:
+def sides_of_commit(sha: str, time: int, rows: Sequence[WorkRow]) -> Sides:
     """Return the work after a commit, and the work before it.
 
     Args:

@@ -159,11 +159,7 @@ class Examination(NamedTuple):
     unread: Sequence[UnreadSessions] = ()
 
 
-def examine(
-    iter_log_dir: Path,
-    sources: Sources,
-    rubric: Rubric,
-) -> Examination:
+def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
     """Look at all that a score would be computed from, without raising what a user can act on.
 
     Args:

@@ -136,10 +136,7 @@ class Verdict:
         }
 
 
-def demands(
-    options: Mapping[str, Any],
-    log: LogView,
-) -> list[Demand]:
+def demands(options: Mapping[str, Any], log: LogView) -> list[Demand]:
     """Return the demands that some options make.
 
     Args:

@@ -55,11 +55,7 @@ class Drop(NamedTuple):
     last: int | None = None
 
 
-def _demanded(
-    most: float | None,
-    name: str | None,
-    log: LogView,
-) -> Drop:
+def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
     if most is None or name is None:
         raise OptionError("--max-drop and --baseline go together: give both or none")
 

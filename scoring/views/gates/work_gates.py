@@ -62,12 +62,7 @@ def _units(rows: Sequence[WorkRow]) -> str:
     return f"{', '.join(names[:_MOST_NAMED])}{and_more(names, _MOST_NAMED)}"
 
 
-def _too_many(
-    state: str,
-    advice: str,
-    most: Limit,
-    rows: Sequence[WorkRow],
-) -> Iterator[str]:
+def _too_many(state: str, advice: str, most: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
     """Yield why too many units are in a state."""
     in_this_state = in_state(rows, state)
     decided = sum(row.unit.state in DECIDED for row in rows)
@@ -82,12 +77,7 @@ def _too_many(
         )
 
 
-def _most_in_state(
-    state: str,
-    name: str,
-    text: str,
-    advice: str,
-) -> Gate:
+def _most_in_state(state: str, name: str, text: str, advice: str) -> Gate:
     """Return a gate on how many units are in a state."""
     return Gate(
         options=(GateOption(name, text, "N|P%", "text"),),

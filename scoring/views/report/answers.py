@@ -132,11 +132,7 @@ def signal_rows(digest: Digest) -> list[SignalRow]:
     return sorted(rows, key=lambda row: (not row.present, -row.lost, row.label))
 
 
-def _signal_row(
-    digest: Digest,
-    signal: str,
-    label: str,
-) -> SignalRow:
+def _signal_row(digest: Digest, signal: str, label: str) -> SignalRow:
     sub_scores = [line.sub_scores.get(signal) for line in digest.lines]
     values = [value for value in sub_scores if value is not None]
 

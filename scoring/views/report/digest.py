@@ -217,11 +217,7 @@ class Digest:
         return sorted(rules, key=lambda counted: [-count for count in counted[1].values()])
 
 
-def digest(
-    log: Path,
-    rubric: Rubric,
-    examined: Iterable[ExaminedIteration],
-) -> Digest:
+def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> Digest:
     """Go through the iterations of a log and keep what a report needs.
 
     Args:
