@@ -64,11 +64,7 @@ def unit_text(unit: "Unit") -> str:
     return word
 
 
-def states_text(
-    count: "Mapping[Any, int]",
-    what: str,
-    several: str,
-) -> str:
+def states_text(count: Mapping[Any, int], what: str, several: str) -> str:
     """Return a sentence that says how much work is in each state.
 
     Args:

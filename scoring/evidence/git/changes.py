@@ -1,11 +1,11 @@
 """Which files changed between two commits."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from typing import NamedTuple, TypeVar
 
 from scoring.errors import GitError, TooLargeError
-from scoring.evidence.git.limits import MOST_FAILURES
+from scoring.evidence.git.limits import MOST_FAILURES, Reply, ask_in_batches
 from scoring.evidence.git.process import time_limit
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
@@ -169,9 +169,31 @@ def compare(
         yield answer
 
 
-def comparable(repository: GitRepository, shas: Iterable[str]) -> list[str]:
-    """Return the commits that git can compare with their first parents."""
-    return [pair.commit for pair in changes(repository, [CommitPair(sha, "") for sha in shas])]
+def ask_about_commits(
+    repository: GitRepository,
+    ask: Callable[[Sequence[str]], Mapping[str, Reply] | None],
+    shas: Sequence[str],
+    most_failures: int = MOST_FAILURES,
+) -> dict[str, Reply]:
+    """Return the answers about all commits that have one.
+
+    Where git fails at all of them at once, it is asked in batches, and only about those that it
+    can compare with their first parents.
+
+    Args:
+        repository: an open repository.
+        ask: answers about some commits, as in :func:`ask_in_batches`.
+        shas: the commits.
+        most_failures: failures of single commits after which the rest stays unanswered.
+    """
+    with suppress(GitError):
+        answers = ask(shas)
+        if answers is not None:
+            return dict(answers)
+
+    pairs = [CommitPair(sha, "") for sha in shas]
+    comparable = [pair.commit for pair in changes(repository, pairs)]
+    return ask_in_batches(ask, comparable, repository.time, most_failures)
 
 
 def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Parsed:

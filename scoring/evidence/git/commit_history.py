@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from scoring.evidence.git.agents import NO_AGENTS, CommitAgents, Identity, agents_of
 from scoring.evidence.git.branch_history import BranchHistory
-from scoring.evidence.git.changes import CommitPair, changes, comparable, net_changes
+from scoring.evidence.git.changes import CommitPair, ask_about_commits, changes, net_changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
-from scoring.evidence.git.limits import ask_in_batches, ask_whole
 from scoring.evidence.git.patches import FileLine, hashes_added
 from scoring.evidence.git.starter import as_lines, as_text
 
@@ -157,11 +156,7 @@ class CommitHistory(BranchHistory):
             return unchanged | _parse_numstat(as_text(answer.stdout))
 
         wanted = list(dict.fromkeys(shas))
-        sizes = ask_whole(ask, wanted)
-        if sizes is None:
-            comparable_commits = comparable(self._repository, wanted)
-            sizes = ask_in_batches(ask, comparable_commits, self._repository.time)
-        return sizes
+        return ask_about_commits(self._repository, ask, wanted)
 
     def files(self, commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
         """Return the paths that commits changed against their first parents.

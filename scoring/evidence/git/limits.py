@@ -126,18 +126,6 @@ def ask_in_batches(
     return answers
 
 
-def ask_whole(
-    ask: Callable[[Sequence[Question]], Mapping[Question, Reply] | None],
-    questions: Sequence[Question],
-) -> dict[Question, Reply] | None:
-    """Return the answers to all questions at once, or None where that fails."""
-    with suppress(GitError):
-        answers = ask(questions)
-        if answers is not None:
-            return dict(answers)
-    return None
-
-
 def limit_process(process: int, memory: int) -> None:
     """Limit what a process that has just started may take, if the system can."""
     if sys.platform != "linux":

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.git.agents import Identity
-from scoring.evidence.git.changes import comparable
+from scoring.evidence.git.changes import ask_about_commits
 from scoring.evidence.git.graph import CommitWithParents
-from scoring.evidence.git.limits import MOST_FAILURES, ask_in_batches, ask_whole
+from scoring.evidence.git.limits import MOST_FAILURES, ask_in_batches
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.text import fold, trim
@@ -243,10 +243,7 @@ def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, S
     if not wanted:
         return {}
 
-    shown = ask_whole(ask, wanted)
-    if shown is None:
-        readable = comparable(repository, wanted)
-        shown = ask_in_batches(ask, readable, repository.time, len(readable))
+    shown = ask_about_commits(repository, ask, wanted, most_failures=len(wanted))
 
     without_files = [sha for sha in wanted if sha not in shown]
     commits = named_commits(repository, without_files, most_failures=len(wanted))

@@ -5,6 +5,7 @@ Where transcripts are, and how their bytes become events, is passed in as :class
 
 import contextlib
 import os
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -118,7 +119,7 @@ class _Source:
     events: EventsByHarness | None = None
 
 
-class Scan:
+class Scan(ABC):
     """One reading of the transcripts in some places, a context manager.
 
     :meth:`start` lets it run in the background; nothing is opened before that.
@@ -194,6 +195,7 @@ class Scan:
         if self._pool is not None:
             self._pool.close()
 
+    @abstractmethod
     def facts(
         self, windows: Sequence[IterationWindow], whole: bool = True
     ) -> list[TranscriptFacts]:
@@ -207,7 +209,6 @@ class Scan:
         Raises:
             NotARepositoryError: folders must be compared with a repository, and none was found.
         """
-        raise NotImplementedError
 
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with. Call it after :meth:`facts`."""
