@@ -89,7 +89,11 @@ def _was_still_in_work(unit: Unit, commit: str, unit_of: Mapping[str, Unit]) -> 
     if later is None:
         return False
     seconds = ((later.ended or 0) - (unit.ended or 0)) // NS
-    return seconds < LEAST_SECONDS or not unit.lines.keys().isdisjoint(later.lines)
+    return seconds < LEAST_SECONDS or _are_of_one_session(unit, later)
+
+
+def _are_of_one_session(unit: Unit, later: Unit | None) -> bool:
+    return later is not None and not unit.lines.keys().isdisjoint(later.lines)
 
 
 def _last_passes(rows: Iterable[WorkRow]) -> dict[object, int]:
@@ -178,14 +182,20 @@ def _reason(
 def _undone(row: WorkRow, unit_of: Mapping[str, Unit]) -> Reason | None:
     """Return that landed work was reverted, or taken back, with the state as the kind.
 
-    What its own session took back, or what lasted less than an hour, was a trial.
+    What its own session took back was a trial, and so was what a commit takes back within an hour
+    and says so. What another one removes without a word was hardly meant to go.
     """
     state = row.unit.state
     undone = row.unit.landing.undone if row.unit.landing else None
     if state not in ("reverted", "taken_back") or not undone or not undone.taken_back:
         return None
     taken = undone.taken_back
-    if taken.seconds < LEAST_SECONDS or _was_still_in_work(row.unit, taken.by, unit_of):
+    if taken.said:
+        was_trial = _was_still_in_work(row.unit, taken.by, unit_of)
+        was_trial = was_trial or taken.seconds < LEAST_SECONDS
+    else:
+        was_trial = _are_of_one_session(row.unit, unit_of.get(taken.by))
+    if was_trial:
         return None
     return Reason("reverted" if taken.said else state, taken_back_text(taken), taken.by)
 

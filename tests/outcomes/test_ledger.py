@@ -395,6 +395,25 @@ def test_what_was_reverted_within_an_hour_is_not_looked_at(
     assert [one["reason"] for one in found["look_at"]] == looked_at
 
 
+@cases("who, looked_at", {"another one": ("s2", ["reverted"]), "its session": ("s1", [])})
+def test_what_went_within_an_hour_without_a_word_is_looked_at_unless_its_session_took_it(
+    history: History, work: Work, who: str, looked_at: list[str]
+) -> None:
+    history.commit(10, "Start", files={"src/a.py": "start = 1\n"})
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", files={"src/a.py": "start = 1\n" + TEXT})
+    session.commits(200, 2, mark, "Add it")
+    squash = history.commit(800, "Notes", files={"src/a.py": "start = 1\n"})
+    taker = session if who == "s1" else history.session(who)
+    taker.commits(800, 4, squash, "Notes")
+    history.commit(30 * DAY, "Later")
+    found = work()
+    (state,) = (unit["state"] for unit in found["units"] if unit["subject"] == "Add it")
+    assert state == "reverted"
+    assert [one["reason"] for one in found["look_at"]] == looked_at
+
+
 @cases(
     "corrections, words, looked_at",
     {
