@@ -110,7 +110,7 @@ class Linker(NamedTuple):
             pending = self.changed.pending(index, part)
             if not pending.isdisjoint(question.files):
                 voting.append(self.changed.untaken(index, part))
-            elif not pending and self._helps(index, part, own_sessions):
+            elif not pending and self._helps(part, own_sessions):
                 untaken = self.changed.untaken(index, part)
                 start = max(untaken.start, bisect_right(tree.times, last_commit_at))
                 voting.append(part._replace(start=min(start, part.end)))
@@ -118,18 +118,14 @@ class Linker(NamedTuple):
                 others.append(part)
         return voting, others
 
-    def _helps(self, index: int, part: SessionPart, own_sessions: Collection[SessionKey]) -> bool:
+    def _helps(self, part: SessionPart, own_sessions: Collection[SessionKey]) -> bool:
         """Return whether a part without edits led to a commit of some sessions.
 
-        It is that of a reviewer, of a parent or a sub-agent of theirs, or of one of them. What a
-        parent did before a commit of its own led to that.
+        It is that of a reviewer, of a parent or a sub-agent of theirs, or of one of them.
         """
-        parents = {self._parent(key) for key in own_sessions}
-        leads_elsewhere = part.cut is not None and part.place != index
+        relatives = own_sessions | {self._parent(key) for key in own_sessions}
         for key in part.tree.sessions:
-            if key in own_sessions or self._parent(key) in own_sessions:
-                return True
-            if key in parents and not leads_elsewhere:
+            if key in relatives or self._parent(key) in own_sessions:
                 return True
         return bool(own_sessions) and all(key[1] in self.reviewers for key in part.sessions)
 

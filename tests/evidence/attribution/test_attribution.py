@@ -942,9 +942,9 @@ class TestTheTable:
         made.entry(mark, "work")
         assert read(made)[2].output == output
 
-    @pytest.mark.parametrize("commits_itself", [True, False])
-    def test_a_parent_votes_unless_its_lines_lead_to_a_commit_of_its_own(
-        self, made: History, read: Read, commits_itself: bool
+    @pytest.mark.parametrize("commits_later", [True, False])
+    def test_a_parent_votes_on_what_its_agent_commits(
+        self, made: History, read: Read, commits_later: bool
     ) -> None:
         parent, agent = (made.session(name, harness="codex", stored=False) for name in ("s1", "a1"))
         parent.open_codex(2)
@@ -952,11 +952,11 @@ class TestTheTable:
         parent.run(5, 1, "ls", "a.py")
         made.entry(mark := made.commit(20, "a", "250000000001"), "a")
         agent.commits(20.2, 2, mark, "a")
-        if commits_itself:
+        if commits_later:
             made.entry(mark := made.commit(30, "b", "250000000001"), "b")
             parent.commits(30.2, 4, mark, "b")
         made.checkpoint(1, ({"session": "s1"}, parent.lines), ({"session": "a1"}, agent.lines))
-        assert read(made)[1].sessions == ({"a1"} if commits_itself else {"a1", "s1"})
+        assert read(made)[1].sessions == {"a1", "s1"}
 
     @pytest.mark.parametrize("committed", [30, 120], ids=["before the edit", "amended with it"])
     def test_a_commit_shares_no_edit_that_another_one_was_amended_with(
