@@ -55,7 +55,7 @@ def read(path: Path, most: int, trunk: str | None, cache_dir: Path | None) -> Re
         rules="benchmark",
         horizon_days=HORIZON_DAYS,
         end_of=partial(opened.end_of, horizon_days=HORIZON_DAYS),
-        cache_dir=None,
+        keeps=False,
     )
     asked = [TrunkWork(sha) for sha in graph.trunk[:most] if len(graph.parents[sha]) == 1]
     undone = {each.commit: found for each, found in work.undone(asked).items()}

@@ -276,7 +276,7 @@ def score_iterations(
                 if not is_watched:
                     store.watch(evidence.watched())
                     is_watched = True
-                if not warnings and _may_be_kept(record, sources):
+                if not warnings and not evidence.git.has_failed and _may_be_kept(record, sources):
                     # Only where an iteration is asked about is the share of agents' lines known.
                     store.put(number if only is None else f"{number} alone", answers)
                 yield scored(record, evidence, answers)

@@ -84,9 +84,14 @@ class _Answer(NamedTuple):
     value: bytes
 
 
-def is_settled(status: os.stat_result, time_ns: int) -> bool:
-    """Return whether a file had been left alone for long enough at a time."""
-    return time_ns - max(status.st_mtime_ns, status.st_ctime_ns) >= SETTLED
+def last_change(status: os.stat_result) -> int:
+    """Return when a file or its rights last changed, in nanoseconds since 1970."""
+    return max(status.st_mtime_ns, status.st_ctime_ns)
+
+
+def is_settled(changed: int, time_ns: int) -> bool:
+    """Return whether a file that last changed at one time had been left alone for long enough."""
+    return time_ns - changed >= SETTLED
 
 
 def stamp_of(status: os.stat_result) -> bytes | None:
@@ -95,7 +100,7 @@ def stamp_of(status: os.stat_result) -> bytes | None:
     None where the file changed too recently for that. Take the status before the file is read, so
     that an answer is never newer than its stamp.
     """
-    if not is_settled(status, time.time_ns()):
+    if not is_settled(last_change(status), time.time_ns()):
         return None
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}".encode()
 
@@ -155,9 +160,11 @@ class Store:
         after_prefix = start[:-1] + bytes([start[-1] + 1])
         return self._select(kind, "key >= ? AND key < ?", prefix, after_prefix)
 
-    def get_many(self, kind: Kind, keys: Iterable[bytes], stamp: bytes) -> dict[bytes, bytes]:
+    def get_many(
+        self, kind: Kind, keys: Iterable[bytes], stamp: bytes | None
+    ) -> dict[bytes, bytes]:
         """Return the values that were kept about some keys for a stamp, by key."""
-        wanted = list(keys)
+        wanted = [] if stamp is None else list(keys)
         values: dict[bytes, bytes] = {}
         for first in range(0, len(wanted), _MOST_KEYS):
             some = wanted[first : first + _MOST_KEYS]

@@ -1,7 +1,7 @@
 """What became of iterations, by the units of ``work``, for pages about some of them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scoring.cli.reading import outcome_rules, sources
@@ -15,7 +15,8 @@ from scoring.log.settings import Settings
 from scoring.views.landing_text import landing_text, states_text, unit_text
 
 if TYPE_CHECKING:  # most iterations landed, which git alone says
-    from scoring.outcomes.unit import State, Unit
+    from scoring.outcomes.ledger import Ledger
+    from scoring.outcomes.unit import State
 
 
 def landing_line(settings: Settings, facts: IterationFacts, read: Evidence | None = None) -> str:
@@ -39,9 +40,13 @@ def landing_line(settings: Settings, facts: IterationFacts, read: Evidence | Non
         kept = store.get(name, str)
         if kept is not None:
             return kept
-        unit = _units(settings, read).get(iteration)
+        book = _ledger(settings, read)
+        if book is None:
+            return landing_text(landing)
+        unit = book.by_iteration.get(iteration)
         line = unit_text(unit) if unit else landing_text(landing)
-        store.put_other(name, line)
+        if book.is_complete:
+            store.put_other(name, line)
     return line
 
 
@@ -57,28 +62,27 @@ def states_line(settings: Settings, iterations: Sequence[IterationFacts]) -> str
             undecided.append(facts.record.iteration)
 
     if undecided:
-        units = _units(settings)
-        if not units:
+        book = _ledger(settings)
+        if book is None:
             return ""
+        units = book.by_iteration
         count.update(units[iteration].state for iteration in undecided)
     return states_text(count, "iteration", "iterations")
 
 
-def _units(settings: Settings, read: Evidence | None = None) -> "Mapping[int, Unit]":
-    """Return the units of the log's iterations, by number; none without a trunk.
+def _ledger(settings: Settings, read: Evidence | None = None) -> "Ledger | None":
+    """Return all of the work, or None without a trunk.
 
     Args:
         settings: the settings of the command.
         read: the evidence of the log, if it has been read.
     """
-    from scoring.outcomes.ledger import ledger_of, units_of_iterations
+    from scoring.outcomes.ledger import ledger_of
 
     try:
         if read:
-            work = ledger_of(read, (), outcome_rules(settings))
-        else:
-            records = load_iteration_log(settings.iter_log_dir, broken=silent)
-            work = read_ledger(settings, records, silent)
+            return ledger_of(read, (), outcome_rules(settings))
+        records = load_iteration_log(settings.iter_log_dir, broken=silent)
+        return read_ledger(settings, records, silent)
     except GitError:
-        return {}
-    return units_of_iterations(work.units)
+        return None

@@ -13,7 +13,6 @@ from scoring.examine import subjects_by_iteration
 from scoring.frozen import PlainData
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings
-from scoring.outcomes.ledger import units_of_iterations
 from scoring.views.outcome_pages import BecameRow, outcomes_page
 
 
@@ -31,7 +30,7 @@ def command(settings: Settings) -> None:
     records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
     book = read_ledger(settings, records)
 
-    units = units_of_iterations(book.units)
+    units = book.by_iteration
     outcomes = {outcome.iteration: outcome for outcome in book.outcomes}
     works = []
     for record in records:

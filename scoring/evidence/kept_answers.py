@@ -8,32 +8,33 @@ import os
 import re
 import stat
 import time
-import zlib
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Self
 
 from scoring.evidence.git.facts import Changed, Landing, Trunk
+from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.rules import Sources
 from scoring.evidence.table_digest import digest_of_tables
 from scoring.evidence.transcripts.facts import IterationWindow, Observed, TranscriptFacts
 from scoring.frozen import Frozen
-from scoring.store import Store, Value, is_settled
+from scoring.store import Store, Value, is_settled, last_change
 
 _VARIABLES = re.compile(r".*(?:HOME|_DIR|_DB)")
 """The names of variables that may say where transcripts are."""
 
 _SIDECARS = re.compile(r".*(?:\.score|\.evidence)\.yaml/?")
 _NOT_READ_OF_GIT = re.compile(
-    r"(?:/worktrees/[^/]+)?/(?:logs|hooks)/?"
+    r"(?:/worktrees/[^/]+)?/(?:logs|hooks)/?|/objects/[0-9a-f]{2}/"
     r"|(?!.*/refs/).*/(?:index|index\.lock|\w+_EDITMSG|FETCH_HEAD|ORIG_HEAD)"
 )
-"""Names where git keeps them: below ``refs`` each is the name of a branch or a tag."""
+"""Names where git keeps them: below ``refs`` each is the name of a branch or a tag.
 
-_LOOSE_OBJECTS = re.compile(r"(?!.*/refs/).*/objects/[0-9a-f]{2}")
+Loose objects have stamps of their own.
+"""
+
 _PACK = re.compile(r"(?!.*/refs/).*/objects/pack/[^/]+\.pack")
-_HEADER_LENGTH = 64  # bytes of a loose object that are read, to see what it is
 _NOTHING = re.compile("(?!)")
 _MOST_FILES = 50_000
 
@@ -84,7 +85,7 @@ class Watched(Frozen, frozen=True):
             for number, (name, status) in enumerate(self._statuses()):
                 if number > _MOST_FILES or (status and stat.S_ISLNK(status.st_mode)):
                     return None
-                if status and settled_at is not None and not is_settled(status, settled_at):
+                if status and settled_at and not is_settled(last_change(status), settled_at):
                     return None
                 digest.update(os.fsencode(f"{name}\0{_mark(status)}\0"))
         except OSError:
@@ -119,8 +120,7 @@ def _below(
 ) -> Iterator[tuple[str, os.stat_result | None]]:
     """Yield the files and folders below a folder.
 
-    Of loose objects it yields commits and tags alone: ``git add`` writes others. Of a pack it
-    yields the size, as git renews its times whenever it would write what the pack has.
+    Of a pack it yields the size, as git renews its times whenever it would write what the pack has.
 
     Args:
         top: the folder.
@@ -130,12 +130,7 @@ def _below(
     folders = [top]
     while folders:
         folder = folders.pop()
-        status = _status_of(folder)
-        if status and _LOOSE_OBJECTS.fullmatch(folder.removeprefix(top)):
-            yield from _loose_commits(folder)
-            continue
-
-        yield folder, status
+        yield folder, _status_of(folder)
         if not os.path.isdir(folder):
             continue
 
@@ -149,20 +144,6 @@ def _below(
                     yield f"{entry.path} {entry.stat(follow_symlinks=False).st_size}", None
                 elif not left_out.fullmatch(path):
                     yield entry.path, entry.stat(follow_symlinks=False)
-
-
-def _loose_commits(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the commits and tags in a folder of loose objects."""
-    with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            with open(entry.path, "rb", buffering=0) as f:
-                start = f.read(_HEADER_LENGTH)
-            try:
-                header = zlib.decompressobj().decompress(start, len(b"commit"))
-            except zlib.error:
-                continue
-            if header.startswith((b"commit", b"tag ")):
-                yield entry.path, entry.stat(follow_symlinks=False)
 
 
 def _status_of(path: str) -> os.stat_result | None:
@@ -192,6 +173,7 @@ class AnswerStore:
             sources: where evidence comes from.
             log_dir: the folder of the entries.
         """
+        self._cache_dir = sources.cache_dir
         self._store = Store(sources.cache_dir, sources.reading.get("keep", True))
         self._key = _key_of(sources, log_dir) if sources.cache_dir else b""
         self._begun = time.time_ns()
@@ -217,9 +199,21 @@ class AnswerStore:
     def _current_state(self) -> bytes | None:
         """Return the state for which answers are kept, or None where it has changed since."""
         kept = self._store.get_value("answer", self._key, b"", _KeptState)
-        if kept is None or kept.watched.state() != kept.state:
+        if kept is None or self._state_of(kept.watched) != kept.state:
             return None
         return kept.state
+
+    def _state_of(self, watched: Watched, settled_at: int | None = None) -> bytes | None:
+        """Return the state of what is watched, with the stamps of the objects of git."""
+        state = watched.state(settled_at)
+        if state is None:
+            return None
+
+        repository = Path(watched.repository)
+        stamps = object_stamps(repository, self._cache_dir, self._store.keeps)
+        if stamps is None or (settled_at and not is_settled(stamps.newest, settled_at)):
+            return None
+        return state + stamps.objects + stamps.commits
 
     def watch(self, watched: Watched) -> None:
         """Say what the answers are read from that :meth:`put` keeps.
@@ -228,7 +222,7 @@ class AnswerStore:
         """
         if not self._store.keeps or os.path.exists(f"{watched.repository}/objects/info/alternates"):
             return
-        self._state = watched.state(settled_at=self._begun)
+        self._state = self._state_of(watched, settled_at=self._begun)
         if self._state is None:
             return
 

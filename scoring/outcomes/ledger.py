@@ -50,6 +50,7 @@ class Ledger(NamedTuple):
         tip_time: when its newest commit was made, in seconds since 1970; None without one.
         left_out: transcripts that are not of this repository, where none of it was found.
         outcomes: what became of the work of each iteration.
+        is_complete: whether git could answer all that it was asked.
         of_gone_folders: what sessions used that may be the repository's, from :func:`left_out`.
     """
 
@@ -59,7 +60,17 @@ class Ledger(NamedTuple):
     tip_time: int | None
     left_out: int = 0
     outcomes: Collection[Outcome] = ()
+    is_complete: bool = True
     of_gone_folders: Sequence[UsedBySession] = ()
+
+    @property
+    def by_iteration(self) -> dict[int, Unit]:
+        """The unit of each iteration, by its number."""
+        by_iteration = {}
+        for unit in self.units:
+            for entry in unit.entries:
+                by_iteration[entry.iteration] = unit
+        return by_iteration
 
 
 class _Commits(NamedTuple):
@@ -150,16 +161,8 @@ def ledger_of(
     unread = 0
     if not any(unit.lines for unit in work):
         unread = sum(bool(file.left_out) for file in scan.survey().files)
-    return Ledger(work, caller, git.trunk, git.tip_time, unread, outcomes)
-
-
-def units_of_iterations(units: Iterable[Unit]) -> dict[int, Unit]:
-    """Return the unit of each iteration, by its number."""
-    by_iteration = {}
-    for unit in units:
-        for entry in unit.entries:
-            by_iteration[entry.iteration] = unit
-    return by_iteration
+    is_complete = not git.has_failed
+    return Ledger(work, caller, git.trunk, git.tip_time, unread, outcomes, is_complete)
 
 
 # Commits

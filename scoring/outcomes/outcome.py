@@ -11,19 +11,18 @@ import msgspec
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.followed_lines import Fate
-from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.trunk_work import TrunkWork, WorkOnTrunk
 from scoring.evidence.git.undone import CameBack, PartlyReverted, TakenBack, Undone
 from scoring.evidence.scopes import is_code
 from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome_rules import OutcomeRules
-from scoring.store import Store
 
 DAY = 86_400
 DEFECTIVE_PERCENT = 5
 """Work is defective when fixes changed at least this share of its lines of code."""
 
+_KEPT_NAME = b"outcomes"
 _LEAST_FIXED = 3  # lines that a fix changed at least, to be called the fix of some work
 Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 
@@ -91,27 +90,6 @@ class Counted(NamedTuple):
     fixed: int
     main_fix: tuple[str, int] | None = None
     gone_in: str | None = None
-
-
-# What is kept
-
-_STAMP = b"objects, written lines, content decides, gone in"  # these never change
-
-
-def kept_counts(history: LineHistory) -> dict[str, Counted]:
-    """Return what is kept about a repository, which all its work trees share."""
-    with Store(history.cache_dir, keeps=False) as store:
-        return store.get_value("git", _key(history), _STAMP, dict[str, Counted]) or {}
-
-
-def keep_counts(history: LineHistory, counts: Mapping[str, Counted]) -> None:
-    """Keep what is known about a repository."""
-    with Store(history.cache_dir) as store:
-        store.put_value("git", _key(history), _STAMP, counts)
-
-
-def _key(history: LineHistory) -> bytes:
-    return bytes(history.repository.common_dir) + b"\0outcomes"
 
 
 # Outcomes
@@ -247,7 +225,8 @@ class _Outcomes:
 
     def _counted(self, watched: Collection[_Watched]) -> dict[_Watched, Counted | None]:
         """Count the lines of watched works, each once in its life as far as the store keeps it."""
-        counts = kept_counts(self._history.lines)
+        lines = self._history.lines
+        counts = lines.kept(_KEPT_NAME, dict[str, Counted]) or {}
         keys = {each: f"{each.work.key} {each.until} {self._rules.digest}" for each in watched}
 
         new = [each for each, key in keys.items() if key not in counts]
@@ -257,7 +236,7 @@ class _Outcomes:
                 fate = fates[each.work]
                 if fate is not None:
                     counts[keys[each]] = self._count(each, fate)
-            keep_counts(self._history.lines, counts)
+            lines.keep(_KEPT_NAME, counts)
         return {each: counts.get(key) for each, key in keys.items()}
 
     def _count(self, watched: _Watched, fate: Fate) -> Counted:

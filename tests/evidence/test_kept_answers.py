@@ -8,6 +8,7 @@ import pytest
 from helpers.landings import clone, started
 from helpers.repos import Repo
 
+from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.kept_answers import Watched
 
 Change = Callable[[Repo], object]
@@ -15,9 +16,11 @@ Change = Callable[[Repo], object]
 
 def state(repo: Repo) -> bytes:
     folder = repo.path / ".git"
-    found = Watched(log=str(repo.path / "log"), repository=str(folder)).state()
-    assert found is not None
-    return found
+    watched = Watched(log=str(repo.path / "log"), repository=str(folder)).state()
+    stamps = object_stamps(folder, repo.path / "cache")
+    assert watched is not None
+    assert stamps is not None
+    return watched + stamps.objects + stamps.commits
 
 
 def ref(name: str) -> Change:

@@ -8,7 +8,7 @@ from helpers.repos import Repo
 
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
-from scoring.outcomes.outcome import Counted, keep_counts, kept_counts
+from scoring.outcomes.outcome import Counted
 from scoring.store import NAME
 
 KEPT = {"one": Counted(4, 2, 1, ("e" * 40, 3)), "caf\u00e9": Counted(0, 0, 0)}
@@ -19,11 +19,11 @@ def lines_of(repo: Repo, cache: Path | None) -> LineHistory:
 
 
 def keep(repo: Repo, cache: Path | None) -> None:
-    keep_counts(lines_of(repo, cache), KEPT)
+    lines_of(repo, cache).keep(b"outcomes", KEPT)
 
 
 def kept(repo: Repo, cache: Path | None) -> dict[str, Counted]:
-    return kept_counts(lines_of(repo, cache))
+    return lines_of(repo, cache).kept(b"outcomes", dict[str, Counted]) or {}
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_of_another_repository_is_not_used(repo: Repo, cache: Path, tmp_path: Pa
 
 def test_of_another_type_is_not_used(repo: Repo, cache: Path) -> None:
     wrong: Any = {"one": (4, 2)}
-    keep_counts(lines_of(repo, cache), wrong)
+    lines_of(repo, cache).keep(b"outcomes", wrong)
     assert kept(repo, cache) == {}
 
 

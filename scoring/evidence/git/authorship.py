@@ -189,7 +189,6 @@ class AttributedHistory(CommitHistory):
                 rules=rules,
                 horizon_days=horizon_days,
                 end_of=partial(self.end_of, horizon_days=horizon_days),
-                cache_dir=self._cache_dir,
             )
         return self._work_by_rules[key]
 
@@ -288,7 +287,7 @@ class AttributedHistory(CommitHistory):
         tips = dict.fromkeys([*self._live_tips(since), *self._held.tips])
         files = {}
         for tip in islice(tips, _MOST_TIPS):
-            with suppress(GitError):
+            with suppress(GitError), self._repository.time.lost_unless_answered():
                 listing = self._repository.run(*LIST_FILES, "--name-only", tip)
                 files[tip] = as_text(listing).split("\0")[:-1]
         return files

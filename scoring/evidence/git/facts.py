@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.undone import Undone
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
@@ -222,12 +223,18 @@ class GitFacts(ABC):
 
     rules: Rules
     trunk: Trunk
+    _repository: GitRepository
     _resolved: Mapping[str, str | None]
 
     @property
-    @abstractmethod
     def common_dir(self) -> Path:
         """The repository itself, which all its work trees share."""
+        return self._repository.common_dir
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether git could not answer all that it was asked until now."""
+        return self._repository.time.has_failed
 
     def resolve(self, name: str) -> str | None:
         """Return the SHA of a commit field, as written or trimmed, or None for no commit."""

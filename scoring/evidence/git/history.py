@@ -67,7 +67,6 @@ class TrunkHistory(GitFacts):
         self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
 
         self._repository = GitRepository.of(repo_dir)
-        self._cache_dir = cache_dir
         self.lines = LineHistory(self._repository, cache_dir, warn)
         self._branches = read_branches(self._repository)
         self.trunk = choose_trunk(self._repository, self._branches, trunk)
@@ -83,11 +82,6 @@ class TrunkHistory(GitFacts):
             and of the log's commits off the trunk.
         """
         return self._repository, self._walk, self._graph
-
-    @property
-    def common_dir(self) -> Path:
-        """The repository itself."""
-        return self._repository.common_dir
 
     def _time_of(self, sha: str) -> int | None:
         commit = self._named.get(sha)

@@ -5,10 +5,24 @@ from hashlib import blake2b
 
 from scoring.evidence.git.facts import Landing, Unknown
 from scoring.evidence.git.line_history import LineHistory
-from scoring.store import Store
+from scoring.frozen import Frozen
+
+_KEPT_NAME = b"landings"
 
 _NOT_HERE = {Unknown.OBJECTS, Unknown.HISTORY, Unknown.FILES}
 """What is unknown for want of objects, which git may fetch at any time."""
+
+
+class _Kept(Frozen, frozen=True):
+    """What is kept of the landings in a repository.
+
+    Attributes:
+        state: a digest of the branches for which they are right.
+        landings: the landings, by a digest of the commits in question.
+    """
+
+    state: bytes
+    landings: dict[bytes, dict[str, Landing]]
 
 
 def kept_landings(
@@ -20,26 +34,26 @@ def kept_landings(
     """Return the landings of some commits, from the store where it has them.
 
     Args:
-        history: the lines of the repository, which says where answers are kept.
+        history: the lines of the repository, which keeps answers.
         branches: the trunk and all else that has a tip. Answers are kept until it changes.
         asked: the commits in question, each with what names it.
         decide: decides where the commits landed.
     """
-    key = bytes(history.repository.common_dir) + b"\0landings"
     state = _digest(branches)
     question = _digest(asked)
 
-    with Store(history.cache_dir) as store:
-        kept = store.get_value("git", key, state, dict[bytes, dict[str, Landing]]) or {}
-        if question in kept:
-            return kept[question]
+    kept = history.kept(_KEPT_NAME, _Kept)
+    if kept is None or kept.state != state:
+        kept = _Kept(state, {})
+    if question in kept.landings:
+        return kept.landings[question]
 
-        landings = decide()
-        unknown = {landing.unknown for landing in landings.values()}
-        is_old_git = any(landing.old_git for landing in landings.values())
-        if history.is_complete and not is_old_git and unknown.isdisjoint(_NOT_HERE):
-            store.put_value("git", key, state, kept | {question: landings})
-        return landings
+    landings = decide()
+    unknown = {landing.unknown for landing in landings.values()}
+    is_old_git = any(landing.old_git for landing in landings.values())
+    if not is_old_git and unknown.isdisjoint(_NOT_HERE):
+        history.keep(_KEPT_NAME, _Kept(state, kept.landings | {question: landings}))
+    return landings
 
 
 def _digest(about: object) -> bytes:

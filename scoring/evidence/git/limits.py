@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from scoring.errors import GitError, Warn, silent
+from scoring.errors import GitError, TooLargeError, Warn, silent
 
 TIME_LIMIT = 600
 """The most seconds of processor time that one git may take, also when nobody waits for it."""
@@ -43,6 +43,7 @@ class GitTime:
 
     def __init__(self) -> None:
         self.warn: Warn = silent
+        self._has_failed = False
         self._waited = 0.0
         self._lost = 0.0
 
@@ -50,6 +51,11 @@ class GitTime:
     def is_used_up(self) -> bool:
         """Whether git took so long for nothing that it is asked no more questions that may fail."""
         return self._lost > SECONDS_TO_LOSE
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether git left a question unanswered that it may answer another time."""
+        return self._has_failed or self.is_used_up
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -70,14 +76,16 @@ class GitTime:
         start = time.monotonic()
         try:
             yield
-        except GitError:
-            self.lose(time.monotonic() - start)
+        except GitError as error:
+            self.lose(time.monotonic() - start, error)
             raise
 
-    def lose(self, seconds: float) -> None:
-        """Count time as lost."""
+    def lose(self, seconds: float, error: GitError | None = None) -> None:
+        """Count the time of a question that git could not answer, and why, where that is known."""
         was_used_up = self.is_used_up
         self._lost += seconds
+        if not isinstance(error, TooLargeError):
+            self._has_failed = True
         if self.is_used_up and not was_used_up:
             self.warn(
                 f"git took more than {SECONDS_TO_LOSE} seconds for commits that it cannot compare,"

@@ -7,6 +7,7 @@ fixed or taken back, which lines agents wrote.
 import contextlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,15 +17,15 @@ from scoring.errors import GitError, Warn, silent
 from scoring.evidence.git.changes import CommitPair, compare
 from scoring.evidence.git.checkpoint_files import sizes_in_clone
 from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
+from scoring.evidence.git.kept_objects import may_change, object_stamps
 from scoring.evidence.git.patches import FilePatch, Patch, read_added_text, read_patches
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
-from scoring.store import Store
+from scoring.store import Store, Value
 
 _CHUNK = 512  # commits that are looked up, and read, at once
 _MOST_HELD = 48 << 20  # bytes of patches that are held in memory
 _MOST_KEPT = 16 << 20  # bytes of a commit's lines; what is larger is read again each time
-_STAMP = b"lines, both sides, 64 bits"
 
 _OPTIONS = (
     "-r",
@@ -63,13 +64,11 @@ class ReadablePatch(NamedTuple):
 class LineHistory:
     """The lines of a repository's commits, read from git once and kept in the store.
 
-    Objects of git never change, so what is kept about a pair of commits is right for ever, except
-    where replacements, grafts or a shallow clone change what git says: there nothing is kept.
+    Objects of git never change, so what is kept about them is right until one of them is gone.
+    Where replacements, grafts or a shallow clone change what git says, nothing is kept.
 
     Attributes:
         repository: the repository.
-        cache_dir: where answers are kept; None keeps nothing.
-        is_complete: whether git could read all that was asked so far.
     """
 
     def __init__(
@@ -80,9 +79,9 @@ class LineHistory:
         Without ``cache_dir`` nothing is kept.
         """
         self.repository = repository
-        self.cache_dir = None if may_change(repository.common_dir) else cache_dir
+        self._cache_dir = cache_dir
         self._warn = warn
-        self.is_complete = True
+        self._has_warned = False
         self._recent: OrderedDict[CommitPair, Patch] = OrderedDict()
         self._recent_bytes = 0
         self._partly_read = 0
@@ -193,16 +192,43 @@ class LineHistory:
         output = self.repository.lines(
             "diff-tree", "--stdin", *_OPTIONS_WITH_LINES, stdin=as_lines([pair.as_line])
         )
-        return read_added_text(output)
+        with self.repository.time.lost_unless_answered():
+            return read_added_text(output)
+
+    # What is kept
+
+    @cached_property
+    def _stamp(self) -> bytes | None:
+        """The stamp for what is kept. None: nothing may be kept."""
+        repository = self.repository.common_dir
+        if self._cache_dir is None or may_change(repository):
+            return None
+        stamps = object_stamps(repository, self._cache_dir)
+        return stamps.objects if stamps else None
+
+    def kept(self, name: bytes, value_type: type[Value]) -> Value | None:
+        """Return what was kept about the repository under a name, or None."""
+        with Store(self._cache_dir) as store:
+            return store.get_value("git", self._key(name), self._stamp, value_type)
+
+    def keep(self, name: bytes, value: object) -> None:
+        """Keep a value under a name, if git could answer all that it was asked until now."""
+        if not self.repository.time.has_failed:
+            with Store(self._cache_dir) as store:
+                store.put_value("git", self._key(name), self._stamp, value)
+
+    def _key(self, name: bytes) -> bytes:
+        """Return the key of an answer about the repository, which all its work trees share."""
+        return b"%b\0%b" % (bytes(self.repository.common_dir), name)
 
     def _chunk(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
         if all(pair in self._recent for pair in pairs):
             yield from [self._recent[pair] for pair in pairs]
             return
 
-        keys = {pair: self._key(pair) for pair in pairs}
-        with Store(self.cache_dir) as store:
-            kept = _decoded(store.get_many("lines", keys.values(), _STAMP))
+        keys = {pair: self._key(" ".join(pair).encode()) for pair in pairs}
+        with Store(self._cache_dir) as store:
+            kept = _decoded(store.get_many("lines", keys.values(), self._stamp))
             missing = [pair for pair in dict.fromkeys(pairs) if keys[pair] not in kept]
             fresh = self._read(missing, _OPTIONS_WITH_LINES)
 
@@ -217,7 +243,7 @@ class LineHistory:
                 if patch is not None:
                     value = msgspec.msgpack.encode(patch)
                     if len(value) <= _MOST_KEPT:
-                        store.put("lines", keys[pair], _STAMP, value)
+                        store.put("lines", keys[pair], self._stamp, value)
                 self._remember(pair, patch)
                 yield patch
 
@@ -231,23 +257,15 @@ class LineHistory:
             _, oldest = self._recent.popitem(last=False)
             self._recent_bytes -= _size_of(oldest)
 
-    def _key(self, pair: CommitPair) -> bytes:
-        commit, parent = pair
-        return b"%b\0%b %b" % (
-            bytes(self.repository.common_dir),
-            commit.encode(),
-            parent.encode(),
-        )
-
     def _read(self, pairs: Sequence[CommitPair], options: Sequence[str]) -> Iterator[Patch | None]:
         """Return the patches of some pairs as git prints them, or None where git fails."""
         return compare(self.repository, pairs, options, read_patches, self._report_unread)
 
     def _report_unread(self, pair: CommitPair, error: GitError) -> None:
-        if self.is_complete:
+        if not self._has_warned:
             commit = pair.commit
             self._warn(f"lines of {commit[:12]} cannot be read, so they are not known: {error}")
-        self.is_complete = False
+        self._has_warned = True
 
 
 def _size_of(patch: Patch) -> int:
@@ -257,17 +275,6 @@ def _size_of(patch: Patch) -> int:
         for hunk in file.hunks:
             size += 300 + len(hunk.removed_keys) + len(hunk.added_keys)
     return size
-
-
-def may_change(repository: Path) -> bool:
-    """Return whether what git says of objects may change.
-
-    Replacements, grafts, and the end of a shallow clone change it.
-    """
-    with contextlib.suppress(OSError):
-        if b" refs/replace/" in (repository / "packed-refs").read_bytes():
-            return True
-    return any((repository / name).exists() for name in ("shallow", "info/grafts", "refs/replace"))
 
 
 def _decoded(rows: Mapping[bytes, bytes]) -> dict[bytes, Patch | None]:

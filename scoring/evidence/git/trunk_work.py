@@ -7,22 +7,19 @@ this one answer.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from pathlib import Path
 
 import msgspec
 
 from scoring.evidence.git.fates import fates
 from scoring.evidence.git.followed_lines import Counts, Fate, FollowedWork
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.line_history import LineHistory, may_change
+from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.undoing import UndoneWork
 from scoring.evidence.git.undone import LandedWork, Undone
 from scoring.evidence.git.walk import Commit
 from scoring.frozen import Frozen
-from scoring.store import Store
 
 DAY = 86_400
-_STAMP = b"what undid work, 5"
 
 
 class TrunkWork(Frozen, frozen=True):
@@ -64,7 +61,7 @@ class WorkOnTrunk:
         rules: str,
         horizon_days: float,
         end_of: Callable[[str], str | None],
-        cache_dir: Path | None,
+        keeps: bool = True,
     ) -> None:
         """Take what git knows of a trunk.
 
@@ -77,7 +74,7 @@ class WorkOnTrunk:
             horizon_days: how long work is followed, in days.
             end_of: gives the commit of the mainline that ends the horizon of a commit of the
                 trunk; None where the trunk is not that old.
-            cache_dir: where answers are kept; None keeps nothing.
+            keeps: whether the history keeps answers.
         """
         self._history = history
         self._graph = graph
@@ -85,8 +82,9 @@ class WorkOnTrunk:
         self._counts = counts
         self._horizon = int(horizon_days * DAY)
         self._end_of = end_of
-        self._cache_dir = None if may_change(history.repository.common_dir) else cache_dir
-        self._rules = blake2b(f"{rules} {horizon_days}".encode(), digest_size=8).digest()
+        rules_digest = blake2b(f"{rules} {horizon_days}".encode(), digest_size=8).digest()
+        self._kept_name = b"undone " + rules_digest
+        self._keeps = keeps
         self._fates: dict[str, Fate | None] = {}
         self._undone: dict[str, Undone] = {}
 
@@ -168,18 +166,13 @@ class WorkOnTrunk:
     def _keep(self) -> None:
         for key, undone in self._undone.items():
             self._kept[key] = _KeptUndone(self._tip, undone)
-        with Store(self._cache_dir) as store:
-            store.put_value("git", self._kept_key, _STAMP, self._kept)
+        if self._keeps:
+            self._history.keep(self._kept_name, self._kept)
 
     @cached_property
     def _kept(self) -> dict[str, _KeptUndone]:
         """What the store has of the repository under these rules."""
-        with Store(self._cache_dir, keeps=False) as store:
-            return store.get_value("git", self._kept_key, _STAMP, dict[str, _KeptUndone]) or {}
-
-    @property
-    def _kept_key(self) -> bytes:
-        return bytes(self._history.repository.common_dir) + b"\0undone " + self._rules
+        return self._history.kept(self._kept_name, dict[str, _KeptUndone]) or {}
 
     # The trunk
 

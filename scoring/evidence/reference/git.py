@@ -73,11 +73,6 @@ class ReferenceHistory(GitFacts):
         how = "the trunk of the reference's rules"
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, self._repository.is_shallow)
 
-    @property
-    def common_dir(self) -> Path:
-        """The repository itself."""
-        return self._repository.common_dir
-
     def _time_of(self, sha: str) -> int | None:
         commit = self._shown.get(sha)
         return None if commit is None else commit.time

@@ -64,3 +64,14 @@ def test_what_git_lacks_is_not_kept(repo: Repo, tmp_path: Path) -> None:
     ask(repo, tmp_path / "cache", sha)
     repo.git("hash-object", "-w", "--stdin", given=content)
     assert ask(repo, tmp_path / "cache", sha)[0] == ask(repo, None, sha)[0]
+
+
+def test_what_git_had_no_time_for_is_not_kept(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha = repo.git("rev-parse", "work").strip()
+    whole, _ = ask(repo, None, sha)
+    with monkeypatch.context() as patched:
+        patched.setattr("scoring.evidence.git.limits.SECONDS_TO_LOSE", -1)
+        assert ask(repo, tmp_path / "cache", sha)[0] != whole
+    assert ask(repo, tmp_path / "cache", sha)[0] == whole

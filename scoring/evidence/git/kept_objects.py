@@ -1,0 +1,137 @@
+"""How long answers about objects of git stay right: until one of the objects is gone."""
+
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from scoring.frozen import Frozen
+from scoring.store import Store, last_change
+
+_MOST_FILES = 50_000  # loose objects and packs, after which nothing is kept
+_LENGTH_OF_FOLDER = 2  # of the names of folders with loose objects
+_ENDINGS_OF_PACKS = (".pack", ".idx")
+_START_LENGTH = 64  # bytes of a loose object that are read, to see what it is
+
+
+class ObjectStamps(NamedTuple):
+    """Stamps for what is kept of the objects of a repository, which never change.
+
+    Attributes:
+        objects: another one after a file of objects was lost or packed, or got other rights.
+        commits: another one also after a loose commit or tag came.
+        newest: when a file of objects last came or changed, in nanoseconds since 1970.
+    """
+
+    objects: bytes
+    commits: bytes
+    newest: int
+
+
+class _KnownObjects(Frozen, frozen=True):
+    """The two stamps in the store, and the names of the files for which they hold."""
+
+    objects: bytes
+    commits: bytes
+    files: frozenset[str]
+
+
+class _ObjectFile(NamedTuple):
+    """A loose object, or a file of a pack.
+
+    Attributes:
+        name: its name with its size and mode.
+        path: where it is.
+        changed: when it came or changed, in nanoseconds since 1970.
+    """
+
+    name: str
+    path: str
+    changed: int
+
+
+def object_stamps(
+    repository: Path, cache_dir: Path | None, keeps: bool = True
+) -> ObjectStamps | None:
+    """Return the stamps for what is kept of a repository, or None where too many files are there.
+
+    Args:
+        repository: the directory that all its work trees share.
+        cache_dir: where answers are kept.
+        keeps: whether answers are kept. If not, they are only read.
+    """
+    key = b"%b\0objects for %d" % (bytes(repository), os.geteuid())
+    files = {}
+    for file in islice(_files_of_objects(repository / "objects"), _MOST_FILES + 1):
+        files[file.name] = file
+    if len(files) > _MOST_FILES:
+        return None
+
+    with Store(cache_dir, keeps) as store:
+        known = store.get_value("git", key, b"", _KnownObjects)
+        if known is None or not known.files <= files.keys():
+            current = _KnownObjects(os.urandom(16), os.urandom(16), frozenset(files))
+        else:
+            new_files = [files[name] for name in files.keys() - known.files]
+            commits = known.commits
+            if any(_is_commit(file.path) for file in new_files):
+                commits = os.urandom(16)
+            current = _KnownObjects(known.objects, commits, frozenset(files))
+
+        if current != known:
+            store.put_value("git", key, b"", current)
+
+    newest = max((file.changed for file in files.values()), default=0)
+    return ObjectStamps(current.objects, current.commits, newest)
+
+
+def may_change(repository: Path) -> bool:
+    """Return whether what git says of objects may change.
+
+    Replacements, grafts, and the end of a shallow clone change it.
+    """
+    with suppress(OSError):
+        if b" refs/replace/" in (repository / "packed-refs").read_bytes():
+            return True
+    return any((repository / name).exists() for name in ("shallow", "info/grafts", "refs/replace"))
+
+
+def _files_of_objects(objects: Path) -> Iterator[_ObjectFile]:
+    """Yield the files of objects, here and where some are borrowed."""
+    folders = [objects]
+    for folder in folders:
+        with suppress(OSError):
+            borrowed = (folder / "info/alternates").read_text("utf-8", "surrogateescape")
+            for line in borrowed.splitlines():
+                if folder / line not in folders:
+                    folders.append(folder / line)
+
+        with suppress(OSError):
+            for name in os.listdir(folder):
+                if len(name) == _LENGTH_OF_FOLDER:
+                    yield from _files_in(f"{folder}/{name}", "")
+                elif name == "pack":
+                    yield from _files_in(f"{folder}/{name}", _ENDINGS_OF_PACKS)
+
+
+def _files_in(folder: str, endings: str | tuple[str, ...]) -> Iterator[_ObjectFile]:
+    """Yield the files in a folder with one of some endings."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(endings) and not entry.name.startswith("tmp_"):
+                status = entry.stat()
+                name = f"{folder[-4:]}/{entry.name} {status.st_size} {status.st_mode}"
+                yield _ObjectFile(name, entry.path, last_change(status))
+
+
+def _is_commit(path: str) -> bool:
+    """Return whether a file is a loose commit or tag."""
+    try:
+        with open(path, "rb", buffering=0) as f:
+            start = zlib.decompressobj().decompress(f.read(_START_LENGTH), len(b"commit"))
+    except (OSError, zlib.error):
+        return False
+    return start.startswith((b"commit", b"tag "))
