@@ -36,6 +36,10 @@ LINE_LIMIT = 1 << 20
 """The most bytes of one line, or of one field, of what git prints. The rest is dropped."""
 
 _COMPARISONS = {"diff-tree", "ls-tree", "merge-tree", "show"}
+
+_NO_INDEX = os.fspath(Path(__file__).parent / "no-index")
+"""A file that is never there. By an index git reads files of the checkout instead of objects."""
+
 Answer = subprocess.CompletedProcess[bytes]
 
 ReadObject = Callable[[str], Iterator[bytes]]
@@ -194,10 +198,12 @@ class Git:
 
         Git gets a session of its own, so that the processes it starts end with it.
         """
+        compares = arguments[0] in _COMPARISONS
+        index = {"GIT_INDEX_FILE": _NO_INDEX} if compares else {}
         try:
             popen = subprocess.Popen(
                 self._command(arguments),
-                env=environment,
+                env={**environment, **index},
                 start_new_session=True,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -211,7 +217,6 @@ class Git:
 
         with popen:
             try:
-                compares = arguments[0] in _COMPARISONS
                 memory = limits.MEMORY_LIMIT if compares else self.history_memory
                 limits.limit_process(popen.pid, memory)
                 yield GitProcess(popen, self.directory, timeout or time_limit(), self.time)
