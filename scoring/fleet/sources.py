@@ -4,6 +4,7 @@ A fingerprint is a digest of the names, sizes and times of everything that a rep
 from, so that an unchanged one is not read.
 """
 
+import contextlib
 import glob
 import os
 import posixpath
@@ -22,7 +23,7 @@ from scoring.files import expanded, state_of
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.storage import Storage, file_system, one_line
 from scoring.frozen import PlainData
-from scoring.log.find import find_logs
+from scoring.log.find import FoundLog, find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.signals.table import meter_profile
 
@@ -128,25 +129,32 @@ def repositories(config: FleetConfig) -> list[Repository]:
 
 
 def _directories_at(path: str, source: Source) -> Iterator[Repository]:
-    is_glob = glob.has_magic(path)
-    places = sorted(glob.glob(path)) if is_glob else [path]
-    if not places:
-        raise InputError(f"{path}: nothing is there")
+    if not glob.has_magic(path):
+        logs = find_logs([Path(path)])
+    else:
+        logs = _logs_at_glob(path)
 
-    for place in map(Path, places):
-        if is_glob and not place.is_dir():
-            continue
-        try:
-            logs = find_logs([place])
-        except InputError:
-            # A glob may match folders without a repository.
-            if is_glob:
-                continue
-            raise
+    for log in logs:
+        repo_dir = log.repo_dir or log.iter_log_dir
+        yield Repository(_name_of(repo_dir), source, repo_dir, log.iter_log_dir)
 
-        for log in logs:
-            repo_dir = log.repo_dir or log.iter_log_dir
-            yield Repository(_name_of(repo_dir), source, repo_dir, log.iter_log_dir)
+
+def _logs_at_glob(pattern: str) -> list[FoundLog]:
+    """Return the logs in the folders that a pattern matches, not all of which need to have one."""
+    folders = [Path(place) for place in sorted(glob.glob(pattern)) if os.path.isdir(place)]
+    if not folders:
+        raise InputError(f"{pattern}: nothing is there")
+
+    logs: list[FoundLog] = []
+    for folder in folders:
+        with contextlib.suppress(InputError):
+            logs += find_logs([folder])
+    if not logs:
+        raise InputError(
+            f"{pattern}: no folder there has an iteration log; 'da-score init' in a repository"
+            " makes one"
+        )
+    return logs
 
 
 def _repositories_at_url(url: str, source: Source, storage: Storage) -> Iterator[Repository]:

@@ -48,6 +48,7 @@ class Outcome(Frozen, frozen=True):
         came_back: where it was undone, and is there again.
         partly_reverted: where a commit says that it reverts it, and does so in part.
         gone_in: the one commit in which all of its lines went, whatever took their place.
+        fixed_in: the fixes that changed lines of it, those that changed most of them first.
     """
 
     iteration: int
@@ -65,6 +66,7 @@ class Outcome(Frozen, frozen=True):
     came_back: CameBack | None = None
     partly_reverted: PartlyReverted | None = None
     gone_in: str | None = None
+    fixed_in: tuple[str, ...] = ()
 
     def as_dict(self) -> PlainData:
         """Return plain data."""
@@ -81,6 +83,7 @@ class Counted(NamedTuple):
         added: lines of code that it added.
         changed: how many of them later commits changed.
         fixed: how many of them fixes changed.
+        fixed_in: the commits of these fixes, those that changed most of the lines first.
         main_fix: the commit that certainly fixed it, and how many of its lines that changed.
         gone_in: the one commit that took all of them.
     """
@@ -88,6 +91,7 @@ class Counted(NamedTuple):
     added: int
     changed: int
     fixed: int
+    fixed_in: tuple[str, ...] = ()
     main_fix: tuple[str, int] | None = None
     gone_in: str | None = None
 
@@ -210,6 +214,7 @@ class _Outcomes:
             lines_changed=counted.changed,
             survival=1 - counted.changed / counted.added if counted.added else None,
             lines_fixed=counted.fixed,
+            fixed_in=counted.fixed_in,
             reverted=is_reverted,
             reverted_by=taken_back.by if taken_back is not None and is_reverted else None,
             defective=taken_back is not None or (counted.added > 0 and share_fixed),
@@ -245,11 +250,16 @@ class _Outcomes:
         fixes -= self._taken_back_themselves(fixes, watched.until)
 
         fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
-        main_fix = self._main_fix(watched.work.commit, fixes, fate)
+        lines_by_fix = Counter[str]()
+        for commits in fate.taken:
+            lines_by_fix.update(fixes.intersection(commits))
+        fixed_in = sorted(lines_by_fix, key=lambda fix: (-lines_by_fix[fix], fix))
+        main_fix = self._main_fix(watched.work.commit, lines_by_fix, fate.added)
+
         gone_in = None
         if fate.added and len(fate.taken) == fate.added:
             gone_in = min(set(fate.taken[0]).intersection(*fate.taken), default=None)
-        return Counted(fate.added, len(fate.taken), fixed, main_fix, gone_in)
+        return Counted(fate.added, len(fate.taken), fixed, tuple(fixed_in), main_fix, gone_in)
 
     def _taken_back_themselves(self, fixes: Collection[str], until: str) -> set[str]:
         """Return the fixes that were undone in turn before the horizon ended."""
@@ -261,17 +271,18 @@ class _Outcomes:
                 taken_back.add(work.commit)
         return taken_back
 
-    def _main_fix(self, work: str, fixes: Collection[str], fate: Fate) -> tuple[str, int] | None:
+    def _main_fix(
+        self, work: str, lines_by_fix: Mapping[str, int], added: int
+    ) -> tuple[str, int] | None:
         """Return the fix that changed most lines of some work, where it certainly is one of it.
 
         It says nothing else in its subject, and the lines of this work are most of its own.
         """
-        plain = {commit for commit in fixes if self._rules.is_plain_fix(self._walk[commit].subject)}
-        lines: Counter[str] = Counter()
-        for commits in fate.taken:
-            lines.update(plain.intersection(commits))
-        commit, count = max(lines.items(), key=lambda item: (item[1], item[0]), default=("", 0))
-        least = max(_LEAST_FIXED, fate.added * DEFECTIVE_PERCENT / 100)
+        count, commit = 0, ""
+        for fix, lines in lines_by_fix.items():
+            if self._rules.is_plain_fix(self._walk[fix].subject):
+                count, commit = max((count, commit), (lines, fix))
+        least = max(_LEAST_FIXED, added * DEFECTIVE_PERCENT / 100)
         if count < least:
             return None
 

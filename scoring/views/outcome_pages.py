@@ -34,6 +34,8 @@ _COLUMNS = columns_of(
     "DEFECTIVE",
 )
 
+_MOST_FIXES = 3  # named in a sentence
+
 
 class BecameRow(NamedTuple):
     """What became of the work of one iteration.
@@ -148,8 +150,18 @@ def _lines_text(outcome: Outcome, horizon_days: float) -> str:
         "lines of code that it added were changed"
     )
     if outcome.lines_fixed:
-        changed += f", {outcome.lines_fixed} of them by what is called a fix"
+        changed += f", {outcome.lines_fixed} of them in what is called a fix: "
+        changed += _commits_text(outcome.fixed_in)
     return changed
+
+
+def _commits_text(commits: Sequence[str]) -> str:
+    """Return the first commits by name, and where the others are listed."""
+    text = ", ".join(short(commit) for commit in commits[:_MOST_FIXES])
+    more = len(commits) - _MOST_FIXES
+    if more > 0:
+        text += f" and {more} more, which --json lists as fixed_in"
+    return text
 
 
 def _facts(outcome: Outcome) -> list[str]:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import DaScore
+from helpers.commands import DaScore, process
 from helpers.extras import needs
 from helpers.fleets import (
     FLEET,
@@ -30,6 +31,8 @@ from helpers.fleets import (
     same_rows,
     score_here,
 )
+from helpers.pages import code
+from helpers.repos import Repo
 
 import scoring.fleet.cluster
 import scoring.fleet.coordinator
@@ -38,6 +41,8 @@ from scoring.fleet.coordinator import FleetEvent
 from scoring.fleet.fleet_toml import read_fleet
 from scoring.fleet.run import FleetReport, run_fleet
 from scoring.fleet.sources import repositories
+
+PAGE = Path(__file__).parents[2] / "docs/FLEET.md"
 
 pytestmark = [pytest.mark.slow, needs("distributed")]
 
@@ -73,6 +78,41 @@ def test_a_cluster_of_this_machine_takes_nothing_from_who_has_no_key() -> None:
         for address in addresses:
             assert address.startswith("tls://127.0.0.1:")
             assert not asyncio.run(answers(address.replace("tls://", "tcp://")))
+
+
+@needs("duckdb")
+def test_the_commands_at_the_top_of_the_page_do_what_it_says(tmp_path: Path) -> None:
+    """The first one installs, and is left out."""
+    _, *commands = code(PAGE.read_text("utf-8"), "console")[0].splitlines()
+    done = []
+    for line in commands:
+        program, *words = shlex.split(line.removeprefix("$ "), comments=True)
+        assert program == "da-score"
+        done.append(process(*words, cwd=tmp_path))
+        assert done[-1].status == 0, done[-1].err
+
+    _, _, scored, status, query = done
+    assert "\n             scored         1\n" in scored.out
+    assert status.out.splitlines()[1].split() == ["3.1.0", "1", "9", "0", "0"]
+    header, month, *_ = query.out.splitlines()
+    assert header.split() == "month units landed_share landed_low landed_high cost".split()
+    assert month.startswith("2026-03  8      0.857")
+
+
+def test_what_cannot_be_known_of_a_repository_is_printed_with_its_name(tmp_path: Path) -> None:
+    """By the command when it scores, and in the table of repositories."""
+    path = make_fleet(tmp_path, 2)
+    repo = Repo.at(tmp_path / "repos/r1/repo")
+    (repo.path / ".git/shallow").write_text(f"{repo.head()}\n")
+    found = process("fleet", path, "--workers", "1")
+    (warning,) = [line for line in found.err.splitlines() if "warning" in line]
+    assert warning.startswith(
+        f"da-score: warning: {repo.path}: this is a shallow clone, and history is cut"
+    )
+    states = opened(path).of("3.1.0")
+    warnings = {Path(name).parent.name: state.warnings for name, state in states.items()}
+    assert warnings["r0"] == ""
+    assert warnings["r1"].startswith("this is a shallow clone")
 
 
 def test_rows_are_those_of_one_process_and_a_second_start_does_nothing(tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ def test_a_variable_may_hold_a_secret(tmp_path: Path, monkeypatch: pytest.Monkey
 MISSING = {
     "a path": ('path = "nowhere"', "no such directory"),
     "a glob": ('path = "nowhere/*"', "nothing is there"),
+    "a glob without a log": ('path = "*"', "no folder there has an iteration log; "),
     "an unknown file system": ('url = "gopher://x/y.tar"', "gopher"),
     "an archive": ('url = "file:///nowhere/x.tar"', "nothing is there"),
 }
@@ -103,6 +104,7 @@ MISSING = {
 def test_a_source_that_is_not_there_is_named(
     tmp_path: Path, da_score: DaScore, source: str, said: str
 ) -> None:
+    (tmp_path / "folder").mkdir()
     path = write_fleet(tmp_path, f'results = "results"\n[[source]]\n{source}\n')
     found = da_score("fleet", str(path))
     assert (found.status, found.out) == (1, "")

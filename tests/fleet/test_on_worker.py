@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from helpers.fleets import archive_of, make_fleet, ordered, rows_of, score_here, tar_of, write_fleet
+from helpers.repos import Repo
 
 from rubric import find_rubric
 from scoring.demo import build_demo
@@ -148,3 +149,19 @@ def test_a_shallow_clone_is_said_to_be_cut(fleet: Path) -> None:
     (repo / ".git/shallow").write_text(tip.stdout)
     (result,) = score_here(fleet)
     assert any("this is a shallow clone, and history is cut" in text for text in result.warnings)
+
+
+def test_a_missing_blob_is_said_and_the_rest_is_scored(fleet: Path) -> None:
+    """As in a partial clone without its remote."""
+    repo = Repo.at(fleet.parent / "repos/r0/repo")
+    (pack,) = (repo.path / ".git/objects/pack").glob("*.pack")
+    packed = pack.rename(fleet.parent / "all.pack").read_bytes()
+    for rest in pack.parent.iterdir():
+        rest.unlink()
+    subprocess.run(["git", "unpack-objects", "-q"], cwd=repo.path, input=packed, check=True)
+
+    repo.lose("HEAD:shortlink/stats.py")
+    (result,) = score_here(fleet)
+    assert (result.error, result.iterations) == ("", 9)
+    (warning,) = result.warnings
+    assert re.match("lines of [0-9a-f]{12} cannot be read, so they are not known: ", warning)

@@ -11,7 +11,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.outcomes.outcome import Counted
 from scoring.store import NAME
 
-KEPT = {"one": Counted(4, 2, 1, ("e" * 40, 3)), "caf\u00e9": Counted(0, 0, 0)}
+KEPT = {"one": Counted(4, 2, 1, ("e" * 40,), ("e" * 40, 3)), "caf\u00e9": Counted(0, 0, 0)}
 
 
 def lines_of(repo: Repo, cache: Path | None) -> LineHistory:

@@ -170,6 +170,14 @@ class TestFixes:
         started.commit({"b.py": lines("b", 5)}, "repair it")
         assert outcome(started, work, OutcomeRules(fix_words=("repair",))).lines_fixed == 5
 
+    def test_are_named_those_that_changed_most_first(self, started: Repo) -> None:
+        work = started.commit({"b.py": lines("b", 10)})
+        small = started.commit({"b.py": lines("b", 9)}, "fix the end")
+        large = started.commit({"b.py": lines("b", 5)}, "fix the middle")
+        started.commit({"b.py": lines("b", 4)}, "tidy up")
+        found = outcome(started, work)
+        assert (found.lines_fixed, found.fixed_in) == (5, (large, small))
+
     @pytest.mark.parametrize(("subject", "main"), tables.cases("outcomes", "subjects of fixes"))
     def test_the_one_that_mainly_fixed_it_says_nothing_else(
         self, started: Repo, subject: str, main: bool

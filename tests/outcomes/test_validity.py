@@ -291,10 +291,12 @@ class TestCommands:
         assert found["horizon_days"] == 7
         assert len(found["outcomes"]) == 36
         keys = (
-            "iteration status commit lines_added lines_changed survival lines_fixed reverted "
-            "reverted_by defective"
+            "iteration status commit lines_added lines_changed survival lines_fixed "
+            "reverted reverted_by defective"
         )
-        keys += " taken_back came_back partly_reverted lines_written lines_landed yield reward"
+        keys += (
+            " taken_back came_back partly_reverted fixed_in lines_written lines_landed yield reward"
+        )
         keys += " subject state"
         assert list(found["outcomes"][0]) == keys.split()
         assert sum(one["defective"] for one in found["outcomes"]) == 12

@@ -60,17 +60,35 @@ class TestOutcomeInWords:
         assert text.startswith(taken_back_text(taken))
 
     def test_is_a_sentence_for_each_fact(self) -> None:
-        partly = PartlyReverted("b" * 40, 3, 74)
-        text = outcome_text(
-            outcome(lines_changed=9, lines_fixed=2, partly_reverted=partly, defective=False),
-            None,
-            14,
+        became = outcome(
+            lines_changed=9,
+            lines_fixed=2,
+            fixed_in=("d" * 40,),
+            partly_reverted=PartlyReverted("b" * 40, 3, 74),
+            defective=False,
         )
-        assert text == (
-            "Within 14 days 9 of the 74 lines of code that it added were changed, 2 of them by "
-            "what is called a fix. 3 of its 74 lines were reverted by bbbbbbbbbbbb. "
+        assert outcome_text(became, None, 14) == (
+            "Within 14 days 9 of the 74 lines of code that it added were changed, 2 of them in "
+            "what is called a fix: dddddddddddd. 3 of its 74 lines were reverted by bbbbbbbbbbbb. "
             "It does not count as defective."
         )
+
+    @pytest.mark.parametrize(
+        ("fixes", "text"),
+        [
+            ("abc", "aaaaaaaaaaaa, bbbbbbbbbbbb, cccccccccccc. "),
+            (
+                "abcde",
+                "aaaaaaaaaaaa, bbbbbbbbbbbb, cccccccccccc and 2 more, which --json lists as "
+                "fixed_in. ",
+            ),
+        ],
+        ids=["all of three", "three of five"],
+    )
+    def test_names_the_fixes(self, fixes: str, text: str) -> None:
+        fixed_in = tuple(letter * 40 for letter in fixes)
+        became = outcome(lines_fixed=5, fixed_in=fixed_in, defective=True)
+        assert f"5 of them in what is called a fix: {text}" in outcome_text(became, None, 14)
 
     def test_is_not_too_young_where_it_was_reverted_already(self) -> None:
         young = outcome(status="too_young")
