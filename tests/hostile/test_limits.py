@@ -1,14 +1,19 @@
 """What is small on disk and large in memory or time, such as compressed transcripts."""
 
 import sys
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, one_line
-from helpers.harness_lines import as_bytes, read, response
+from helpers.harness_lines import as_bytes, read, response, use
+from helpers.repos import Repo
 
 from rubric import load_rubric
 from scoring.errors import DaScoreError, SettingsError
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import Git
 from scoring.evidence.harnesses import lines
 from scoring.evidence.transcripts import opening
 from scoring.log.settings import resolve_settings
@@ -140,3 +145,58 @@ class TestSettings:
 @pytest.mark.parametrize("sql", [";", " ;; ", "-- nothing", "/* nothing */"])
 def test_a_query_without_a_statement_is_refused(da_score: DaScore, sql: str) -> None:
     assert "query: there is no statement in it" in one_line(da_score("query", "--", sql))
+
+
+def test_all_searches_for_commits_share_one_limit_of_time(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit({"a": "b"})
+    opened = GitRepository(repo.path)
+    command_of = Git._command
+
+    def slowly(git: Git, arguments: Iterable[str]) -> list[str]:
+        return ["sh", "-c", 'sleep 0.2; exec "$0" "$@"', *command_of(git, arguments)]
+
+    monkeypatch.setattr(Git, "_command", slowly)
+    monkeypatch.setattr("scoring.evidence.git.repository.SEARCH_TIMEOUT", 1)
+    names = [f"branch-{number}@{{upstream}}" for number in range(50)]  # git gives up at each
+
+    start = time.monotonic()
+    assert set(opened.resolve(names, searches=True).values()) == {None}
+    assert time.monotonic() - start < 5
+
+
+PARTS = {
+    "commits in folders": "git -C d{} commit -m 'm {}'",
+    "resets": "git reset --soft HEAD~{}",
+    "folders": "cd d{}",
+    "tests": "pytest tests/test_{}.py",
+    "files": "echo {} > out/{}.txt",
+    "interpreters": 'python -c \'open("f{}", "w")\'',
+    "shells": "bash -c 'pytest a{}; cp a b{}'",
+}
+LONG = 480
+
+
+def seconds_to_read(folder: Path, part: str, count: int) -> float:
+    """Return the processor time for a transcript with commands of some parts each."""
+    line = "; ".join(part.replace("{}", str(number)) for number in range(count))
+    calls = []
+    for number in range(LONG // count):
+        call = use("Bash", command=f"{line} # {number}")
+        calls.append(response(number + 1, f"m{number}", f"r{number}", call))
+    (folder / "a.jsonl").write_bytes(as_bytes(calls))
+
+    start = time.process_time()
+    facts, _ = read(folder, warn=pytest.fail)
+    assert facts[0].turns == len(calls)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_one_command_of_many_parts_costs_little_more_than_many_short_ones(
+    tmp_path: Path, part: str
+) -> None:
+    seconds_to_read(tmp_path, part, LONG)
+    short = seconds_to_read(tmp_path, part, 40)
+    assert seconds_to_read(tmp_path, part, LONG) < 3 * short + 0.1

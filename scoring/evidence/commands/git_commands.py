@@ -132,9 +132,14 @@ class GitCommand(NamedTuple):
 def commit_requests(commands: Sequence[ShellCommand]) -> list[CommitRequest]:
     """Return the commands of a line that make commits, in order."""
     requests: list[CommitRequest] = []
+    shows_text = any(map(_shows_text, commands))
+    undoes_last = False
     for command in git_commands(commands):
         if command.subcommand in _MAKE_COMMITS:
-            requests.append(_commit_request(commands, command))
+            request = _commit_request(commands, command)
+            amends = request.amends or undoes_last
+            requests.append(request._replace(amends=amends, with_texts=shows_text))
+        undoes_last = _undoes_after(command, undoes_last)
 
     for index, shell_command in enumerate(commands):
         program, subcommand, *_ = (*shell_command.words, "", "")
@@ -153,11 +158,17 @@ def undoes_last_commit(commands: Sequence[ShellCommand]) -> bool:
     """Return whether a line ends by taking the last commit back and keeping the changes."""
     undoes = False
     for command in git_commands(commands):
-        if command.subcommand == "commit":
-            undoes = False
-        elif command.subcommand == "reset" and "--hard" not in command.arguments:
-            revisions = [word for word in command.arguments if not is_option(word)]
-            undoes = len(revisions) == 1 and _PART_BEFORE.fullmatch(revisions[0]) is not None
+        undoes = _undoes_after(command, undoes)
+    return undoes
+
+
+def _undoes_after(command: GitCommand, undoes: bool) -> bool:
+    """Return whether the last commit is taken back after a command, given whether it was before."""
+    if command.subcommand == "commit":
+        return False
+    if command.subcommand == "reset" and "--hard" not in command.arguments:
+        revisions = [word for word in command.arguments if not is_option(word)]
+        return len(revisions) == 1 and _PART_BEFORE.fullmatch(revisions[0]) is not None
     return undoes
 
 
@@ -186,12 +197,11 @@ def _commit_request(commands: Sequence[ShellCommand], command: GitCommand) -> Co
     continues = command.subcommand != "merge" or "--continue" in arguments
     return CommitRequest(
         folder,
-        amends="--amend" in arguments or undoes_last_commit(commands[: command.position]),
+        amends="--amend" in arguments,
         prints=continues and not is_quiet,
         makes_one=command.subcommand == "commit",
         subject=_subject(arguments) if command.subcommand == "commit" else "",
         is_last=shell_command.is_last,
-        with_texts=any(map(_shows_text, commands)),
     )
 
 

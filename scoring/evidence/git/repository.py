@@ -3,6 +3,7 @@
 import os
 import posixpath
 import re
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -246,11 +247,15 @@ class GitRepository(Git):
         resolved: dict[str, str | None],
         timeout: float | None = None,
     ) -> None:
-        """Add what is found to ``resolved``."""
+        """Add what is found to ``resolved``, within some seconds for all."""
+        start = time.monotonic()
         for _ in range(_MOST_GIVEN_UP):
             if not waiting:
                 return
 
+            if timeout is not None:
+                timeout = max(timeout - (time.monotonic() - start), 0)
+                start = time.monotonic()
             questions = as_lines(f"{name}^{{commit}}" for name in waiting)
             answer = self.ask("cat-file", "--batch-check", stdin=questions, timeout=timeout)
 
