@@ -180,14 +180,22 @@ class _Machine:
             session.ask("Continued …", isCompactSummary=True)
 
     def _move(self) -> None:
+        """Go on in another folder, inside or outside of the repository as before.
+
+        Where one work goes from one to the other, what a line led to decides, not its folder.
+        """
         if self.rng.random() < 0.5:
             session = self._some_session()
-            session.cwd = self.rng.choice(self.folders)
+            session.cwd = self._near(session.cwd)
             session.work(1)
         else:
             thread = self._some_thread()
-            thread.turn(self.rng.choice(self.folders))
+            thread.turn(self._near(thread.cwd))
             thread.tokens()
+
+    def _near(self, folder: Path) -> Path:
+        is_here = self.world.is_here(folder)
+        return self.rng.choice([one for one in self.folders if self.world.is_here(one) == is_here])
 
     def _thread(self) -> None:
         rng = self.rng

@@ -123,7 +123,7 @@ class Linker(NamedTuple):
 
         It is that of a reviewer, of a parent or a sub-agent of theirs, or of one of them.
         """
-        relatives = own_sessions | {self._parent(key) for key in own_sessions}
+        relatives = {*own_sessions} | {self._parent(key) for key in own_sessions}
         for key in part.tree.sessions:
             if key in relatives or self._parent(key) in own_sessions:
                 return True

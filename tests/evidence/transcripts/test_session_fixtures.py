@@ -220,7 +220,7 @@ class TestWindows:
         assert wrong_anywhere(truth) == []
 
     @pytest.mark.sampled(3)
-    @pytest.mark.parametrize("seed", [20, 21])
+    @pytest.mark.parametrize("seed", range(20, 24))
     def test_what_was_kept_of_an_earlier_reading_serves_a_home_that_goes_on(
         self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
