@@ -33,7 +33,14 @@ def units(history: History, da_score: DaScore) -> list[dict[str, Any]]:
 
 class TestQuietCommits:
     @pytest.mark.parametrize(
-        "command", ["git commit -qm x", "jj commit -m x", "gt create -m x", "sl commit -m x"]
+        "command",
+        [
+            "git commit -qm x",
+            "jj commit -m x",
+            "gt create -m x",
+            "sl commit -m x",
+            "but commit -m x",
+        ],
     )
     def test_a_commit_of_that_time_with_the_lines_of_the_session_is_that_of_the_call(
         self, history: History, da_score: DaScore, command: str
@@ -82,6 +89,14 @@ class TestQuietCommits:
                 "commit",
             ),
             "it is shown next": ([("git commit -qm x", ""), ("git log -1", "commit @")], "commit"),
+            "jj states it": (
+                [("jj commit -m x", "Parent commit (@-)      : qpvu @ Add it")],
+                "commit",
+            ),
+            "GitButler states it": (
+                [("but commit -m x", "Created commit @ on branch a")],
+                "commit",
+            ),
             "a tool names it": ([("mcp__git__git_commit", "done, hash @")], "commit"),
             "it is shown without a commit": ([("git log --oneline -2", "@ Add it")], "rest"),
         },
