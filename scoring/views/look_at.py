@@ -301,27 +301,21 @@ def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator
     states = Counter(row.unit.state for row in rows)
     fixed_later = [row for row in in_state(rows, "landed") if row.unit.defective]
     failed = failing_tests(rows)
-    source_of_failed = "iterations where tests_passed_last = 0"
-    if any(row.unit.iteration is None for row in failed):
-        source_of_failed = ""  # what no entry names is in no row of iterations
 
     kinds: tuple[tuple[ReasonKind, str, str, int], ...] = (
-        ("taken_back", "taken back", "work where state = 'taken_back'", states["taken_back"]),
-        ("reverted", "reverted", "work where state = 'reverted'", states["reverted"]),
-        ("tests_failed", "with failing tests at the end", source_of_failed, len(failed)),
-        (
-            "defective",
-            "fixed later",
-            "work where defective and state = 'landed'",
-            len(fixed_later),
-        ),
-        ("lost", "lost", "work where state = 'lost'", states["lost"]),
+        ("taken_back", "taken back", "state = 'taken_back'", states["taken_back"]),
+        ("reverted", "reverted", "state = 'reverted'", states["reverted"]),
+        ("tests_failed", "with failing tests at the end", "", len(failed)),
+        ("defective", "fixed later", "defective and state = 'landed'", len(fixed_later)),
+        ("lost", "lost", "state = 'lost'", states["lost"]),
     )
-    for kind, what, source, count in kinds:
+    for kind, what, condition, count in kinds:
         if count > shown.get(kind, 0):
             command = ""
-            if source and importlib.util.find_spec("duckdb"):  # without it there is no query
-                command = f': da-score query "from {source}"'
+            if not condition:
+                command = ": da-score check --no-failing-tests"
+            elif importlib.util.find_spec("duckdb"):  # without it there is no query
+                command = f': da-score query "from work where {condition}"'
             yield f"{counted(count, 'unit')} {what}{command}"
 
 

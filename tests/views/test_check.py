@@ -197,6 +197,34 @@ class TestCommand:
         )
         assert lines[-1].startswith("check failed: 4 of 9 iterations hold")
 
+    @pytest.mark.parametrize(
+        ("options", "source"),
+        [
+            ((), "transcripts from ../transcripts/claude, ../transcripts/codex"),
+            (("--transcripts", "none"), "no transcripts"),
+        ],
+    )
+    def test_the_last_line_says_what_was_read(
+        self, da_score: DaScore, options: tuple[str, ...], source: str
+    ) -> None:
+        *_, last = da_score("check", "--min-score", "0.2", *options).out.splitlines()
+        settings = ", ".join([".agents/da-score.toml", *options[:1]])
+        assert last == (
+            "check passed: 9 of 9 iterations hold, mean score 0.749   "
+            f"Source: .agents/active/iteration-log; settings from {settings}; {source}"
+        )
+
+    def test_the_last_line_says_that_entries_cannot_be_read(
+        self, demo: Demo, da_score: DaScore
+    ) -> None:
+        for number in (3, 7):
+            (demo.iter_log_dir / f"iter-{number}.yaml").write_text("iteration: [")
+        found = da_score("check", "--min-score", "0", "--rubric", "3.1.0", "--allow-empty")
+        *_, last = found.out.splitlines()
+        assert found.status == 1
+        assert last.startswith("check passed: 7 of 7 iterations hold, ")
+        assert "; exit 1: 2 entries cannot be read   Source: " in last
+
     def test_notes_that_a_sidecar_says_less_than_the_evidence(
         self, demo: Demo, da_score: DaScore
     ) -> None:

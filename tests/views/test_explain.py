@@ -228,6 +228,19 @@ class TestExplanation:
         )
         assert "was computed now, and nothing was written" in found.out
 
+    @pytest.mark.parametrize("command", ["explain", "iteration"])
+    def test_says_that_work_adds_what_followed_the_commit_to_its_cost(
+        self, da_score: DaScore, command: str
+    ) -> None:
+        note = "up to the commit: da-score work adds what reports it"
+        assert note in da_score(command, "5", "--rubric", "3.1.0").out
+        assert note not in da_score(command, "5", "--rubric", "3.1.0", "--transcripts", "none").out
+
+        spent = da_score("explain", "5", "--rubric", "3.1.0", "--json").json["spending"]["cost_usd"]
+        units = da_score("work", "--json").json["units"]
+        (of_unit,) = [unit["cost"] for unit in units if unit["iteration"] == 5]
+        assert 0 < spent <= of_unit
+
     def test_says_when_the_sidecar_and_the_evidence_differ(
         self, demo: Demo, da_score: DaScore
     ) -> None:
