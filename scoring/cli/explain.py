@@ -24,6 +24,7 @@ from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
+from scoring.text import short
 from scoring.views.explain import explain
 from scoring.views.explain_text import explanation_text
 
@@ -81,9 +82,17 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
 
     horizon_days = outcome_rules(settings).horizon_days
     work = read_ledger(settings, entries_if_any(settings))
-    unit = unit_named(text, work, GitRepository(settings.repo_dir))
+    repository = GitRepository(settings.repo_dir)
+    unit = unit_named(text, work, repository)
     if unit is None:
-        raise no_entry
+        sha = repository.resolve([text], searches=True)[text]
+        if not sha:
+            raise no_entry
+        name = short(sha)
+        raise NotFoundError(
+            f"commit {name}: no entry names it, and no session here shows that an agent wrote it; "
+            f"da-score log entry new --commit {name} writes an entry"
+        )
 
     (row,) = work_rows([unit], cache_dir_of(settings))
     outcome = None

@@ -77,8 +77,8 @@ def _iteration_of(text: str, records: Sequence[IterationRecord], settings: Setti
     if sha is not None:
         name = short(sha)
         raise NotFoundError(
-            f"{settings.iter_log_dir}: commit {name} has no entry here, and nothing shows that an "
-            f"agent made it; da-score log entry new --commit {name} writes an entry"
+            f"{settings.iter_log_dir}: commit {name} has no entry here; da-score explain {name} "
+            f"says what is known of it, and da-score log entry new --commit {name} writes an entry"
         )
     raise NotFoundError(
         f"{settings.iter_log_dir}: no iteration, commit or session is called {text!r}; "

@@ -255,7 +255,7 @@ def unit_named(text: str, work: Ledger, repository: GitRepository) -> Unit | Non
     for unit in reversed(work.units):
         if unit.kind == "talk":
             continue
-        commits = {unit.commit, unit.landing.sha if unit.landing else None}
+        commits = {unit.commit, unit.landing.sha if unit.landing else None, *unit.brought_in}
         if text in ("last", unit.unit) or (sha and sha in commits):
             return unit
         if not sha and any(session.startswith(text) for _, session in unit.lines):

@@ -47,6 +47,7 @@ class Unit:
         unit: a name that is the same in every run.
         kind: what it is.
         commit: the SHA of its commit, as far as it is known.
+        brought_in: further commits that a person may have made of it.
         subject: the subject of the commit, or else the summary of its first entry.
         author: who made it.
         entries: its iterations.
@@ -79,6 +80,7 @@ class Unit:
     unit: str
     kind: Kind
     commit: str | None = None
+    brought_in: list[str] = field(default_factory=list)
     subject: str | None = None
     author: Identity = NOBODY
     entries: list[Entry] = field(default_factory=list)

@@ -8,7 +8,7 @@ from scoring.evidence.git.facts import Trunk
 from scoring.evidence.transcripts.facts import NS
 from scoring.outcomes.outcome import DAY
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN
-from scoring.text import counted, shortened
+from scoring.text import counted, short, shortened
 from scoring.views.comparisons import comparisons, months, trend
 from scoring.views.landing_text import STATE_WORDS, named_commit, states_text, unit_text
 from scoring.views.look_at import look_at, look_at_page
@@ -123,8 +123,13 @@ def unit_page(row: WorkRow, horizon_days: float) -> Page:
     harness, session = unit.session
     model = f", {row.values['model']}" if row.values["model"] else ""
     yield Line(f"Session {session} of {harness}{model}")
-    if unit.kind == "rest" and unit.commit:
-        yield Line("The session wrote it, and shows no commit of it: a person may have made that.")
+    if unit.kind == "rest" and (unit.commit or unit.brought_in):
+        names = "that"
+        if unit.brought_in not in ([], [unit.commit]):
+            names = ", ".join(map(short, sorted({unit.commit, *unit.brought_in})))
+        yield Line(
+            f"The session wrote it, and shows no commit of it: a person may have made {names}."
+        )
     used = [cost_text(row.cost), duration_text((unit.minutes or 0) * 60)]
     if unit.lines_written is not None:
         used.append(f"{counted(unit.lines_written, 'line')} written")

@@ -1173,7 +1173,41 @@ def test_a_commit_of_a_person_is_said_to_be_no_agents(
     monkeypatch.chdir(history.repo)
     sha = history.shas[mark]
     said = da_score("explain", sha, "--no-cache", "--iter-log-dir", str(history.log)).err
-    assert f"commit {sha[:12]} has no entry here, and nothing shows that an agent made it" in said
+    assert f"commit {sha[:12]}: no entry names it, and no session here shows that an agent" in said
+    said = da_score("iteration", sha, "--no-cache", "--iter-log-dir", str(history.log)).err
+    assert f"commit {sha[:12]} has no entry here; da-score explain {sha[:12]} says " in said
+
+
+@cases(
+    "mine, found",
+    {
+        "all of both": (0, True),
+        "half of the second": (8, True),
+        "little of the second": (200, False),
+    },
+)
+def test_explain_knows_every_commit_that_a_person_made_of_a_session(
+    history: History, da_score: Any, mine: int, found: bool
+) -> None:
+    """The unit is judged by the commit with most of it."""
+    first, second = TEXT, TEXT.replace("made", "done")
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py", first)
+    writes(session, 200, 2, "src/b.py", second)
+    own_lines = "".join(f"by_hand_{n} = {n}\n" for n in range(mine))
+    marks = [
+        history.commit(600, "The second", files={"src/b.py": second + own_lines}),
+        history.commit(900, "The first", files={"src/a.py": first}),
+    ]
+    history.commit(30 * DAY, "Later")
+    history.write()
+
+    places = "--repo-dir", str(history.repo), "--no-cache"
+    outcomes = [da_score("explain", history.shas[mark], *places) for mark in marks]
+    names = sorted(history.shas[mark][:12] for mark in marks)
+    assert outcomes[1].status == 0
+    assert (outcomes[0].out == outcomes[1].out) is found
+    assert (f"a person may have made {', '.join(names)}." in outcomes[1].out) is found
 
 
 def test_without_a_log_and_an_agent_work_says_so(
@@ -1185,6 +1219,6 @@ def test_without_a_log_and_an_agent_work_says_so(
     monkeypatch.chdir(repo.path)
     assert da_score("work").out.startswith("No work of agents is here: ")
     assert da_score("work", "--json").json["units"] == []
-    for name in ("last", sha):
-        assert f"no unit of work is called '{name}'" in da_score("explain", name).err
+    assert "no unit of work is called 'last'" in da_score("explain", "last").err
+    assert "no session here shows that an agent wrote it" in da_score("explain", sha).err
     assert "no such file" in da_score("work", "--iter-log-dir", "logs").err
