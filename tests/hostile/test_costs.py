@@ -20,7 +20,7 @@ from scoring.evidence.git import changes, limits, plain_files, process, starter
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.harnesses import lines
+from scoring.evidence.harnesses import discovery, lines
 from scoring.evidence.harnesses.sqlite_store import opened_database
 from scoring.files import read_file
 from scoring.settings_table import read_toml
@@ -158,6 +158,17 @@ def _(_: Here) -> str:
 @reaches("scoring.settings_table._MOST_DOTS")
 def _(_: Here) -> str:
     return refusal(lambda: read_toml("a." * 20_000 + "a = 1"))
+
+
+@reaches("scoring.evidence.harnesses.discovery.MOST_FILES")
+def _(here: Here) -> str:
+    here.patch.setattr(discovery, "MOST_FILES", 500)
+    for number in range(501):
+        (here.folder / f"{number}.txt").touch()
+    warnings: list[str] = []
+    read(here.folder, warn=warnings.append)
+    (warning,) = warnings
+    return warning
 
 
 @reaches("scoring.evidence.harnesses.lines.LINE_LIMIT")

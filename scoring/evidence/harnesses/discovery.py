@@ -16,6 +16,9 @@ from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptP
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
 from scoring.files import identity_of, in_checkout, is_inside, is_of_the_system, reason
 
+MOST_FILES = 300_000
+"""How many files and folders may be in a folder of transcripts and below it."""
+
 SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
 
@@ -184,8 +187,12 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, *, below: bool) 
     """Return the files below a folder that are wanted, in byte order of their paths.
 
     Links that lead out of the folder are not followed, and each folder is looked in once.
+
+    Raises:
+        ValueError: more than :data:`MOST_FILES` files are there.
     """
     files: list[str] = []
+    count = 0
     visited: set[tuple[int, int]] = set()
     waiting = [os.fspath(top)]
     while waiting:
@@ -197,6 +204,11 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, *, below: bool) 
             visited.add((status.st_dev, status.st_ino))
             with os.scandir(folder) as entries:
                 for entry in entries:
+                    count += 1
+                    if count > MOST_FILES:
+                        raise ValueError(
+                            f"more than {MOST_FILES:,} files in it and below; name a narrower one"
+                        )
                     if entry.is_symlink() and not is_inside(entry.path, top):
                         continue
                     if _is_folder(entry):
