@@ -126,7 +126,8 @@ def unit_page(row: WorkRow, horizon_days: float) -> Page:
     if unit.kind == "rest" and (unit.commit or unit.brought_in):
         names = "that"
         if unit.brought_in not in ([], [unit.commit]):
-            names = ", ".join(map(short, sorted({unit.commit, *unit.brought_in})))
+            commits = {*unit.brought_in, unit.commit or unit.brought_in[0]}
+            names = ", ".join(map(short, sorted(commits)))
         yield Line(
             f"The session wrote it, and shows no commit of it: a person may have made {names}."
         )

@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 from helpers.commands import DaScore, Outcome, one_line
-from helpers.deliberations import BLOCKED, document, outputs, round_line, write_json
+from helpers.deliberations import (
+    BLOCKED,
+    document,
+    new_claims,
+    outputs,
+    round_line,
+    transcript,
+    write_json,
+)
 from helpers.pages import block, table
 
 from scoring.meters.dr import Embed, parse_transcript, score_transcript, semantic
@@ -21,6 +29,7 @@ from scoring.meters.dr.calibrate import (
     calibrate,
     read_collection,
 )
+from scoring.meters.dr.profile import Profile
 from scoring.meters.dr.recommendation import RULES
 from scoring.statistics import wilson
 
@@ -107,6 +116,10 @@ def rows(kind: str) -> Iterator[list[str]]:
         yield [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
 
 
+LIVE = table(block(PAGE.read_text("utf-8"), "livefire"))
+"""The published transcripts of live decisions: name, label, new claims, signals by k."""
+
+
 class TestPage:
     @pytest.mark.parametrize("setting", SETTINGS, ids=str)
     def test_has_the_figures_of_the_public_set(self, setting: Setting) -> None:
@@ -136,6 +149,27 @@ class TestPage:
         row = "without a claim in any round the rate is 0 and novelty LOW, so that SHIP or ESCALATE"
         ours = [ours for theirs, ours, _ in rows_of_page if theirs.startswith(row)]
         assert ours == [result.signal] == ["CONTINUE"]
+
+    @pytest.mark.parametrize("row", LIVE, ids=lambda row: str(row[0]))
+    def test_has_what_becomes_of_as_many_new_claims_as_the_live_ones_have(
+        self, row: list[str]
+    ) -> None:
+        """The transcripts are others'; the signal depends on their counts here."""
+        _, label, counts, *signals = row
+        actions = ["Run the tests now", "Ship the release today"]
+        rounds = [outputs(claims, actions) for claims in new_claims(*map(int, counts.split(", ")))]
+        results = [score_transcript(transcript(*rounds), profile=Profile(k)) for k in (1, 2)]
+        assert [result.signal for result in results] == signals
+        assert label in (*SIGNALS, "STOP")
+
+    def test_counts_the_labels_of_the_live_ones(self) -> None:
+        (line,) = [line for line in PAGE.read_text("utf-8").splitlines() if "| twelve of" in line]
+        agreed = [0, 0]
+        for _, label, _, *signals in LIVE:
+            for index, signal in enumerate(signals):
+                agreed[index] += signal == label.replace("STOP", "SHIP")
+        figures = [cell.strip() for cell in line.strip("|").split("|")[1:]]
+        assert figures == [f"{count} of {len(LIVE)}" for count in agreed]
 
     @pytest.mark.skipif(not PUBLISHED.is_dir(), reason="needs the nine next to the clone")
     def test_has_the_figures_of_the_nine_published_ones(self) -> None:
