@@ -62,17 +62,23 @@ _BATCH = 8 << 20
 _SECONDS_OF_A_DAY = 86400
 _FILES_OF_SQLITE = ("", "-wal", "-shm")
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS kept (
+_TABLES = {
+    "kept": """kept (
     format INTEGER, kind TEXT, key BLOB, stamp BLOB, day INTEGER, checksum INTEGER, value BLOB,
     PRIMARY KEY (format, kind, key)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS secrets (secret BLOB);
-"""
+) WITHOUT ROWID""",
+    "secrets": "secrets (secret BLOB)",
+}
 _SELECT = "SELECT key, stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND "
 _INSERT = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)"
 _INSERT_RANDOM_KEY = "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)"
 _DELETE_OLD = "DELETE FROM kept WHERE day < ? AND kind != 'stamp'"
+
+
+class _OtherTableError(sqlite3.DatabaseError):
+    """Something that is not ours is in the file."""
+
+    sqlite_errorcode = sqlite3.SQLITE_NOTADB
 
 
 class _Answer(NamedTuple):
@@ -346,7 +352,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         # A power cut may then lose the last rows, and nothing else.
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.executescript(_TABLES)
+        _refuse_other_tables(connection)
+        for table in _TABLES.values():
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {table}")
     except _ERRORS:
         connection.close()
         raise
@@ -355,7 +363,24 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    return sqlite3.connect(uri, timeout=_SECONDS_TO_WAIT, uri=True)
+    connection = sqlite3.connect(uri, timeout=_SECONDS_TO_WAIT, uri=True)
+    try:
+        _refuse_other_tables(connection)
+    except _ERRORS:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_other_tables(connection: sqlite3.Connection) -> None:
+    """Refuse a file with anything but our tables: views, triggers and columns can run for ever.
+
+    Raises:
+        sqlite3.Error, UnicodeError: something else is in it, or it cannot be read.
+    """
+    for name, sql in connection.execute("SELECT name, sql FROM sqlite_master"):
+        if sql != f"CREATE TABLE {_TABLES.get(name)}":
+            raise _OtherTableError
 
 
 def _remove_old_rows(connection: sqlite3.Connection, today: int) -> None:

@@ -86,6 +86,33 @@ def test_a_damaged_store_is_removed_and_begun_anew(
     assert kept(cache_dir) == b"anew"
 
 
+TABLE = f"CREATE TABLE {store_module._TABLES['kept']}"
+ENDLESS = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r"
+OTHERS = {
+    "a view": f"CREATE VIEW kept AS {ENDLESS}",
+    "a trigger": f"{TABLE}; CREATE TRIGGER a BEFORE INSERT ON kept BEGIN {ENDLESS}; END",
+    "a column": TABLE.replace("value BLOB", "value AS (hex(zeroblob(400000000)))"),
+    "an index": f"{TABLE}; CREATE INDEX a ON kept (hex(zeroblob(format)))",
+}
+
+
+@pytest.mark.parametrize("sql", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("keeps", [True, False], ids=["to write", "to read"])
+def test_a_store_with_other_tables_is_not_asked(cache_dir: Path, sql: str, keeps: bool) -> None:
+    path = cache_dir / NAME
+    path.unlink()
+    connection = sqlite3.connect(path)
+    connection.executescript(sql)
+    connection.close()
+
+    for _ in range(2):
+        with Store(cache_dir, keeps) as store:
+            store.put("entry", "key", b"1", b"value")
+            store.get("entry", "key", b"1")
+
+    assert kept(cache_dir) == (b"value" if keeps else None)
+
+
 @pytest.mark.parametrize("column", ["value", "stamp", "checksum"])
 def test_a_wrong_byte_in_a_row_is_seen(cache_dir: Path, column: str) -> None:
     with sqlite3.connect(cache_dir / NAME) as connection:
