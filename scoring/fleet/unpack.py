@@ -7,7 +7,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.git.checkout import check_out
@@ -17,14 +17,26 @@ from scoring.fleet.storage import file_system, one_line
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.temporary import temporary_directory
 
-MOST_FILES = 2_000_000
-"""How many files one archive may hold."""
+MOST_FILES = 300_000
+"""How many files and folders one archive may hold."""
+
+HEADER_LIMIT = 1 << 20
+"""The most bytes of a header in a tar archive, which is held in memory."""
 
 LOG_FOLDERS = ("log", "iteration-log")
 TRANSCRIPTS = "transcripts"
 
 _CHECKED_OUT = ".da-score-work-tree"
 """Where the work tree goes, with objects and refs alone: a configuration could run programs."""
+
+_HEADERS = {
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+}
+"""The types of members that tarfile reads whole."""
 
 _PIECE = 1 << 20
 _LONGEST_REASON = 200
@@ -123,6 +135,7 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
 def _copy_folder(system: Any, path: str, target: "_LimitedFolder") -> None:
     prefix = path.rstrip("/") + "/"
     for name in sorted(system.find(path)):
+        target.count_file()
         with system.open(name, "rb", block_size=_PIECE) as file:
             target.put(name.removeprefix(prefix), file)
 
@@ -130,6 +143,7 @@ def _copy_folder(system: Any, path: str, target: "_LimitedFolder") -> None:
 def _unzip(file: IO[bytes], target: "_LimitedFolder") -> None:
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
+            target.count_file()
             file_type = info.external_attr >> _ZIP_TYPE_SHIFT
             if info.is_dir() or file_type not in (_ZIP_UNKNOWN, _ZIP_PLAIN_FILE):
                 continue
@@ -146,11 +160,30 @@ def _untar(file: IO[bytes], path: str, target: "_LimitedFolder") -> None:
                 from backports import zstd
             file = stack.enter_context(zstd.ZstdFile(file))
 
-        archive = stack.enter_context(tarfile.open(fileobj=file, mode="r|*"))
+        archive = stack.enter_context(
+            tarfile.open(fileobj=file, mode="r|*", tarinfo=_LimitedMember)
+        )
         for member in archive:
+            target.count_file()
             content = archive.extractfile(member) if member.isreg() else None
             if content is not None:
                 target.put(member.name, content)
+
+
+class _LimitedMember(tarfile.TarInfo):
+    """A member of a tar archive with headers of a sane size."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the member that a block begins.
+
+        Raises:
+            tarfile.ReadError: it is a header that would fill memory.
+        """
+        member = super().frombuf(buf, encoding, errors)
+        if member.type in _HEADERS and member.size > HEADER_LIMIT:
+            raise tarfile.ReadError(f"a header over {HEADER_LIMIT >> 20} MiB")
+        return member
 
 
 class _LimitedFolder:
@@ -177,15 +210,28 @@ class _LimitedFolder:
         path = self._folder / self._relative(name)
         path.parent.mkdir(parents=True, exist_ok=True)
 
-        self._files_left -= 1
         with open(path, "xb") as file:
             while True:
                 piece = content.read(_PIECE)
                 if not piece:
                     break
                 self._bytes_left -= len(piece)
-                self._refuse_too_much()
+                if self._bytes_left < 0:
+                    raise InputError(
+                        f"{self._url}: is more than {self._limit:,} bytes when unpacked;"
+                        " limits.expanded allows that"
+                    )
                 file.write(piece)
+
+    def count_file(self) -> None:
+        """Count a file or folder.
+
+        Raises:
+            InputError: there are too many.
+        """
+        self._files_left -= 1
+        if self._files_left < 0:
+            raise InputError(f"{self._url}: holds more than {MOST_FILES:,} files")
 
     def _relative(self, name: str) -> str:
         path = posixpath.normpath(name)
@@ -196,17 +242,6 @@ class _LimitedFolder:
                 " nothing is read"
             )
         return path
-
-    def _refuse_too_much(self) -> None:
-        if self._files_left < 0:
-            amount = f"{MOST_FILES:,} files"
-        elif self._bytes_left < 0:
-            amount = f"{self._limit:,} bytes"
-        else:
-            return
-        raise InputError(
-            f"{self._url}: is more than {amount} when unpacked; limits.expanded allows that"
-        )
 
 
 def _repository_in(folder: Path, url: str) -> Path:

@@ -1,5 +1,6 @@
 """FLEET.toml and archives that mean harm, or are wrong: one line, nothing outside, nothing run."""
 
+import gzip
 import os
 import subprocess
 import tarfile
@@ -172,6 +173,37 @@ def test_an_archive_that_grows_without_end_is_stopped(tmp_path: Path) -> None:
     bomb = tar_with(tmp_path / "in/x.tar.gz", {"transcripts/a.jsonl": bytes(4 << 20)})
     assert bomb.stat().st_size < 1 << 16
     assert "limits.expanded" in reason(tmp_path, bomb, '[limits]\nexpanded = "1MB"\n')
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_an_archive_with_a_header_that_would_fill_memory_is_stopped(
+    tmp_path: Path, kind: bytes
+) -> None:
+    header = tarfile.TarInfo("header")
+    header.type, header.size = kind, 8 << 30
+    path = tmp_path / "x.tar.gz"
+    path.write_bytes(gzip.compress(header.tobuf(tarfile.GNU_FORMAT)))
+    assert "a header over 1 MiB" in reason(tmp_path, path)
+
+
+@pytest.mark.parametrize("ending", ["tar.gz", "zip"])
+@pytest.mark.parametrize("name", ["transcripts/{}.jsonl", "transcripts/{}/"])
+def test_an_archive_of_very_many_files_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, name: str
+) -> None:
+    monkeypatch.setattr("scoring.fleet.unpack.MOST_FILES", 50)
+    path = tmp_path / f"x.{ending}"
+    if ending == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for number in range(51):
+                archive.writestr(name.format(number), "")
+    else:
+        with tarfile.open(path, "w:gz") as archive:
+            for number in range(51):
+                member = tarfile.TarInfo(name.format(number))
+                member.type = tarfile.DIRTYPE if name.endswith("/") else tarfile.REGTYPE
+                archive.addfile(member)
+    assert "holds more than 50 files" in reason(tmp_path, path)
 
 
 @pytest.mark.parametrize(
