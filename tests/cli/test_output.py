@@ -17,7 +17,6 @@ import yaml
 from helpers.commands import DaScore, OnTerminal, Outcome, lines_of, process, process_on_a_terminal
 from helpers.projects import CODEX_SESSION, LOG, READING
 
-import scoring.cli
 from scoring.cli import main
 from scoring.cli.output import progress, put_item, write_json, write_json_around
 from scoring.text import as_utf8, spans
@@ -400,7 +399,25 @@ class TestProgress:
         time.sleep(0 if seconds else 1.2)
         assert stream.getvalue() == ""
 
-    @pytest.mark.parametrize("command", ["init", "label", "report", "run", "validate", "work"])
-    def test_is_shown_by_every_command_that_may_take_long(self, command: str) -> None:
-        source = (Path(scoring.cli.__file__).parent / f"{command}.py").read_text("utf-8")
-        assert re.search(r"^ *(with |@)progress\(|read_ledger\(", source, re.M)
+    @pytest.mark.usefixtures("here")
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "init --yes --no-hook",
+            "label next",
+            "report --out report.html",
+            "run --rubric 3.1.0",
+            "validate",
+            "work",
+            "cost",
+            "outcomes",
+        ],
+    )
+    def test_is_shown_by_every_command_that_may_take_long(
+        self, monkeypatch: pytest.MonkeyPatch, da_score: DaScore, command: str
+    ) -> None:
+        monkeypatch.setattr("scoring.cli.output._LONG", 0.0)
+        stream = _Stream(is_terminal=True)
+        monkeypatch.setattr("sys.stderr", stream)
+        assert da_score(*command.split()).status == 0
+        assert re.search(r"^[A-Z][a-z, ]+ \N{HORIZONTAL ELLIPSIS}$", stream.getvalue(), re.M)
