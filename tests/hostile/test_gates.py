@@ -342,9 +342,9 @@ def test_a_gate_that_finds_nothing_to_look_at_does_not_hold(
         "FAIL  all iterations: min-score: no iteration has enough evidence for --min-score;"
         in found.out
     )
-    for gate in (["--min-score", "0"], ["--min-band", "poor"], ["--min-mean", "0"]):
-        assert da_score("check", *gate, "--rubric", NEW).status == 3
-        assert da_score("check", *gate, "--rubric", NEW, "--allow-empty").status == 0
+    for gate, limit in (("--min-score", "0"), ("--min-band", "poor"), ("--min-mean", "0")):
+        assert da_score("check", gate, limit, "--rubric", NEW).status == 3
+        assert da_score("check", gate, limit, "--rubric", NEW, "--allow-empty").status == 0
     assert da_score("check", "--no-unresolved-commits").status == 0
     edit(change.path / LOG / "iter-1.yaml", "commit: ", "# ")
     assert da_score("check", "--no-unresolved-commits").status == 3
