@@ -208,9 +208,9 @@ def score_iterations(
         labels: whether labels are read even where they have no vote.
         compare: whether claims are compared with observations.
         opened: takes the evidence, before the first iteration is scored.
-        from_store: whether what git and transcripts said of the only iteration is taken from the
-            store, where nothing has changed since; ``opened`` is then not called. Nothing is kept
-            that comes with a warning.
+        from_store: whether what git and transcripts said is taken from the store, where nothing
+            has changed since; ``opened`` is then not called. Nothing is kept that comes with a
+            warning.
         needs_share: whether what is taken from there must have the share of agents' lines.
 
     Raises:
@@ -243,43 +243,65 @@ def score_iterations(
         )
 
     with AnswerStore(sources, log_dir) as store:
-        if from_store and only is not None and len(only) == 1:
-            index = records.index_of(*only)
-            number = next(iter(only))
-            answers = store.get(f"{number} alone", Answers)
-            if answers is None and not needs_share:
-                answers = store.get(number, Answers)
-            if answers is not None and index is not None:
-                kept = KeptEvidence(log_dir, sources, answers, profile, reads_labels)
-                yield scored(records[index], kept)
+        indices = records.indices_of(only)
+        numbers = [records.numbers[index] for index in indices]
+        if from_store:
+            known_answers = _kept_answers(store, numbers, only, needs_share)
+            if known_answers is not None:
+                kept = KeptEvidence(log_dir, sources, known_answers, profile, reads_labels)
+                for index in indices:
+                    yield scored(records[index], kept)
                 return
 
-        warnings: list[str] = []
-        noted = sources.noting(warnings.append)
-        with noted.reading_begun() as scan:
+        with store.sources.reading_begun() as scan:
             if not records:
                 return
 
             evidence = Evidence(
-                records, log_dir, noted, scan, only=only, profile=profile, labels=reads_labels
+                records,
+                log_dir,
+                store.sources,
+                scan,
+                only=only,
+                profile=profile,
+                labels=reads_labels,
+                store=store,
             )
             opened(evidence)
             _warn_of_what_is_not_seen(evidence, rubrics[0], log_dir, is_whole_log=only is None)
 
             is_watched = False
-            for index, number in enumerate(records.numbers):
-                if only is not None and number not in only:
-                    continue
-
+            for index in indices:
                 record = records[index]
                 answers = evidence.answers(record)
                 if not is_watched:
                     store.watch(evidence.watched())
                     is_watched = True
-                if not warnings and not evidence.git.has_failed and _may_be_kept(record, sources):
-                    # Only where an iteration is asked about is the share of agents' lines known.
-                    store.put(number if only is None else f"{number} alone", answers)
+                if not evidence.git.has_failed and _may_be_kept(record, sources):
+                    store.put(_name_of_answers(record.iteration, only), answers)
                 yield scored(record, evidence, answers)
+
+
+def _kept_answers(
+    store: AnswerStore, numbers: Collection[int], only: Collection[int] | None, needs_share: bool
+) -> dict[int, Answers] | None:
+    """Return what was kept of each of some iterations, or None where one of them has nothing."""
+    kept = store.get_all([_name_of_answers(number, only) for number in numbers], Answers)
+    if kept is None and not needs_share:
+        kept = store.get_all(numbers, Answers)
+    if kept is None:
+        return None
+    return dict(zip(numbers, kept, strict=True))
+
+
+def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
+    """Return under which name the store has what is known of an iteration.
+
+    Only where some iterations are asked about is the share of agents' lines known.
+    """
+    if only is None:
+        return str(iteration)
+    return f"{iteration} alone"
 
 
 def _may_be_kept(record: IterationRecord, sources: Sources) -> bool:
@@ -395,6 +417,7 @@ def score_whole_log(
             observe=observe,
             compare=False,
             opened=opened.append,
+            from_store=True,
         ):
             lost = queue.add(scored) if queue else _lost_evidence(iter_log_dir, scored)
             marks.append(scored.mark)

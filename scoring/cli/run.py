@@ -17,6 +17,7 @@ from scoring.evidence.git.walk import subjects_of
 from scoring.examine import PreloadedEvidence
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
+from scoring.outcomes.ledger import Ledger
 from scoring.score import score_whole_log
 from scoring.scored import LogSummary, ScoredIteration
 from scoring.sidecars.meaning import kept_meaning
@@ -81,7 +82,7 @@ def command(
 
         shown = None
         if shows_work and log.lines:
-            shown = _work_to_show(settings, selection, log, evidence)
+            shown = _work_to_show(settings, selection, log, evidence, keeps_evidence)
 
         if settings.json:
             write_json_around(run_payload(log, more=shown), "iterations", items)
@@ -102,26 +103,33 @@ def _work_to_show(
     selection: Selection,
     log: LogSummary,
     evidence: list[PreloadedEvidence],
+    as_observed: bool,
 ) -> RunShown:
     """Return what became of the work, for the page and for JSON.
 
     Takes the evidence out of its list, so that memory does not hold it while the page is made.
+    Only where the rubric's evidence is as observed is there something to know of the history.
     """
     view = log_view(settings, selection=selection, outcomes=True)
     horizon_days = outcome_rules(settings).horizon_days
-    notes: tuple[str, ...] = ()
+    notes: list[str] = []
+
+    def note_history(history: AttributedHistory | Ledger) -> None:
+        if as_observed and not notes:
+            notes.extend(notes_on_history(history.trunk, history.tip_time, horizon_days))
+
     if evidence:
         git = evidence[0].evidence.git
         assert isinstance(git, AttributedHistory)
-        notes = tuple(notes_on_history(git.trunk, git.tip_time, horizon_days))
-    rows = work_of(view, evidence.pop() if evidence else None)
+        note_history(git)
+    rows = work_of(view, evidence.pop() if evidence else None, on_ledger=note_history)
 
     commits = [line.commit for line in log.lines if line.commit]
     subjects = subjects_of(settings.repo_dir, commits)
 
     about = meaning_key(settings, log.rubric.version)
     meaning = kept_meaning(cache_dir_of(settings), about, log.marks)
-    return RunShown(rows, subjects, meaning, horizon_days, notes=notes)
+    return RunShown(rows, subjects, meaning, horizon_days, notes=tuple(notes))
 
 
 def _nothing_to_show(settings: Settings, selection: Selection, shows_work: bool) -> str:

@@ -4,7 +4,7 @@ Signals judge them.
 """
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from scoring.evidence.entry_files import (
 )
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.kept_answers import Answers, Watched
+from scoring.evidence.kept_answers import Answers, AnswerStore, Watched
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import PLANS_DIR, DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.facts import (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from scoring.evidence.labels import LabelFacts
     from scoring.evidence.questions import TranscriptAnswers
     from scoring.evidence.transcripts.scan import Scan
+    from scoring.evidence.transcripts.work_trees import WorkTrees
     from scoring.evidence.unlogged import Unlogged
 
 _ENTRIES_BEFORE = 16
@@ -101,6 +102,7 @@ class Evidence:
         only: Collection[int] | None = None,
         profile: str | None = PROFILE,
         labels: bool = False,
+        store: AnswerStore | None = None,
     ) -> None:
         """Open the repository.
 
@@ -112,6 +114,7 @@ class Evidence:
             only: the numbers of the iterations that will be asked about; None for all.
             profile: the released profile under which DR transcripts are measured; None reads none.
             labels: whether labels are read.
+            store: keeps what is known.
 
         Raises:
             NotARepositoryError: the sources' folder is not in a work tree.
@@ -120,11 +123,12 @@ class Evidence:
         self.sources = sources
         self.warn = sources.warn
         self.scan = scan
+        self.store = store
         self._log_dir = log_dir
         self._only = only
         self._profile = profile
         self._labels = labels
-        self._folders: list[str] = []
+        self._work_trees: list[WorkTrees] = []
         self.records = Records.of(records)
         self.git = self._open_git()
 
@@ -222,9 +226,20 @@ class Evidence:
             log=os.path.realpath(self._log_dir),
             repository=str(self.git.common_dir),
             folders=(*folders, f"{self.sources.repo_dir}/{PLANS_DIR}"),
-            places=tuple(dict.fromkeys([str(self.sources.repo_dir), *self._folders])),
+            places=(str(self.sources.repo_dir), *self._folders_asked()),
             files=tuple(dict.fromkeys(settings)),
         )
+
+    def is_gone(self, folder: str) -> bool:
+        """Return whether a path that a transcript names can be that of a folder, and none is there.
+
+        Call it after the first answer.
+        """
+        return any(work_trees.is_gone(folder) for work_trees in self._work_trees)
+
+    def _folders_asked(self) -> list[str]:
+        """Return the folders of transcripts that were looked at."""
+        return [folder for work_trees in self._work_trees for folder in work_trees.asked]
 
     def _hooks(self, iteration: int) -> HookFacts:
         if self.sources.trusted:
@@ -331,7 +346,7 @@ class Evidence:
             self._windows,
             self.sources,
             only=self._only,
-            folders=self._folders.extend,
+            opened=self._work_trees.append,
         )
 
     @cached_property
@@ -349,17 +364,17 @@ class Evidence:
 
 
 class KeptEvidence(Evidence):
-    """Evidence of one iteration, for which neither git nor a transcript is opened."""
+    """Evidence of some iterations, for which neither git nor a transcript is opened."""
 
     def __init__(
         self,
         log_dir: Path | str,
         sources: Sources,
-        answers: Answers,
+        answers: Mapping[int, Answers],
         profile: str | None,
         labels: bool,
     ) -> None:
-        """Take what was kept. The other arguments are those of :class:`Evidence`."""
+        """Take what was kept, by iteration. All else is as for :class:`Evidence`."""
         self.sources = sources
         self.warn = sources.warn
         self._log_dir = log_dir
@@ -369,5 +384,4 @@ class KeptEvidence(Evidence):
 
     def answers(self, record: IterationRecord) -> Answers:
         """Return what git and transcripts said of the iteration."""
-        del record  # there is one
-        return self._kept
+        return self._kept[record.iteration]

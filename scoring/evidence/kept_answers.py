@@ -8,10 +8,12 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Self
+
+from msgspec.structs import replace
 
 from scoring.evidence.git.facts import Changed, Landing, Trunk
 from scoring.evidence.git.kept_objects import object_stamps
@@ -71,6 +73,15 @@ class Watched(Frozen, frozen=True):
     places: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
+    def and_also(self, other: Self) -> Self:
+        """Return this and what another one has."""
+        return replace(
+            self,
+            folders=_union(self.folders, other.folders),
+            places=_union(self.places, other.places),
+            files=_union(self.files, other.files),
+        )
+
     def state(self, settled_at: int | None = None) -> bytes | None:
         """Return a digest of the state of all of it.
 
@@ -95,13 +106,13 @@ class Watched(Frozen, frozen=True):
     def _statuses(self) -> Iterator[tuple[str, os.stat_result | None]]:
         yield from _below(self.log, _SIDECARS)
         yield from _below(self.repository, _NOT_READ_OF_GIT)
-        for folder in self.folders:
+        for folder in sorted(self.folders):
             yield from _below(folder)
-        for path in self.files:
+        for path in sorted(self.files):
             yield path, _status_of(path)
 
         looked_at: set[str] = set()
-        for named_folder in self.places:
+        for named_folder in sorted(self.places):
             real = os.path.realpath(named_folder)
             yield f"{named_folder} {real} {os.path.isdir(real)}", None
             for folder in (real, *map(str, Path(real).parents)):
@@ -113,6 +124,10 @@ class Watched(Frozen, frozen=True):
                     yield pointer, _status_of(pointer)
                 else:
                     yield f"{pointer} {os.path.exists(f'{pointer}/HEAD')}", None
+
+
+def _union(paths: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
+    return tuple({*paths, *others})
 
 
 def _below(
@@ -164,7 +179,14 @@ def _mark(status: os.stat_result | None) -> str:
 
 
 class AnswerStore:
-    """The answers about one log from one set of sources, in the store. A context manager."""
+    """The answers about one log from one set of sources, in the store. A context manager.
+
+    Make it before anything is read: what has changed since then is not kept. Nothing is kept either
+    once there was a warning, so that the next command warns too.
+
+    Attributes:
+        sources: the sources, to be read with these warnings.
+    """
 
     def __init__(self, sources: Sources, log_dir: Path | str) -> None:
         """Open nothing yet.
@@ -173,6 +195,8 @@ class AnswerStore:
             sources: where evidence comes from.
             log_dir: the folder of the entries.
         """
+        self._warnings: list[str] = []
+        self.sources = sources.noting(self._warnings.append)
         self._cache_dir = sources.cache_dir
         self._store = Store(sources.cache_dir, sources.reading.get("keep", True))
         self._key = _key_of(sources, log_dir) if sources.cache_dir else b""
@@ -191,6 +215,20 @@ class AnswerStore:
         return self._store.get_value(
             "answer", self._key_of(name), self._current_state(), value_type
         )
+
+    def get_all(self, names: Collection[object], value_type: type[Value]) -> list[Value] | None:
+        """Return what :meth:`get` returns for each name, or None where one of them has nothing."""
+        state = self._current_state()
+        if state is None:
+            return None
+
+        values = []
+        for name in names:
+            value = self._store.get_value("answer", self._key_of(name), state, value_type)
+            if value is None:
+                return None
+            values.append(value)
+        return values
 
     def put_other(self, name: str, value: object) -> None:
         """Keep something else that was read from the same, if nothing of it has changed."""
@@ -218,24 +256,33 @@ class AnswerStore:
     def watch(self, watched: Watched) -> None:
         """Say what the answers are read from that :meth:`put` keeps.
 
-        Where any of it has just changed, or objects are borrowed from elsewhere, none is kept.
+        Where any of it has just changed, or objects are borrowed from elsewhere, none is kept. What
+        other answers are read from that are kept now is watched too, so that they stay.
         """
         if not self._store.keeps or os.path.exists(f"{watched.repository}/objects/info/alternates"):
             return
+        kept = self._store.get_value("answer", self._key, b"", _KeptState)
+        if kept is not None and self._state_of(kept.watched) != kept.state:
+            kept = None
+        if kept is not None:
+            watched = watched.and_also(kept.watched)
         self._state = self._state_of(watched, settled_at=self._begun)
         if self._state is None:
             return
 
         self._store.put_value("answer", self._key, b"", _KeptState(watched, self._state))
-        for key, stamp in self._store.get_all("answer", self._key):
+        for (key, stamp), value in self._store.get_all("answer", self._key).items():
+            if kept is not None and stamp == kept.state != self._state:
+                self._store.put("answer", key, self._state, value)
+                stamp = self._state
             if stamp == self._state:
                 self._kept.add(key)
 
-    def put(self, iteration: object, answers: Answers) -> None:
-        """Keep what was said of an iteration."""
-        key = self._key_of(iteration)
-        if key not in self._kept:
-            self._store.put_value("answer", key, self._state, answers)
+    def put(self, name: object, value: object) -> None:
+        """Keep what was said of an iteration, or something else under a name."""
+        key = self._key_of(name)
+        if key not in self._kept and not self._warnings:
+            self._store.put_value("answer", key, self._state, value)
 
     def _key_of(self, name: object) -> bytes:
         return self._key + str(name).encode()

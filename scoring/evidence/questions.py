@@ -53,7 +53,7 @@ def ask_transcripts(
     windows: Mapping[int, IterationWindow],
     sources: Sources,
     only: Collection[int] | None = None,
-    folders: Callable[[list[str]], object] = silent,
+    opened: Callable[[WorkTrees], object] = silent,
 ) -> TranscriptAnswers:
     """Return what transcripts show of every iteration, and of commits that no entry names.
 
@@ -65,7 +65,7 @@ def ask_transcripts(
         sources: where evidence comes from.
         only: the iterations that will be asked about, of which the share of lines that agents
             wrote is wanted too; None: all, without that share.
-        folders: takes the folders that transcripts name and that were looked at.
+        opened: takes what says which folders of transcripts are in the repository.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
@@ -78,14 +78,13 @@ def ask_transcripts(
         names.append((*own, *commits.names[record.iteration]))
     in_log = in_order(names)
     resolved: dict[str, str] = {}
-    opened: list[WorkTrees] = []
     unlogged: list[Unlogged] = []
 
     def neighbourhood(work_trees: WorkTrees, sessions: Collection[Session]) -> Neighbourhood:
         """Tell the repository's folders and commits from those of others."""
         resolved.update(commits_in_git(sessions, git, sources.trusted))
         resolved.update({sha: sha for sha in resolved.values()})
-        opened.append(work_trees)
+        opened(work_trees)
 
         def is_its_commit(sha: str) -> bool:
             return sha in resolved or place_of(in_log, sha) != NO_ITERATION
@@ -119,8 +118,6 @@ def ask_transcripts(
         return questions, became
 
     answers = scan.observe(questions_for, neighbourhood, git.lines_added, entries=len(records))
-    for work_trees in opened:
-        folders(work_trees.asked)
 
     entries = {}
     for record, answer in zip(records, answers, strict=False):

@@ -194,6 +194,7 @@ def _bring_up_to_date(
             observe=plan.observe,
             labels=plan.observe,
             compare=False,
+            from_store=True,
         ):
             score = _bring_iteration_up_to_date(iteration, plan, stamps, report, take)
             if score is not None:

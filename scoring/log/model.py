@@ -275,7 +275,7 @@ class Records(tuple[IterationRecord, ...]):
     def with_predecessors(self, iterations: Collection[int], count: int) -> "Records":
         """Return the records of some iterations and the ``count`` records before each of them."""
         indices: set[int] = set()
-        for index in self._indices(iterations):
+        for index in self.indices_of(iterations):
             indices.update(range(max(index - count, 0), index + 1))
 
         return Records(self[index] for index in sorted(indices))
@@ -297,7 +297,7 @@ class Records(tuple[IterationRecord, ...]):
             True where one of the ``count`` records before each iteration has a commit, or where
             the log has no more records before it.
         """
-        for index in self._indices(iterations):
+        for index in self.indices_of(iterations):
             if index <= count:
                 continue
 
@@ -314,6 +314,9 @@ class Records(tuple[IterationRecord, ...]):
             return None
         return index
 
-    def _indices(self, iterations: Collection[int]) -> list[int]:
+    def indices_of(self, iterations: Collection[int] | None) -> list[int]:
+        """Return the indices of the records of some iterations, in order; None for all."""
+        if iterations is None:
+            return list(range(len(self)))
         indices = map(self.index_of, iterations)
-        return [index for index in indices if index is not None]
+        return sorted(index for index in indices if index is not None)

@@ -2,7 +2,7 @@
 
 import os
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,7 +69,9 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
     return _count(files, sessions, owners)
 
 
-def left_out(files: Iterable[File], repository: GitRepository) -> list[UsedBySession]:
+def left_out(
+    files: Iterable[File], present: Collection[str], is_gone: Callable[[str], bool]
+) -> list[UsedBySession]:
     """Return what sessions used that no work is of, but that may be the repository's.
 
     They worked in a folder that is gone, and at least half of the files that they edited there
@@ -77,27 +79,30 @@ def left_out(files: Iterable[File], repository: GitRepository) -> list[UsedBySes
 
     Args:
         files: the transcripts, of which lines that are work in the repository are marked.
-        repository: the repository.
+        present: the paths of the files of the repository.
+        is_gone: returns whether no folder is at a path.
 
     Returns:
         What each session used, with the folder that is gone in place of a repository.
     """
-    edited = {id(file): (file, _edited_in_gone_folder(file)) for file in files}
-    candidates = [(file, gone) for file, gone in edited.values() if gone]
-    if not candidates:
-        return []
+    ours = []
+    owners: dict[int, list[str]] = {}
+    for file in files:
+        edited = _edited_in_gone_folder(file, is_gone)
+        if edited is None or id(file) in owners:
+            continue
 
-    listing = repository.ask("ls-files", "-z").stdout
-    present = {os.fsdecode(path) for path in listing.split(b"\0")}
-    owners = {}
-    for file, (folder, paths) in candidates:
-        ours = paths & present
-        if len(ours) * 2 >= len(paths) and any("/" in path for path in ours):
+        folder, paths = edited
+        common = paths.intersection(present)
+        if len(common) * 2 >= len(paths) and any("/" in path for path in common):
             owners[id(file)] = [folder] * len(file.numbers)
-    return _count([file for file, _ in candidates if id(file) in owners], (), owners)
+            ours.append(file)
+    return _count(ours, (), owners)
 
 
-def _edited_in_gone_folder(file: File) -> tuple[str, set[str]] | None:
+def _edited_in_gone_folder(
+    file: File, is_gone: Callable[[str], bool]
+) -> tuple[str, set[str]] | None:
     """Return a folder that is gone, and the paths below it that a transcript edited."""
     if any(file.here) or file.checkpoint:
         return None
@@ -112,7 +117,7 @@ def _edited_in_gone_folder(file: File) -> tuple[str, set[str]] | None:
         return None
 
     ((folder, paths),) = gone.items()
-    if not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder):
+    if not is_gone(folder):
         return None
     return folder, paths
 

@@ -1,8 +1,10 @@
 """All work as units, each line in one, and their fate: ``docs/VALIDITY.md``, "All of the work"."""
 
+import os
 import re
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -15,6 +17,7 @@ from scoring.evidence.git.checkpoint_files import name_of_branch
 from scoring.evidence.git.checkpoints import Checkpoint
 from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import NS_MAX, Observed
 from scoring.evidence.transcripts.streams import SessionKey, user_times
@@ -24,7 +27,7 @@ from scoring.outcomes.everything import UsedBySession, left_out
 from scoring.outcomes.measuring import first_lines, measure, small_rests
 from scoring.outcomes.outcome import Outcome, outcomes_in, outcomes_of
 from scoring.outcomes.outcome_rules import OutcomeRules
-from scoring.outcomes.unit import Entry, Kind, Unit
+from scoring.outcomes.unit import Entry, Kind, OpenUnit, Unit
 from scoring.outcomes.unit_states import (
     decide_states,
     describe,
@@ -36,7 +39,7 @@ from scoring.text import trim
 _FEWEST_SHA_DIGITS = 7
 _SHA = re.compile("[0-9a-f]{7,64}")
 
-Units: TypeAlias = dict[str, Unit]
+Units: TypeAlias = dict[str, OpenUnit]
 """Units by the name of their commit, or by their own where they have none."""
 
 
@@ -96,32 +99,78 @@ def ledger(
 ) -> Ledger:
     """Return all of the work of a repository, by attributed evidence.
 
+    Where nothing has changed since the last time, it is taken from the store.
+
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
         GitError: the repository has no trunk.
     """
-    with sources.transcripts().start() as scan:
-        evidence = Evidence(records, log_dir, sources, scan, profile=None)
-        book = ledger_of(evidence, None, rules)
-        assert isinstance(scan, AttributedScan)
-        if scan.work and scan.repository:
-            gone = left_out(scan.work.files, scan.repository)
-            book = book._replace(of_gone_folders=gone)
+    repository = GitRepository(sources.repo_dir)
+    with AnswerStore(sources, log_dir) as store:
+        present = _files_in_index(repository)
+        name = _name_of_ledger(records, rules, repository.callers_names, present)
+        kept = store.get(name, Ledger)
+        if kept is not None:
+            return kept
+
+        with store.sources.transcripts().start() as scan:
+            evidence = Evidence(records, log_dir, store.sources, scan, profile=None, store=store)
+            return ledger_of_log(evidence, None, rules)
+
+
+def ledger_of_log(
+    evidence: Evidence, outcomes: Collection[Outcome] | None, rules: OutcomeRules
+) -> Ledger:
+    """Return the same from evidence of a whole log, which it uses up, and keep it in the store.
+
+    Args:
+        evidence: the evidence of all iterations.
+        outcomes: those of all iterations; None where they are not known yet.
+        rules: those of outcomes.
+
+    Raises:
+        NotARepositoryError, GitError: as for :func:`ledger`.
+    """
+    book = ledger_of(evidence, outcomes, rules)
+    scan = evidence.scan
+    assert isinstance(scan, AttributedScan)
+    if scan.work is None or scan.repository is None:
         return book
+
+    present = _files_in_index(scan.repository)
+    book = book._replace(of_gone_folders=left_out(scan.work.files, present, evidence.is_gone))
+
+    if evidence.store and book.is_complete:
+        with evidence.store as store:
+            store.watch(evidence.watched())
+            name = _name_of_ledger(evidence.records, rules, book.caller, present)
+            store.put(name, book)
+    return book
+
+
+def _name_of_ledger(
+    records: Sequence[IterationRecord],
+    rules: OutcomeRules,
+    caller: Identity,
+    present: Sequence[str],
+) -> str:
+    """Return the name of a ledger in the store: all that it depends on and that is not watched."""
+    about = repr((rules, tuple(records), caller, present))
+    digest = blake2b(about.encode("utf-8", "backslashreplace"), digest_size=16)
+    return f"ledger {digest.hexdigest()}"
+
+
+def _files_in_index(repository: GitRepository) -> list[str]:
+    listing = repository.ask("ls-files", "-z").stdout
+    return [os.fsdecode(path) for path in listing.split(b"\0")]
 
 
 def ledger_of(
     evidence: Evidence, outcomes: Collection[Outcome] | None, rules: OutcomeRules
 ) -> Ledger:
-    """Return the same from evidence of a whole log, which it uses up.
+    """Return the work by evidence that may be of some iterations only, and keep nothing.
 
-    Args:
-        evidence: the evidence.
-        outcomes: those of the log; None where they are not known yet.
-        rules: those of outcomes.
-
-    Raises:
-        NotARepositoryError, GitError: as for :func:`ledger`.
+    The parameters and errors are those of :func:`ledger_of_log`.
     """
     evidence.transcripts(0)  # reads the transcripts, also for a log without entries
     scan = evidence.scan
@@ -161,8 +210,9 @@ def ledger_of(
     unread = 0
     if not any(unit.lines for unit in work):
         unread = sum(bool(file.left_out) for file in scan.survey().files)
+    closed = [unit.closed() for unit in work]
     is_complete = not git.has_failed
-    return Ledger(work, caller, git.trunk, git.tip_time, unread, outcomes, is_complete)
+    return Ledger(closed, caller, git.trunk, git.tip_time, unread, outcomes, is_complete)
 
 
 # Commits
@@ -228,7 +278,7 @@ def _commit_of(landing: Landing) -> str | None:
     return landing.commit or landing.part_of or landing.sha
 
 
-def _follow_parts(units: Iterable[Unit], git: AttributedHistory) -> None:
+def _follow_parts(units: Iterable[OpenUnit], git: AttributedHistory) -> None:
     """Let work that is only part of a commit of the trunk be what became of that commit."""
     parts = []
     for unit in units:
@@ -258,7 +308,7 @@ def unit_named(text: str, work: Ledger, repository: GitRepository) -> Unit | Non
         commits = {unit.commit, unit.landing.sha if unit.landing else None, *unit.brought_in}
         if text in ("last", unit.unit) or (sha and sha in commits):
             return unit
-        if not sha and any(session.startswith(text) for _, session in unit.lines):
+        if not sha and any(session.startswith(text) for _, session in unit.sessions):
             return unit
     return None
 
@@ -276,7 +326,7 @@ def _units_of_commits(
     units: Units = {}
     owners = _owners_of_checkpoints(evidence, unlogged)
 
-    def add(index: int, record: IterationRecord, observed: Observed | None) -> Unit:
+    def add(index: int, record: IterationRecord, observed: Observed | None) -> OpenUnit:
         unit = _unit_of(units, commits.entry_names[index], commits.landings[index])
         unit.maker = unit.maker or record.agent.session_id
         if observed is not None:
@@ -314,13 +364,13 @@ def _owners_of_checkpoints(evidence: Evidence, unlogged: Iterable[Unlogged]) -> 
     return first | first_to_edit
 
 
-def _unit_of(units: Units, name: str, landing: Landing | None) -> Unit:
+def _unit_of(units: Units, name: str, landing: Landing | None) -> OpenUnit:
     """Return the unit of a commit, which is a new one where none has that name."""
     if name not in units:
         if ":" in name:
-            units[name] = Unit(name, "commit", landing=landing)
+            units[name] = OpenUnit(name, "commit", landing=landing)
         else:
-            units[name] = Unit(f"commit:{name}", "commit", commit=name, landing=landing)
+            units[name] = OpenUnit(f"commit:{name}", "commit", commit=name, landing=landing)
     return units[name]
 
 
@@ -345,7 +395,7 @@ def _add_transcripts(units: Units, scan: AttributedScan, work: AllWork, commits:
         unit.missing_sessions = _missing_sessions(unit, scan.checkpoints)
 
 
-def _missing_sessions(unit: Unit, checkpoints: Mapping[str, Checkpoint]) -> int:
+def _missing_sessions(unit: OpenUnit, checkpoints: Mapping[str, Checkpoint]) -> int:
     """Return how many sessions of a unit with lines have no transcript in its checkpoints."""
     here = {session_id for _, session_id in unit.lines}
     missing = set()
@@ -367,7 +417,7 @@ def _give_lines(units: Units, work: AllWork, commits: _Commits) -> "array[int]":
     times = array("q", bytes(8 * len(work.owners)))
     for tree in work.trees:
         prompts = user_times(tree.files)
-        reported: Unit | None = None
+        reported: OpenUnit | None = None
         for part in tree.parts():
             if part.start == part.end and part.place != OTHER_COMMIT:
                 continue
@@ -392,7 +442,7 @@ def _give_lines(units: Units, work: AllWork, commits: _Commits) -> "array[int]":
     return times
 
 
-def _unit_without_entry(part: SessionPart, units: Units, commits: _Commits) -> Unit:
+def _unit_without_entry(part: SessionPart, units: Units, commits: _Commits) -> OpenUnit:
     """Return the unit of the lines of a part that belong to no iteration."""
     if part.cut and part.cut.made and part.place == OTHER_COMMIT:
         digits = part.cut.made.sha
@@ -405,14 +455,14 @@ def _unit_without_entry(part: SessionPart, units: Units, commits: _Commits) -> U
     harness, session = part.tree.sessions[0]
     kind: Kind = "talk" if part.cut else "rest"
     name = f"{kind}:{harness}:{session}"
-    return units.setdefault(name, Unit(name, kind))
+    return units.setdefault(name, OpenUnit(name, kind))
 
 
-def _turn_into_talk(units: Units, rest: Unit) -> None:
+def _turn_into_talk(units: Units, rest: OpenUnit) -> None:
     """Add the lines of a rest to the talk of its session."""
     del units[rest.unit]
     name = f"talk{rest.unit.removeprefix('rest')}"
-    talk = units.setdefault(name, Unit(name, "talk"))
+    talk = units.setdefault(name, OpenUnit(name, "talk"))
     for session, lines in rest.lines.items():
         talk.lines.setdefault(session, array("i")).extend(lines)
 
@@ -428,7 +478,7 @@ def _give_checkpoints(units: Units, scan: AttributedScan, work: AllWork) -> None
     if not free:
         return
 
-    owners: dict[int, Unit] = {}
+    owners: dict[int, OpenUnit] = {}
     for unit in units.values():
         owners.update(dict.fromkeys(unit.all_lines, unit))
 
@@ -451,7 +501,9 @@ def _give_checkpoints(units: Units, scan: AttributedScan, work: AllWork) -> None
         unit.checkpoints.append(checkpoint)
 
 
-def _note_sessions_of_landed(units: Iterable[Unit], checkpoints: Mapping[str, Checkpoint]) -> None:
+def _note_sessions_of_landed(
+    units: Iterable[OpenUnit], checkpoints: Mapping[str, Checkpoint]
+) -> None:
     """Note which talk is of a session that the checkpoints of landed work list.
 
     It is not known for what of that where no line of the session is in the unit of a commit.
@@ -474,7 +526,7 @@ def _note_sessions_of_landed(units: Iterable[Unit], checkpoints: Mapping[str, Ch
 # Outcomes
 
 
-def _add_outcomes(units: Iterable[Unit], outcomes: Iterable[Outcome]) -> None:
+def _add_outcomes(units: Iterable[OpenUnit], outcomes: Iterable[Outcome]) -> None:
     """Give each unit the worst outcome of its iterations."""
     judged = {outcome.iteration: outcome for outcome in outcomes if outcome.defective is not None}
     for unit in units:
@@ -488,11 +540,11 @@ def _add_outcomes(units: Iterable[Unit], outcomes: Iterable[Outcome]) -> None:
 
 
 def _judge_without_entries(
-    units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules
+    units: Iterable[OpenUnit], git: AttributedHistory, rules: OutcomeRules
 ) -> None:
     """Judge the landed work of units that no entry names."""
     landings: dict[int, Landing] = {}
-    judged: dict[int, Unit] = {}
+    judged: dict[int, OpenUnit] = {}
     for number, unit in enumerate(units):
         if unit.landing and unit.landing.landed and not unit.entries:
             landings[number] = unit.landing

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from scoring.evidence.attribution.attributed import AllWork
 from scoring.evidence.attribution.written import WrittenLines, is_inside, written_lines
+from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.events import Edit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS, Spent
 from scoring.evidence.transcripts.streams import File, SessionKey, part_of
 from scoring.evidence.transcripts.sub_agents import missing_sub_agents
-from scoring.outcomes.unit import Unit
+from scoring.outcomes.unit import OpenUnit
 
 LEAST_LINES = 5
 """How many lines a rest wrote in the repository at least; with fewer it is talk."""
@@ -39,7 +40,7 @@ class _Parts:
     of_units: list[range]
 
 
-def _parts_of(units: Iterable[Unit], lines: int) -> _Parts:
+def _parts_of(units: Iterable[OpenUnit], lines: int) -> _Parts:
     parts = _Parts([_NO_PART] * lines, [], [])
     for unit in units:
         first = len(parts.sessions)
@@ -51,7 +52,7 @@ def _parts_of(units: Iterable[Unit], lines: int) -> _Parts:
     return parts
 
 
-def measure(units: Iterable[Unit], work: AllWork, times: Sequence[int]) -> None:
+def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> None:
     """Fill in what the lines of units say. The events of the files are used up.
 
     Args:
@@ -104,11 +105,13 @@ def measure(units: Iterable[Unit], work: AllWork, times: Sequence[int]) -> None:
             unit.spent[parts.sessions[part]] = spent[part]
             _add_written(unit.written, written.pop(part), work)
             _add_written(unit.words, words.pop(part, {}), work)
+        unit.written_here = sum(map(len, unit.written.values()))
+        unit.wrote_code = any(is_code(path) for _, path in unit.written)
         unit.missing_subagents = missing[index]
         unit.is_whole = not missing[index] and with_unknown_lines.isdisjoint(group)
 
 
-def _without_commit(units: Sequence[Unit], parts: _Parts) -> list[int]:
+def _without_commit(units: Sequence[OpenUnit], parts: _Parts) -> list[int]:
     """Return the parts of the units of which git has no commit: what they became, lines say."""
     without: list[int] = []
     for unit, group in zip(units, parts.of_units, strict=True):
@@ -154,7 +157,7 @@ def _edits_by_commands(file: File) -> list[Edit | UnseenEdit]:
     return edits
 
 
-def small_rests(units: Iterable[Unit], work: AllWork) -> list[Unit]:
+def small_rests(units: Iterable[OpenUnit], work: AllWork) -> list[OpenUnit]:
     """Return the rests that wrote fewer than :data:`LEAST_LINES` lines in the repository."""
     rests = [unit for unit in units if unit.kind == "rest"]
     parts = [_NO_PART] * len(work.owners)
@@ -172,9 +175,9 @@ def small_rests(units: Iterable[Unit], work: AllWork) -> list[Unit]:
     return small
 
 
-def first_lines(units: Collection[Unit], files: Iterable[File]) -> None:
+def first_lines(units: Collection[OpenUnit], files: Iterable[File]) -> None:
     """Fill in where lost work begins."""
-    lost: dict[int, Unit] = {}
+    lost: dict[int, OpenUnit] = {}
     for unit in units:
         if unit.state == "lost":
             lost.update(dict.fromkeys(unit.all_lines, unit))

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -10,7 +10,6 @@ from scoring.evidence.attribution.written import WrittenLines
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.facts import Observed, Spent, TranscriptFacts
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import Outcome
@@ -54,7 +53,7 @@ class Unit:
         observed: what was observed in the lines of each iteration, or of a commit without an entry.
         checkpoints: the ids of its checkpoints.
         landing: whether its commit landed; None without a commit.
-        lines: the numbers of its transcript lines, by the root session of their tree.
+        sessions: the root sessions of the trees that have its transcript lines.
         counted: what these lines say; None without lines.
         spent: what each of its sessions used, as far as the transcripts state it.
         maker: the id of the session that its entry names, or that made its commit; "" without.
@@ -62,8 +61,8 @@ class Unit:
         minutes: the time between events that are at most five minutes apart.
         ended: when it ended, in nanoseconds since 1970.
         state: what became of it.
-        written: the lines that its edits left in files of the repository.
-        words: words that its edits left there, where git has no commit of it.
+        written_here: how many lines its edits left in files of the repository.
+        wrote_code: whether some of them are in files of code.
         of_landed: whether it is of a session of landed work, and it is not known for what of that.
         is_whole: whether these are all that it wrote.
         is_young: whether the horizon after it has not ended yet.
@@ -87,7 +86,7 @@ class Unit:
     observed: list[Observed] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
     landing: Landing | None = None
-    lines: "dict[SessionKey, array[int]]" = field(default_factory=dict)
+    sessions: tuple[SessionKey, ...] = ()
     counted: TranscriptFacts | None = None
     spent: dict[SessionKey, tuple[Spent, ...]] = field(default_factory=dict)
     maker: str = ""
@@ -95,8 +94,8 @@ class Unit:
     minutes: float | None = None
     ended: int | None = None
     state: State = "unclear"
-    written: WrittenLines = field(default_factory=dict)
-    words: WrittenLines = field(default_factory=dict)
+    written_here: int = 0
+    wrote_code: bool = False
     of_landed: bool = False
     is_whole: bool = True
     is_young: bool = True
@@ -108,11 +107,6 @@ class Unit:
     missing_sessions: int = 0
     first_line: str = ""
     checkpoint_branch: str = BRANCH
-
-    @property
-    def all_lines(self) -> Iterator[int]:
-        """The numbers of its transcript lines, of all sessions."""
-        return chain.from_iterable(self.lines.values())
 
     @property
     def first_entry(self) -> Entry | None:
@@ -138,16 +132,6 @@ class Unit:
         return None
 
     @property
-    def written_here(self) -> int:
-        """How many lines the edits that are here added."""
-        return sum(map(len, self.written.values()))
-
-    @property
-    def wrote_code(self) -> bool:
-        """Whether some of these lines are in files of code."""
-        return any(is_code(path) for _, path in self.written)
-
-    @property
     def lines_written(self) -> int | None:
         """How many lines edits added, or None where some of what was written is not here."""
         if self.counted and self.is_whole:
@@ -167,3 +151,28 @@ class Unit:
         if self.lines_written and self.lines_landed is not None:
             return self.lines_landed / self.lines_written
         return None
+
+
+@dataclass(eq=False, slots=True)
+class OpenUnit(Unit):
+    """A unit while its transcripts are open.
+
+    Attributes:
+        lines: the numbers of its transcript lines, by the root session of their tree.
+        written: the lines that its edits left in files of the repository.
+        words: words that its edits left there, where git has no commit of it.
+    """
+
+    lines: "dict[SessionKey, array[int]]" = field(default_factory=dict)
+    written: WrittenLines = field(default_factory=dict)
+    words: WrittenLines = field(default_factory=dict)
+
+    @property
+    def all_lines(self) -> Iterator[int]:
+        """The numbers of its transcript lines, of all sessions."""
+        return chain.from_iterable(self.lines.values())
+
+    def closed(self) -> Unit:
+        """Return what is left of it when the transcripts are closed."""
+        self.sessions = tuple(self.lines)
+        return Unit(**{each.name: getattr(self, each.name) for each in fields(Unit)})

@@ -18,11 +18,11 @@ from scoring.evidence.transcripts.facts import NS, clamp_ns
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import DAY
 from scoring.outcomes.outcome_rules import OutcomeRules
-from scoring.outcomes.unit import NOBODY, State, Unit
+from scoring.outcomes.unit import NOBODY, OpenUnit, State
 
 
 def describe(
-    units: Collection[Unit],
+    units: Collection[OpenUnit],
     git: AttributedHistory,
     caller: Identity,
     recorded: Collection[SessionKey],
@@ -59,7 +59,7 @@ def describe(
         unit.author = author_of_session.get(session, default)
 
 
-def _commits_of(units: Iterable[Unit]) -> set[str]:
+def _commits_of(units: Iterable[OpenUnit]) -> set[str]:
     """Return the names of the commits of units: those of the trunk, and those made first."""
     names = set()
     for unit in units:
@@ -71,7 +71,7 @@ def _commits_of(units: Iterable[Unit]) -> set[str]:
 
 
 def _written_commit(
-    unit: Unit, shas: dict[str, str], commits: dict[str, WrittenCommit]
+    unit: OpenUnit, shas: dict[str, str], commits: dict[str, WrittenCommit]
 ) -> WrittenCommit | None:
     """Return the commit as it was made, or else the one of the trunk, or None without both."""
     if not unit.commit:
@@ -83,7 +83,10 @@ def _written_commit(
 
 
 def follow_lines(
-    units: Iterable[Unit], git: AttributedHistory, repository: GitRepository, rules: OutcomeRules
+    units: Iterable[OpenUnit],
+    git: AttributedHistory,
+    repository: GitRepository,
+    rules: OutcomeRules,
 ) -> None:
     """Fill in how many of the written lines the trunk has a horizon after they landed."""
     writing = [unit for unit in units if unit.written and unit.ended is not None]
@@ -105,7 +108,7 @@ def follow_lines(
     _doubt_losses(writing, git, repository, rules, paths)
 
 
-def _writes_into(unit: Unit, submodules: Collection[str]) -> bool:
+def _writes_into(unit: OpenUnit, submodules: Collection[str]) -> bool:
     """Return whether a unit wrote files of repositories in this one, which no trunk here has."""
     if not submodules:
         return False
@@ -114,7 +117,7 @@ def _writes_into(unit: Unit, submodules: Collection[str]) -> bool:
 
 
 def _doubt_losses(
-    units: Iterable[Unit],
+    units: Iterable[OpenUnit],
     git: AttributedHistory,
     repository: GitRepository,
     rules: OutcomeRules,
@@ -146,7 +149,7 @@ def _doubt_losses(
             unit.may_be_there = unit.may_be_there or count != 0
 
 
-def _end_of_horizon(unit: Unit, git: AttributedHistory, rules: OutcomeRules) -> float:
+def _end_of_horizon(unit: OpenUnit, git: AttributedHistory, rules: OutcomeRules) -> float:
     """Return when the horizon of a unit ends, in seconds since 1970."""
     landed_at = None
     if unit.landing and unit.landing.commit:
@@ -156,7 +159,7 @@ def _end_of_horizon(unit: Unit, git: AttributedHistory, rules: OutcomeRules) -> 
 
 
 def name_commits_of_rests(
-    units: Collection[Unit], git: AttributedHistory, rules: OutcomeRules
+    units: Collection[OpenUnit], git: AttributedHistory, rules: OutcomeRules
 ) -> None:
     """Fill in the commit of the trunk that brought at least half of the lines of a rest.
 
@@ -194,12 +197,12 @@ def name_commits_of_rests(
             rest.landing = landings[rest.commit]
 
 
-def has_landed_lines(unit: Unit) -> bool:
+def has_landed_lines(unit: OpenUnit) -> bool:
     """Return whether the trunk has at least half of the lines that a unit wrote."""
     return bool(unit.lines_there) and (unit.lines_there or 0) * 2 >= unit.written_here
 
 
-def decide_states(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) -> None:
+def decide_states(units: Iterable[OpenUnit], git: AttributedHistory, rules: OutcomeRules) -> None:
     """Fill in what became of each unit."""
     tip_time = git.tip_time
     horizon = int(rules.horizon_days * DAY)
@@ -215,7 +218,7 @@ def decide_states(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeR
         unit.state = _state(unit, is_young, moving)
 
 
-def _state(unit: Unit, is_young: bool, moving: Collection[str]) -> State:
+def _state(unit: OpenUnit, is_young: bool, moving: Collection[str]) -> State:
     """Return what became of a unit.
 
     Args:

@@ -93,7 +93,7 @@ def _was_still_in_work(unit: Unit, commit: str, unit_of: Mapping[str, Unit]) -> 
 
 
 def _are_of_one_session(unit: Unit, later: Unit | None) -> bool:
-    return later is not None and not unit.lines.keys().isdisjoint(later.lines)
+    return later is not None and not set(unit.sessions).isdisjoint(later.sessions)
 
 
 def _last_passes(rows: Iterable[WorkRow]) -> dict[object, int]:
@@ -101,7 +101,7 @@ def _last_passes(rows: Iterable[WorkRow]) -> dict[object, int]:
     passed_at: dict[object, int] = {}
     for row in rows:
         if row.unit.last_passed:
-            passed_at.update(dict.fromkeys(row.unit.lines, row.unit.ended or 0))
+            passed_at.update(dict.fromkeys(row.unit.sessions, row.unit.ended or 0))
     return passed_at
 
 
@@ -110,7 +110,7 @@ def _last_landings(rows: Iterable[WorkRow]) -> dict[object, int]:
     landed_at: dict[object, int] = {}
     for row in rows:
         if row.unit.state == "landed":
-            landed_at.update(dict.fromkeys(row.unit.lines, row.unit.ended or 0))
+            landed_at.update(dict.fromkeys(row.unit.sessions, row.unit.ended or 0))
     return landed_at
 
 
@@ -129,13 +129,13 @@ def failing_tests(rows: Sequence[WorkRow]) -> list[WorkRow]:
 def _happened_later(unit: Unit, times: Mapping[object, int]) -> bool:
     """Return whether something happened in a session of a unit after the unit ended."""
     ended = unit.ended or 0
-    return any(times.get(session, 0) > ended for session in unit.lines)
+    return any(times.get(session, 0) > ended for session in unit.sessions)
 
 
 def _payload(row: WorkRow, reason: Reason) -> PlainData:
     where = reason.where
     is_in_database = ".db:" in where
-    if is_in_database and len(row.unit.lines) == 1:  # no editor opens a line of a database
+    if is_in_database and len(row.unit.sessions) == 1:  # no editor opens a line of a database
         where = f"{where} (session {row.values['session_id']})"
     if where.startswith(f"{BRANCH}:"):
         where = f"{row.unit.checkpoint_branch}{where.removeprefix(BRANCH)}"

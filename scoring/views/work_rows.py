@@ -4,13 +4,13 @@ import datetime
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from scoring.errors import GitError, NotARepositoryError
+from scoring.errors import GitError, NotARepositoryError, silent
 from scoring.evidence.git.agents import StatedAgent, shown_or_stated
 from scoring.evidence.git.undone import STANDS
 from scoring.evidence.harnesses.readers import HARNESSES
@@ -18,7 +18,7 @@ from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.frozen import PlainData, fields_of
-from scoring.outcomes.ledger import ledger, ledger_of
+from scoring.outcomes.ledger import Ledger, ledger, ledger_of_log
 from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.prices import model_name, stored_prices
 from scoring.outcomes.spending import Spending
@@ -48,7 +48,12 @@ class WorkRow(NamedTuple):
     values: PlainData
 
 
-def work_of(view: LogView, preloaded: PreloadedEvidence | None = None) -> list[WorkRow]:
+def work_of(
+    view: LogView,
+    preloaded: PreloadedEvidence | None = None,
+    *,
+    on_ledger: Callable[[Ledger], object] = silent,
+) -> list[WorkRow]:
     """Return all of the work of a log's repository, by when it ended.
 
     It is always read as attributed evidence. Work that no entry names is selected by time alone.
@@ -57,6 +62,7 @@ def work_of(view: LogView, preloaded: PreloadedEvidence | None = None) -> list[W
     Args:
         view: the log, and which of its iterations.
         preloaded: the evidence of the whole log, if it has been read.
+        on_ledger: takes all of the work, also what is not selected.
 
     Raises:
         LogError: the log cannot be read.
@@ -72,7 +78,7 @@ def work_of(view: LogView, preloaded: PreloadedEvidence | None = None) -> list[W
 
     try:
         if preloaded:
-            work = ledger_of(*preloaded, rules)
+            work = ledger_of_log(*preloaded, rules)
         else:
             work = ledger(records, view.iter_log_dir, sources, rules)
     except NotARepositoryError:
@@ -81,6 +87,7 @@ def work_of(view: LogView, preloaded: PreloadedEvidence | None = None) -> list[W
         sources.warn(f"what became of the work is not known: {e}")
         return []
 
+    on_ledger(work)
     del preloaded, records  # frees memory: what rows need of the evidence is in the units
     wanted = [unit for unit in work.units if _is_wanted(unit, view, chosen)]
     return work_rows(wanted, sources.cache_dir)

@@ -122,8 +122,7 @@ class CommitHistory(BranchHistory):
 
     def callers_names(self) -> Identity:
         """Return the name and the address of the caller's commits, or "" where git has none."""
-        email = self._repository.callers_setting("--get", "user.email").strip()
-        return Identity(self._repository.user_name, email)
+        return self._repository.callers_names
 
     def lines_added(self, shas: Iterable[str]) -> dict[str, Mapping[FileLine, int]]:
         """Return how often commits add each significant line.

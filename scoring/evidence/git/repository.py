@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.limits import memory_for_history
 from scoring.evidence.git.plain_files import (
     refuse_pipes_around,
@@ -140,9 +141,11 @@ class GitRepository(Git):
         return as_text(answer.stdout).removesuffix("\n")
 
     @property
-    def user_name(self) -> str:
-        """The name that commits here get from the caller's own settings, or "" without one."""
-        return self.callers_setting("--get", "user.name").strip()
+    def callers_names(self) -> Identity:
+        """The name and the address of the caller's commits, each "" where git has none."""
+        name = self.callers_setting("--get", "user.name").strip()
+        email = self.callers_setting("--get", "user.email").strip()
+        return Identity(name, email)
 
     @property
     def work_tree_tops(self) -> list[str]:

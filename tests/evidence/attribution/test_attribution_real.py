@@ -164,8 +164,6 @@ def test_the_sums_of_the_ledger_are_those_of_the_files(clone: Path) -> None:
         return found
 
     every = ledger(log, clone, sources, OutcomeRules()).units
-    lines = [line for unit in every for found in unit.lines.values() for line in found]
-    assert len(lines) == len(set(lines)) > 15_000
     assert sums(every) == sums(ledger([], clone, sources, OutcomeRules()).units)
     outputs = _outputs(
         [text for of_it in transcripts(clone).values() for _, text in of_it if _known(text)]
