@@ -35,8 +35,9 @@ class Place:
 
     def look(self, rubric: str) -> None:
         """Score the log, warm and without a cache; both say the same."""
-        ask = "run", "--json", "--no-write", "--rubric", rubric
-        assert self.ask(*ask) == self.ask(*ask, fresh=True)
+        for ask in (("run", "--no-write"), ("work",)):
+            ask = *ask, "--json", "--rubric", rubric
+            assert self.ask(*ask) == self.ask(*ask, fresh=True)
 
     def artifact(self) -> Path:
         """Return an artifact that an entry names."""
@@ -126,6 +127,7 @@ CHANGES: dict[str, Callable[[Place], object]] = {
     "packed branches": lambda p: p.git("pack-refs", "--all"),
     "a remote": lambda p: p.git("remote", "add", "origin", "https://example.org/x.git"),
     "another branch is out": lambda p: p.git("checkout", "-q", "--detach"),
+    "a file in the index": lambda p: p.git("rm", "-q", "-r", "--cached", "."),
     "a work tree": lambda p: p.git("worktree", "add", "-q", str(p.cache.parent / "w")),
 }
 
@@ -137,6 +139,15 @@ def test_a_change_is_seen(place: Place, rubric: str, change: str) -> None:
     place.look(rubric)
     CHANGES[change](place)
     place.look(rubric)
+
+
+@pytest.mark.parametrize("name", ["user.name", "user.email"])
+def test_what_the_user_is_called_is_seen(place: Place, name: str) -> None:
+    place.git("config", name, "")
+    place.git("config", "--unset-all", name)
+    place.look("3.1.0")
+    Repo.at(place.demo.repo_dir).git("config", "--file", str(Path.home() / ".gitconfig"), name, "x")
+    place.look("3.1.0")
 
 
 @pytest.mark.sampled(8)
@@ -173,6 +184,35 @@ def test_what_has_not_changed_is_not_read_again(
     assert place.ask(*ask) == fresh
     place.git("commit", "--allow-empty", "-q", "-m", "more")
     assert "read again" in place.ask(*ask).out
+
+
+@pytest.mark.parametrize("first", ["run", "work", "report"])
+def test_all_of_the_work_is_not_read_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    for path in place.demo.iter_log_dir.glob("iter-*.yaml"):
+        path.write_text(path.read_text().replace("artifact:", "of:"))
+    asks: list[tuple[str, ...]] = [("work", "--json"), ("cost", "--json"), ("outcomes", "--json")]
+    options = {
+        "run": ("--no-write", "--rubric", "3.1.0"),
+        "work": (),
+        "report": ("--out", str(place.demo.root / "r")),
+    }
+    assert place.ask(first, *options[first]).status == 0
+    if first == "run":
+        asks.append(("run", "--no-write", "--rubric", "3.1.0", "--json"))
+    fresh = [place.ask(*ask, fresh=True) for ask in asks]
+
+    def read_again(*_: object, **__: object) -> None:
+        raise InputError("read again")
+
+    monkeypatch.setattr("scoring.score.Evidence", read_again)
+    monkeypatch.setattr("scoring.outcomes.ledger.Evidence", read_again)
+    assert [place.ask(*ask) for ask in asks] == fresh
+
+    place.git("commit", "--allow-empty", "-q", "-m", "more")
+    for ask in asks:
+        assert "read again" in place.ask(*ask).err
 
 
 STEPS = int(os.environ.get("DA_SCORE_STEPS", "0")) or (
