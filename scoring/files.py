@@ -111,7 +111,7 @@ def reason(error: Exception) -> str:
         return str(error)
     if error.errno == errno.ENXIO:
         return "is not a plain file"
-    return error.strerror.lower()
+    return error.strerror[0].lower() + error.strerror[1:]
 
 
 def size_in_words(limit: int) -> str:

@@ -1,31 +1,57 @@
 """The table of what a foreign input may cost: each row is reached by a hostile input."""
 
 import contextlib
+import gzip
 import importlib
 import multiprocessing
 import re
 import resource
+import shutil
 import sqlite3
-from collections.abc import Callable
+import sys
+import tarfile
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from helpers import checkpoints
+from helpers.checkpoints import about
 from helpers.harness_lines import as_bytes, read, response
 from helpers.repos import Repo
 
+from scoring import store
 from scoring.errors import DaScoreError
-from scoring.evidence.git import changes, limits, plain_files, process, starter
+from scoring.evidence.entry_files import HookOutcome
+from scoring.evidence.git import changes, checkpoint_files, limits, plain_files, process, starter
 from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import discovery, lines
 from scoring.evidence.harnesses.sqlite_store import opened_database
+from scoring.evidence.labels import Judgement
+from scoring.evidence.transcripts import opening
 from scoring.files import read_file
+from scoring.fleet.fleet_toml import read_fleet
+from scoring.fleet.sources import repositories
+from scoring.fleet.unpack import unpacked
+from scoring.jobs.hook_input import read_hook_input
+from scoring.jobs.label_file import NewLabel, add_labels
+from scoring.jobs.write_beside import record_hook_outcome
+from scoring.meters.meeting.autopilot import ask_command
+from scoring.meters.plaindata import read_standard_input
 from scoring.settings_table import read_toml
+from scoring.views.gates import drops
+from scoring.views.report import is_report
 from scoring.yamlnodes import parse
 from scoring.yamlread import Reader, Take, items_of
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 PAGE = Path(__file__).parents[2] / "docs/TRUST.md"
 TABLE = re.search(r"<!-- costs -->\n(.*?)<!-- /costs -->", PAGE.read_text("utf-8"), re.DOTALL)
@@ -160,6 +186,83 @@ def _(_: Here) -> str:
     return refusal(lambda: read_toml("a." * 20_000 + "a = 1"))
 
 
+@reaches("scoring.jobs.label_file.FILE_LIMIT")
+def _(here: Here) -> str:
+    (here.folder / "iter-1.yaml").write_text("schema_version: 2\niteration: 1\n")
+    (here.folder / "iter-1.labels.yaml").write_bytes(b"#" * (2 << 20))
+    label = NewLabel(1, "Ada", Judgement(correctness=1))
+    return refusal(lambda: add_labels(here.folder, [label]))
+
+
+@reaches("scoring.jobs.write_beside.FILE_LIMIT")
+def _(here: Here) -> str:
+    (here.folder / "iter-1.hook-outcomes.yaml").write_bytes(b"#" * (5 << 20))
+    outcome = HookOutcome(
+        sentinel_id="a",
+        rule_id="iteration-close.R1.1",
+        lifecycle_point="stop",
+        intervention_class="prevent_before_action",
+        result="allow",
+    )
+    return refusal(lambda: record_hook_outcome(here.folder, 1, outcome))
+
+
+@reaches("scoring.jobs.hook_input.SIZE_LIMIT")
+def _(here: Here) -> str:
+    path = here.folder / "input"
+    path.write_bytes(b'{"a": "' + b"a" * (20 << 20))
+    with open(path, "rb") as file:
+        return refusal(lambda: read_hook_input(file.fileno(), patience=20))
+
+
+@reaches("scoring.meters.plaindata.read_standard_input")
+def _(here: Here) -> str:
+    (here.folder / "input").write_bytes(b"a" * (17 << 20))
+    with open(here.folder / "input", encoding="utf-8") as file:
+        here.patch.setattr("sys.stdin", file)
+        return refusal(read_standard_input)
+
+
+@reaches("scoring.meters.meeting.autopilot.ANSWER_LIMIT")
+def _(_: Here) -> str:
+    command = f"{sys.executable} -c \"print('a' * 20_000_000)\""
+    return refusal(lambda: ask_command("--judge", command)("prompt"))
+
+
+@reaches("scoring.views.gates.drops.SIZE_LIMIT")
+def _(here: Here) -> str:
+    path = here.folder / "scores.json"
+    path.write_bytes(b"[" + b"[]," * 20_000_000 + b"[]]")
+    assert "no scores" in refusal(lambda: drops._from_file(path))
+    with open(path, "wb") as file:
+        file.truncate(10 << 30)
+    return refusal(lambda: drops._from_file(path))
+
+
+@reaches("scoring.views.report._SIZE_LIMIT")
+def _(here: Here) -> str:
+    with open(here.folder / "report.html", "wb") as file:
+        file.truncate(10 << 30)
+    return refusal(lambda: is_report(here.folder / "report.html"))
+
+
+@reaches("scoring.store._TABLES")
+def _(here: Here) -> str:
+    with contextlib.closing(sqlite3.connect(here.folder / store.NAME)) as database:
+        database.executescript(
+            f"CREATE TABLE {store._TABLES['kept']};"
+            "CREATE TRIGGER endless BEFORE INSERT ON kept BEGIN"
+            " WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r)"
+            " SELECT count(*) FROM r; END;"
+        )
+    for _attempt in range(2):
+        with store.Store(here.folder) as kept:
+            kept.put("entry", "key", b"stamp", b"value")
+    with store.Store(here.folder) as kept:
+        assert kept.get("entry", "key", b"stamp") == b"value"
+    return "nothing"
+
+
 @reaches("scoring.evidence.harnesses.discovery.MOST_FILES")
 def _(here: Here) -> str:
     here.patch.setattr(discovery, "MOST_FILES", 500)
@@ -193,6 +296,49 @@ def _(here: Here) -> str:
 def _(here: Here) -> str:
     frame = b"\x50\x2a\x4d\x18\x00\x00\x00\x00"
     return transcript_warnings(here.folder, frame * 200_000, "hostile.jsonl.zst")
+
+
+@reaches("scoring.evidence.transcripts.opening.EXPANSION")
+def _(here: Here) -> str:
+    data = zstd.compress(b'{"a": 1}' * (64 << 17))
+    return transcript_warnings(here.folder, data, "hostile.jsonl.zst")
+
+
+@reaches("scoring.evidence.transcripts.opening.LIMIT")
+def _(here: Here) -> str:
+    here.patch.setattr(opening, "LIMIT", 1 << 20)
+    data = zstd.compress(b'{"a": 1}' * (1 << 18))
+    return transcript_warnings(here.folder, data, "hostile.jsonl.zst")
+
+
+@reaches("scoring.evidence.transcripts.opening.WINDOW_LOG_LIMIT")
+def _(here: Here) -> str:
+    options = {zstd.CompressionParameter.window_log: 29}
+    compressor = zstd.ZstdCompressor(options=options)
+    data = compressor.compress(b'{"a": 1}\n') + compressor.flush()
+    return transcript_warnings(here.folder, data, "hostile.jsonl.zst")
+
+
+@reaches("scoring.evidence.harnesses.json_reader.DOCUMENT_LIMIT")
+def _(_: Here) -> str:
+    block = b" " * (1 << 20)
+    return refusal(lambda: lines._document(block for _ in range(1 << 20)))
+
+
+@reaches("scoring.evidence.harnesses.sqlite_store._COPY_LIMIT")
+def _(here: Here) -> str:
+    with contextlib.closing(sqlite3.connect(here.folder / "a.db")) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE a (b)")
+        shutil.copy(here.folder / "a.db", here.folder / "b.db")
+        with open(here.folder / "b.db-wal", "wb") as log:
+            log.truncate(10 << 30)
+
+    def ask() -> None:
+        with opened_database(here.folder / "b.db"):
+            pass
+
+    return refusal(ask)
 
 
 @reaches("scoring.evidence.harnesses.sqlite_store._TIME_LIMIT")
@@ -261,6 +407,30 @@ def _(here: Here) -> str:
     return refusal(lambda: GitRepository(repo.path).contents([oid]))
 
 
+@reaches("scoring.evidence.git.checkpoint_files.MOST_CHECKPOINTS")
+def _(here: Here) -> str:
+    here.patch.setattr(checkpoint_files, "MOST_CHECKPOINTS", 2)
+    repo = Repo(here.folder / "repo")
+    files = {"metadata.json": about()}
+    tip = checkpoints.record(repo, {checkpoints.name(number): files for number in range(3)})
+    warnings: list[str] = []
+    listed = checkpoint_files.files_on_branch(GitRepository(repo.path), tip, warnings.append)
+    assert len(listed) == 2
+    (warning,) = warnings
+    return warning
+
+
+@reaches("scoring.evidence.git.checkpoint_files.MOST_BRANCHES")
+def _(here: Here) -> str:
+    repo = Repo(here.folder / "repo")
+    tip = repo.commit({"a": "b"})
+    for number in range(30):
+        repo.git("update-ref", f"refs/remotes/r{number}/{checkpoint_files.BRANCH}", tip)
+    tips = checkpoint_files._tips_with_checkpoints(GitRepository(repo.path), only_trusted=False)
+    assert len(tips) == checkpoint_files.MOST_BRANCHES
+    return "nothing"
+
+
 @reaches("scoring.evidence.git.process.DEFAULT_TIMEOUT")
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
@@ -304,6 +474,71 @@ def _(here: Here) -> str:
     with open(repo.path / ".git/config", "a", encoding="utf-8") as file:
         file.write("[include]\n\tpath = config\n" * 50)
     return refusal(lambda: GitRepository(repo.path))
+
+
+@reaches("scoring.evidence.git.plain_files._MOST_REPLACEMENTS")
+def _(here: Here) -> str:
+    repo = Repo(here.folder / "repo")
+    replacements = repo.path / ".git/refs/replace"
+    replacements.mkdir()
+    for number in range(10_001):
+        (replacements / f"{number:040x}").touch()
+    return refusal(lambda: GitRepository(repo.path))
+
+
+@reaches("scoring.evidence.git.kept_objects._MOST_FILES")
+def _(here: Here) -> str:
+    objects = here.folder / "objects/00"
+    objects.mkdir(parents=True)
+    for number in range(50_001):
+        (objects / f"{number:038x}").touch()
+    assert object_stamps(here.folder, here.folder / "cache") is None
+    return "nothing"
+
+
+@reaches("scoring.fleet.fleet_toml.SIZE_LIMIT")
+def _(here: Here) -> str:
+    (here.folder / "fleet.toml").write_bytes(b"#" * (2 << 20))
+    return refusal(lambda: read_fleet(here.folder / "fleet.toml"))
+
+
+def refused_archive(here: Here, members: Iterable[tarfile.TarInfo]) -> str:
+    """Return why a fleet refuses an archive of files of zeros."""
+    url = f"file://{here.folder}/a.tar.gz"
+    with gzip.open(here.folder / "a.tar.gz", "wb", compresslevel=1) as archive:
+        for member in members:
+            archive.write(member.tobuf(tarfile.GNU_FORMAT))
+            for _ in range(0, member.size, 1 << 20):
+                archive.write(bytes(1 << 20))
+    settings = f'results = "r"\nlimits.expanded = "20MB"\n[[source]]\nurl = "{url}"\n'
+    (here.folder / "fleet.toml").write_text(settings)
+    config = read_fleet(here.folder / "fleet.toml")
+    (repository,) = repositories(config)
+    return refusal(lambda: unpacked(repository, config, here.folder / "unpacked"))
+
+
+def member(name: str, kind: bytes, size: int = 0) -> tarfile.TarInfo:
+    """Return a member of an archive."""
+    info = tarfile.TarInfo(name)
+    info.type = kind
+    info.size = size
+    return info
+
+
+@reaches("scoring.fleet.unpack.unpacked")
+def _(here: Here) -> str:
+    return refused_archive(here, [member("a", tarfile.REGTYPE, 64 << 20)])
+
+
+@reaches("scoring.fleet.unpack.MOST_FILES")
+def _(here: Here) -> str:
+    here.patch.setattr("scoring.fleet.unpack.MOST_FILES", 1000)
+    return refused_archive(here, [member(f"d{n}", tarfile.DIRTYPE) for n in range(2000)])
+
+
+@reaches("scoring.fleet.unpack.HEADER_LIMIT")
+def _(here: Here) -> str:
+    return refused_archive(here, [member("header", tarfile.XHDTYPE, 600 << 20)])
 
 
 @reaches("scoring.evidence.git.repository.SEARCH_TIMEOUT")

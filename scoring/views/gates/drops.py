@@ -3,10 +3,13 @@
 A baseline is a file of scores, or a revision of the repository that has the sidecars.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from rubric import BAND_INSUFFICIENT
 from rubric.breakdown import TOLERANCE
@@ -14,10 +17,29 @@ from scoring.errors import InputError, OptionError
 from scoring.evidence.git.repository import GitRepository
 from scoring.examine import ExaminedIteration, LogView
 from scoring.files import in_checkout, read_file
+from scoring.frozen import Frozen
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name, parse_iteration_score
 from scoring.views.gates.gate import Gate, GateOption, is_enough, lowest, why_low
 
-_SIZE_LIMIT = 256 << 20  # bytes of a file of scores
+SIZE_LIMIT = 128 << 20
+"""The most bytes of a file of scores."""
+
+
+class _Row(Frozen, frozen=True):
+    """An iteration in a file of scores, which has its score under one of two names."""
+
+    iteration: int
+    rubric_version: str
+    scored: bool
+    value: float | UnsetType | None = UNSET
+    score: float | UnsetType | None = UNSET
+    band: str | None = None
+
+
+class _Document(Frozen, frozen=True):
+    """What ``run --json`` prints."""
+
+    iterations: list[_Row]
 
 
 class BaselineScore(NamedTuple):
@@ -162,10 +184,10 @@ MAX_DROP = Gate(
 
 def _from_file(path: Path) -> Baseline:
     """Read what ``run --json``, ``check --json`` or ``export --format jsonl`` printed."""
-    text = read_file(path, _SIZE_LIMIT).decode("utf-8", "replace")
+    data = read_file(path, SIZE_LIMIT)
     try:
-        scores = dict(_score_of(row) for row in _rows(text))
-    except (ValueError, TypeError, KeyError, RecursionError) as e:
+        scores = dict(map(_score_of, _rows(data)))
+    except (ValueError, RecursionError) as e:
         raise InputError(
             f"{path}: no scores to compare with; a baseline is what 'da-score run --json' or "
             "'da-score export --format jsonl --tables iterations' printed, "
@@ -177,38 +199,37 @@ def _from_file(path: Path) -> Baseline:
     return Baseline(str(path), scores)
 
 
-def _rows(text: str) -> list[Any]:
-    """Return the iterations in a JSON document, or in JSON lines."""
-    try:
-        data = json.loads(text)
-    except ValueError:
-        data = [json.loads(line) for line in text.splitlines() if line.strip()]
+def _rows(data: bytes) -> list[_Row]:
+    """Return the iterations in a JSON document, or in JSON lines. Other fields are not held.
 
-    if isinstance(data, dict) and "iterations" in data:
-        data = data["iterations"]
-    if isinstance(data, list):
-        return data
-    return [data]
+    Raises:
+        ValueError: the data is something else.
+    """
+    row = msgspec.json.Decoder(_Row)
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(data, type=list[_Row])
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(data, type=_Document).iterations
+    with suppress(msgspec.DecodeError):
+        return [row.decode(data)]
+    return [row.decode(line) for line in data.splitlines() if line.strip()]
 
 
-def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
+def _score_of(row: _Row) -> tuple[int, BaselineScore]:
     """Return an iteration's number and score.
 
     Raises:
-        TypeError, ValueError, KeyError: the row has none.
+        ValueError: the row has none.
     """
-    value = row["value"] if "value" in row else row["score"]
-    iteration = row["iteration"]
-    version = row["rubric_version"]
-    if type(iteration) is not int or not isinstance(version, str):
-        raise TypeError
-
-    if not row["scored"] or value is None:
-        return iteration, BaselineScore(version, None)
-    if type(value) not in (int, float) or not 0 <= value <= 1 + TOLERANCE:
-        raise ValueError
-    suffices = row.get("band") != BAND_INSUFFICIENT
-    return iteration, BaselineScore(version, float(value), suffices)
+    value = row.score if row.value is UNSET else row.value
+    if value is UNSET:
+        raise ValueError("no score")
+    if not row.scored or value is None:
+        return row.iteration, BaselineScore(row.rubric_version, None)
+    if not 0 <= value <= 1 + TOLERANCE:
+        raise ValueError("no score between 0 and 1")
+    suffices = row.band != BAND_INSUFFICIENT
+    return row.iteration, BaselineScore(row.rubric_version, value, suffices)
 
 
 def _from_revision(name: str, log: LogView) -> Baseline:
