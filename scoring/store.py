@@ -11,7 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Self, TypeVar
+from typing import Final, Literal, NamedTuple, Self, TypeVar, get_args
 from zlib import crc32
 
 import msgspec
@@ -27,16 +27,7 @@ Two versions of da-score share the file, and no row of it.
 NAME: Final = "store.sqlite"
 
 Kind = Literal["transcript", "entry", "git", "lines", "price", "stamp", "answer", "embedding"]
-KINDS: Final[tuple[Kind, ...]] = (
-    "transcript",
-    "entry",
-    "git",
-    "lines",
-    "price",
-    "stamp",
-    "answer",
-    "embedding",
-)
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 SETTLED = 2_000_000_000
 """For so many nanoseconds a file must have been left alone before its stamp identifies it."""
@@ -143,12 +134,7 @@ class Store:
 
     # Reading
 
-    def get(
-        self,
-        kind: Kind,
-        key: str | bytes,
-        stamp: bytes | None,
-    ) -> bytes | None:
+    def get(self, kind: Kind, key: str | bytes, stamp: bytes | None) -> bytes | None:
         """Return the value that was kept about a key for this stamp, or None."""
         if stamp is None:
             return None
@@ -226,13 +212,7 @@ class Store:
 
     # Writing
 
-    def put(
-        self,
-        kind: Kind,
-        key: str | bytes,
-        stamp: bytes | None,
-        value: bytes,
-    ) -> None:
+    def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
         """Keep a value about a key for a stamp, in place of the one before.
 
         Without a stamp nothing is kept. The value is written later.
@@ -399,12 +379,7 @@ def _today() -> int:
     return int(time.time() // _SECONDS_OF_A_DAY)
 
 
-def _checksum(
-    kind: str,
-    key: bytes,
-    stamp: bytes,
-    value: bytes,
-) -> int:
+def _checksum(kind: str, key: bytes, stamp: bytes, value: bytes) -> int:
     return crc32(value, crc32(b"\0".join((kind.encode(), key, stamp))))
 
 

@@ -313,7 +313,7 @@ def _(here: Here) -> str:
 
 @reaches("scoring.evidence.transcripts.opening.WINDOW_LOG_LIMIT")
 def _(here: Here) -> str:
-    options = {zstd.CompressionParameter.window_log: 29}
+    options = {int(zstd.CompressionParameter.window_log): 29}
     compressor = zstd.ZstdCompressor(options=options)
     data = compressor.compress(b'{"a": 1}\n') + compressor.flush()
     return transcript_warnings(here.folder, data, "hostile.jsonl.zst")
