@@ -24,7 +24,6 @@ from scoring.yamlnodes import NULLS, Scalar, Sequence
 from scoring.yamlread import Reader, parse
 
 _FIXED_FIELDS = ("schema_version", "iteration")
-_BYTE_ORDER_MARK = "\ufeff"
 _MOST_DIGITS_OF_INDEX = 5
 _USUAL_INDENT = 2
 
@@ -154,7 +153,7 @@ def _as_yaml(field: DescribedField, text: str, path: str) -> str:
         items = [quoted(item.value) for item in node.items if isinstance(item, Scalar)]
         return f"[{', '.join(items)}]"
 
-    if not isinstance(node, Scalar) or node.quoted or node.tag or "\n" in node.value:
+    if not isinstance(node, Scalar) or node.quoted or node.tag:
         raise SettingsError(f"{path}: {shown(text)} is not a single value; nothing was written")
     return node.value
 
@@ -162,12 +161,9 @@ def _as_yaml(field: DescribedField, text: str, path: str) -> str:
 def _edited(data: bytes, path: str, value: str) -> bytes:
     """Return the content of an entry with a value in the place of a field's."""
     source = data.decode()
-    body = source.removeprefix(_BYTE_ORDER_MARK)
-    mark = source[: len(source) - len(body)]
-
-    root = YAML(typ="rt", pure=True).compose(body)
-    edit = _edit_of(body, root, path.split("."), value, path)
-    return (mark + body[: edit.start] + edit.text + body[edit.end :]).encode()
+    root = YAML(typ="rt", pure=True).compose(source)
+    edit = _edit_of(source, root, path.split("."), value, path)
+    return (source[: edit.start] + edit.text + source[edit.end :]).encode()
 
 
 def _edit_of(
@@ -244,7 +240,7 @@ def _insertion(
     value: str,
 ) -> _Edit:
     """Return the edit that adds a field to a block, or an item to a list."""
-    if node.flow_style or not node.value:
+    if node.flow_style:
         return _insertion_in_flow(source, node, parts, value)
 
     line_break = "\r\n" if "\r\n" in source else "\n"

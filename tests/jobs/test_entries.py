@@ -129,6 +129,8 @@ verifiers:
 review: {overall_decision: accept}
 """
 
+HEAD = "schema_version: 2\niteration: 1\n"
+
 
 class TestSet:
     def entry(self, place: Place, text: str = ENTRY) -> Path:
@@ -190,6 +192,45 @@ class TestSet:
         path.write_bytes((head + text).encode())
         assert da_score("entry", "set", "1", "impl.retries", "3").status == 0
         assert path.read_bytes().decode() == head + text.replace(old, new)
+
+    @pytest.mark.parametrize(
+        ("text", "way", "value", "new"), tables.cases("entries", "writes this text")
+    )
+    def test_writes_this_text(
+        self, place: Place, da_score: DaScore, text: str, way: str, value: str, new: str
+    ) -> None:
+        """Whatever the style of an entry, the rest of it stays, and comments stay in place."""
+        path = self.entry(place, HEAD + text)
+        assert da_score("entry", "set", "1", way, value).status == 0
+        assert path.read_text() == HEAD + new
+
+        state = path.stat()
+        assert da_score("entry", "set", "1", way, value).status == 0
+        assert (path.stat().st_mtime_ns, path.stat().st_ino) == (state.st_mtime_ns, state.st_ino)
+
+    @pytest.mark.parametrize(
+        ("text", "way", "value", "said"), tables.cases("entries", "leaves the text as it is")
+    )
+    def test_leaves_the_text_as_it_is(
+        self, place: Place, da_score: DaScore, text: str, way: str, value: str, said: str
+    ) -> None:
+        path = self.entry(place, HEAD + text)
+        assert said in one_line(da_score("entry", "set", "1", way, value))
+        assert path.read_text() == HEAD + text
+
+    def test_an_index_may_have_more_digits_than_a_number(
+        self, place: Place, da_score: DaScore
+    ) -> None:
+        self.entry(place)
+        message = one_line(da_score("entry", "set", "1", f"verifiers.{'9' * 5000}.status", "pass"))
+        assert "the next one is 1" in message
+
+    def test_an_entry_without_a_version_is_for_a_person_to_mend(
+        self, place: Place, da_score: DaScore
+    ) -> None:
+        self.entry(place, "iteration: 1\n")
+        message = one_line(da_score("entry", "set", "1", "impl.retries", "3"))
+        assert "schema_version is neither 1 nor 2; mend it by hand first" in message
 
     def test_a_comment_after_a_tab_is_for_a_person_to_edit(
         self, place: Place, da_score: DaScore

@@ -1,5 +1,6 @@
 """``da-score doctor`` and ``da-score init``: what is found, and that nothing makes them stop."""
 
+import json
 import stat
 import tomllib
 from collections.abc import Callable
@@ -94,6 +95,23 @@ class TestFacts:
         (claude,) = [harness for harness in found["harnesses"] if harness["turns"]]
         assert (claude["name"], claude["turns"], claude["tool_calls"]) == ("claude", 1, 1)
         assert found["uncovered_iterations"] == [2]
+
+    def test_counts_the_bookkeeping_of_claude_as_known(self, whole: Place, doctor: Told) -> None:
+        skipped = doctor(*AS_OBSERVED)["transcripts"]["lines_skipped"]
+        (path,) = whole.path.parent.rglob("mine.jsonl")
+        time = whole.turn(1, 2)["timestamp"]
+        timeless = "file-history-snapshot summary last-prompt mode tag custom-title pr-link"
+        with path.open("a") as file:
+            for kind in timeless.split():
+                file.write(json.dumps({"type": kind, "sessionId": path.stem}) + "\n")
+            for kind in ("queue-operation", "system", "progress"):
+                file.write(json.dumps({"type": kind, "timestamp": time}) + "\n")
+        assert doctor(*AS_OBSERVED)["transcripts"]["lines_skipped"] == skipped
+
+        with path.open("a") as file:
+            file.write(json.dumps({"type": "a-new-one", "sessionId": path.stem}) + "\n")
+        found = doctor(*AS_OBSERVED)["transcripts"]["lines_skipped"]
+        assert found == skipped | {"no time stamp": 1}
 
     @pytest.mark.usefixtures("whole")
     def test_of_signals(self, doctor: Told) -> None:
