@@ -123,13 +123,13 @@ class AttributedHistory(CommitHistory):
     def landing(self, record: IterationRecord) -> Landing:
         """Return whether the work of an iteration came to the trunk, and whether it is still there.
 
-        The first question asks about one iteration, and the second about all of them.
+        The first question asks about all iterations, so that their lines are followed at once.
         """
         question = (record.commit, record.impl.summary)
         if question in self._undone_by_question:
             return self._undone_by_question[question]
 
-        if len(self._undone_by_question) == 1 and self.trunk.commit:
+        if not self._undone_by_question and self.trunk.commit:
             self._with_undone([self._landings.of(sha) for sha in self._first_iterations])
         landing = self._with_undone([super().landing(record)])[0]
         self._undone_by_question[question] = landing

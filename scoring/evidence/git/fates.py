@@ -4,8 +4,8 @@ Each line is followed forwards, as ``git blame -w`` follows it back.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from scoring.evidence.git.changes import CommitPair, changes
@@ -19,7 +19,7 @@ from scoring.evidence.git.followed_lines import (
 )
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.patches import FilePatch, Patch
+from scoring.evidence.git.patches import FilePatch, Hunk, Patch
 
 _NEW_LINE = -1  # in a merge: a line that is new to one parent and counts
 _NEW_BLANK = -2  # in a merge: a line that is new to one parent and does not count
@@ -263,8 +263,12 @@ class _Walk:
         if not file.hunks:
             return old_lines
 
+        hunks = file.hunks
+        if not (owner and self._counts(file.path)):
+            hunks = [hunk for hunk in hunks if hunk.start < len(old_lines)]
+
         ids: LineIds = []
-        for counting, unchanged in self._hunks(old_lines, file):
+        for counting, unchanged in self._hunks(old_lines, hunks, file.path):
             ids += unchanged
             if owner:
                 ids += self._lines.new(owner, file.path, counting)
@@ -274,14 +278,16 @@ class _Walk:
             ids.pop()
         return ids
 
-    def _hunks(self, old_lines: LineIds, file: FilePatch) -> Iterator[tuple[list[bool], LineIds]]:
+    def _hunks(
+        self, old_lines: LineIds, hunks: Iterable[Hunk], path: str
+    ) -> Iterator[tuple[list[bool], LineIds]]:
         """Yield for each hunk which of its new lines count, and the unchanged lines above it.
 
         The lines below the last hunk come last, with no new ones.
         """
-        counts = self._counts(file.path)
+        counts = self._counts(path)
         top = 0
-        for hunk in file.hunks:
+        for hunk in hunks:
             unchanged = old_lines[top : hunk.start]
             missing = hunk.start - max(top, len(old_lines))
             yield [counts and key != 0 for key in hunk.added], unchanged + [0] * missing
@@ -291,11 +297,17 @@ class _Walk:
     # A merge
 
     def _merge(self, sides: Sequence[_Side], commit: str) -> State:
-        """Return the state after a merge, and note which lines were lost in it."""
+        """Return the state after a merge, and note which lines were lost in it.
+
+        A file that the merge has as its first parent has it keeps the lines that it has there.
+        """
         owner = commit if commit in self._followed else ""
         changed = [_files_after(side.patch) for side in sides]
-        state: State = {}
-        for path in self._paths_of_merge(sides, changed, owner):
+        state = dict(sides[0].state)
+        for file in sides[0].patch:
+            state.pop(file.old_path, None)
+
+        for path in changed[0]:
             versions = []
             for side, files in zip(sides, changed, strict=True):
                 versions.append(_Version(side.state, files.get(path)))
@@ -307,23 +319,6 @@ class _Walk:
 
         self._note_lost(sides, state, commit)
         return state
-
-    def _paths_of_merge(
-        self, sides: Sequence[_Side], changed: Sequence[Mapping[str, FilePatch]], owner: str
-    ) -> dict[str, None]:
-        """Return the paths that may have followed lines after a merge, in a fixed order."""
-        paths: dict[str, None] = {}
-        for state, patch in sides:
-            gone = {file.old_path for file in patch if file.status in "DR"}
-            paths.update(dict.fromkeys(path for path in state if path not in gone))
-            for file in patch:
-                if file.status == "R" and file.old_path in state:
-                    paths[file.path] = None
-
-        if owner:
-            in_all = set.intersection(*(set(files) for files in changed))
-            paths.update(dict.fromkeys(path for path in changed[0] if path in in_all))
-        return paths
 
     def _merged(self, path: str, versions: Sequence[_Version], owner: str) -> LineIds:
         """Return the lines of a file after a merge, by its versions in the parents."""
@@ -354,7 +349,7 @@ class _Walk:
         if not file.hunks:
             return old_lines
         ids: LineIds = []
-        for counting, unchanged in self._hunks(old_lines, file):
+        for counting, unchanged in self._hunks(old_lines, file.hunks, file.path):
             ids += unchanged
             ids += [_NEW_LINE if counts else _NEW_BLANK for counts in counting]
         return ids
@@ -367,14 +362,16 @@ class _Walk:
     def _note_lost(self, sides: Sequence[_Side], state: State, commit: str) -> None:
         """Note the lines that a parent has and the merge has not, and that no commit took."""
         changed: list[LineIds] = []
+        kept: set[int] = set()
         for side in sides:
             for path, ids in side.state.items():
-                if state.get(path) is not ids:
+                ids_after = state.get(path, [])
+                if ids_after is not ids:
                     changed.append(ids)
-        if not changed:
-            return
+                    kept.update(ids_after)
+            for file in side.patch:
+                kept.update(state.get(file.path, ()))
 
-        kept = set(chain.from_iterable(state.values()))
         for ids in changed:
             lost = [line for line in ids if line not in kept and not self._lines.taken(line)]
             self._lines.lose(lost, commit)

@@ -95,7 +95,7 @@ class AttributedLandings(Landings):
         return TrunkLines(self._history, in_question, [], of_trunk, removed=True)
 
     def _pairs(self, shas: Iterable[str]) -> list[CommitPair]:
-        return [CommitPair(sha, self._graph.first_parent(sha)) for sha in shas]
+        return [self._own_pair(sha) for sha in shas]
 
     @cached_property
     def _tips(self) -> list[Tip]:

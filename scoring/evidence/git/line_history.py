@@ -84,6 +84,7 @@ class LineHistory:
         self._has_warned = False
         self._recent: OrderedDict[CommitPair, Patch] = OrderedDict()
         self._recent_bytes = 0
+        self._merge_patches: dict[str, Patch | None] = {}
         self._partly_read = 0
         self._unreadable = 0
 
@@ -167,6 +168,11 @@ class LineHistory:
 
         Where these conflict, or there are more than two, it is what it changes against the first.
         """
+        if merge not in self._merge_patches:
+            self._merge_patches[merge] = self._read_merge(merge, parents)
+        return self._merge_patches[merge]
+
+    def _read_merge(self, merge: str, parents: Sequence[str]) -> Patch | None:
         if len(parents) == 2:
             with isolated_repository(self.repository, sha256=len(merge) == 64) as isolated:
                 first, second = parents
