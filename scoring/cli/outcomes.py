@@ -12,7 +12,7 @@ from scoring.evidence.rewards import rewards
 from scoring.examine import subjects_by_iteration
 from scoring.frozen import PlainData
 from scoring.log.load import load_iteration_log
-from scoring.log.settings import Settings
+from scoring.log.settings import Settings, cache_dir_of
 from scoring.views.outcome_pages import BecameRow, outcomes_page
 
 
@@ -27,7 +27,9 @@ def command(settings: Settings) -> None:
     rubric. Writes nothing.
     """
     rules = outcome_rules(settings)
-    records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
+    records = load_iteration_log(
+        settings.iter_log_dir, broken=warn_of_broken_entry, cache_dir=cache_dir_of(settings)
+    )
     book = read_ledger(settings, records)
 
     units = book.by_iteration

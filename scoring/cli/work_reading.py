@@ -32,7 +32,9 @@ def entries_if_any(settings: Settings) -> list[IterationRecord]:
     """
     if has_no_log(settings):
         return []
-    return load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
+    return load_iteration_log(
+        settings.iter_log_dir, broken=warn_of_broken_entry, cache_dir=cache_dir_of(settings)
+    )
 
 
 def read_ledger(

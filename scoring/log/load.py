@@ -50,7 +50,10 @@ def no_such_entry(directory: Path | str, iteration: int) -> NotFoundError:
 
 
 def load_iteration_log(
-    directory: Path | str, true_flags: Collection[str] = TRUE_FLAGS, broken: Broken | None = None
+    directory: Path | str,
+    true_flags: Collection[str] = TRUE_FLAGS,
+    broken: Broken | None = None,
+    cache_dir: Path | None = None,
 ) -> list[IterationRecord]:
     """Load every entry of a log, sorted by iteration.
 
@@ -58,12 +61,13 @@ def load_iteration_log(
         directory: the directory of the log.
         true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
         broken: takes the errors of entries that cannot be read, and the others are loaded.
+        cache_dir: as for :func:`load_log_for`.
 
     Raises:
         LogError: the directory cannot be listed; or, without ``broken``, an entry cannot be read.
             ``faults`` has a line for each such entry.
     """
-    return list(load_log_for((), directory, true_flags, broken))
+    return list(load_log_for((), directory, true_flags, broken, cache_dir))
 
 
 def load_log_for(

@@ -10,12 +10,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from scoring.evidence.commands.run_folders import is_private_or_temporary
 from scoring.evidence.git.work_tree_folders import same_remote
 from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import Edit
+from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit, user_times
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
@@ -130,8 +132,8 @@ class Neighbourhood:
             if is_recorded or not is_whole:
                 evidence.update(_evidence(file, judge.signs(file, session, here)))
 
-        leads_to = _LeadsTo(sorted(evidence), user_times(session.files) if evidence else ())
-        session.away = [shown.time for shown in leads_to.evidence if not shown.is_ours]
+        session.away = sorted(shown.time for shown in evidence if not shown.is_ours)
+        leads_to = _leads_to(sorted(evidence), user_times(session.files) if evidence else ())
         for file, here in zip(session.files, by_folder, strict=True):
             if not file.here:
                 file.here = bytearray(len(file.numbers))
@@ -288,12 +290,14 @@ class _LeadsTo(NamedTuple):
     """To which repository's work the lines of a session lead.
 
     Attributes:
-        evidence: the lines that show that, by time.
-        prompts: when the user wrote.
+        times: when the lines were written that show that.
+        is_ours: whether each shows the repository's work.
+        reports_until: until when the lines before each report work here.
     """
 
-    evidence: Sequence[_Evidence]
-    prompts: Sequence[int]
+    times: Sequence[int]
+    is_ours: Sequence[bool]
+    reports_until: Sequence[int]
 
     def ours(self, time: int) -> bool | None:
         """Return whether the line at a time is the repository's, or None without evidence.
@@ -301,16 +305,27 @@ class _LeadsTo(NamedTuple):
         A line leads to the next evidence. What follows the last one belongs to that, and so does
         what reports work here before the user writes again.
         """
-        if not self.evidence:
+        if not self.times:
             return None
 
-        following = bisect_left(self.evidence, time, key=lambda shown: shown.time)
-        if following == len(self.evidence):
-            return self.evidence[-1].is_ours
-        if following and self.evidence[following - 1].is_ours:
-            prompt = bisect_left(self.prompts, self.evidence[following - 1].time)
-            if prompt < len(self.prompts):
-                next_prompt = self.prompts[prompt]
-                if time < next_prompt <= self.evidence[following].time:
-                    return True
-        return self.evidence[following].is_ours
+        following = bisect_left(self.times, time)
+        if following == len(self.times):
+            return self.is_ours[-1]
+        return time < self.reports_until[following] or self.is_ours[following]
+
+
+def _leads_to(evidence: Sequence[_Evidence], prompts: Sequence[int]) -> _LeadsTo:
+    """Return to which work lines lead.
+
+    Args:
+        evidence: the lines that show it, by time.
+        prompts: when the user wrote.
+    """
+    reports_until = [-NS_MAX] * len(evidence)
+    for following, (previous, shown) in enumerate(pairwise(evidence), 1):
+        prompt = bisect_left(prompts, previous.time)
+        if previous.is_ours and prompt < len(prompts) and prompts[prompt] <= shown.time:
+            reports_until[following] = prompts[prompt]
+
+    times = [shown.time for shown in evidence]
+    return _LeadsTo(times, [shown.is_ours for shown in evidence], reports_until)

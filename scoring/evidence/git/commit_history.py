@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from scoring.evidence.git.agents import NO_AGENTS, CommitAgents, Identity, agents_of
@@ -89,20 +90,27 @@ def _with_first_parent(sha: str, parents: Sequence[str]) -> CommitPair:
 class CommitHistory(BranchHistory):
     """What git knows of commits beyond landing."""
 
+    @cached_property
+    def _written(self) -> dict[str, WrittenCommit]:
+        """What commits say of who wrote them, as far as it was asked."""
+        return {}
+
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them, without those that git cannot read."""
         written = {}
         for sha, commit in self._commits(dict.fromkeys(shas)).items():
-            written[sha] = WrittenCommit(
-                sha,
-                parents=commit.parents,
-                time=commit.authored,
-                date=commit.date,
-                subject=commit.subject,
-                checkpoints=checkpoint_ids(commit.message),
-                agents=agents_of(commit.message, (commit.author, commit.committer)),
-                committed=commit.time,
-            )
+            if sha not in self._written:
+                self._written[sha] = WrittenCommit(
+                    sha,
+                    parents=commit.parents,
+                    time=commit.authored,
+                    date=commit.date,
+                    subject=commit.subject,
+                    checkpoints=checkpoint_ids(commit.message),
+                    agents=agents_of(commit.message, (commit.author, commit.committer)),
+                    committed=commit.time,
+                )
+            written[sha] = self._written[sha]
         return written
 
     def checkpoints_without_commit(self, names: Collection[str]) -> set[str]:
