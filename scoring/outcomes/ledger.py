@@ -212,7 +212,7 @@ def ledger_of(
         unread = sum(bool(file.left_out) for file in scan.survey().files)
     closed = [unit.closed() for unit in work]
     is_complete = not git.has_failed
-    return Ledger(closed, caller, git.trunk, git.tip_time, unread, outcomes, is_complete)
+    return Ledger(closed, caller, git.trunk, git.tip_time, unread, list(outcomes), is_complete)
 
 
 # Commits

@@ -194,9 +194,9 @@ def test_all_of_the_work_is_not_read_again(
         path.write_text(path.read_text().replace("artifact:", "of:"))
     asks: list[tuple[str, ...]] = [("work", "--json"), ("cost", "--json"), ("outcomes", "--json")]
     options = {
-        "run": ("--no-write", "--rubric", "3.1.0"),
-        "work": (),
-        "report": ("--out", str(place.demo.root / "r")),
+        "run": ["--no-write", "--rubric", "3.1.0"],
+        "work": [],
+        "report": ["--rubric", "3.1.0", "--out", str(place.demo.root / "r")],
     }
     assert place.ask(first, *options[first]).status == 0
     if first == "run":
