@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from scoring.errors import silent
@@ -117,7 +118,8 @@ def ask_transcripts(
             questions.append(_question(item.record, further, scan, window, sources, wanted))
         return questions, became
 
-    answers = scan.observe(questions_for, neighbourhood, git.lines_added, entries=len(records))
+    lines_added = partial(git.lines_added, is_strict=sources.trusted)
+    answers = scan.observe(questions_for, neighbourhood, lines_added, entries=len(records))
 
     entries = {}
     for record, answer in zip(records, answers, strict=False):

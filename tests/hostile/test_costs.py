@@ -28,6 +28,7 @@ from scoring.evidence.git import changes, checkpoint_files, limits, plain_files,
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.line_history import LineHistory
+from scoring.evidence.git.patches import line_key
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import discovery, lines
 from scoring.evidence.harnesses.sqlite_store import opened_database
@@ -457,6 +458,13 @@ def _(here: Here) -> str:
     commit = repo.commit({"a": "line\n" * 1_000_001})
     repo.reset(base)
     return patch_warnings(repo, CommitPair(commit, base))
+
+
+@reaches("scoring.evidence.git.patches._MOST_HELD")
+def _(_: Here) -> str:
+    keys = {line_key(b"%d " % number + b"a" * (1 << 20)) for number in range(600)}
+    assert len(keys) == 600
+    return "nothing"
 
 
 @reaches("scoring.evidence.git.plain_files.PLAIN_FILES")

@@ -109,6 +109,12 @@ def in_a_commit_that_only_deletes(repo: Repo) -> None:
     keep(repo, session(repo))
 
 
+def in_a_commit_with_a_program_in_lines_of_two_characters(repo: Repo) -> None:
+    repo.branch("own", "HEAD~1")
+    name_commit(repo, repo.commit({**FILES, "src/b.js": "[]\n[\n(!\n)+\n" * 99}, "Add a"))
+    keep(repo, session(repo))
+
+
 def in_a_commit_whose_attributes_hide_a_file(repo: Repo) -> None:
     hidden = {".gitattributes": "src/b.py -diff\n", "src/b.py": OTHER["src/b.py"] * 9}
     repo.branch("own", "HEAD~1")
@@ -143,6 +149,7 @@ def printed_by(command: str) -> Callable[[Repo], None]:
 SHOWN = [
     by_a_tag_of_the_digits_that_git_printed,
     in_a_commit_that_only_deletes,
+    in_a_commit_with_a_program_in_lines_of_two_characters,
     in_a_commit_whose_attributes_hide_a_file,
     in_a_squash_of_its_commit_and_another,
     in_a_commit_of_a_submodule,

@@ -132,8 +132,10 @@ class CommitHistory(BranchHistory):
         """Return the name and the address of the caller's commits, or "" where git has none."""
         return self._repository.callers_names
 
-    def lines_added(self, shas: Iterable[str]) -> dict[str, Mapping[FileLine, int]]:
-        """Return how often commits add each significant line.
+    def lines_added(
+        self, shas: Iterable[str], *, is_strict: bool = False
+    ) -> dict[str, Mapping[FileLine, int]]:
+        """Return how often commits add each significant line, as :func:`hashes_added` counts it.
 
         Merges, and commits that git cannot read, are left out.
         """
@@ -145,7 +147,7 @@ class CommitHistory(BranchHistory):
         added: dict[str, Mapping[FileLine, int]] = {}
         for pair, patch in zip(pairs, self.lines.patches(pairs), strict=True):
             if patch is not None:
-                added[pair.commit] = hashes_added(patch)
+                added[pair.commit] = hashes_added(patch, is_strict=is_strict)
         return added
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:

@@ -24,6 +24,7 @@ FileLine = tuple[str, int]  # the path of a file, and the key of a line in it
 
 _MOST_LINES = 1_000_000  # that a commit may add and remove
 _LONG = 100  # bytes of text, above which a line is known by its digest
+_MOST_HELD = 1000  # bytes of a line that is held together with its key
 _SHORT = 2  # characters; a line with no more than these, such as "}", says nothing
 _LEAST_TELLING: Final = 1 << 32  # keys below this are of lines that say nothing
 
@@ -63,28 +64,36 @@ def bare_text(line: bytes) -> bytes:
     return b""
 
 
-@lru_cache(1 << 15)  # agents write many lines again
 def line_hash(line: bytes) -> int:
     """Return 32 bits for a line that says something, or 0 for any other line.
 
     White space does not matter.
     """
-    text = bare_text(line)
-    return crc32(text) or 1 if text else 0
+    if len(line) > _MOST_HELD:
+        return _key_of(line) >> 32
+    return _key_of_short(line) >> 32
 
 
-@lru_cache(1 << 15)
 def line_key(line: bytes) -> int:
     """Return the key of a line: 64 bits, of which the upper half is its :func:`line_hash`.
 
     The key of a blank line is 0; that of another line that says nothing is below 2^32.
     """
+    if len(line) > _MOST_HELD:
+        return _key_of(line)
+    return _key_of_short(line)
+
+
+def _key_of(line: bytes) -> int:
     text = bare_text(line)
     if text:
         return (crc32(text) or 1) << 32 | crc32(text[::-1])
     if not line or line.isspace():
         return 0
     return crc32(line.translate(None, b" \t\r\f\v")) or 1
+
+
+_key_of_short = lru_cache(1 << 15)(_key_of)  # agents write many lines again
 
 
 def tells(key: int) -> bool:
@@ -179,11 +188,23 @@ def lines_removed(patch: Patch) -> Counter[FileLine]:
     return lines
 
 
-def hashes_added(patch: Patch) -> Counter[FileLine]:
-    """Count the lines that a patch adds and that say something, by path and :func:`line_hash`."""
+def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
+    """Count the lines that a patch adds and that say something, by path and :func:`line_hash`.
+
+    Args:
+        patch: the patch.
+        is_strict: whether other lines count too, under the hash 0, where a file gets more of them:
+            code can be written in lines of two characters.
+    """
     hashes = Counter[FileLine]()
     for (path, key), count in lines_added(patch).items():
         hashes[path, key >> 32] += count
+
+    for file in patch if is_strict else ():
+        telling = sum(1 for _ in file.added())
+        other = sum(len(hunk.added) - hunk.added.count(0) for hunk in file.hunks) - telling
+        if other > telling:
+            hashes[file.path, 0] += other
     return hashes
 
 
