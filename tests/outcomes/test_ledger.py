@@ -1222,4 +1222,9 @@ def test_without_a_log_and_an_agent_work_says_so(
     assert da_score("work", "--json").json["units"] == []
     assert "no unit of work is called 'last'" in da_score("explain", "last").err
     assert "no session here shows that an agent wrote it" in da_score("explain", sha).err
+
+    assert da_score("init", "--yes").status == 0
+    found = da_score("work")
+    assert (found.status, found.err) == (0, "")
+    assert found.out.startswith("No work of agents is here: ")
     assert "no such file" in da_score("work", "--iter-log-dir", "logs").err

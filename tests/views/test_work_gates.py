@@ -65,7 +65,9 @@ def check(history: History, da_score: Any) -> Check:
 def test_fails(check: Check, gate: list[str], why: str) -> None:
     found = check(*gate)
     assert found.status == 3
-    assert f"FAIL  the work: {gate[0].removeprefix('--')}: {why}" in found.out
+    (line,) = [line for line in found.out.splitlines() if line.startswith("FAIL")]
+    assert line.startswith(f"FAIL  the work: {gate[0].removeprefix('--')}: {why}")
+    assert re.search("; (say|bring back|land|run) [a-z ]+", line), "it says what to change"
 
 
 @pytest.mark.parametrize(
