@@ -164,7 +164,7 @@ class UndoneWork:
         undoes_run = partial(self._undoes_run, candidate, work.commit)
         judged = judge(patch, work.fate, candidate, self._counts, undoes_run)
         if judged.rule in ("b1", "b2") and not self._left_nothing(work, patch, candidate, judged):
-            return judged._replace(rule=None)
+            return judged._replace(rule="b3" if undoes_run() else None)
         return judged
 
     def _left_nothing(

@@ -328,23 +328,26 @@ def undoes_run(patch: Patch, run: Sequence[Patch], position: int) -> bool:
         run: what the commits before it change, newest first.
         position: the index in ``run`` of the work; the run must reach it.
     """
-    after = {file.old_path: file.new_blob for file in patch if file.status != "R"}
+    after = _blobs_after(patch)
     before: dict[str, str] = {}
     latest: dict[str, str] = {}
     for length, earlier in enumerate(run[:LONGEST_RUN], 1):
+        latest = _blobs_after(earlier) | latest
         for file in earlier:
             if file.status == "R":
                 before[file.path] = "0" * len(file.old_blob)
-                latest.setdefault(file.path, file.new_blob)
-                latest.setdefault(file.old_path, "0" * len(file.old_blob))
-            else:
-                latest.setdefault(file.path, file.new_blob)
             before[file.old_path] = file.old_blob
 
         undone = all(after.get(path, latest.get(path)) == blob for path, blob in before.items())
         if undone and length >= _LEAST_RUN and length > position:
             return True
     return False
+
+
+def _blobs_after(patch: Patch) -> dict[str, str]:
+    """Return the blobs of the paths that a patch changes; that of a path that is gone is zeros."""
+    blobs = {file.old_path: "0" * len(file.old_blob) for file in patch if file.status == "R"}
+    return blobs | {file.path: file.new_blob for file in patch}
 
 
 def identifiers(lines: Iterable[bytes]) -> frozenset[str]:

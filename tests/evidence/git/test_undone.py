@@ -220,6 +220,48 @@ def stale_squash_of_two(folder: Path) -> Scene:
     return Scene(repo, work, repo.commit(stale, "feat: probe"))
 
 
+def with_requests(folder: Path) -> tuple[Repo, str]:
+    """Return a repository in which a commit added calls to two files, and another one a file."""
+    repo = start(folder)
+    files: Files = {"a.py": requests("one"), "b.py": functions("old") + requests("more")}
+    work = repo.commit(files, "feat: one")
+    repo.commit({"two.py": requests("two")}, "feat: two")
+    return repo, work
+
+
+def requests(name: str) -> str:
+    return "".join(f"client.request('{name} {n}', timeout=LONG)\n" for n in range(12))
+
+
+def stale_squash_with_the_names_of_the_work(folder: Path) -> Scene:
+    """What the commit is about uses the same library as the work does."""
+    repo, work = with_requests(folder)
+    before: Files = {"a.py": "x = 1\n", "b.py": functions("old"), "two.py": None}
+    return Scene(repo, work, repo.commit({**before, "probe.py": requests("probe")}, "feat: probe"))
+
+
+def replaced_with_the_names_of_the_work(folder: Path) -> Scene:
+    """As before, but the commit undoes the work alone and not the commit before it."""
+    repo, work = with_requests(folder)
+    before: Files = {"a.py": "x = 1\n", "b.py": functions("old")}
+    repo.commit({**before, "probe.py": requests("probe")}, "feat: probe")
+    return Scene(repo, work)
+
+
+def stale_squash_after_a_rename(folder: Path) -> Scene:
+    """The tree of the commit is from before the work and before a file got another name."""
+    repo = start(folder)
+    work = repo.commit({"one.py": requests("one")}, "feat: one")
+    repo.commit({"b.py": None, "lib/b.py": functions("old")}, "refactor: move b")
+    stale = {
+        "one.py": None,
+        "lib/b.py": None,
+        "b.py": functions("old"),
+        "probe.py": requests("probe"),
+    }
+    return Scene(repo, work, repo.commit(stale, "feat: probe"))
+
+
 def plain_removal(folder: Path) -> Scene:
     repo = start(folder)
     work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
@@ -456,6 +498,8 @@ REVERTED = {
 TAKEN_BACK = {
     "stale-squash-of-one": stale_squash_of_one,
     "stale-squash-of-two": stale_squash_of_two,
+    "stale-squash-with-the-names-of-the-work": stale_squash_with_the_names_of_the_work,
+    "stale-squash-after-a-rename": stale_squash_after_a_rename,
     "stale-merge": stale_merge,
 }
 STANDS = {
@@ -467,6 +511,7 @@ STANDS = {
     "replaced-by-another-file": changes(
         {"alpha.py": None, "better.py": functions("alpha_0"), "a.py": "x = 3\n"}
     ),
+    "replaced-with-the-names-of-the-work": replaced_with_the_names_of_the_work,
     "replaced-wholly": changes({"alpha.py": "import better\n"}, {"alpha.py": functions("new")}),
     "moved-file": changes({"alpha.py": None, "lib/alpha.py": functions("alpha")}),
     "split-file": changes(
