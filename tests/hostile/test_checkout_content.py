@@ -38,3 +38,30 @@ def test_a_file_that_the_index_takes_for_that_of_the_commit_is_not_read(repo: Re
 
     assert before == {"a.py": [b"two = 2"]}
     assert LineHistory(GitRepository(repo.path)).text_added(pair) == before
+
+
+NAMES = [
+    "line\nbreak.py",
+    '"quote.py',
+    "src/a.py b/src/a.py",
+    "tab\there.py",
+    "--- a/x.py",
+    "+++ b",
+    "@@ -1 +1 @@",
+    "e\u0301.py",
+    "\u00e9.py",
+    "control\x01.py",
+    ":100644 100644 0000 1111 A\tx",
+    "caf\udce9.py",
+]
+
+
+def test_no_name_of_a_file_hides_its_lines(repo: Repo) -> None:
+    first = repo.commit({"a": "1\n"})
+    text = "--- a/x\n+++ b/y\n@@ -0,0 +1,2 @@\ncr\rand nul\0\n"
+    pair = CommitPair(repo.commit(dict.fromkeys(NAMES, text)), first)
+
+    patch = LineHistory(GitRepository(repo.path)).patch(*pair)
+
+    assert patch is not None
+    assert {file.path: len(list(file.added())) for file in patch} == dict.fromkeys(NAMES, 4)

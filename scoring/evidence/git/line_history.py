@@ -247,11 +247,15 @@ class LineHistory:
                 patch = next(fresh)
                 kept[keys[pair]] = patch
                 if patch is not None:
-                    value = msgspec.msgpack.encode(patch)
-                    if len(value) <= _MOST_KEPT:
-                        store.put("lines", keys[pair], self._stamp, value)
+                    self._keep_patch(store, keys[pair], patch)
                 self._remember(pair, patch)
                 yield patch
+
+    def _keep_patch(self, store: Store, key: bytes, patch: Patch) -> None:
+        with contextlib.suppress(UnicodeEncodeError):  # a path of a file need not be UTF-8
+            value = msgspec.msgpack.encode(patch)
+            if len(value) <= _MOST_KEPT:
+                store.put("lines", key, self._stamp, value)
 
     def _remember(self, pair: CommitPair, patch: Patch | None) -> None:
         """Hold a patch for the next question. When they become too large, the oldest ones go."""

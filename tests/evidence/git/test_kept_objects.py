@@ -115,3 +115,13 @@ def test_a_stamp_changes_with_what_can_be_read(
     else:
         (tmp_path / sha[:2] / sha[2:]).unlink()
     assert stamp(repo, cache) != before
+
+
+def test_lines_of_a_file_whose_name_is_not_utf_8_are_read_each_time(
+    repo: Repo, cache: Path
+) -> None:
+    first = repo.commit({"a": "1\n"})
+    pair = CommitPair(repo.commit({"caf\udce9.py": "alpha = 1\n"}), first)
+    for _ in range(2):
+        (file,) = patch(repo, cache, pair) or ()
+        assert file.path == "caf\udce9.py"
