@@ -76,17 +76,17 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     """Print what became of a unit that no entry names, or raise that nothing has that name."""
     # An iteration needs none of this.
     from scoring.evidence.git.repository import GitRepository
+    from scoring.evidence.git.walk import commit_named
     from scoring.outcomes.ledger import unit_named
     from scoring.views.work_pages import unit_page
     from scoring.views.work_rows import work_rows
 
     horizon_days = outcome_rules(settings).horizon_days
     work = read_ledger(settings, entries_if_any(settings))
-    repository = GitRepository(settings.repo_dir)
-    unit = unit_named(text, work, repository)
+    sha = commit_named(text, GitRepository(settings.repo_dir))
+    unit = unit_named(text, sha, work)
     if unit is None:
-        sha = repository.resolve([text], searches=True)[text]
-        if not sha:
+        if sha is None:
             raise no_entry
         name = short(sha)
         raise NotFoundError(

@@ -16,9 +16,6 @@ from scoring.text import short
 if TYPE_CHECKING:
     from scoring.evidence.git.repository import GitRepository
 
-_FEWEST_SHA_DIGITS = 7
-"""Fewer digits than this do not name a commit."""
-
 _MOST_SESSIONS_NAMED = 5
 """How many session ids a message lists."""
 
@@ -54,17 +51,15 @@ def iteration_named(text: str, settings: Settings) -> int:
 def _iteration_of(text: str, records: Sequence[IterationRecord], settings: Settings) -> int:
     """Return the iteration that a text names that is not its number; errors are the same."""
     from scoring.evidence.git.repository import GitRepository
+    from scoring.evidence.git.walk import commit_named
 
     repository = GitRepository(settings.repo_dir)
     sha_by_name = repository.resolve(record.commit.strip() for record in records)
-    sha_by_name |= repository.resolve([text], searches=True)
 
     if text == "last" and records:
         return _newest_iteration(records, sha_by_name, repository)
 
-    sha = sha_by_name[text]
-    if sha is not None and len(text) < _FEWEST_SHA_DIGITS and sha.startswith(text):
-        sha = None
+    sha = commit_named(text, repository)
     if sha is not None:
         for record in records:  # of several with this commit it counts for the lowest
             if sha_by_name[record.commit.strip()] == sha:

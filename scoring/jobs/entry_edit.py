@@ -69,9 +69,7 @@ def set_value(
     file = entries[iteration].path
     with exclusive_lock(log_dir):
         old = read_file(file, within=log_dir)
-        new = _with_value(file, old, path, text)
-        if new != old:
-            overwrite(file, new)
+        overwrite(file, _with_value(file, old, path, text))
     return file
 
 
@@ -94,7 +92,7 @@ def _with_value(
         ) from e
 
     for fault in faults:
-        if fault.path == path or fault.path.startswith(f"{path}."):
+        if fault.path == path:
             raise SettingsError(f"{fault.text}; nothing was written")
 
     if _changes_more(data, new, path):

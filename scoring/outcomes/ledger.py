@@ -36,7 +36,6 @@ from scoring.outcomes.unit_states import (
 )
 from scoring.text import trim
 
-_FEWEST_SHA_DIGITS = 7
 _SHA = re.compile("[0-9a-f]{7,64}")
 
 Units: TypeAlias = dict[str, OpenUnit]
@@ -290,18 +289,15 @@ def _follow_parts(units: Iterable[OpenUnit], git: AttributedHistory) -> None:
         unit.landing = landings.get(unit.commit or "", unit.landing)
 
 
-def unit_named(text: str, work: Ledger, repository: GitRepository) -> Unit | None:
+def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
     """Return the unit that a user means, or None without one.
 
     Args:
-        text: ``last``, the name of a unit, the name of a commit as git knows it, or the beginning
-            of the id of a session, which means its last unit.
+        text: ``last``, the name of a unit, or the beginning of the id of a session, which means
+            its last unit.
+        sha: the commit that git knows by that name, if there is one.
         work: all work.
-        repository: the repository of the work.
     """
-    sha = repository.resolve([text], searches=True)[text]
-    if sha and len(text) < _FEWEST_SHA_DIGITS and sha.startswith(text):
-        sha = None
     for unit in reversed(work.units):
         if unit.kind == "talk":
             continue

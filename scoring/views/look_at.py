@@ -37,6 +37,15 @@ _WORST_FIRST: tuple[ReasonKind, ...] = (
     "corrected",
 )
 
+_LISTED_KINDS: Mapping[ReasonKind, tuple[str, str]] = {
+    "taken_back": ("taken back", "state = 'taken_back'"),
+    "reverted": ("reverted", "state = 'reverted'"),
+    "tests_failed": ("with failing tests at the end", ""),
+    "defective": ("fixed later", "defective and state = 'landed'"),
+    "lost": ("lost", "state = 'lost'"),
+}
+"""What people read for kinds of trouble, and the rows of the table of work that are of each."""
+
 
 class Reason(NamedTuple):
     """Why a unit is worth a look.
@@ -67,7 +76,7 @@ def look_at(rows: Sequence[WorkRow]) -> list[PlainData]:
     """Return the units that are worth a look as data, worst and dearest first."""
     passed_at = _last_passes(rows)
     unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
-    landed_at = _last_landings(rows)
+    landed_at = _last_ends(in_state(rows, "landed"))
 
     ranked = []
     for row in rows:
@@ -96,22 +105,16 @@ def _are_of_one_session(unit: Unit, later: Unit | None) -> bool:
     return later is not None and not set(unit.sessions).isdisjoint(later.sessions)
 
 
+def _last_ends(rows: Iterable[WorkRow]) -> dict[object, int]:
+    """Return for each session when the last of some units ended."""
+    ended_at: dict[object, int] = {}
+    for row in rows:
+        ended_at.update(dict.fromkeys(row.unit.sessions, row.unit.ended or 0))
+    return ended_at
+
+
 def _last_passes(rows: Iterable[WorkRow]) -> dict[object, int]:
-    """Return for each session when its last unit with passing tests ended."""
-    passed_at: dict[object, int] = {}
-    for row in rows:
-        if row.unit.last_passed:
-            passed_at.update(dict.fromkeys(row.unit.sessions, row.unit.ended or 0))
-    return passed_at
-
-
-def _last_landings(rows: Iterable[WorkRow]) -> dict[object, int]:
-    """Return for each session when its last unit that landed ended."""
-    landed_at: dict[object, int] = {}
-    for row in rows:
-        if row.unit.state == "landed":
-            landed_at.update(dict.fromkeys(row.unit.sessions, row.unit.ended or 0))
-    return landed_at
+    return _last_ends(row for row in rows if row.unit.last_passed)
 
 
 def failing_tests(rows: Sequence[WorkRow]) -> list[WorkRow]:
@@ -298,25 +301,18 @@ def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator
         rows: the work.
         shown: how many of each kind the table has; a kind that it has whole is left out.
     """
-    states = Counter(row.unit.state for row in rows)
-    fixed_later = [row for row in in_state(rows, "landed") if row.unit.defective]
-    failed = failing_tests(rows)
+    counts = Counter[str](row.unit.state for row in rows)
+    counts["tests_failed"] = len(failing_tests(rows))
+    counts["defective"] = sum(bool(row.unit.defective) for row in in_state(rows, "landed"))
 
-    kinds: tuple[tuple[ReasonKind, str, str, int], ...] = (
-        ("taken_back", "taken back", "state = 'taken_back'", states["taken_back"]),
-        ("reverted", "reverted", "state = 'reverted'", states["reverted"]),
-        ("tests_failed", "with failing tests at the end", "", len(failed)),
-        ("defective", "fixed later", "defective and state = 'landed'", len(fixed_later)),
-        ("lost", "lost", "state = 'lost'", states["lost"]),
-    )
-    for kind, what, condition, count in kinds:
-        if count > shown.get(kind, 0):
+    for kind, (what, condition) in _LISTED_KINDS.items():
+        if counts[kind] > shown.get(kind, 0):
             command = ""
             if not condition:
                 command = ": da-score check --no-failing-tests"
             elif importlib.util.find_spec("duckdb"):  # without it there is no query
                 command = f': da-score query "from work where {condition}"'
-            yield f"{counted(count, 'unit')} {what}{command}"
+            yield f"{counted(counts[kind], 'unit')} {what}{command}"
 
 
 def _table_row(unit: Mapping[str, Any]) -> Sequence[Any]:

@@ -14,6 +14,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.text import fold, trim
 
+_FEWEST_SHA_DIGITS = 7
+
 # Each field ends with NUL, and each commit too (-z), so that no message can pass for a separator.
 _LOG_FORMAT = (
     "-z",
@@ -118,6 +120,17 @@ def named_commits(
         return {commit.sha: commit for commit in _parse_log(fields)}
 
     return ask_in_batches(ask, shas, repository.time, most_failures)
+
+
+def commit_named(text: str, repository: GitRepository) -> str | None:
+    """Return the SHA of the commit that a user means, as far as git knows one by that name.
+
+    The first digits of a SHA name it if they are at least seven.
+    """
+    sha = repository.resolve([text], searches=True)[text]
+    if sha and len(text) < _FEWEST_SHA_DIGITS and sha.startswith(text):
+        return None
+    return sha
 
 
 def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
