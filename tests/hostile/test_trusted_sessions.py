@@ -1,5 +1,6 @@
 """Under ``check --trusted`` a session counts for the commit that it made, and for no other one."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,6 +116,54 @@ def in_a_commit_with_a_program_in_lines_of_two_characters(repo: Repo) -> None:
     keep(repo, session(repo))
 
 
+def in_a_line_that_a_hook_prints(repo: Repo) -> None:
+    """The session commits something else, and a hook of the checkout names this commit."""
+    shown = f"[master {repo.head()[:7]}] Add a\n 2 files changed"
+    own = "[master abcdef1] Something else\n 2 files changed"
+    command = "git commit -m 'Something else'"
+    keep(repo, session(repo, files=OTHER, command=command, result=f"{shown}\n{own}"))
+
+
+def in_a_commit_with(name: str, content: str | bytes) -> Callable[[Repo], None]:
+    """Return what commits the files of the session with one more that it did not write."""
+
+    def shown(repo: Repo) -> None:
+        keep(repo, session(repo))
+        repo.branch("own", "HEAD~1")
+        name_commit(repo, repo.commit({**FILES, name: content}, "Add a"))
+        keep(repo, session(repo))
+
+    shown.__name__ = f"in a commit with {name!a}"
+    return shown
+
+
+def in_a_merge_that_brings_more(repo: Repo) -> None:
+    keep(repo, session(repo))
+    repo.branch("side", "HEAD~1")
+    repo.commit(OTHER, "Other")
+    parents = ("-p", "master", "-p", "side")
+    merge = repo.git("commit-tree", "side^{tree}", *parents, given=b"Add a").strip()
+    repo.reset(merge)
+    name_commit(repo, merge)
+
+
+def by_a_sub_agent_that_wrote_something_else(repo: Repo) -> None:
+    lines = []
+    for line in session(repo, files=OTHER).splitlines():
+        lines.append(json.dumps({**json.loads(line), "isSidechain": True, "agentId": "a1"}))
+    put(repo, {"../home/projects/x/s/subagents/agent-a1.jsonl": "\n".join(lines)})
+    keep(repo, session(repo, files={}, command="ls", result="x"))
+
+
+def by_two_files_with_one_id(repo: Repo) -> None:
+    keep(repo, session(repo, files=OTHER, command="ls", result="x"))
+    keep(repo, session(repo, files={}, tests="9 passed in 0.1s"), "t")
+
+
+CELL = ["import os\n", "os.system('x')\n", "print(2)\n"]
+NOTEBOOK = json.dumps({"cells": [{"cell_type": "code", "source": CELL}]}, indent=1)
+
+
 def in_a_commit_whose_attributes_hide_a_file(repo: Repo) -> None:
     hidden = {".gitattributes": "src/b.py -diff\n", "src/b.py": OTHER["src/b.py"] * 9}
     repo.branch("own", "HEAD~1")
@@ -149,6 +198,14 @@ def printed_by(command: str) -> Callable[[Repo], None]:
 SHOWN = [
     by_a_tag_of_the_digits_that_git_printed,
     in_a_commit_that_only_deletes,
+    in_a_line_that_a_hook_prints,
+    in_a_merge_that_brings_more,
+    in_a_commit_with("src/\u00e9.py", OTHER["src/a.py"]),
+    in_a_commit_with("src/a\u0301.py", OTHER["src/a.py"]),
+    in_a_commit_with("page.ipynb", NOTEBOOK),
+    in_a_commit_with("lib.so", b"\x7fELF\0" + bytes(range(256)) * 40),
+    by_a_sub_agent_that_wrote_something_else,
+    by_two_files_with_one_id,
     in_a_commit_with_a_program_in_lines_of_two_characters,
     in_a_commit_whose_attributes_hide_a_file,
     in_a_squash_of_its_commit_and_another,

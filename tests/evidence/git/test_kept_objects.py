@@ -123,5 +123,6 @@ def test_lines_of_a_file_whose_name_is_not_utf_8_are_read_each_time(
     first = repo.commit({"a": "1\n"})
     pair = CommitPair(repo.commit({"caf\udce9.py": "alpha = 1\n"}), first)
     for _ in range(2):
-        (file,) = patch(repo, cache, pair) or ()
-        assert file.path == "caf\udce9.py"
+        files = patch(repo, cache, pair)
+        assert files is not None
+        assert [file.path for file in files] == ["caf\udce9.py"]
