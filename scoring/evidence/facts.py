@@ -359,7 +359,7 @@ class Evidence:
         if self.scan is None:
             return {window.iteration: TranscriptFacts() for window in windows}
 
-        answers = self.scan.facts(windows, self._only is None)
+        answers = self.scan.facts(windows)
         return {window.iteration: answer for window, answer in zip(windows, answers, strict=True)}
 
 

@@ -268,11 +268,7 @@ class AttributedScan(Scan):
             if session.reviews
         }
 
-    def facts(
-        self,
-        windows: Sequence[IterationWindow],
-        whole: bool = True,  # noqa: ARG002
-    ) -> list[TranscriptFacts]:
+    def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
         """Read everything for a survey without iterations. Windows of time say nothing here."""
         self.observe(
             lambda _: ([], {}),

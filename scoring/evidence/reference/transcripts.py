@@ -281,20 +281,11 @@ REFERENCE_TRANSCRIPTS = transcript_rules(
 class ReferenceScan(Scan):
     """One reading of the transcripts in some folders, which counts every line as often as it is."""
 
-    def facts(
-        self, windows: Sequence[IterationWindow], whole: bool = True
-    ) -> list[TranscriptFacts]:
-        """Return what is in each window, when everything has been read. Call it once.
-
-        Args:
-            windows: the windows.
-            whole: whether kept transcripts that touch no window are read too.
-        """
+    def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
+        """Return what is in each window, when everything has been read. Call it once."""
         self.start()
         tallies = Tallies(windows, [Reference.name])
-        for number, (transcript, events_by_harness) in enumerate(
-            self._read(None if whole else windows)
-        ):
+        for number, (transcript, events_by_harness) in enumerate(self._read()):
             for events in events_by_harness.values():
                 _count(tallies.of[Reference.name], number, events)
             parts = {name: [events] for name, events in events_by_harness.items()}

@@ -15,8 +15,6 @@ from pathlib import Path
 from sys import intern
 from typing import NamedTuple, Self, Unpack
 
-import msgspec
-
 from scoring.errors import Warn, silent
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
@@ -34,12 +32,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.kept import (
-    KeptTranscript,
-    decode_kept,
-    encode_events,
-    encode_kept,
-)
+from scoring.evidence.transcripts.kept import decode_events, encode_events, mixed
 from scoring.evidence.transcripts.opening import opened
 from scoring.evidence.transcripts.transcript_files import (
     UNKNOWN_KIND,
@@ -88,7 +81,7 @@ class TranscriptRules(NamedTuple):
         tools: makes the test tools from the commands that run tests in this repository; None
             where what is done in transcripts is not looked at.
         alone: whether a transcript counts whatever the others say. Its events then have times for
-            the numbers of lines, and kept ones are only decoded where a window needs them.
+            the numbers of lines, and kept ones are only decoded when they count.
     """
 
     name: str
@@ -108,14 +101,14 @@ class _Source:
         transcript: the transcript.
         size: its size in bytes, with the files next to it.
         stamp: what it is known by; None where that may not be trusted.
-        kept: what the store has of it, still encoded.
+        kept: what the store has of it, still encoded and mixed.
         events: its events, once they are read.
     """
 
     transcript: TranscriptFile
     size: int
     stamp: bytes | None
-    kept: KeptTranscript | None = None
+    kept: bytes | None = None
     events: EventsByHarness | None = None
 
 
@@ -196,15 +189,8 @@ class Scan(ABC):
             self._pool.close()
 
     @abstractmethod
-    def facts(
-        self, windows: Sequence[IterationWindow], whole: bool = True
-    ) -> list[TranscriptFacts]:
+    def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
         """Return what is in each window, when everything has been read. Call it once.
-
-        Args:
-            windows: the windows.
-            whole: whether kept transcripts that touch no window are read too, where transcripts
-                count alone.
 
         Raises:
             NotARepositoryError: folders must be compared with a repository, and none was found.
@@ -222,21 +208,11 @@ class Scan(ABC):
             harnesses=self._counted,
         )
 
-    def _read(
-        self, windows: Sequence[IterationWindow] | None = None
-    ) -> Iterator[tuple[TranscriptFile, EventsByHarness]]:
-        """Read and keep what is not kept, and yield the events of each readable transcript.
-
-        Args:
-            windows: the windows that a kept transcript must touch; None: it need not.
-        """
+    def _read(self) -> Iterator[tuple[TranscriptFile, EventsByHarness]]:
+        """Read and keep what is not kept, and yield the events of each readable transcript."""
         self._finish_reading()
         read_harnesses = {harness.name for harness in self._harnesses}
         for source in self._sources:
-            if windows is not None and source.events is None and source.kept is not None:
-                if not any(map(source.kept.touches, windows)):
-                    continue
-
             events = self._events_of(source)
             if events is None:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
@@ -269,7 +245,7 @@ class Scan(ABC):
             return
 
         encoded = read.encoded or encode_events(read.events)
-        value = encode_kept(read.events, encoded, store.secret, source.stamp)
+        value = mixed(encoded, store.secret, source.stamp)
         store.put("transcript", self._key(source.transcript), source.stamp, value)
 
     def _events_of(self, source: _Source) -> EventsByHarness | None:
@@ -278,7 +254,7 @@ class Scan(ABC):
             return source.events
 
         try:
-            return source.kept.events(self._secret, source.stamp)
+            return decode_events(mixed(source.kept, self._secret, source.stamp))
         except ValueError:  # as if nothing were kept
             pool = self._rules.start_pool({0: (source.transcript, source.size)}, self._tools, 1)
             ((_, read),) = pool.results()
@@ -320,12 +296,12 @@ class Scan(ABC):
         value = store.get("transcript", self._key(transcript), source.stamp)
         if value is not None and source.stamp is not None:
             self._secret = store.secret
-            with contextlib.suppress(msgspec.MsgspecError, ValueError):  # as if nothing were kept
-                kept = decode_kept(value)
-                if self._rules.alone:  # whether its events are needed depends on the windows
-                    source.kept = kept
-                else:
-                    source.events = self._waiting(kept.events(store.secret, source.stamp))
+            if self._rules.alone:  # memory has the events of one at a time
+                source.kept = value
+            else:
+                with contextlib.suppress(ValueError):  # as if nothing were kept
+                    events = decode_events(mixed(value, store.secret, source.stamp))
+                    source.events = self._waiting(events)
         self._sources.append(source)
 
     def _add_companions(self, source: _Source) -> None:

@@ -37,7 +37,7 @@ from scoring.evidence.harnesses.lines import read_whole
 from scoring.evidence.reference.transcripts import reference_scan
 from scoring.evidence.transcripts.events import Response, key_of
 from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts, TranscriptPlaces
-from scoring.evidence.transcripts.kept import decode_kept, encode_events
+from scoring.evidence.transcripts.kept import decode_events, encode_events, mixed
 from scoring.store import NAME, SETTLED, Store, stamp_of
 
 WINDOWS = [window(None, 20), window(20, 40), window(10, 30), window(40, 35), window(40, 41), ALWAYS]
@@ -214,23 +214,6 @@ class TestWhatIsKept:
             TranscriptFacts()
         ]
 
-    @pytest.mark.parametrize(
-        "bounds", [(None, 3), (0, 1), (0, 0), (1, 2), (3, 9), (9, 12), (10, 12), (5, 6)]
-    )
-    def test_is_left_out_only_where_no_line_is_in_a_window(
-        self, tmp_path: Path, bounds: tuple[int | None, int]
-    ) -> None:
-        write(tmp_path / "t" / "a.jsonl", response(1), response(4))
-        write(tmp_path / "t" / "b.jsonl", response(8), response(10))
-        write(tmp_path / "t" / "c.jsonl", b"{}")
-        counted = []
-        for whole in (True, True, False):
-            with reference_scan(
-                TranscriptPlaces(tmp_path, (tmp_path / "t",)), cache_dir=tmp_path / "cache"
-            ) as scan:
-                counted.append(scan.facts([window(*bounds)], whole))
-        assert counted[0] == counted[1] == counted[2]
-
     def test_has_no_word_of_a_conversation_and_no_hash_that_can_be_compared(
         self, tmp_path: Path
     ) -> None:
@@ -248,7 +231,7 @@ class TestWhatIsKept:
         with Store(tmp_path / "cache") as store:
             stamp = stamp_of(path.stat())
             assert stamp
-            events = decode_kept(self.kept(tmp_path)[0][1]).events(store.secret, stamp)
+            events = decode_events(mixed(self.kept(tmp_path)[0][1], store.secret, stamp))
         assert events["claude"].of(Response)[0].id == key_of("msg_1")
         assert b"SECRET" not in encode_events(events)
         number = key_of("msg_1").to_bytes(8, "little", signed=True)
