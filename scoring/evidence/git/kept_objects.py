@@ -121,7 +121,8 @@ def _files_in(folder: str, endings: str | tuple[str, ...]) -> Iterator[_ObjectFi
     """Yield the files in a folder with one of some endings."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(endings) and not entry.name.startswith("tmp_"):
+            is_temporary = entry.name.startswith("tmp_")
+            if entry.name.endswith(endings) and entry.is_file() and not is_temporary:
                 status = entry.stat()
                 name = f"{folder[-4:]}/{entry.name} {status.st_size} {status.st_mode}"
                 yield _ObjectFile(name, entry.path, last_change(status))

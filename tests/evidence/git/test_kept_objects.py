@@ -1,5 +1,6 @@
 """What is kept about objects of git is right only until one of them is lost."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,13 @@ def test_a_stamp_of_commits_changes_with_these_alone(repo: Repo, cache: Path) ->
     assert stamps(repo, cache).commits == before
     repo.commit({})
     assert stamps(repo, cache).commits != before
+
+
+def test_a_pipe_among_the_objects_is_not_opened(repo: Repo, cache: Path) -> None:
+    sha = repo.commit({"a": "1\n"})
+    before = stamps(repo, cache)
+    os.mkfifo(repo.path / ".git/objects" / sha[:2] / ("0" * 38))
+    assert stamps(repo, cache) == before
 
 
 def test_nothing_is_kept_of_more_files_than_can_be_listed(
