@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -349,12 +350,7 @@ def _changes_more(old: bytes, new: bytes, path: str) -> bool:
     if path == "tests_added":
         names_in_record.add("impl.focused_tests_added")
 
-    prefixes: list[str] = []
-    prefix = ""
-    for part in path.split("."):
-        prefix += f"{part}."
-        prefixes.append(prefix)
-
+    prefixes = tuple(accumulate(f"{part}." for part in path.split(".")))
     for name in old_values.keys() | new_values.keys():
         if old_values.get(name) == new_values.get(name):
             continue
@@ -362,7 +358,7 @@ def _changes_more(old: bytes, new: bytes, path: str) -> bool:
             continue
 
         # A new item of a list has empty fields, which the record did not have.
-        is_new_part = name not in old_values and name.startswith(tuple(prefixes))
+        is_new_part = name not in old_values and name.startswith(prefixes)
         if not is_new_part:
             return True
 

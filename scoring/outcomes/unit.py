@@ -46,7 +46,7 @@ class Unit:
         unit: a name that is the same in every run.
         kind: what it is.
         commit: the SHA of its commit, as far as it is known.
-        brought_in: further commits that a person may have made of it.
+        brought_in: the commits that a person may have made of it.
         subject: the subject of the commit, or else the summary of its first entry.
         author: who made it.
         entries: its iterations.

@@ -163,8 +163,8 @@ def name_commits_of_rests(
 ) -> None:
     """Fill in the commit of the trunk that brought at least half of the lines of a rest.
 
-    A person committed them then. A commit that is a unit itself is left to that unit. Further
-    commits are those of which the rest wrote at least half.
+    A person committed them then. A commit that is a unit itself is left to that unit. Commits of
+    which the rest wrote at least half are noted too.
     """
     candidates: dict[str, list[str]] = {}
     rests = [unit for unit in units if unit.kind == "rest" and unit.counted and unit.written]
@@ -180,7 +180,7 @@ def name_commits_of_rests(
             lines = added.get(sha, {})
             share = least_share(lines, [rest.written]) or 0.0
             brought = share * sum(lines.values())
-            if share >= 0.5 and sha not in taken:
+            if brought * 2 >= min(rest.written_here, sum(lines.values())) and sha not in taken:
                 rest.brought_in.append(sha)
             if brought > most and brought * 2 >= rest.written_here:
                 most = brought

@@ -123,11 +123,8 @@ def unit_page(row: WorkRow, horizon_days: float) -> Page:
     harness, session = unit.session
     model = f", {row.values['model']}" if row.values["model"] else ""
     yield Line(f"Session {session} of {harness}{model}")
-    if unit.kind == "rest" and (unit.commit or unit.brought_in):
-        names = "that"
-        if unit.brought_in not in ([], [unit.commit]):
-            commits = {*unit.brought_in, unit.commit or unit.brought_in[0]}
-            names = ", ".join(map(short, sorted(commits)))
+    if unit.brought_in:
+        names = ", ".join(map(short, unit.brought_in))
         yield Line(
             f"The session wrote it, and shows no commit of it: a person may have made {names}."
         )
