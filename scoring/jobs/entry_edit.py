@@ -261,11 +261,8 @@ def _insertion_in_flow(
     parts: list[str],
     value: str,
 ) -> _Edit:
-    before_bracket = node.end_mark.index - 1
-    inside = source[node.start_mark.index + 1 : before_bracket].strip()
-
-    index = before_bracket
-    if inside and node.value:
+    index = node.end_mark.index - 1  # before the bracket
+    if node.value:
         index = _end_of(source, _last_node(node))
 
     separator = ", " if node.value else ""

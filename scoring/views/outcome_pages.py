@@ -8,7 +8,7 @@ from scoring.evidence.git.facts import Landing
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.unit import Unit
-from scoring.text import short
+from scoring.text import and_more, short
 from scoring.views.landing_text import STATE_WORDS, states_text, taken_back_text
 from scoring.views.table import (
     NAMED,
@@ -150,18 +150,13 @@ def _lines_text(outcome: Outcome, horizon_days: float) -> str:
         "lines of code that it added were changed"
     )
     if outcome.lines_fixed:
+        fixes = [short(commit) for commit in outcome.fixed_in]
+        more = and_more(fixes, _MOST_FIXES)
         changed += f", {outcome.lines_fixed} of them in what is called a fix: "
-        changed += _commits_text(outcome.fixed_in)
+        changed += f"{', '.join(fixes[:_MOST_FIXES])}{more}"
+        if more:
+            changed += ", which --json lists as fixed_in"
     return changed
-
-
-def _commits_text(commits: Sequence[str]) -> str:
-    """Return the first commits by name, and where the others are listed."""
-    text = ", ".join(short(commit) for commit in commits[:_MOST_FIXES])
-    more = len(commits) - _MOST_FIXES
-    if more > 0:
-        text += f" and {more} more, which --json lists as fixed_in"
-    return text
 
 
 def _facts(outcome: Outcome) -> list[str]:
