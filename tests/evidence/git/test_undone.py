@@ -262,6 +262,12 @@ def stale_squash_after_a_rename(folder: Path) -> Scene:
     return Scene(repo, work, repo.commit(stale, "feat: probe"))
 
 
+def one_line_with_words(folder: Path) -> Scene:
+    repo = start(folder)
+    work = repo.commit({"a.py": "x = 2\n"}, "feat: toggle")
+    return Scene(repo, work, repo.commit({"a.py": "x = 1\n"}, 'Revert "feat: toggle"'))
+
+
 def plain_removal(folder: Path) -> Scene:
     repo = start(folder)
     work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
@@ -433,6 +439,14 @@ def only_lock_files_and_snapshots(folder: Path) -> Scene:
     return Scene(repo, work)
 
 
+def four_lines_without_a_word(folder: Path) -> Scene:
+    """Fewer than five lines are judged by words alone: they may be a setting that changes back."""
+    repo = start(folder)
+    work = repo.commit({"a.py": "x = 1\n" + part("alpha", 0, 4)}, "feat: alpha")
+    repo.commit({"a.py": "x = 1\n"}, "chore: tidy")
+    return Scene(repo, work)
+
+
 def dropped_a_month_later(folder: Path) -> Scene:
     repo, work = with_work(folder)
     repo.clock += 30 * DAY
@@ -483,6 +497,8 @@ REVERTED = {
     "inside-a-merged-branch": inside_a_merged_branch,
     "after-a-rename": after_a_rename,
     "cherry-picked": cherry_picked_revert,
+    "one-line-with-words": one_line_with_words,
+    "as-github-says-it": inverse('Revert "feat: alpha (#71)" (#72)\n\nReverts org/repo#71'),
     "plain-removal-that-is-exact": plain_removal,
     "removed-lines-are-back": removal_of_removal,
     "changed-and-changed-back-before": changed_and_changed_back,
@@ -520,6 +536,7 @@ STANDS = {
     "reformatted": changes({"alpha.py": functions("alpha").replace("'", '"')}),
     "renamed-directory": renamed_directory,
     "lock-files-and-snapshots": only_lock_files_and_snapshots,
+    "four-lines-without-a-word": four_lines_without_a_word,
     "dropped-a-month-later": dropped_a_month_later,
     "reverted-on-a-release-branch": reverted_on_a_release_branch,
     "only-the-script-for-debugging": only_the_script_for_debugging,
