@@ -244,12 +244,13 @@ class _Walk:
             else:
                 state.pop(file.path, None)
 
-        kept: set[int] = set()
+        gone: set[int] = set()
         for file in patch:
-            if file.status != "D":
-                kept.update(state.get(file.path, ()))
-        for ids in old.values():
-            self._lines.take((line for line in ids if line not in kept), commit)
+            gone.update(_removed_lines(old.get(file.old_path, []), file))
+        if gone:
+            for file in patch:
+                gone.difference_update(state.get(file.path, ()))
+        self._lines.take(gone, commit)
         return state
 
     def _changed(self, old_lines: LineIds, file: FilePatch, owner: str) -> LineIds:
@@ -375,6 +376,16 @@ class _Walk:
         for ids in changed:
             lost = [line for line in ids if line not in kept and not self._lines.taken(line)]
             self._lines.lose(lost, commit)
+
+
+def _removed_lines(old_lines: LineIds, file: FilePatch) -> LineIds:
+    """Return the lines of a file that a commit removes, or moves to another file."""
+    if file.status in "DT":
+        return old_lines
+    ids: LineIds = []
+    for hunk in file.hunks if old_lines else ():
+        ids += old_lines[hunk.start : hunk.start + hunk.removed_count]
+    return ids
 
 
 def _files_after(patch: Patch) -> dict[str, FilePatch]:
