@@ -132,6 +132,11 @@ class Unit:
         return None
 
     @property
+    def newly_failed(self) -> bool:
+        """Whether that run failed by what was edited: one of the same command passed before."""
+        return self.last_passed is False and any(seen.tests.newly_failed for seen in self.observed)
+
+    @property
     def lines_written(self) -> int | None:
         """How many lines edits added, or None where some of what was written is not here."""
         if self.counted and self.is_whole:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from scoring.evidence.attribution.collecting import STOPPED
+from scoring.evidence.attribution.collecting import SAID_WRONG
 from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.transcripts.facts import NS
 from scoring.frozen import PlainData
@@ -18,8 +18,8 @@ from scoring.views.work_rows import WorkRow, day_of, in_state
 
 MOST_SHOWN = 5  # units
 
-LEAST_STOPS = 3
-"""How many interrupts and refused calls make a unit worth a look, with words that correct."""
+LEAST_CORRECTIONS = 3
+"""How many prompts of a person that say what is wrong make a unit worth a look."""
 
 LEAST_SECONDS = 3600
 """How long work lasted that deserves a look because it was undone: a trial ends sooner."""
@@ -86,7 +86,11 @@ def look_at(rows: Sequence[WorkRow]) -> list[PlainData]:
             ranked.append(_Ranked(rank, -(row.cost or 0), row.unit.unit, row, reason))
 
     ranked.sort(key=lambda entry: (entry.rank, entry.negative_cost, entry.unit))
-    return [_payload(entry.row, entry.reason) for entry in ranked[:MOST_SHOWN]]
+    shown: dict[str, _Ranked] = {}
+    for entry in ranked:
+        is_of_tests = entry.reason.kind == "tests_failed"  # one run may be the last of several
+        shown.setdefault(entry.reason.where if is_of_tests else entry.unit, entry)
+    return [_payload(entry.row, entry.reason) for entry in list(shown.values())[:MOST_SHOWN]]
 
 
 def _was_still_in_work(unit: Unit, commit: str, unit_of: Mapping[str, Unit]) -> bool:
@@ -204,11 +208,14 @@ def _undone(row: WorkRow, unit_of: Mapping[str, Unit]) -> Reason | None:
 
 
 def _tests_failed(unit: Unit, passed_at: Mapping[object, int]) -> Reason | None:
-    """Return that the last tests failed, unless a later run of the same session passed."""
-    is_failing = unit.state == "landed" and unit.last_passed is False
+    """Return that tests failed which had passed, unless a later run of the same session passed.
+
+    Tests that failed from the beginning may be broken otherwise, or need what is not there.
+    """
+    is_failing = unit.state == "landed" and unit.newly_failed
     if not is_failing or _happened_later(unit, passed_at):
         return None
-    text = "landed, and the last test run before it failed"
+    text = "landed, and the last test run before it failed, after one that passed"
     return Reason("tests_failed", text, _sightings(unit).get("tests", ""))
 
 
@@ -246,16 +253,12 @@ def _lost(row: WorkRow, landed_at: Mapping[object, int]) -> Reason | None:
 
 
 def _corrected(unit: Unit) -> Reason | None:
-    """Return that a person stopped the agent again and again, and said what was wrong."""
-    stops = sum(observed.corrections.stops for observed in unit.observed)
-    has_words = any(observed.corrections.words for observed in unit.observed)
-    if stops < LEAST_STOPS or not has_words:
+    """Return that a person said again and again what was wrong."""
+    words = sum(observed.corrections.words or 0 for observed in unit.observed)
+    if words < LEAST_CORRECTIONS:
         return None
-
-    sightings = _sightings(unit)
-    places = [sightings[what] for what in STOPPED if what in sightings]
-    text = f"interrupted or refused {counted(stops, 'time')}"
-    return Reason("corrected", text, next(iter(places), ""))
+    text = f"corrected {counted(words, 'time')} by a person"
+    return Reason("corrected", text, _sightings(unit).get(SAID_WRONG, ""))
 
 
 def _sightings(unit: Unit) -> dict[str, str]:

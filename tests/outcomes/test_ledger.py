@@ -449,6 +449,7 @@ def test_failed_tests_of_which_a_later_run_passed_are_not_looked_at(
         session = history.session(who)
         for n, (printed, failed) in enumerate(more):
             at, text = 100 + 200 * n + 1000 * int(who[1]), TEXT.replace("made", f"{who}{n}")
+            session.run(at - 10, at + 3, "pytest", "3 passed in 0.1s")
             writes(session, at, at, f"src/{who}{n}.py", text)
             session.run(at + 10, at + 1, "pytest", f"{printed} in 0.1s", failed=failed)
             mark = history.commit(
@@ -460,6 +461,38 @@ def test_failed_tests_of_which_a_later_run_passed_are_not_looked_at(
             history.entry(mark, f"Step {who} {n}", who)
     history.commit(30 * DAY, "Later")
     assert [(row["iteration"], row["reason"]) for row in work()["look_at"]] == [(3, "tests_failed")]
+
+
+@cases(
+    "steps, looked_at",
+    {
+        "they passed, and failed after an edit": ("pass edit fail", ["tests_failed"]),
+        "they never passed": ("edit fail", []),
+        "others passed": ("other edit fail", []),
+        "they passed and failed as the work was": ("edit pass fail", []),
+        "others passed as the work is": ("pass edit other fail", []),
+        "they failed and passed": ("pass edit fail pass", []),
+    },
+)
+def test_tests_that_failed_by_what_was_edited_are_worth_a_look(
+    history: History, work: Work, steps: str, looked_at: list[str]
+) -> None:
+    session = history.session("s1")
+    for n, step in enumerate(["edit", *steps.split()]):
+        at = 100 + 20 * n
+        if step == "edit":
+            writes(session, at, 1 << n, "src/a.py", TEXT)
+        else:
+            command = "go test ./..." if step == "other" else "pytest"
+            printed = "1 failed in 0.1s" if step == "fail" else "3 passed in 0.1s"
+            if step == "other":
+                printed = "ok  \tboat\t0.1s"
+            session.run(at, 1 << n, command, printed, failed=step == "fail")
+    mark = history.commit(400, "Add it", files={"src/a.py": TEXT})
+    session.commits(400, 1024, mark, "Add it")
+    history.entry(mark, "Add it", "s1")
+    history.commit(30 * DAY, "Later")
+    assert [row["reason"] for row in work()["look_at"]] == looked_at
 
 
 def lost_rest(first_line: str, path: str = "a.py", cost: float | None = 1.0) -> WorkRow:

@@ -32,9 +32,10 @@ def places_of(history: History) -> tuple[str, ...]:
 def commit_with_tests(
     history: History, session: Session, number: int, second: int, failed: bool
 ) -> None:
-    """Have a session write a file, run the tests, and commit."""
+    """Have a session run the tests, which pass, write a file, run them again, and commit."""
     text = TEXT.replace("made", f"made{second}")
     path = f"src/{second}.py"
+    session.run(second - 10, number + 10, "pytest", "1 passed in 0.1s")
     writes(session, second, number, path, text)
     result = "1 failed in 0.1s" if failed else "1 passed in 0.1s"
     session.run(second + 10, number + 20, "pytest", result, failed=failed)

@@ -38,8 +38,8 @@ _CORRECTED: dict[Kind, str] = {
     "words": "words of the user that read as a correction",
     "reset": "own work taken back",
 }
-STOPPED = _CORRECTED["interrupt"], _CORRECTED["rejection"]
-"""How it is described that the user stopped the agent, or refused a call."""
+SAID_WRONG = _CORRECTED["words"]
+"""How it is described that the user said that something is wrong."""
 
 
 class _Run(NamedTuple):

@@ -3,7 +3,7 @@
 import posixpath
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
@@ -197,6 +197,7 @@ class Sightings:
             command=last.text,
             passed_tests=last.passed_tests,
             failed_tests=last.failed_tests,
+            newly_failed=_newly_failed(runs_before_end, edits),
         )
         return tests, last
 
@@ -222,7 +223,6 @@ class Sightings:
             resets=len(resets),
             words=words,
             reports=kinds["report"],
-            stops=corrections.stops,
         )
         return counts, [*corrections.sightings, *resets]
 
@@ -282,6 +282,18 @@ class Sightings:
             return bool(self._of("run"))
         programs = TOOLS_BY_VERIFIER_TYPE.get(name, (name,))
         return any(key_of(program) in self.programs for program in programs if program)
+
+
+def _newly_failed(runs: Sequence[Sighting], edits: Iterable[Sighting]) -> bool:
+    """Return whether the last of some runs failed by what was edited.
+
+    One of the same command passed before, and none did since code was edited the last time.
+    """
+    last = runs[-1]
+    last_edit = max((edit.time for edit in edits if edit.time < last.began), default=0)
+    passes = [run for run in runs if run.passed]
+    has_passed = any(run.text == last.text and run.began < last_edit for run in passes)
+    return last.passed is False and has_passed and passes[-1].began < last_edit
 
 
 def together(parts: Sequence[Sightings]) -> Sightings:

@@ -7,13 +7,18 @@ from typing import NamedTuple
 _LINE_LIMIT = 1000
 """How many characters of a line are read after those that a form matches."""
 
+LABEL = r"(?:\[[\w:./@-]+\] )"
+"""What a runner of tasks puts before each line of a task, such as ``[test] ``."""
+
+_LABEL = re.compile(LABEL)
+
 
 class SummaryForm(NamedTuple):
     """A line that a tool prints about a run.
 
     Attributes:
         text: what is in the line, which is looked for first.
-        pattern: matches the beginning of the line.
+        pattern: matches the beginning of the line, or what follows the label of a task there.
         condition: when the line counts: "" always; "sole" where no other command of the line runs
             the same program; "named" also where it names a test; "filtered" after a filter.
     """
@@ -32,6 +37,9 @@ class SummaryForm(NamedTuple):
         while hit >= 0:
             start = output.rfind("\n", 0, hit) + 1
             match = self.pattern.match(output, start)
+            label = None if match else _LABEL.match(output, start)
+            if label:
+                match = self.pattern.match(output, label.end())
             if match:
                 limit = match.end() + _LINE_LIMIT
                 line_end = output.find("\n", match.end(), limit)

@@ -78,6 +78,11 @@ def verdict_of(
 
     shown = _Output(text, command, table)
     tools = _tools_that_may_report(command, text, table)
+    is_if_shown = (
+        command is not None and command.tool != OWN_COMMANDS and table.tools[command.tool].if_shown
+    )
+    if is_if_shown:  # what runs any tasks says nothing about the tests among them
+        tools = [tool for tool in tools if not tool.runs_any]
     ended_early = not succeeded and any_form_in(table.ended, text)
 
     failure = _summary(shown, tools, passed=False)
@@ -87,6 +92,8 @@ def verdict_of(
         return failure or success or _UNKNOWN
     if not failure and not success and _was_not_reached(shown, command):
         return None
+    if is_if_shown:
+        return failure or success
 
     by_status = _by_status(shown, command, tools, None if ended_early else failed)
     is_contradictory = failure is not None and success is not None

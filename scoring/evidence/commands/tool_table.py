@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.evidence.commands.summary_forms import SummaryForm
+from scoring.evidence.commands.summary_forms import LABEL, SummaryForm
 
 TOOL_TABLE = Path(__file__).parent / "test_tools.toml"
 
@@ -105,6 +105,7 @@ class TestTool(NamedTuple):
             "total", as far as the tool states them.
         sums: whether the numbers of all such lines count, not only of the last of each form.
         runs_any: whether it runs other tools. Their forms count as well.
+        if_shown: whether it may run no tests: a run counts where the output has a summary of one.
     """
 
     name: str
@@ -116,6 +117,7 @@ class TestTool(NamedTuple):
     numbers: Mapping[str, re.Pattern[str]]
     sums: bool
     runs_any: bool
+    if_shown: bool
 
     def summaries(self, *, passed: bool) -> tuple[SummaryForm, ...]:
         """Return the forms of the summaries of runs that passed, or of those that failed."""
@@ -282,6 +284,7 @@ def _tool_of(row: Mapping[str, Any], never: Iterable[str]) -> TestTool:
         numbers=numbers,
         sums=row.get("sums", False),
         runs_any=row.get("runs_any", False),
+        if_shown=row.get("if_shown", False),
     )
 
 
@@ -332,7 +335,7 @@ def _any_summary_of(tools: Iterable[TestTool]) -> re.Pattern[str]:
     for tool in tools:
         for form in (*tool.failing, *tool.passing, *tool.empty):
             patterns[f"(?:{form.pattern.pattern})"] = None
-    return re.compile(f"^(?:{'|'.join(patterns)})", re.MULTILINE)
+    return re.compile(f"^{LABEL}?(?:{'|'.join(patterns)})", re.MULTILINE)
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -277,6 +277,8 @@ class TestsSeen(Frozen, frozen=True):
         failed_tests: how many tests failed in it; None: not stated.
         reviewing: how many runs are of sub-agents that edited no code, which do not vote.
         no_verdict: how many runs have no verdict.
+        newly_failed: whether the last run failed where one of the same command had passed, and
+            code was edited in between, after which no run passed.
     """
 
     __test__ = False  # pytest takes a class of this name for tests
@@ -290,6 +292,7 @@ class TestsSeen(Frozen, frozen=True):
     failed_tests: int | None = None
     reviewing: int = 0
     no_verdict: int = 0
+    newly_failed: bool = False
 
 
 class CorrectionsSeen(Frozen, frozen=True):
@@ -304,7 +307,6 @@ class CorrectionsSeen(Frozen, frozen=True):
             language.
         reports: how many prompts hand on what a program or a reviewer said. These are not
             corrections.
-        stops: how many corrections are not words.
     """
 
     interrupts: int = 0
@@ -313,7 +315,6 @@ class CorrectionsSeen(Frozen, frozen=True):
     resets: int = 0
     words: int | None = 0
     reports: int = 0
-    stops: int = 0
 
 
 class WorkSeen(Frozen, frozen=True):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from helpers import tables
+from helpers.harness_lines import cases
 from helpers.timing import is_linear
 
 from scoring.evidence.commands import testruns
@@ -329,6 +330,25 @@ def test_the_time_of_a_command_line_is_linear(piece: str) -> None:
     )
 
 
+LABELLED = "[test]  3 pass\n[test]  1 fail\n[test] Ran 4 tests across 1 file. [2.00ms]\n"
+
+
+@cases(
+    "command, output, seen",
+    {
+        "tests of a task passed": ("make ci", "3 passed in 0.1s", Verdict(True, 3, 0)),
+        "another task failed": ("mise ci", "3 passed in 0.1s\n[lint] ERROR task failed", True),
+        "of a labelled task": ("mise run ci", LABELLED, Verdict(False, 3, 1)),
+        "nothing says that tests ran": ("npm run check", "all files are formatted", None),
+    },
+)
+def test_checks_are_runs_where_their_output_shows_tests(
+    command: str, output: str, seen: Verdict | bool | None
+) -> None:
+    found = TOOLS.verdict(run_of(command), output, failed="ERROR" in output or "fail" in output)
+    assert (found.passed if found and isinstance(seen, bool) else found) == seen
+
+
 # The page
 
 
@@ -342,6 +362,8 @@ def row_of_page(tool: dict[str, Any]) -> str:
             forms.append(f"{kind} {len(tool[kind])}")
     if tool.get("runs_any"):
         forms.append("those of every tool")
+    if tool.get("if_shown"):
+        forms.append("counts where one is there")
 
     sources = {
         output.get("source", "printed") for output in MANIFEST if output["tool"] == tool["name"]
