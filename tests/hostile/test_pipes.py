@@ -18,7 +18,7 @@ from scoring.evidence.git.repository import GitRepository
 
 
 class TestInARepository:
-    @pytest.mark.parametrize("name", [*PLAIN_FILES, "refs/replace/x"])
+    @pytest.mark.parametrize("name", [*PLAIN_FILES, "refs/replace/x", "worktrees/linked/gitdir"])
     def test_is_named_at_once(self, repo: Repo, name: str) -> None:
         repo.commit({"a": "b"})
         linked = repo.path.parent / "linked"

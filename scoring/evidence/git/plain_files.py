@@ -12,6 +12,7 @@ from scoring.files import read_file, reason, refuse_special, size_in_words
 
 PLAIN_FILES = {
     "HEAD": 64 << 10,
+    "commondir": 64 << 10,
     "config": 4 << 20,
     "config.worktree": 4 << 20,
     "index": 1 << 30,
@@ -62,6 +63,9 @@ def refuse_pipes_in(repository: Path) -> None:
     for count, path in enumerate(replacements):
         if count == _MOST_REPLACEMENTS:
             raise GitError(f"{repository}: more than {_MOST_REPLACEMENTS:,} replacements")
+        refuse_pipe(path)
+
+    for path in (repository / "worktrees").glob("*/*"):
         refuse_pipe(path)
 
     for name in _SETTINGS_FILES:
