@@ -253,8 +253,10 @@ class _Outcomes:
         lines_by_fix = Counter[str]()
         for commits in fate.taken:
             lines_by_fix.update(fixes.intersection(commits))
-        fixed_in = sorted(lines_by_fix, key=lambda fix: (-lines_by_fix[fix], fix))
-        main_fix = self._main_fix(watched.work.commit, lines_by_fix, fate.added)
+        fixed_in = sorted(lines_by_fix, key=lambda fix: (lines_by_fix[fix], fix), reverse=True)
+        plain = (fix for fix in fixed_in if self._rules.is_plain_fix(self._walk[fix].subject))
+        commit = next(plain, "")
+        main_fix = self._main_fix(watched.work.commit, commit, lines_by_fix[commit], fate.added)
 
         gone_in = None
         if fate.added and len(fate.taken) == fate.added:
@@ -271,17 +273,11 @@ class _Outcomes:
                 taken_back.add(work.commit)
         return taken_back
 
-    def _main_fix(
-        self, work: str, lines_by_fix: Mapping[str, int], added: int
-    ) -> tuple[str, int] | None:
-        """Return the fix that changed most lines of some work, where it certainly is one of it.
+    def _main_fix(self, work: str, commit: str, count: int, added: int) -> tuple[str, int] | None:
+        """Return the plain fix that changed most lines of some work, if it certainly is one of it.
 
-        It says nothing else in its subject, and the lines of this work are most of its own.
+        The lines of this work are most of its own then.
         """
-        count, commit = 0, ""
-        for fix, lines in lines_by_fix.items():
-            if self._rules.is_plain_fix(self._walk[fix].subject):
-                count, commit = max((count, commit), (lines, fix))
         least = max(_LEAST_FIXED, added * DEFECTIVE_PERCENT / 100)
         if count < least:
             return None
