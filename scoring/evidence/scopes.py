@@ -145,9 +145,9 @@ class _Glob:
         self._end = len(self._tokens)
         self._reached = self._positions_reached_for_free()
 
-    def _positions_reached_for_free(self) -> list[tuple[int, ...]]:
+    def _positions_reached_for_free(self) -> list[Sequence[int]]:
         """Return, for each position, those that are reached with it without another character."""
-        reached: list[tuple[int, ...]] = [(self._end,)] * (self._end + 1)
+        reached: list[Sequence[int]] = [[self._end]] * (self._end + 1)
         for position in range(self._end - 1, -1, -1):
             token = self._tokens[position]
 
@@ -157,7 +157,7 @@ class _Glob:
             skipped = {_STAR: 1, _STARS: 1, _FOLDERS: 2}.get(token)
             if skipped:
                 positions += reached[position + skipped]
-            reached[position] = tuple(positions)
+            reached[position] = positions
         return reached
 
     def matches(self, path: str) -> bool:

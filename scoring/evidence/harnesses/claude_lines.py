@@ -8,8 +8,8 @@ from msgspec import UNSET
 
 from scoring.evidence.harnesses.fields import Count, RawField, text_in, value_of
 from scoring.evidence.harnesses.harness import MODEL_LIMIT
-from scoring.evidence.transcripts.edits import Hashes, lines_added
-from scoring.evidence.transcripts.events import BilledApart, Response, TokensStated, key_of
+from scoring.evidence.transcripts.edits import lines_added
+from scoring.evidence.transcripts.events import BilledApart, Hashes, Response, TokensStated, key_of
 from scoring.evidence.transcripts.facts import special_service
 
 _RUNS_IN_BACKGROUND = b'"Command running in background with ID'

@@ -10,7 +10,8 @@ from typing import Any
 from scoring.evidence.commands.git_commands import is_commit_tool
 from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import items_in, member, text_in
-from scoring.evidence.transcripts.edits import Hashes, lines_added, lines_patched, paths_patched
+from scoring.evidence.transcripts.edits import lines_added, lines_patched, paths_patched
+from scoring.evidence.transcripts.events import Hashes
 
 _COMMANDS = ("command", "cmd")
 _FOLDERS = ("cwd", "workdir", "dir_path", "directory")

@@ -8,17 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final
 from zlib import crc32
 
 from scoring.evidence.git.patches import line_hash
-
-Hashes: TypeAlias = tuple[int, ...]
-"""Significant lines, named as :func:`~scoring.evidence.git.line_history.line_hash` does, and words.
-
-A formatter changes lines, and leaves their words. The hash of a line, or of a word, that is taken
-away is negative.
-"""
+from scoring.evidence.transcripts.events import Hashes
 
 WORD_HASH: Final = 1 << 32
 """Hashes from here on are of words, and those below it of lines."""

@@ -28,6 +28,13 @@ import msgspec
 TEXT_LIMIT = 1024
 """How many characters a path may have to be kept."""
 
+Hashes: TypeAlias = tuple[int, ...]
+"""Significant lines, named as :func:`~scoring.evidence.git.line_history.line_hash` does, and words.
+
+A formatter changes lines, and leaves their words. The hash of a line, or of a word, that is taken
+away is negative.
+"""
+
 
 class Event(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """Something that a line of a transcript shows.
@@ -230,12 +237,11 @@ class LinesWritten(Event, frozen=True):
 
     Attributes:
         path: the index of the path in ``texts``.
-        hashes: a hash of each line, and of some words, that the edit adds, and the negative hash of
-            each that it takes away.
+        hashes: those of each line, and of some words, that the edit adds or takes away.
     """
 
     path: int
-    hashes: tuple[int, ...]
+    hashes: Hashes
 
 
 class PossibleEdit(Event, frozen=True):

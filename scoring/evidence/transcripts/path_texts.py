@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.edits import Hashes, KnownFiles, path_in
-from scoring.evidence.transcripts.events import TEXT_LIMIT
+from scoring.evidence.transcripts.edits import KnownFiles, path_in
+from scoring.evidence.transcripts.events import TEXT_LIMIT, Hashes
 
 PATHS_OF_A_CALL = 240
 """How many paths are kept of one call."""
