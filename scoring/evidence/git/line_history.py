@@ -155,11 +155,11 @@ class LineHistory:
             names.append(as_text(b":(top,literal)" + name.encode("utf-8", "surrogateescape")))
         commit, parent = pair
         output = self.repository.run(
-            "diff-tree", *_OPTIONS_WITH_LINES, parent, commit, "--", *names
+            "diff-tree", *_OPTIONS_WITH_LINES, "--diff-filter=R", parent, commit, "--", *names
         )
         _, patch = next(read_patches([commit.encode(), *output.split(b"\n")]))
         for file in patch:
-            if file.path == path and file.status == "R":
+            if file.path == path:
                 return file
         return None
 
