@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from scoring.errors import InputError, NoFileError, WriteError
-from scoring.temporary import lock, opened, remove_stale_files, temporary_name
+from scoring.temporary import lock, opened, remove_stale_files_once, temporary_name
 
 READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 """How a file is opened to be read: without waiting, if it has become a FIFO."""
@@ -302,7 +302,7 @@ def atomic_stream(
     Raises:
         WriteError: it cannot be written.
     """
-    remove_stale_files(path.parent)
+    remove_stale_files_once(path.parent)
     temporary = temporary_name(path)
     try:
         with _new_file(temporary, mode, owner=owner) as file:
@@ -349,7 +349,7 @@ def write_together(
     path = Path()
     try:
         for folder in folders:
-            remove_stale_files(folder)
+            remove_stale_files_once(folder)
 
         for content in new:
             path = content.path

@@ -75,6 +75,12 @@ def remove_stale_files(directory: Path, now: Callable[[], float] = time.time) ->
                 leftover.path.unlink()
 
 
+@functools.cache
+def remove_stale_files_once(directory: Path) -> None:
+    """Do the same once in the life of the process: it lists all files of the directory."""
+    remove_stale_files(directory)
+
+
 @contextlib.contextmanager
 def temporary_directory(purpose: str, base: Path | None = None) -> Iterator[Path]:
     """Make a directory for the block, which is locked until then, and removed afterwards.
