@@ -39,6 +39,7 @@ from scoring.evidence.git.undone import (
     PartlyReverted,
     TakenBack,
     Undone,
+    defines_again,
     identifiers,
     judge,
     nothing_in_place,
@@ -164,8 +165,19 @@ class UndoneWork:
         undoes_run = partial(self._undoes_run, candidate, work.commit)
         judged = judge(patch, work.fate, candidate, self._counts, undoes_run)
         if judged.rule in ("b1", "b2") and not self._left_nothing(work, patch, candidate, judged):
-            return judged._replace(rule="b3" if undoes_run() else None)
+            judged = judged._replace(rule="b3" if undoes_run() else None)
+        if judged.rule == "b3" and self._wrote_anew(work, candidate):
+            return judged._replace(rule=None)
         return judged
+
+    def _wrote_anew(self, work: LandedWork, candidate: Candidate) -> bool:
+        """Return whether a candidate defines again what some work did, or git cannot say."""
+        try:
+            added = self._history.text_added(self._pair(work.commit)).values()
+            again = self._history.text_added(self._pair(candidate.commit)).values()
+        except GitError:
+            return True
+        return defines_again(chain.from_iterable(added), chain.from_iterable(again))
 
     def _left_nothing(
         self, work: LandedWork, patch: Patch, candidate: Candidate, judged: Judged

@@ -33,6 +33,10 @@ _SIDE_FILES = re.compile(
 """Lock files, changelogs and snapshots, which change with any commit."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]{3,}")
+_DEFINITION = re.compile(
+    r"\b(?:class|const|def|enum|fn|func|function|interface|let|module|struct|trait|type|val|var)"
+    r"\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w+)"
+)
 
 
 class LandedWork(NamedTuple):
@@ -350,9 +354,19 @@ def _blobs_after(patch: Patch) -> dict[str, str]:
     return blobs | {file.path: file.new_blob for file in patch}
 
 
+def defines_again(work: Iterable[bytes], lines: Iterable[bytes]) -> bool:
+    """Return whether some lines define much of what the lines of some work define."""
+    defined = _found(_DEFINITION, work)
+    return len(defined & _found(_DEFINITION, lines)) > _LEFT * len(defined)
+
+
 def identifiers(lines: Iterable[bytes]) -> frozenset[str]:
     """Return the identifiers of at least four letters in some lines of code."""
+    return _found(_IDENTIFIER, lines)
+
+
+def _found(pattern: re.Pattern[str], lines: Iterable[bytes]) -> frozenset[str]:
     names: set[str] = set()
     for line in lines:
-        names.update(_IDENTIFIER.findall(line.decode("utf-8", "replace")))
+        names.update(pattern.findall(line.decode("utf-8", "replace")))
     return frozenset(names)

@@ -248,6 +248,26 @@ def replaced_with_the_names_of_the_work(folder: Path) -> Scene:
     return Scene(repo, work)
 
 
+def anew(name: str) -> str:
+    """Return functions of the same names with other bodies."""
+    return "".join(f"def {name}_{n}(core):\n    core.start({n})\n" for n in range(20))
+
+
+def written_anew_with_its_tests(folder: Path) -> Scene:
+    """A commit writes the work and the commit after it, its tests, anew in other files."""
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    repo.commit({"test_alpha.py": functions("test_alpha")}, "test: alpha")
+    moved: Files = {
+        "alpha.py": None,
+        "test_alpha.py": None,
+        "core/alpha.py": anew("alpha"),
+        "core/test_alpha.py": anew("test_alpha"),
+    }
+    repo.commit(moved, "refactor: alpha on core")
+    return Scene(repo, work)
+
+
 def stale_squash_after_a_rename(folder: Path) -> Scene:
     """The tree of the commit is from before the work and before a file got another name."""
     repo = start(folder)
@@ -527,6 +547,7 @@ STANDS = {
     "replaced-by-another-file": changes(
         {"alpha.py": None, "better.py": functions("alpha_0"), "a.py": "x = 3\n"}
     ),
+    "written-anew-with-its-tests": written_anew_with_its_tests,
     "replaced-with-the-names-of-the-work": replaced_with_the_names_of_the_work,
     "replaced-wholly": changes({"alpha.py": "import better\n"}, {"alpha.py": functions("new")}),
     "moved-file": changes({"alpha.py": None, "lib/alpha.py": functions("alpha")}),
