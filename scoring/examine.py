@@ -19,6 +19,7 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent, shown_or_stated
 from scoring.evidence.git.facts import GitFacts
 from scoring.evidence.git.walk import subjects_of
+from scoring.evidence.openable import openable_facts
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
 from scoring.log.load import Broken
@@ -271,7 +272,7 @@ class LogView(Frozen, frozen=True):
                     )
 
                 yield ExaminedIteration(
-                    facts=iteration.facts,
+                    facts=openable_facts(iteration.facts, self.repo_dir),
                     signals=iteration.signals,
                     computed=iteration.persisted,
                     score=sidecar or iteration.persisted,

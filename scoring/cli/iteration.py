@@ -25,6 +25,7 @@ from scoring.evidence.entry_files import (
     hook_facts,
 )
 from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.openable import openable_facts
 from scoring.examine import ExaminedIteration, subject_of
 from scoring.frozen import PlainData, fields_of
 from scoring.jobs.close_task import bring_session_up_to_date
@@ -229,7 +230,8 @@ def _deliberation_of(sidecar: PersistedScore, settings: Settings) -> Deliberatio
 
 def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
     if shown.scored_now is not None:
-        payload = scored_now_payload(shown.scored_now)
+        facts = openable_facts(shown.scored_now.facts, settings.repo_dir)
+        payload = scored_now_payload(replace(shown.scored_now, facts=facts))
     else:
         payload = _sidecar_payload(shown, settings.iter_log_dir)
 

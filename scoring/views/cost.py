@@ -10,6 +10,7 @@ from datetime import date, tzinfo
 from itertools import starmap
 from typing import Any, NamedTuple, TypeVar
 
+from scoring.evidence.openable import openable
 from scoring.evidence.transcripts.facts import QUARTER
 from scoring.frozen import PlainData
 from scoring.log.selection import Period
@@ -167,7 +168,8 @@ def dearest(paid: Iterable[Expense]) -> list[PlainData]:
             continue
         row = group[0].row
         unit = row.unit
-        where = unit.commit or unit.first_line or f"session {group[0].session}"
+        line = openable(unit.first_line, unit.checkpoint_branch)
+        where = unit.commit or line or f"session {group[0].session}"
         described = {key: row.values[key] for key in ("unit", "iteration", "ended", "state")}
         described |= {"fate": fate_of(unit), "cost": cost, "subject": unit.subject, "where": where}
         units.append(described)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.collecting import SAID_WRONG
-from scoring.evidence.git.checkpoint_files import BRANCH
+from scoring.evidence.openable import openable
 from scoring.evidence.transcripts.facts import NS
 from scoring.frozen import PlainData
 from scoring.outcomes.unit import Unit
@@ -144,8 +144,7 @@ def _payload(row: WorkRow, reason: Reason) -> PlainData:
     is_in_database = ".db:" in where
     if is_in_database and len(row.unit.sessions) == 1:  # no editor opens a line of a database
         where = f"{where} (session {row.values['session_id']})"
-    if where.startswith(f"{BRANCH}:"):
-        where = f"{row.unit.checkpoint_branch}{where.removeprefix(BRANCH)}"
+    where = openable(where, row.unit.checkpoint_branch)
 
     return {
         "unit": row.unit.unit,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.checkpoints import REF, ULID, about, record
+from helpers.checkpoints import BRANCH, REF, REMOTE, ULID, about, record
 from helpers.commands import DaScore
 from helpers.facts import facts_of
 from helpers.harness_lines import cases
@@ -277,6 +277,26 @@ class TestExplanation:
             f"{path}:1 to 7",
             f"interrupted by the user at {path}:5",
         ]
+
+    def test_names_the_ref_that_a_plain_clone_has(self, run: Run, made: History) -> None:
+        repo = Repo.at(made.repo)
+        repo.git("update-ref", REMOTE, BRANCH)
+        repo.git("update-ref", "-d", BRANCH)
+        (name,) = made.checkpoints
+        path = f"origin/entire/checkpoints/v1:{name[:2]}/{name[2:]}/0/full.jsonl"
+        repo.git("cat-file", "-e", path)
+
+        explained = run("explain", "2", "--json")
+        chain = explained["attribution"]
+        assert [lines["path"] for lines in chain["lines"]] == [path]
+        assert all(seen["path"] == path for seen in chain["seen"])
+        assert run("iteration", "2", "--json", "--recompute")["attribution"] == chain
+
+        for shown in (run("explain", "2"), run("doctor", "--files"), json.dumps(explained)):
+            assert path in shown
+            assert shown.count("entire/checkpoints/v1") == shown.count(
+                "origin/entire/checkpoints/v1"
+            )
 
     def test_says_with_whom_evidence_is_shared(self, run: Run) -> None:
         found = run("explain", "3", "--json")["attribution"]

@@ -135,7 +135,8 @@ def has_own_ref(checkpoint_id: str) -> bool:
 
 def is_in_git(path: str) -> bool:
     """Return whether the path of a transcript is one that ``git show`` takes, and not a file's."""
-    return path.startswith((f"{BRANCH}:", REFS))
+    is_on_branch = f"{BRANCH}:" in path and not path.startswith("/")
+    return is_on_branch or path.startswith(REFS)
 
 
 def read_checkpoints(

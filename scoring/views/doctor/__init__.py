@@ -16,6 +16,7 @@ from scoring.evidence.git.isolated import git_version
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.work_tree_folders import same_remote
 from scoring.evidence.harnesses.unread import UnreadSessions, sessions_not_read
+from scoring.evidence.openable import openable_survey
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
@@ -182,7 +183,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
                 scan.facts([])  # transcripts are surveyed without iterations too
         except DaScoreError as e:
             repository = repository._replace(problem=repository.problem or str(e))
-        transcripts = scan.survey()
+        transcripts = openable_survey(scan.survey(), sources.repo_dir)
 
     return Examination(
         rubric=rubric,
