@@ -28,10 +28,11 @@ FATES = ("landed", "fixed", "taken_back", "nothing", "open", "talk")
 """What became of what was paid for.
 
 ``fixed`` landed and was fixed later, ``taken_back`` was reverted or taken back, ``nothing`` is work
-that was lost, and ``open`` may land.
+that was lost, and ``open`` is open or unclear.
 """
 
-_HEADINGS = ("LANDED", "FIXED", "UNDONE", "LOST", "OPEN", "TALK")
+HEADINGS = ("Landed", "Fixed", "Undone", "Lost", "Open", "Unclear", "Talk")
+"""What people read above :func:`shares_of`: open and unclear work apart, as ``work`` has them."""
 
 _FATE_OF_STATE = {
     "reverted": "taken_back",
@@ -124,9 +125,13 @@ def fate_of(unit: Unit) -> str:
 def cost_sum(name: str, paid: Sequence[Expense]) -> PlainData:
     """Return the sum of some expenses, and what became of it, for JSON."""
     by_fate = dict.fromkeys(FATES, 0.0)
+    unclear = 0.0
     unpriced: Counter[str] = Counter()
     for expense in paid:
-        by_fate[fate_of(expense.row.unit)] += expense.charge.cost or 0.0
+        unit = expense.row.unit
+        by_fate[fate_of(unit)] += expense.charge.cost or 0.0
+        if unit.state == "unclear" and not unit.of_landed:
+            unclear += expense.charge.cost or 0.0
         if expense.charge.cost is None:
             unpriced[expense.charge.unpriced] += expense.charge.spent.responses
 
@@ -136,6 +141,7 @@ def cost_sum(name: str, paid: Sequence[Expense]) -> PlainData:
         "cost": sum_of_known(expense.charge.cost for expense in paid),
         "units": len(work),
         **by_fate,
+        "unclear": unclear,
         "unpriced": dict(sorted(unpriced.items())),
     }
 
@@ -210,7 +216,8 @@ def cost_page(
 
     groups = value["groups"]
     yield Line()
-    columns = columns_of(value["by"].upper(), *map(numeric, ["COST", *_HEADINGS]))
+    headings = [heading.upper() for heading in ("Cost", *HEADINGS)]
+    columns = columns_of(value["by"].upper(), *map(numeric, headings))
     shown = groups[:_MOST_GROUPS]
     if value["by"] in ("day", "week"):
         shown = groups[-_MOST_GROUPS:]
@@ -367,9 +374,19 @@ def _nothing_known(days: str) -> str:
 
 
 def _sum_row(group: PlainData) -> list[AnyCell]:
+    return [shortened(group["name"]), cost_text(group["cost"]), *shares_of(group)]
+
+
+def shares_of(group: PlainData) -> list[str]:
+    """Return which shares of a :func:`cost_sum` went where, for the columns of `HEADINGS`."""
     cost = group["cost"]
-    shares = [f"{percent(group[fate] / cost)} %" if cost else "-" for fate in FATES]
-    return [shortened(group["name"]), cost_text(cost), *shares]
+    if not cost:
+        return ["-"] * len(HEADINGS)
+
+    paid = {fate: group[fate] for fate in FATES}
+    paid["open"] -= group["unclear"]
+    *others, talk = paid.values()
+    return [f"{percent(max(part, 0.0) / cost)} %" for part in (*others, group["unclear"], talk)]
 
 
 def _dearest_row(unit: PlainData, zone: tzinfo | None) -> list[AnyCell]:

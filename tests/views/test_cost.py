@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from helpers.histories import DAY, TEXT, History, writes
 
-from scoring.views.cost import FATES, GROUPINGS
+from scoring.evidence.transcripts.facts import Spent
+from scoring.outcomes.unit import State, Unit
+from scoring.views.cost import FATES, GROUPINGS, HEADINGS, cost_sum, expenses, shares_of
+from scoring.views.work_rows import WorkRow
 
 
 @pytest.fixture
@@ -55,6 +58,27 @@ def test_every_sum_is_that_of_work(cost: Any) -> None:
     assert [unit["cost"] for unit in value["dearest"]] == sorted(costs.values(), reverse=True)
     for unit in value["dearest"]:
         assert unit["cost"] == pytest.approx(costs[unit["unit"]])
+
+
+def test_unclear_work_is_apart_from_open_work() -> None:
+    """As in ``work``; the key ``open`` still holds both, and ``unclear`` is a part of it."""
+    states: list[tuple[State, int]] = [("landed", 3_000), ("open", 2_000), ("unclear", 5_000)]
+    rows = []
+    for state, tokens in states:
+        spent = Spent("claude-sonnet-4-5", 0, 1, 0, tokens, 0, 0)
+        unit = Unit(state, "commit", state=state, spent={("claude", "s"): (spent,)})
+        rows.append(WorkRow(unit, None, {}))
+
+    total = cost_sum("all", expenses(rows))
+    assert total["open"] == pytest.approx(total["cost"] * 0.7)
+    assert total["unclear"] == pytest.approx(total["cost"] * 0.5)
+    assert sum(total[fate] for fate in FATES) == pytest.approx(total["cost"])
+    shares = dict(zip(HEADINGS, shares_of(total), strict=True))
+    assert {name: share for name, share in shares.items() if share != "0 %"} == {
+        "Landed": "30 %",
+        "Open": "20 %",
+        "Unclear": "50 %",
+    }
 
 
 def test_days_are_those_of_the_time_zone(cost: Any) -> None:
@@ -212,9 +236,9 @@ def test_the_report_has_the_same_days(cost: Any, tmp_path: Path) -> None:
     shown = dict(data["work"]["days"])
     (table,) = re.findall('aria-label="Cost by day".*?</table>', page.read_text("utf-8"), re.DOTALL)
     assert re.findall(r'class="n">([A-Z][^<]*)</th>', table) == [
-        *("Cost", "Landed", "Fixed later", "Undone", "Lost", "Open", "Talk")
+        *("Cost", "Landed", "Fixed", "Undone", "Lost", "Open", "Unclear", "Talk")
     ]
-    assert table.count("<td") == 7 * len(shown)
+    assert table.count("<td") == 8 * len(shown)
     groups = cost("--json").json["groups"]
     assert shown == pytest.approx({one["name"]: one["cost"] for one in groups})
 

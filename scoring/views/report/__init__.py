@@ -12,7 +12,7 @@ from scoring.outcomes.spending import together
 from scoring.outcomes.validity import Validity
 from scoring.text import SHORT_LENGTH, counted, shortened, some_spans, visible
 from scoring.views.comparisons import comparisons, months, trend
-from scoring.views.cost import FATES
+from scoring.views.cost import HEADINGS, shares_of
 from scoring.views.landing_text import STATE_WORDS
 from scoring.views.report import answers
 from scoring.views.report.commit_links import commit_page
@@ -98,7 +98,7 @@ def _contents(digest: Digest) -> PlainData:
         "signals": answers.signal_rows(digest),
         "nothing": answers.nothing_known(digest) if digest.lines else [],
         "days": days_of(digest.work),
-        "fates": FATES,
+        "fates": HEADINGS,
         "data": page_data(digest, pieces),
     }
 
@@ -110,6 +110,7 @@ def _functions(digest: Digest) -> PlainData:
         "percent": lambda share: f"{share * 100:.0f} %",
         "cost": cost_text,
         "per_landed": per_landed_text,
+        "shares_of": shares_of,
         "duration": duration_text,
         "plural": counted,
         "label": band_text,
