@@ -198,6 +198,7 @@ def test_without_a_log_explain_says_what_to_look_at(da_score: Any, tmp_path: Pat
     writes(made.session("s1"), DAY, 700, "src/by_hand.py")
     made.commit(DAY + 500, "Commit by hand", files={"src/by_hand.py": TEXT})
     failing = made.session("s2")
+    failing.run(2 * DAY - 20, 795, "pytest -q", "4 passed in 0.1s")
     writes(failing, 2 * DAY, 800, "src/failing.py")
     mark = made.commit(2 * DAY + 50, "Add failing", files={"src/failing.py": TEXT})
     failing.run(2 * DAY + 20, 805, "pytest -q", "1 failed, 3 passed in 0.1s", failed=True)
