@@ -24,7 +24,7 @@ from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.everything import used_by_sessions
 from scoring.outcomes.prices import stored_prices
 from scoring.views import cost
-from scoring.views.work_rows import work_rows, zone_text
+from scoring.views.work_rows import without_cost, work_rows, zone_text
 
 
 @click.command(epilog="Example:  da-score cost last week --by model")
@@ -82,7 +82,7 @@ def command(
         "total": cost.cost_sum("all", paid),
         "groups": cost.cost_sums(paid, by),
         "dearest": cost.dearest(paid),
-        "without_cost": sum(row.cost is None for row in rows) if period is None else 0,
+        "without_cost": without_cost(rows) if period is None else 0,
         "left_out": left_out,
         "notes": notes,
     }

@@ -29,6 +29,7 @@ from scoring.views.work_rows import (
     day_of,
     in_state,
     total_cost,
+    without_cost,
     zone_text,
 )
 
@@ -199,9 +200,10 @@ def _cost_lines(work: WorkGroup, rows: Sequence[WorkRow]) -> Iterator[str]:
         if landed_priced > 1:
             landed = f"each of {landed_priced} landed units"
         text += f", {cost_text(work.summary['cost_per_landed'])} for {landed} with a known cost"
-    unknown = len(rows) - work.priced
+    unknown = without_cost(rows)
     if unknown:
-        yield f"{text}; the cost of {counted(unknown, 'other')} is not known."
+        units = counted(work.summary["units"], "unit")
+        yield f"{text}; of {units} the cost of {unknown} is not known."
     else:
         yield f"{text}."
 

@@ -318,6 +318,11 @@ def total_cost(rows: Sequence[WorkRow]) -> float | None:
     return None
 
 
+def without_cost(rows: Iterable[WorkRow]) -> int:
+    """Return how many units have no known cost. Talk is not a unit that could land."""
+    return sum(row.cost is None and row.unit.kind != "talk" for row in rows)
+
+
 class WorkGroup(NamedTuple):
     """Some work, such as that of one harness, model, month or repository.
 
