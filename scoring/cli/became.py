@@ -35,7 +35,7 @@ def landing_line(settings: Settings, facts: IterationFacts, read: Evidence | Non
 
     iteration = facts.record.iteration
     rules = (settings.horizon, settings.code_globs, settings.fix_words)
-    name = f"line {iteration} {rules}"
+    name = f"landing {iteration} {rules}"
     with AnswerStore(sources(settings, ATTRIBUTED, silent), settings.iter_log_dir) as store:
         kept = store.get(name, str)
         if kept is not None:

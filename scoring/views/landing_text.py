@@ -47,13 +47,18 @@ def landing_text(landing: Landing) -> str:
 
 
 def unit_text(unit: "Unit") -> str:
-    """Return a line that says what became of a unit, and how that is known."""
+    """Return a line that says what became of a unit, and how that is known.
+
+    Where git has its commit, the lines that this adds are counted, as the signal ``landed`` does,
+    and not those that edits wrote, of which the trunk may have had some before.
+    """
     if unit.state == "talk":
         return "Talk, which led to no work"
 
     word = STATE_WORDS[unit.state].capitalize()
     landing = unit.landing
-    if landing and (landing.unknown is None or unit.state == "unclear"):
+    is_off_trunk = landing and landing.sha and unit.state == "open"
+    if landing and (landing.unknown is None or unit.state == "unclear" or is_off_trunk):
         return f"{word}: {landed_value(landing).detail}"
     if landing and landing.part_of and unit.state == "landed":
         return f"{word}: it is part of {short(landing.part_of)}, which is on the trunk"

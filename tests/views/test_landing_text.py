@@ -1,0 +1,24 @@
+"""What became of one unit, in one line."""
+
+from scoring.evidence.git.facts import Landing, LineShare, Trunk, Unknown
+from scoring.outcomes.unit import Unit
+from scoring.views.landing_text import landing_text, unit_text
+
+
+def test_open_work_with_a_commit_has_the_figure_of_its_signal() -> None:
+    landing = Landing(
+        sha="83c840a2c85f",
+        unknown=Unknown.TOO_YOUNG,
+        lines=LineShare(0, 18),
+        trunk=Trunk("refs/heads/main", "main", "f446dcfc", ""),
+        rules="attributed",
+    )
+    unit = Unit("u", "commit", landing=landing, state="open", written_here=18, lines_there=1)
+    what = landing_text(landing).partition(": ")[2]
+    assert "0 of 18 lines are there" in what
+    assert unit_text(unit) == f"Open: {what}"
+
+
+def test_open_work_without_a_commit_is_known_by_the_lines_that_it_wrote() -> None:
+    unit = Unit("u", "rest", state="open", written_here=18, lines_there=1)
+    assert unit_text(unit) == "Open: the trunk has 1 of the 18 lines it wrote"
