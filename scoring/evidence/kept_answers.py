@@ -6,6 +6,7 @@ files of an entry are read each time.
 
 import os
 import re
+import shutil
 import stat
 import time
 from collections.abc import Collection, Iterable, Iterator
@@ -104,6 +105,7 @@ class Watched(Frozen, frozen=True):
         return digest.digest()
 
     def _statuses(self) -> Iterator[tuple[str, os.stat_result | None]]:
+        yield f"git {shutil.which('git')}", None
         yield from _below(self.log, _SIDECARS)
         yield from _below(self.repository, _NOT_READ_OF_GIT)
         for folder in sorted(self.folders):

@@ -154,8 +154,9 @@ def _name_of_ledger(
     present: Sequence[str],
 ) -> str:
     """Return the name of a ledger in the store: all that it depends on and that is not watched."""
-    about = repr((rules, tuple(records), caller, present))
-    digest = blake2b(about.encode("utf-8", "backslashreplace"), digest_size=16)
+    digest = blake2b(digest_size=16)
+    for part in (rules, caller, *records, *present):
+        digest.update(f"{part!r}\0".encode("utf-8", "backslashreplace"))
     return f"ledger {digest.hexdigest()}"
 
 

@@ -169,7 +169,7 @@ class TestFile:
         "data, limits, said",
         {
             "garbage": (b"no zstd", {}, "no zstd data that can be read"),
-            "bomb": (zstd.compress(b"{}\n" * 100_000), {"LIMIT": 200_000}, "more than 0 gib"),
+            "bomb": (zstd.compress(b"{}\n" * 100_000), {"LIMIT": 200_000}, "more than 0 GiB"),
             "window": (
                 zstd.compress(
                     os.urandom(1 << 20) * 9, options={zstd.CompressionParameter.window_log: 24}
