@@ -1,7 +1,7 @@
 """``da-score check``: an exit status for a build."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,14 @@ from scoring.cli.output import reply, warn, without_numbers
 from scoring.cli.reading import log_view
 from scoring.errors import LogError, OptionError, SettingsError, WriteError
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.rules import Sources, rules_of
+from scoring.evidence.rules import ATTRIBUTED, Sources, rules_of
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.files import in_checkout, reason, refuse_special, write_atomically
 from scoring.log.find import commands_that_make_a_log, missing_log_message
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, settings_sources
 from scoring.text import counted, printable, spans
-from scoring.views.gates import GATES, Verdict, check, demands
+from scoring.views.gates import GATES, THE_WORK, Verdict, check, demands
 from scoring.views.gates.build_reports import junit, markdown
 from scoring.views.work_rows import WorkRow, work_of
 
@@ -144,7 +144,7 @@ def command(
 
     origins = {
         "settings": settings_sources(options, settings.repo_dir, files=not trusted),
-        "transcripts": _origins_of_transcripts(view),
+        "transcripts": _origins_of_transcripts(view, verdict),
     }
     value = {"iter_log_dir": log, "origins": origins, **verdict.as_dict()}
     reply(settings.json, value, _text(verdict, log, origins))
@@ -242,11 +242,12 @@ def _nothing_to_check(log: str, selection: Selection) -> str:
     return f"{log}: {problem}, so there was nothing to check"
 
 
-def _origins_of_transcripts(view: LogView) -> list[str]:
-    """Return where transcripts were looked for, in words."""
-    sources = Sources.under(
-        rules_of(view.rubric), view.repo_dir, view.transcript_dirs, view.options
-    )
+def _origins_of_transcripts(view: LogView, verdict: Verdict) -> list[str]:
+    """Return where transcripts were looked for, in words: work is always attributed evidence."""
+    rules = ATTRIBUTED
+    if verdict.work is None:
+        rules = rules_of(view.rubric)
+    sources = Sources.under(rules, view.repo_dir, view.transcript_dirs, view.options)
     origins = [str(directory) for directory in sources.places.directories]
     if sources.places.auto:
         origins.append("the default folders")
@@ -260,16 +261,7 @@ def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> s
     lines = [*_failure_lines(verdict), *_note_lines(verdict)]
 
     result = "passed" if verdict.passed else "failed"
-    failed = sum(bool(iteration.failures) for iteration in verdict.iterations)
-    count = len(verdict.iterations)
-    total = f"check {result}: {count - failed} of {count} iterations hold"
-    if verdict.whole:
-        total += ", the log as a whole does not"
-
-    if verdict.mean is None:
-        total += ", no score"
-    else:
-        total += f", mean score {verdict.mean:.3f}"
+    total = f"check {result}: {', '.join(_totals(verdict))}"
 
     broken = len(click.get_current_context().meta.get(BROKEN_ENTRIES, {}))
     if broken:
@@ -282,6 +274,25 @@ def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> s
         else:
             total += f"; no {kind}"
     return "".join(f"{line}\n" for line in [*lines, total])
+
+
+def _totals(verdict: Verdict) -> Iterator[str]:
+    """Yield how much holds, and what was looked at, in words."""
+    if verdict.iterations or not verdict.looked_at:
+        failed = sum(bool(iteration.failures) for iteration in verdict.iterations)
+        count = len(verdict.iterations)
+        yield f"{count - failed} of {count} iterations hold"
+        if any(failure.whole != THE_WORK for failure in verdict.whole):
+            yield "the log as a whole does not"
+        if verdict.mean is None:
+            yield "no score"
+        else:
+            yield f"mean score {verdict.mean:.3f}"
+
+    if verdict.looked_at:
+        yield verdict.looked_at
+        if any(failure.whole == THE_WORK for failure in verdict.whole):
+            yield "the work does not hold"
 
 
 def _failure_lines(verdict: Verdict) -> list[str]:

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -86,6 +87,17 @@ NEW = "--rubric 3.1.0"
 def test_a_good_log_without_claims_and_transcripts_holds(run: Run, command: str) -> None:
     found = run(command)
     assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_a_repository_without_work_of_agents_passes(run: Run, checkout: Repo) -> None:
+    """``init`` makes no log there, and the workflow holds before the first entry."""
+    shutil.rmtree(checkout.path / ".agents")
+    checkout.git("checkout", "-q", "--orphan", "fresh")
+    checkout.commit({"README": "x\n"})
+    assert run("da-score init --yes").returncode == 0
+    for step in steps():
+        found = run(step)
+        assert found.returncode == 0, found
 
 
 @pytest.mark.parametrize("command", GATES[:3])

@@ -144,6 +144,23 @@ def test_without_a_log_gates_on_work_look_at_the_work(check: Check, history: His
     assert (found.status, "the last test run of Step 2 (" in found.out) == (3, True)
 
 
+def test_the_last_line_says_what_was_looked_at(
+    check: Check, history: History, da_score: Any
+) -> None:
+    """Work is read with transcripts under every rubric, and is not the log."""
+    *_, last = check("--no-failing-tests").out.splitlines()
+    assert last.startswith("check failed: 2 of 2 iterations hold, mean score ")
+    assert ", 3 units of work looked at, 2 with a test run, the work does not hold   " in last
+
+    for path in history.log.iterdir():
+        path.unlink()
+    history.log.rmdir()
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    *_, last = da_score("check", *places, "--max-reverted", "1").out.splitlines()
+    assert last.startswith("check passed: 3 units of work looked at, 2 with a test run   Source: ")
+    assert "transcripts from the default folders" in last
+
+
 @pytest.mark.parametrize(
     "gates",
     [["--min-score", "0"], ["--no-over-claims"], ["--no-unscored", "--max-reverted", "0"]],

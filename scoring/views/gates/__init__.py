@@ -13,6 +13,7 @@ from scoring.examine import ExaminedIteration, LogView
 from scoring.frozen import PlainData, fields_of
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
+from scoring.text import counted
 from scoring.views.gates import drops, evidence_gates, score_gates, work_gates
 from scoring.views.gates.gate import Demand, Gate, mean_score
 from scoring.views.work_rows import WorkRow
@@ -38,6 +39,10 @@ GATES: list[Gate] = [
 
 SIDECAR = "sidecar"
 """The name of what a sidecar fails that says more than the evidence gives; it needs no option."""
+
+
+THE_WORK = "the work"
+"""What fails a gate that looks at units of work."""
 
 
 class Failure(NamedTuple):
@@ -99,12 +104,14 @@ class Verdict:
         iterations: the iterations.
         whole: what the log as a whole failed.
         notes: what is worth saying of the whole log, and of the work.
+        work: the units that gates looked at; None where no gate asked for them.
     """
 
     demanded: PlainData
     iterations: list[Checked] = field(default_factory=list)
     whole: list[Failure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    work: list[WorkRow] | None = None
 
     @property
     def failures(self) -> list[Failure]:
@@ -123,6 +130,15 @@ class Verdict:
     def mean(self) -> float | None:
         """The mean score of the iterations that have one on enough evidence."""
         return mean_score([checked.score for checked in self.iterations])
+
+    @property
+    def looked_at(self) -> str:
+        """At how many units of work gates looked, in words; "" where no gate asked for them."""
+        if self.work is None:
+            return ""
+        tested = sum(row.unit.last_passed is not None for row in self.work)
+        units = counted(len(self.work), "unit of work", "units of work")
+        return f"{units} looked at, {tested} with a test run"
 
     def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
@@ -188,10 +204,11 @@ def check(
     rows: list[WorkRow] = []
     if on_work:
         rows = [row for row in work() if row.unit.kind != "talk"]
+        verdict.work = rows
     for gate, value in on_work:
         assert gate.work_reasons is not None
         for reason in gate.work_reasons(value, rows):
-            verdict.whole.append(Failure(gate.name, None, reason, whole="the work"))
+            verdict.whole.append(Failure(gate.name, None, reason, whole=THE_WORK))
         verdict.notes += gate.work_notes(value, rows)
     if rows:
         without_subject = [demand for demand in without_subject if demand not in on_work]

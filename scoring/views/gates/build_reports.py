@@ -82,6 +82,8 @@ def markdown(verdict: Verdict, log: str) -> str:
 
     lines = [f"## Iteration scores: {head}", ""]
     lines += [f"Log <code>{markdown_text(log)}</code>, {counted(count, 'iteration')}, mean {mean}."]
+    if verdict.looked_at:
+        lines += [f"{verdict.looked_at}."]
     lines += [f"Note: {markdown_text(note)}." for note in verdict.notes]
     lines += ["", *_failure_table(verdict.failures)]
     lines += ["<details><summary>Iterations</summary>", ""]
