@@ -104,10 +104,15 @@ def _read_sidecar(session_id: str, log_dir: Path) -> SessionScore:
     try:
         return read_session(log_dir, session_id)
     except NotFoundError as e:
+        message = (
+            f"{session_score_path(log_dir, session_id)}: no such score; da-score run "
+            f"scores the log, and da-score explain {session_id} says what is known of a session "
+            "that has no score"
+        )
         known_ids = session_ids(log_dir)[:_MOST_SESSIONS_NAMED]
-        if not known_ids:
-            raise
-        raise NotFoundError(f"{e}; known sessions: {', '.join(known_ids)}") from e
+        if known_ids:
+            message += f"; known sessions: {', '.join(known_ids)}"
+        raise NotFoundError(message) from e
 
 
 def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> SessionToShow:

@@ -122,8 +122,8 @@ ERRORS = {
     ),
     "an unknown session": Mistake(
         ["session", "nobody"],
-        rf"{LOG}/session-nobody\.score\.yaml: no such score; "
-        "score the log first with 'da-score run'",
+        rf"{LOG}/session-nobody\.score\.yaml: no such score; da-score run scores the log, and "
+        "da-score explain nobody says what is known of a session that has no score",
     ),
     "a session that is a way out": Mistake(
         ["session", "../iter-1"], r"session id '\.\./iter-1' cannot be a file name"
