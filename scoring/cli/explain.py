@@ -27,6 +27,7 @@ from scoring.sidecars.provenance import read_provenance
 from scoring.text import short
 from scoring.views.explain import explain
 from scoring.views.explain_text import explanation_text
+from scoring.views.landing_text import named_commit
 
 
 @click.command(epilog="Example:  da-score explain 3")
@@ -76,7 +77,7 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     """Print what became of a unit that no entry names, or raise that nothing has that name."""
     # An iteration needs none of this.
     from scoring.evidence.git.repository import GitRepository
-    from scoring.evidence.git.walk import commit_named
+    from scoring.evidence.git.walk import commit_named, subjects_of
     from scoring.outcomes.ledger import unit_named
     from scoring.views.work_pages import unit_page
     from scoring.views.work_rows import work_rows
@@ -98,7 +99,11 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     outcome = None
     if unit.outcome:
         outcome = {"horizon_days": horizon_days, **unit.outcome.as_dict()}
-    reply(settings.json, {**row.values, "outcome": outcome}, unit_page(row, horizon_days))
+    asked = ""
+    if sha is not None and sha not in (unit.commit, unit.landing and unit.landing.sha):
+        asked = named_commit(sha, subjects_of(settings.repo_dir, [sha]).get(sha, ""))
+    page = unit_page(row, horizon_days, asked)
+    reply(settings.json, {**row.values, "outcome": outcome}, page)
 
 
 def _print_explanation(

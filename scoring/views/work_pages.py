@@ -98,14 +98,19 @@ def work_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str]
     yield from look_at_page(rows)
 
 
-def unit_page(row: WorkRow, horizon_days: float) -> Page:
+def unit_page(row: WorkRow, horizon_days: float, asked: str = "") -> Page:
     """Yield what became of one unit, and what it took.
 
     Args:
         row: the unit.
         horizon_days: how many days after it landed work is judged.
+        asked: a line that names the commit that was asked for, where the unit is of another.
     """
     unit = row.unit
+    if asked:
+        yield Line(asked, "bold")
+        yield Line("Lines of this commit were written in the unit of work that follows.")
+        yield Line()
     yield Line(f"Unit {unit.unit}, which no entry names", "bold")
     commit = named_commit(unit.commit, unit.subject or "")
     if commit:

@@ -1223,7 +1223,7 @@ def test_a_commit_of_a_person_is_said_to_be_no_agents(
 def test_explain_knows_every_commit_that_a_person_made_of_a_session(
     history: History, da_score: Any, mine: int, found: bool
 ) -> None:
-    """The unit is judged by the commit with most of it."""
+    """The unit is judged by the commit with most of it, and the one that was asked for is named."""
     first = TEXT
     second = "".join(f"def done_{n}(): return {n}\n" for n in range(4))
     session = history.session("s1")
@@ -1241,7 +1241,11 @@ def test_explain_knows_every_commit_that_a_person_made_of_a_session(
     outcomes = [da_score("explain", history.shas[mark], *places) for mark in marks]
     names = [history.shas[mark][:12] for mark in reversed(marks)]
     assert outcomes[1].status == 0
-    assert (outcomes[0].out == outcomes[1].out) is found
+    asked = (
+        f"Commit {history.shas[marks[0]][:12]}: The second\n"
+        "Lines of this commit were written in the unit of work that follows.\n\n"
+    )
+    assert (outcomes[0].out == asked + outcomes[1].out) is found
     assert (f"a person may have made {', '.join(names)}." in outcomes[1].out) is found
 
 
