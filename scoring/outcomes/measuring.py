@@ -8,11 +8,13 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from scoring.evidence.attribution.attributed import AllWork
+from scoring.evidence.attribution.collecting import places_seen, sightings_of
+from scoring.evidence.attribution.sightings import together
 from scoring.evidence.attribution.written import WrittenLines, is_inside, written_lines
 from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.events import Edit, UnseenEdit
-from scoring.evidence.transcripts.facts import NS, Spent
+from scoring.evidence.transcripts.facts import NS, Observed, Spent
 from scoring.evidence.transcripts.streams import File, SessionKey, part_of
 from scoring.evidence.transcripts.sub_agents import missing_sub_agents
 from scoring.outcomes.unit import OpenUnit
@@ -63,6 +65,7 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
     measured = [unit for unit in units if unit.lines]
     parts = _parts_of(measured, len(work.owners))
     files = work.files
+    _observe_tests_of_rests(measured, parts, files)
 
     written = written_lines(files, parts.of_lines, range(len(parts.sessions)))
     words = written_lines(files, parts.of_lines, _without_commit(measured, parts), words=True)
@@ -109,6 +112,26 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
         unit.wrote_code = any(is_code(path) for _, path in unit.written)
         unit.missing_subagents = missing[index]
         unit.is_whole = not missing[index] and with_unknown_lines.isdisjoint(group)
+
+
+def _observe_tests_of_rests(
+    units: Sequence[OpenUnit], parts: _Parts, files: Iterable[File]
+) -> None:
+    """Give rests the test runs that their lines show. What has a commit was observed with it."""
+    of_rests: set[int] = set()
+    for unit, group in zip(units, parts.of_units, strict=True):
+        if unit.kind == "rest":
+            of_rests.update(group)
+
+    of_lines = [part if part in of_rests else _NO_PART for part in parts.of_lines]
+    about = [file for file in files if any(of_lines[line] != _NO_PART for line in file.ids)]
+    sightings = sightings_of(about, of_lines, len(parts.sessions), {})
+
+    for unit, group in zip(units, parts.of_units, strict=True):
+        tests, last_run = together([sightings[part] for part in group]).tests(None)
+        if unit.kind == "rest" and tests.runs:
+            places = places_seen(None, {}, last_run, ())
+            unit.observed.append(Observed(tests=tests, seen=places))
 
 
 def _without_commit(units: Sequence[OpenUnit], parts: _Parts) -> list[int]:

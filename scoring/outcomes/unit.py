@@ -50,7 +50,8 @@ class Unit:
         subject: the subject of the commit, or else the summary of its first entry.
         author: who made it.
         entries: its iterations.
-        observed: what was observed in the lines of each iteration, or of a commit without an entry.
+        observed: what was observed in the lines of each iteration, or of a commit without an entry,
+            and of a rest the test runs.
         checkpoints: the ids of its checkpoints.
         landing: whether its commit landed; None without a commit.
         sessions: the root sessions of the trees that have its transcript lines.
@@ -125,7 +126,7 @@ class Unit:
 
     @property
     def last_passed(self) -> bool | None:
-        """Whether the last run of tests before it landed passed, or None without a verdict."""
+        """Whether its last run of tests passed, up to its commit, or None without a verdict."""
         for observed in reversed(self.observed):
             if observed.tests.last_passed is not None:
                 return observed.tests.last_passed

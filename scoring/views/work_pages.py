@@ -120,8 +120,11 @@ def unit_page(row: WorkRow, horizon_days: float, asked: str = "") -> Page:
     if became:
         yield Line(became)
 
-    for reason in look_at([row]):
+    reasons = look_at([row])
+    for reason in reasons:
         yield Line(f"Look at {reason['where']}: {reason['text']}.")
+    if unit.last_passed is False and not any(one["reason"] == "tests_failed" for one in reasons):
+        yield Line("Its last test run failed.")
 
     if unit.session is None:
         yield Line("No session of it is here.")

@@ -144,6 +144,25 @@ def test_without_a_log_gates_on_work_look_at_the_work(check: Check, history: His
     assert (found.status, "the last test run of Step 2 (" in found.out) == (3, True)
 
 
+@pytest.mark.parametrize("failed", [True, False])
+def test_work_that_a_person_committed_has_the_test_runs_of_its_session(
+    tmp_path: Path, da_score: Any, failed: bool
+) -> None:
+    made = History(tmp_path)
+    session = made.session("s1")
+    writes(session, 1000, 500, "src/by_hand.py")
+    session.run(1010, 505, "pytest", f"1 {'failed' if failed else 'passed'} in 0.1s", failed=failed)
+    made.commit(2000, "Commit by hand", files={"src/by_hand.py": TEXT})
+    made.write()
+    places = "--repo-dir", str(made.repo), "--transcript-dir", str(made.home), "--no-cache"
+
+    found = da_score("check", "--no-failing-tests", *places)
+    assert found.status == (3 if failed else 0)
+    assert "1 unit of work looked at, 1 with a test run" in found.out
+    said = "Its last test run failed." in da_score("explain", "HEAD", *places).out
+    assert said is failed
+
+
 def test_the_last_line_says_what_was_looked_at(
     check: Check, history: History, da_score: Any
 ) -> None:
