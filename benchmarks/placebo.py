@@ -22,8 +22,8 @@ from scoring.log.load import load_iteration_log
 from scoring.outcomes.ledger import ledger
 from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.statistics import SEED, Cluster, mean_of, share_difference_interval
-from scoring.views.against import SURE, Figure, figure_of, latest_settled, settled
-from scoring.views.measures import MEASURES, Measure, Sample
+from scoring.views.against import SURE, Figure, figure_of
+from scoring.views.measures import MEASURES, Measure, Sample, settled
 from scoring.views.work_rows import WorkRow, work_rows
 
 SPLITS = 2000
@@ -67,7 +67,7 @@ def work_of(repository: Path) -> Work:
         sources = Sources.under(ATTRIBUTED, repository, (), {"transcripts": "none"})
         book = ledger(load_iteration_log(log), log, sources, OutcomeRules())
     rows = work_rows([unit for unit in book.units if unit.kind != "talk"], None)
-    return Work(rows, settled(rows, latest_settled(OutcomeRules().horizon_days, book.tip_time)))
+    return Work(rows, settled(rows))
 
 
 def values_of(measure: Measure, work: Work) -> Values:

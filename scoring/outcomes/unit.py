@@ -67,6 +67,7 @@ class Unit:
         of_landed: whether it is of a session of landed work, and it is not known for what of that.
         is_whole: whether these are all that it wrote.
         is_young: whether the horizon after it has not ended yet.
+        is_settled: whether it ended a horizon or more before the newest commit of the trunk.
         lines_there: how many written lines the trunk has a horizon later, or today.
         may_be_there: whether work without such lines may be there: rewritten, or off the trunk.
         defective: whether it was undone or fixed later; None where that is not known.
@@ -100,6 +101,7 @@ class Unit:
     of_landed: bool = False
     is_whole: bool = True
     is_young: bool = True
+    is_settled: bool = False
     lines_there: int | None = None
     may_be_there: bool = False
     defective: bool | None = None

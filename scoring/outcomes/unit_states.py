@@ -215,6 +215,7 @@ def decide_states(units: Iterable[OpenUnit], git: AttributedHistory, rules: Outc
         is_young = False
         if tip_time is not None and unit.ended is not None:
             is_young = unit.ended // NS + horizon > tip_time
+            unit.is_settled = not is_young
         unit.state = _state(unit, is_young, moving)
 
 

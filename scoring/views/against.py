@@ -3,7 +3,6 @@
 The rules are in docs/VALIDITY.md, "Two sides of the work".
 """
 
-from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -19,9 +18,9 @@ from scoring.statistics import (
 )
 from scoring.text import counted
 from scoring.views.comparisons import LEAST_DECIDED, harness_changed
-from scoring.views.measures import MEASURES, Measure, Sample, sample_of
+from scoring.views.measures import MEASURES, Measure, Sample, counting, sample_of, settled
 from scoring.views.table import Cells, Column, Line, Page, Table, columns_of, numeric
-from scoring.views.work_rows import WorkRow, day_of, work_summary, zone_text
+from scoring.views.work_rows import day_of, work_summary, zone_text
 from scoring.views.work_sides import Sides
 
 _POINTS = 0.1
@@ -125,33 +124,17 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
     """
     first, second = sides.rows
     changed = sides.periods and harness_changed(first, second)
-    latest = latest_settled(horizon_days, tip_time)
-    settled_first = settled(first, latest)
-    settled_second = settled(second, latest)
+    latest = None
+    if tip_time is not None:
+        latest = day_of((tip_time - int(horizon_days * DAY)) * NS)
 
     figures = []
     for measure in MEASURES:
-        samples = (sample_of(measure, first), sample_of(measure, second))
-        if measure.settled:
-            samples = (sample_of(measure, settled_first), sample_of(measure, settled_second))
+        samples = [sample_of(measure, counting(measure, side)) for side in (first, second)]
         figures.append(figure_of(measure, samples[0], samples[1], changed))
 
-    young = (len(first) - len(settled_first), len(second) - len(settled_second))
-    return Against(sides, figures, young, day_of(latest))
-
-
-def latest_settled(horizon_days: float, tip_time: int | None) -> int | None:
-    """Return by when settled work ended, in nanoseconds since 1970; arguments as in `compare`."""
-    if tip_time is None:
-        return None
-    return (tip_time - int(horizon_days * DAY)) * NS
-
-
-def settled(rows: Sequence[WorkRow], latest: int | None) -> list[WorkRow]:
-    """Return the work that ended by a moment, in nanoseconds since 1970; none for None."""
-    if latest is None:
-        return []
-    return [row for row in rows if row.unit.ended is not None and row.unit.ended <= latest]
+    young = (len(first) - len(settled(first)), len(second) - len(settled(second)))
+    return Against(sides, figures, young, latest)
 
 
 def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = False) -> Figure:

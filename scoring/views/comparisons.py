@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scoring.evidence.git.agents import without_mark
 from scoring.statistics import wilson
 from scoring.text import counted, shortened
-from scoring.views.measures import MEASURES, Measure, sample_of
+from scoring.views.measures import MEASURES, Measure, counting, sample_of
 from scoring.views.work_rows import WorkGroup, WorkRow, grouped
 
 NO_DIFFERENCE = "no difference can be told"
@@ -86,12 +86,12 @@ def months(work: Sequence[WorkRow]) -> list[WorkGroup]:
 def trend(work: Sequence[WorkRow]) -> list[str]:
     """Return sentences that compare the older and the newer half of the work, one for each share.
 
-    A share of fewer than two units is left out.
+    They are of the units that ``work --against`` compares. A share of fewer than two is left out.
     """
     sentences = []
     for share in _SHARES:
         rows = []
-        for row in work:
+        for row in counting(share, work):
             if row.values["ended"] and share.of(row) is not None:
                 rows.append(row)
         half = len(rows) // 2

@@ -97,6 +97,21 @@ MEASURES = (
 )
 
 
+def counting(measure: Measure, rows: Sequence[WorkRow]) -> Sequence[WorkRow]:
+    """Return the work of which two periods are compared: for some measures, the settled work.
+
+    What landed of younger work is known sooner than what came to nothing of it.
+    """
+    if measure.settled:
+        return settled(rows)
+    return rows
+
+
+def settled(rows: Sequence[WorkRow]) -> list[WorkRow]:
+    """Return the work that is old enough to judge what became of it."""
+    return [row for row in rows if row.unit.is_settled]
+
+
 class Sample(NamedTuple):
     """The values of one side.
 

@@ -32,6 +32,7 @@ def unit(
     """A unit that ended so many days after 2026-03-01; without ``session`` it has its own."""
     ended = FIRST_OF_MARCH + day * DAY
     made = Unit(f"{state}-{day}", "commit", state=state, defective=defective, ended=ended * NS)
+    made.is_settled = day < 27
     made.author = made.author._replace(name=author)
     made.session = ("claude", session or f"s{id(made)}")
     when = datetime.datetime.fromtimestamp(ended, datetime.UTC)

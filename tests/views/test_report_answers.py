@@ -64,7 +64,11 @@ def piece(
 ) -> WorkRow:
     """A unit of work of which little is known."""
     unit = Unit(
-        f"commit:{day}:{state}", "commit", state=state, defective=known.pop("defective", None)
+        f"commit:{day}:{state}",
+        "commit",
+        state=state,
+        is_settled=known.pop("is_settled", True),
+        defective=known.pop("defective", None),
     )
     values = dict.fromkeys(("commit", "subject", "harness", "model", "minutes", "defective"))
     values["tokens"] = {"output": None}
@@ -224,6 +228,14 @@ class TestTime:
         assert [text.endswith(f"{NO_DIFFERENCE}.") for text in trend(fixed)] == [True, False]
         assert trend(fixed)[1].startswith("Reverted or fixed later: 0 of 20 (")
         assert trend([piece("open"), piece("landed")]) == []
+
+    def test_halves_are_of_the_units_that_against_compares(self) -> None:
+        """What landed of young work is known sooner than what came to nothing of it."""
+        lost = [piece("lost") for _ in range(20)]
+        landed = [piece("landed", day="2026-04-01", is_settled=False) for _ in range(20)]
+        (sentence,) = trend([*lost, *landed])
+        assert sentence.startswith("Landed: 0 of 10 (")
+        assert f"of the newer half: {NO_DIFFERENCE} (too few: 10 and 10)." in sentence
 
     def test_halves_of_different_harnesses_are_not_compared(self) -> None:
         lost = [piece("lost", day="2026-03-01", harness="codex") for _ in range(20)]

@@ -73,6 +73,7 @@ def fleet_work(rows: Iterable[Mapping[str, Any]]) -> list[WorkRow]:
             state=row["state"],
         )
         unit.defective = row["defective"]
+        unit.is_settled = True  # the table does not say when the trunks were read
         values = {"subject": None, "tokens": {"output": row["output_tokens"]}, **row}
         work.append(WorkRow(unit, row["cost"], values))
     return work
