@@ -45,7 +45,7 @@ class Meaning(NamedTuple):
 
     def __str__(self) -> str:
         if self.verdict is None:
-            return "not measured: da-score validate"
+            return "not known yet if that foretells anything: run da-score validate"
         if self.verdict == TOO_FEW:
             return "not known yet: too few outcomes"
         return self.verdict

@@ -12,7 +12,7 @@ LONGEST_NAME = 200  # characters of a name that are shown
 _MOST_LISTED = 5  # sessions or transcripts
 
 _METHODS: dict[Method, str] = {
-    "checkpoint": "by checkpoint: its commit names a checkpoint that lists its session",
+    "checkpoint": "by checkpoint: the commit names a checkpoint, and that names the session",
     "shared": "with an earlier iteration: no edit is in the lines between the two commits",
     "commit": "by commit: a session made the commit",
     "session": "by session: the entry names it",
@@ -85,7 +85,7 @@ def _session_lines(observed: Observed) -> Iterator[str]:
         problem = observed.problem or "no transcript is here"
         yield f"{problem}; the tokens are totals that its checkpoint states"
     elif observed.method is not None:
-        yield f"lines found {_METHODS[observed.method]}"
+        yield f"transcript lines found {_METHODS[observed.method]}"
         if observed.problem:
             yield f"but: {observed.problem}"
 
@@ -122,18 +122,19 @@ def _work_parts(observed: Observed) -> Iterator[str]:
     """Yield how the work went: edits, sub-agents, reviews, compactions."""
     work = observed.work
     if work.edits:
-        text = f"{counted(work.edits, 'edit')} of {counted(work.files, 'file')}"
+        text = f"{counted(work.edits, 'edit')} in {counted(work.files, 'file')}"
         if work.files > 1 and work.most > 1:
-            text += f", {work.most} of one"
+            text += f", {work.most} of them in the same file"
         yield text
     if work.agents:
         text = f"{counted(work.agents, 'sub-agent')} started"
         if work.missing:
-            text += f", what {work.missing} of these did is not counted here"
+            without = counted(work.missing, "of them has", "of them have")
+            text += f" ({without} no transcript here, so that work is not counted)"
         yield text
     if observed.tests.reviewing:
         runs = counted(observed.tests.reviewing, "test run")
-        yield f"{runs} of sub-agents that edited no code, without a vote"
+        yield f"{runs} by sub-agents that edited no code, left out of the score"
     if work.compactions:
         yield f"context compacted {counted(work.compactions, 'time')}"
 

@@ -1,6 +1,6 @@
 """An explained score in words."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from scoring.sidecars.meaning import Meaning
 from scoring.signals.signal import window_text
@@ -12,6 +12,13 @@ from scoring.views.landing_text import named_commit
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.session_pages import score_text
 from scoring.views.spending_text import spending_lines
+
+_ROLES: Mapping[str, str] = {
+    "impl": "the agent that did the work",
+    "verifier": "the verifier",
+    "review": "the reviewer",
+}
+"""What people read for the roles of an entry."""
 
 
 def explanation_text(explanation: Explanation, landing: str, meaning: Meaning) -> str:
@@ -159,10 +166,10 @@ def _claims(explanation: Explanation) -> Iterator[str]:
 def _compared_claim(pair: IntegrityObservation) -> str:
     claimed = pair.claimed
     observed = pair.observed
-    head = f"{pair.role}, {pair.signal}:"
+    head = f"{pair.signal}: {_ROLES.get(pair.role, pair.role)}"
     observation = f"observed {observed.sub_score:.2f} ({observed.detail})"
     if not claimed.present:
-        return f"{head} nothing claimed ({claimed.detail}); {observation}"
+        return f"{head} claimed nothing; {observation}"
 
     claim = f"{head} claimed {claimed.sub_score:.2f} ({claimed.detail})"
     if not observed.present:

@@ -86,7 +86,9 @@ def spending_lines(spending: Spending | None) -> list[str]:
         note = price_note(spending)
     lines = [line for line in (tokens, _circumstances(spending), note) if line]
     if spending.source == "transcripts":
-        lines.append("up to the commit: da-score work adds what reports it")
+        lines.append(
+            "counted up to the commit; da-score work also counts what the agent wrote to report it"
+        )
     return lines
 
 

@@ -230,7 +230,7 @@ class TestTerminal:
         assert lines[1] == "Commit f05ce0048ec2: feat(limits): limit requests per client"
         assert lines[2] == "Reverted: commit f05ce0048ec2 reachable but reverted by dc5fe68d151e"
         assert lines[3].startswith(
-            "Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not measured: da-score"
+            "Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not known yet if"
         )
         assert "7 of 7 signals, 100.0 % of the weight" in lines[4:6]
         below = lines[lines.index("scope                yes         0.500   0.130    0.065") + 1]

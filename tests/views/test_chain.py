@@ -22,6 +22,7 @@ from scoring.evidence.transcripts.facts import (
     LinesFound,
     Observed,
     SeenAt,
+    TestsSeen,
     TranscriptFacts,
     WorkSeen,
 )
@@ -262,7 +263,10 @@ class TestExplanation:
         assert run("iteration", "1", "--json", "--recompute")["attribution"] == found
         shown = run("explain", "1")
         assert "\nWhose work it is\n  commit " in shown
-        assert "  lines found by commit: a session made the commit\n  session mine\n" in shown
+        assert (
+            "  transcript lines found by commit: a session made the commit\n  session mine\n"
+            in shown
+        )
         assert f"  7 lines, {path}:1 to 7\n" in shown
         assert f"  interrupted by the user at {path}:5\n" in shown
 
@@ -354,15 +358,22 @@ class TestWords:
     @pytest.mark.parametrize(
         ("observed", "lines"),
         [
-            ({"work": WorkSeen(5, 2, 4)}, ["5 edits of 2 files, 4 of one"]),
-            ({"work": WorkSeen(1, 1, 1)}, ["1 edit of 1 file"]),
+            ({"work": WorkSeen(5, 2, 4)}, ["5 edits in 2 files, 4 of them in the same file"]),
+            ({"work": WorkSeen(1, 1, 1)}, ["1 edit in 1 file"]),
             (
                 {"work": WorkSeen(agents=2, compactions=1)},
                 ["2 sub-agents started; context compacted 1 time"],
             ),
             (
                 {"work": WorkSeen(agents=2, missing=1)},
-                ["2 sub-agents started, what 1 of these did is not counted here"],
+                [
+                    "2 sub-agents started "
+                    "(1 of them has no transcript here, so that work is not counted)"
+                ],
+            ),
+            (
+                {"tests": TestsSeen(reviewing=2)},
+                ["2 test runs by sub-agents that edited no code, left out of the score"],
             ),
             (
                 {"elsewhere": 3},
@@ -393,7 +404,7 @@ class TestWords:
                 {},
                 "no edit tool was used in these lines, which end 2 minutes before the commit",
             ),
-            "something was": ({"work": WorkSeen(1, 1, 1)}, "1 edit of 1 file"),
+            "something was": ({"work": WorkSeen(1, 1, 1)}, "1 edit in 1 file"),
             "a sub-agent may have": ({"work": WorkSeen(agents=1)}, "1 sub-agent started"),
             "a document in a command": (
                 {"by_agents": 0.5},

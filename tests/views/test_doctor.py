@@ -328,7 +328,7 @@ class TestInit:
         assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (NEWEST, "auto")
         assert (
             da_score("run", "--no-cache").out.count(
-                f"Evidence scores under rubric {NEWEST}: not measured"
+                f"Evidence scores under rubric {NEWEST}: not known yet if"
             )
             == 1
         )

@@ -215,8 +215,8 @@ class TestExplanation:
             "Iteration 5 (limit-requests)\n"
             "Commit f05ce0048ec2: feat(limits): limit requests per client\n"
             "Reverted: commit f05ce0048ec2 reachable but reverted by dc5fe68d151e\n"
-            "Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not measured: "
-            "da-score validate.\n"
+            "Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not known yet "
+            "if that foretells anything: run da-score validate.\n"
         )
         assert (
             "\n  +0.200  Landed on master: the commit is on the trunk and stays there\n"
@@ -232,7 +232,7 @@ class TestExplanation:
     def test_says_that_work_adds_what_followed_the_commit_to_its_cost(
         self, da_score: DaScore, command: str
     ) -> None:
-        note = "up to the commit: da-score work adds what reports it"
+        note = "up to the commit; da-score work also counts what the agent wrote to report it"
         assert note in da_score(command, "5", "--rubric", "3.1.0").out
         assert note not in da_score(command, "5", "--rubric", "3.1.0", "--transcripts", "none").out
 

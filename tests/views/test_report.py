@@ -25,6 +25,7 @@ from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import installing
 from scoring.examine import LogView
+from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.views.report import page_parts
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.report_text import report_lines
@@ -143,7 +144,7 @@ class TestPage:
             "6 of 9 units of work landed landed 6 reverted 1 taken back 0 open 1 "
             "lost 0 unclear 1" in first
         )
-        assert "Do the scores mean anything here? not measured: da-score validate Look at" in first
+        assert f"Do the scores mean anything here? {NOT_MEASURED} Look at" in first
         assert (
             "feat(limits): limit requests per client reverted by dc5fe68d151e "
             "2026-03-03 · f05ce0048e" in first
@@ -228,7 +229,7 @@ class TestTerminal:
     ) -> None:
         text = pipe_text(report_lines(digest_of(demo)))
         assert text.startswith("Of 9 units of work 6 landed, 1 was reverted, ")
-        assert "\nEvidence scores under rubric 2.1.0: not measured: da-score validate\n" in text
+        assert f"\nEvidence scores under rubric 2.1.0: {NOT_MEASURED}\n" in text
         assert ("9 with enough evidence\n" in text, "mean" in text, "excellent" in text) == (
             True,
             False,

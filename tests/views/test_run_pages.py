@@ -144,7 +144,8 @@ class TestScores:
         [
             pytest.param(
                 None,
-                "Evidence scores under rubric 2.1.0: not measured: da-score validate",
+                "Evidence scores under rubric 2.1.0: not known yet if that foretells "
+                "anything: run da-score validate",
                 False,
                 id="not measured",
             ),
