@@ -24,6 +24,7 @@ from scoring.jobs.hook_install import install_command, installed_in
 from scoring.jobs.hook_places import (
     HOOKS,
     SCOPES,
+    hook_files,
     hook_of,
     hook_settings,
     place_in_project,
@@ -74,7 +75,7 @@ class Setup(NamedTuple):
         derivation: the entries that were written; None where none were to be.
         exclude_file: the file that makes git ignore ``.agents/``; None without it.
         hook_files: the settings files of harnesses that have the hook now.
-        lacks_hook: whether a hook was wanted, and no session of an agent says for which harness.
+        why_no_hook: why no hook is there although one was wanted; "" otherwise.
         untracked: what was written and git neither tracks nor ignores, relative to the top.
         personal: which of these files are for one person, and no commit.
     """
@@ -85,7 +86,7 @@ class Setup(NamedTuple):
     derivation: Derivation | None
     exclude_file: Path | None
     hook_files: list[Path]
-    lacks_hook: bool
+    why_no_hook: str
     untracked: list[str]
     personal: list[str]
 
@@ -187,27 +188,29 @@ def _set_up(
         exclude_file = _ignore_agents_folder(examination)
 
     derivation = _derive_entries(settings) if derives else None
-    hook_files = []
+    files_with_hook = []
     personal_files = []
     for harness in harnesses:
         installed = _install_hook(harness, top_level)
         if installed is None:
             continue
         path, is_shared = installed
-        hook_files.append(path)
+        files_with_hook.append(path)
         if not is_shared:
             personal_files.append(path)
 
-    lacks_hook = offers.accepts_all and not no_hook and not _transcripts_read(examination)
-    written = [settings_file, settings.iter_log_dir, *hook_files]
+    why_no_hook = ""
+    if offers.accepts_all and not no_hook and not harnesses:
+        why_no_hook = _why_no_hook(examination, top_level)
+    written = [settings_file, settings.iter_log_dir, *files_with_hook]
     return Setup(
         settings_file,
         keeps_settings,
         settings,
         derivation,
         exclude_file,
-        hook_files,
-        lacks_hook,
+        files_with_hook,
+        why_no_hook,
         untracked=_untracked(written, top_level),
         personal=_untracked(personal_files, top_level),
     )
@@ -264,6 +267,16 @@ def _harnesses_without_hook(examination: Examination) -> list[str]:
         except (DaScoreError, RuntimeError) as e:
             warn(str(e))
     return harnesses
+
+
+def _why_no_hook(examination: Examination, top_level: Path) -> str:
+    """Return why no harness is known for a hook, or "" where a hook is installed already."""
+    with contextlib.suppress(DaScoreError, RuntimeError):  # there was a warning
+        if any(installed_in(file.path) for file in hook_files(top_level)):
+            return ""
+    if _transcripts_read(examination):
+        return "no session is in the folder of an agent that runs hooks"
+    return "no session of an agent was found here"
 
 
 def _transcripts_read(examination: Examination) -> list[Path]:
@@ -342,9 +355,9 @@ def _print_lines(setup: Setup, examination: Examination) -> None:
     for path in setup.hook_files:
         lines.append(f"Wrote the hook to {path}")
 
-    if setup.lacks_hook:
+    if setup.why_no_hook:
         lines.append(
-            "Wrote no hook, since no session of an agent was found here: "
+            f"Wrote no hook, since {setup.why_no_hook}: "
             "da-score hook install --harness NAME installs one"
         )
 

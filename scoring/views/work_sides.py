@@ -24,6 +24,9 @@ _OTHERS = {
     "author": "other authors",
 }
 
+_OPTIONS = {"month": "--since or --until", "author": "--author or --mine"}
+"""What chooses the first side by some kinds."""
+
 
 class Sides(NamedTuple):
     """Two sides of the work.
@@ -157,6 +160,8 @@ def sides_of(
         first_name = max(name for row in first for name in _names_of(row, "month"))
         first = [row for row in first if first_name in _names_of(row, "month")]
 
+    if chosen_name and not first:
+        raise InputError(f"{_OPTIONS[other.kind]} chooses no work to compare: {chosen_name}")
     for name, side in ((other.name, second), (first_name, first)):
         if not side:
             raise InputError(f"--against: there is no work of {name}")

@@ -15,6 +15,23 @@ def test_without_an_agent_it_says_that_there_is_no_hook(place: Place, da_score: 
     assert (place.path / ".agents").is_dir()
 
 
+def test_with_sessions_of_no_agent_that_runs_hooks_it_says_so(
+    place: Place, da_score: DaScore, tmp_path: Path
+) -> None:
+    """They were copied here, or came with checkpoints: they do not say which agent works here."""
+    place.iteration(1)
+    path = place.session("mine", place.turn(1))
+    folder = tmp_path / "copied"
+    folder.mkdir()
+    path.rename(folder / path.name)
+    asked = "init", "--yes", "--no-cache", "--transcript-dir", str(folder)
+    shown = da_score(*asked).out
+    assert "Wrote no hook, since no session is in the folder of an agent that runs hooks: " in shown
+
+    assert da_score("hook", "install").status == 0
+    assert "Wrote no hook" not in da_score(*asked, "--force").out
+
+
 def test_settings_for_one_person_are_not_to_be_committed(place: Place, da_score: DaScore) -> None:
     place.iteration(1)
     place.session("mine", place.turn(1))

@@ -258,5 +258,7 @@ class TestCommand:
         assert "no work of 2020-01" in one_line(da_score("work", "--against", "2020-01"))
         last = da_score("work", "--against", "last month")  # before the newest work
         assert "no work of 2026-02" in one_line(last)
+        empty = da_score("work", "--since", "2031-11", "--against", "2026-03")
+        assert "--since or --until chooses no work to compare: since 2031-11-01" in one_line(empty)
         both = da_score("work", "--against", "codex", "--since-commit", "f05ce0048ec2")
         assert "two comparisons" in both.err
