@@ -228,6 +228,12 @@ class TestExplanation:
         )
         assert "was computed now, and nothing was written" in found.out
 
+    def test_says_who_claimed_nothing(self, demo: Demo, da_score: DaScore) -> None:
+        key = "persisted_via_workflow_commands"
+        edit(demo.iter_log_dir / "iter-1.yaml", f'{key}: "yes"', f'{key}: ""')
+        shown = da_score("explain", "1", "--recompute", "--rubric", "3.1.0").out
+        assert "\n  landed: the agent that did the work claimed nothing; observed 1.00 (" in shown
+
     @pytest.mark.parametrize("command", ["explain", "iteration"])
     def test_says_that_work_adds_what_followed_the_commit_to_its_cost(
         self, da_score: DaScore, command: str
