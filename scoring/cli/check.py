@@ -1,6 +1,7 @@
 """``da-score check``: an exit status for a build."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -171,11 +172,21 @@ def _summary_file() -> Path:
 def _beyond(base: str, rows: Sequence[WorkRow], repo_dir: Path) -> list[WorkRow]:
     """Return the work with a commit that a revision does not have.
 
+    The revision is a branch, first of a remote; else a commit. What it is called by may be a tag of
+    the work that is checked.
+
     Raises:
         OptionError: the revision is not a commit here.
     """
     repository = GitRepository(repo_dir)
-    sha = repository.resolve([base], searches=True)[base]
+    tag = f"refs/tags/{base}"
+    names = [base]
+    if re.fullmatch("[0-9a-f]{40,64}", base) is None:
+        names = [f"refs/remotes/{base}", f"refs/heads/{base}", base]
+    found = repository.resolve([*names, tag])
+    sha = next((found[name] for name in names if found[name]), None)
+    if found[tag] and re.fullmatch("[0-9a-f]{4,39}", base):
+        raise OptionError(f"--base {base!r} is a tag too; give all digits of the commit")
     if sha is None:
         raise OptionError(
             f"--base {base!r} is not a commit of {repo_dir}; fetch it, or name another"

@@ -97,15 +97,12 @@ def ask_transcripts(
     ) -> tuple[Sequence[Question], Mapping[str, str]]:
         """Return what is asked about iterations, and about commits that no entry names."""
         unnamed: Mapping[str, str] = {}
-        became: Mapping[str, str] = resolved
         if not sources.trusted:
             unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, git)
-            start = windows[max(windows)].end if windows else None
-            commits_of_sessions = unlogged_commits(
-                sessions, scan, git, records, resolved, unnamed, start
-            )
-            unlogged.extend(commits_of_sessions.unlogged)
-            became = commits_of_sessions.became
+        start = windows[max(windows)].end if windows else None
+        of_agents = unlogged_commits(sessions, scan, git, records, resolved, unnamed, start)
+        unlogged.extend(of_agents.unlogged)
+        became = resolved if sources.trusted else of_agents.became
 
         of_log = commits.with_checkpoints(unnamed)
         questions = [_question(record, of_log, scan, windows, sources, only) for record in records]

@@ -113,6 +113,28 @@ def test_only_of_a_pull_request(check: Check, history: History) -> None:
     assert (found.status, "--base 'nothing' is not a commit of" in found.err) == (2, True)
 
 
+def test_a_tag_is_not_the_base(check: Check, history: History) -> None:
+    """A pull request may bring a tag that is called as the branch or the commit it is for."""
+    repo = Repo.at(history.repo)
+    base = repo.git("rev-parse", "HEAD~4").strip()
+    repo.git("branch", "-q", "stable", base)
+    for name in ("stable", base[:12], base):
+        repo.git("tag", name, "HEAD")
+    for name in ("stable", base):
+        assert check("--no-failing-tests", "--base", name).status == 3
+    found = check("--no-failing-tests", "--base", base[:12])
+    assert (found.status, "is a tag too; give all digits" in found.err) == (2, True)
+
+
+@pytest.mark.parametrize("trusted", [[], ["--trusted"]])
+def test_what_no_entry_names_is_judged_too(
+    check: Check, history: History, trusted: list[str]
+) -> None:
+    (history.log / "iter-2.yaml").unlink()
+    found = check("--no-failing-tests", *trusted)
+    assert (found.status, "the last test run of Step 2 (" in found.out) == (3, True)
+
+
 @pytest.mark.parametrize("given", ["-1", "some", "101%", "nan"])
 def test_a_limit_is_a_number_or_a_share(check: Check, given: str) -> None:
     found = check("--max-reverted", given)
