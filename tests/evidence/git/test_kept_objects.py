@@ -125,6 +125,29 @@ def test_a_stamp_changes_with_what_can_be_read(
     assert stamp(repo, cache) != before
 
 
+@pytest.mark.parametrize("kind", ["in circles", "many", "no path", "a pipe", "a pipe elsewhere"])
+def test_borrowing_without_an_end_ends(repo: Repo, cache: Path, tmp_path: Path, kind: str) -> None:
+    sha = repo.commit({"a": "1\n"})
+    objects = repo.path / ".git/objects"
+    alternates = objects / "info/alternates"
+    if kind == "in circles":
+        alternates.write_text("../objects\npack/..\ninfo/..\n")
+    elif kind == "many":
+        alternates.write_text("".join(f"/nowhere/{n}\n" for n in range(4_000)))
+    elif kind == "no path":
+        alternates.write_text("a\0b\n")
+    elif kind == "a pipe":
+        os.mkfifo(alternates)
+    else:
+        (tmp_path / "info").mkdir()
+        os.mkfifo(tmp_path / "info/alternates")
+        alternates.write_text(f"{tmp_path}\n")
+    before = stamp(repo, cache)
+    assert stamp(repo, cache) == before
+    (objects / sha[:2] / sha[2:]).unlink()
+    assert stamp(repo, cache) != before
+
+
 def test_lines_of_a_file_whose_name_is_not_utf_8_are_read_each_time(
     repo: Repo, cache: Path
 ) -> None:
