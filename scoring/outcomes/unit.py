@@ -10,7 +10,7 @@ from scoring.evidence.attribution.written import WrittenLines
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.transcripts.facts import Observed, Spent, TranscriptFacts
+from scoring.evidence.transcripts.facts import Observed, Spent, TestsSeen, TranscriptFacts
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import Outcome
 
@@ -127,17 +127,17 @@ class Unit:
         return self.kind == "rest" or not (self.landing and self.landing.sha)
 
     @property
-    def last_passed(self) -> bool | None:
-        """Whether its last run of tests passed, up to its commit, or None without a verdict."""
+    def last_tests(self) -> TestsSeen:
+        """The tests with its last verdict, up to its commit; none of it without a verdict."""
         for observed in reversed(self.observed):
             if observed.tests.last_passed is not None:
-                return observed.tests.last_passed
-        return None
+                return observed.tests
+        return TestsSeen()
 
     @property
-    def newly_failed(self) -> bool:
-        """Whether that run failed by what was edited: one of the same command passed before."""
-        return self.last_passed is False and any(seen.tests.newly_failed for seen in self.observed)
+    def last_passed(self) -> bool | None:
+        """Whether its last run of tests passed, or None without a verdict."""
+        return self.last_tests.last_passed
 
     @property
     def lines_written(self) -> int | None:

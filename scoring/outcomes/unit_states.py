@@ -180,7 +180,8 @@ def name_commits_of_rests(
             lines = added.get(sha, {})
             share = least_share(lines, [rest.written]) or 0.0
             brought = share * sum(lines.values())
-            if brought * 2 >= min(rest.written_here, sum(lines.values())) and sha not in taken:
+            is_half = brought * 2 >= min(rest.written_here, sum(lines.values()))
+            if brought and is_half and sha not in taken:
                 rest.brought_in.append(sha)
             if brought > most and brought * 2 >= rest.written_here:
                 most = brought

@@ -211,7 +211,7 @@ def _tests_failed(unit: Unit, passed_at: Mapping[object, int]) -> Reason | None:
 
     Tests that failed from the beginning may be broken otherwise, or need what is not there.
     """
-    is_failing = unit.state == "landed" and unit.newly_failed
+    is_failing = unit.state == "landed" and unit.last_tests.newly_failed
     if not is_failing or _happened_later(unit, passed_at):
         return None
     text = "landed, and the last test run before it failed, after one that passed"

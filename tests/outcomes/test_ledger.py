@@ -11,7 +11,7 @@ from helpers.histories import DAY, TEXT, History, Session, output_of, writes
 from helpers.repos import START, Repo
 
 from scoring.evidence.scopes import is_code
-from scoring.evidence.transcripts.facts import TranscriptFacts
+from scoring.evidence.transcripts.facts import Observed, TestsSeen, TranscriptFacts
 from scoring.outcomes.unit import Unit
 from scoring.views.look_at import look_at, look_at_page
 from scoring.views.table import Line
@@ -493,6 +493,14 @@ def test_tests_that_failed_by_what_was_edited_are_worth_a_look(
     history.entry(mark, "Add it", "s1")
     history.commit(30 * DAY, "Later")
     assert [row["reason"] for row in work()["look_at"]] == looked_at
+
+
+def test_the_last_tests_of_a_unit_are_of_one_iteration() -> None:
+    broke = Observed(tests=TestsSeen(last_passed=False, newly_failed=True))
+    failed = Observed(tests=TestsSeen(last_passed=False))
+    assert not Unit("u", "commit", observed=[broke, failed]).last_tests.newly_failed
+    assert Unit("u", "commit", observed=[failed, broke, Observed()]).last_tests.newly_failed
+    assert Unit("u", "commit").last_tests == TestsSeen()
 
 
 def lost_rest(first_line: str, path: str = "a.py", cost: float | None = 1.0) -> WorkRow:
@@ -1234,6 +1242,7 @@ def test_explain_knows_every_commit_that_a_person_made_of_a_session(
         history.commit(600, "The second", files={"src/b.py": second + own_lines}),
         history.commit(900, "The first", files={"src/a.py": first}),
     ]
+    history.commit(950, "Close it", files={"notes.txt": "}\n"})
     history.commit(30 * DAY, "Later")
     history.write()
 
