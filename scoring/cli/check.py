@@ -179,13 +179,9 @@ def _beyond(base: str, rows: Sequence[WorkRow], repo_dir: Path) -> list[WorkRow]
         OptionError: the revision is not a commit here.
     """
     repository = GitRepository(repo_dir)
+    sha = repository.resolve_branch(base)
     tag = f"refs/tags/{base}"
-    names = [base]
-    if re.fullmatch("[0-9a-f]{40,64}", base) is None:
-        names = [f"refs/remotes/{base}", f"refs/heads/{base}", base]
-    found = repository.resolve([*names, tag])
-    sha = next((found[name] for name in names if found[name]), None)
-    if found[tag] and re.fullmatch("[0-9a-f]{4,39}", base):
+    if re.fullmatch("[0-9a-f]{4,39}", base) and repository.resolve([tag])[tag]:
         raise OptionError(f"--base {base!r} is a tag too; give all digits of the commit")
     if sha is None:
         raise OptionError(

@@ -238,10 +238,15 @@ class AnswerStore:
 
     def _current_state(self) -> bytes | None:
         """Return the state for which answers are kept, or None where it has changed since."""
+        kept = self._unchanged()
+        return kept.state if kept else None
+
+    def _unchanged(self) -> "_KeptState | None":
+        """Return what answers are kept for, or None where it has changed since."""
         kept = self._store.get_value("answer", self._key, b"", _KeptState)
         if kept is None or self._state_of(kept.watched) != kept.state:
             return None
-        return kept.state
+        return kept
 
     def _state_of(self, watched: Watched, settled_at: int | None = None) -> bytes | None:
         """Return the state of what is watched, with the stamps of the objects of git."""
@@ -263,9 +268,7 @@ class AnswerStore:
         """
         if not self._store.keeps or os.path.exists(f"{watched.repository}/objects/info/alternates"):
             return
-        kept = self._store.get_value("answer", self._key, b"", _KeptState)
-        if kept is not None and self._state_of(kept.watched) != kept.state:
-            kept = None
+        kept = self._unchanged()
         if kept is not None:
             watched = watched.and_also(kept.watched)
         self._state = self._state_of(watched, settled_at=self._begun)

@@ -118,18 +118,19 @@ def _observe_tests_of_rests(
     units: Sequence[OpenUnit], parts: _Parts, files: Iterable[File]
 ) -> None:
     """Give rests the test runs that their lines show. What has a commit was observed with it."""
-    of_rests: set[int] = set()
+    rests = []
     for unit, group in zip(units, parts.of_units, strict=True):
         if unit.kind == "rest":
-            of_rests.update(group)
+            rests.append((unit, group))
 
+    of_rests = {part for _, group in rests for part in group}
     of_lines = [part if part in of_rests else _NO_PART for part in parts.of_lines]
     about = [file for file in files if any(of_lines[line] != _NO_PART for line in file.ids)]
     sightings = sightings_of(about, of_lines, len(parts.sessions), {})
 
-    for unit, group in zip(units, parts.of_units, strict=True):
+    for unit, group in rests:
         tests, last_run = together([sightings[part] for part in group]).tests(None)
-        if unit.kind == "rest" and tests.runs:
+        if tests.runs:
             places = places_seen(None, {}, last_run, ())
             unit.observed.append(Observed(tests=tests, seen=places))
 

@@ -145,11 +145,16 @@ def transcript_warnings(folder: Path, data: bytes, name: str = "hostile.jsonl") 
     return " ".join(warnings)
 
 
+def huge(path: Path) -> Path:
+    """Make a file of 10 GiB, which takes no space."""
+    with open(path, "wb") as file:
+        file.truncate(10 << 30)
+    return path
+
+
 @reaches("scoring.files.SIZE_LIMIT")
 def _(here: Here) -> str:
-    with open(here.folder / "iter-1.yaml", "wb") as file:
-        file.truncate(10 << 30)
-    return refusal(lambda: read_file(here.folder / "iter-1.yaml"))
+    return refusal(lambda: read_file(huge(here.folder / "iter-1.yaml")))
 
 
 @reaches("scoring.yamlnodes.MAX_DEPTH")
@@ -235,16 +240,12 @@ def _(here: Here) -> str:
     path = here.folder / "scores.json"
     path.write_bytes(b"[" + b"[]," * 20_000_000 + b"[]]")
     assert "no scores" in refusal(lambda: drops._from_file(path))
-    with open(path, "wb") as file:
-        file.truncate(10 << 30)
-    return refusal(lambda: drops._from_file(path))
+    return refusal(lambda: drops._from_file(huge(path)))
 
 
 @reaches("scoring.views.report._SIZE_LIMIT")
 def _(here: Here) -> str:
-    with open(here.folder / "report.html", "wb") as file:
-        file.truncate(10 << 30)
-    return refusal(lambda: is_report(here.folder / "report.html"))
+    return refusal(lambda: is_report(huge(here.folder / "report.html")))
 
 
 @reaches("scoring.store._TABLES")

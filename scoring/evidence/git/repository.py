@@ -50,6 +50,7 @@ _REQUEST_HEAD = re.compile(
 )
 _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _NO_COMMIT = b"0" * 40 + b"^{commit}\n"
+_WHOLE_SHA = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _SEARCH = re.compile(r":/|\^\{/|@\{")
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 
@@ -243,6 +244,17 @@ class GitRepository(Git):
             with suppress(GitError):
                 self._resolve(searching, resolved, SEARCH_TIMEOUT)
         return resolved
+
+    def resolve_branch(self, name: str, *, searches: bool = False) -> str | None:
+        """Return the commit of a branch, first of a remote, or else what :meth:`resolve` says.
+
+        So a tag that is called as a branch is not taken for it. A whole SHA is that commit.
+        """
+        names = [name]
+        if not _WHOLE_SHA.fullmatch(name):
+            names = [f"refs/remotes/{name}", f"refs/heads/{name}", name]
+        resolved = self.resolve(names, searches=searches)
+        return next((resolved[each] for each in names if resolved[each]), None)
 
     def _resolve(
         self,

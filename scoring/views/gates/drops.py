@@ -235,11 +235,8 @@ def _score_of(row: _Row) -> tuple[int, BaselineScore]:
 def _from_revision(name: str, log: LogView) -> Baseline:
     """Read the sidecars that are committed in a revision: a branch, else a tag or a commit."""
     repository = GitRepository(log.repo_dir)
-    candidates = repository.resolve(
-        [f"refs/remotes/{name}", f"refs/heads/{name}", name], searches=True
-    )
-    shas = [sha for sha in candidates.values() if sha]
-    if not shas:
+    sha = repository.resolve_branch(name, searches=True)
+    if sha is None:
         raise InputError(f"--baseline {name!r} is neither a file nor a revision of {log.repo_dir}")
 
     top_level = repository.top_level.resolve()
@@ -250,7 +247,6 @@ def _from_revision(name: str, log: LogView) -> Baseline:
             "give a file instead"
         )
 
-    sha = shas[0]
     in_repository = folder.relative_to(top_level).as_posix()
     scores: dict[int, BaselineScore] = {}
     for file, data in repository.files_at(sha, in_repository, is_iteration_score_name).items():
