@@ -82,6 +82,7 @@ class DataSet:
 
         place = results_at(url, self.storage)
         self._root = place.uri
+        self._folder = place.folder
         self._options = place.options
         self._tables: PlainData = {}
         self._counting_versions: dict[str, int] = {}
@@ -98,7 +99,7 @@ class DataSet:
             self._counting_versions[name] = state_table.transaction_version(name) or 0
         self._tables[REPOSITORIES] = state_table
 
-        rows = state_table.to_pyarrow_dataset()
+        rows = self._arrow_rows(REPOSITORIES, state_table)
         known = set(RepositoryState._fields)
         columns = [name for name in rows.schema.names if name in known]
         for row in rows.to_table(columns).to_pylist():
@@ -164,7 +165,17 @@ class DataSet:
 
             # Rows of an older version lack columns.
             nullable = pa.schema([column.with_nullable(True) for column in schema])
-            return delta_table.to_pyarrow_dataset(schema=nullable)
+            return self._arrow_rows(table, delta_table, nullable)
+
+    def _arrow_rows(self, table: str, delta_table: Any, schema: Any = None) -> Any:
+        from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+
+        filesystem = None
+        if self._folder is not None:
+            # The files of delta-rs are Python objects. Arrow's threads let go of them when they
+            # like, and a process that has ended its Python by then aborts.
+            filesystem = SubTreeFileSystem(str(self._folder / table), LocalFileSystem())
+        return delta_table.to_pyarrow_dataset(schema=schema, filesystem=filesystem)
 
     def put(self, tables: Mapping[str, Any], where: str | None = None) -> None:
         """Write rows, which count after :meth:`note`.

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -354,3 +356,12 @@ def test_a_report_shows_the_work_of_all_repositories(fleet: Path, da_score: DaSc
     assert str(found["work"]["units"]) in shown
     refused = da_score("report", "--fleet", fleet, "--last", "2", "--out", out)
     assert (refused.status, "not of a fleet" in refused.err) == (2, True)
+
+
+def test_a_process_that_read_a_data_set_ends_in_peace(fleet: Path) -> None:
+    """Arrow's threads aborted three of four such processes after their last line."""
+    score_here(fleet)
+    program = "import sys; from scoring.fleet.dataset import DataSet; DataSet(sys.argv[1])"
+    for _ in range(4):
+        done = subprocess.run([sys.executable, "-c", program, opened(fleet).url])
+        assert done.returncode == 0
