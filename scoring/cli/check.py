@@ -33,7 +33,7 @@ from scoring.log.find import commands_that_make_a_log, missing_log_message
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, settings_sources
 from scoring.text import counted, printable, spans
-from scoring.views.gates import GATES, THE_WORK, Verdict, check, demands
+from scoring.views.gates import GATES, THE_WORK, Failure, Verdict, check, demands
 from scoring.views.gates.build_reports import junit, markdown
 from scoring.views.work_rows import WorkRow, work_of
 
@@ -104,7 +104,7 @@ def command(
     summary_file = _summary_file() if github_summary else None
     settings = prepared_settings(options, files=not trusted)
     if trusted:
-        _refuse_untrusted(settings, gates)
+        _refuse_untrusted(settings, gates, junit_file)
         settings = _without_cache_of_checkout(settings)
     elif trust_checkpoints:
         raise OptionError(
@@ -134,6 +134,10 @@ def command(
 
     examined = view.examine(preloaded.append) if has_log else ()
     verdict = check(examined, made, selection.last, allow_empty, work)
+    broken = len(click.get_current_context().meta.get(BROKEN_ENTRIES, {}))
+    if broken:
+        unread = f"{counted(broken, 'entry', 'entries')} cannot be read, so the status is 1"
+        verdict.whole.append(Failure("entries", None, unread))
 
     log = str(settings.iter_log_dir)
     if junit_file is not None:
@@ -196,19 +200,25 @@ def _beyond(base: str, rows: Sequence[WorkRow], repo_dir: Path) -> list[WorkRow]
     ]
 
 
-def _refuse_untrusted(settings: Settings, gates: Mapping[str, Any]) -> None:
+def _refuse_untrusted(
+    settings: Settings, gates: Mapping[str, Any], junit_file: Path | None
+) -> None:
     """Raise OptionError if an option asks for something that --trusted does not take."""
     if settings.transcript_dirs:
         raise OptionError(
             "--trusted takes transcripts from the default folders alone; leave out --transcript-dir"
         )
 
-    log = settings.iter_log_dir
-    repository = settings.repo_dir
-    if in_checkout(log, repository) and not in_checkout(os.path.realpath(log), repository):
-        raise OptionError(
-            f"--trusted takes no log that a link of the checkout leads to: {log} is outside of it"
-        )
+    folders = {"takes no log": settings.iter_log_dir}
+    if junit_file is not None:
+        folders["writes no file"] = junit_file.absolute().parent
+    for refused, folder in folders.items():
+        target = os.path.realpath(folder)
+        if in_checkout(folder, settings.repo_dir) and not in_checkout(target, settings.repo_dir):
+            raise OptionError(
+                f"--trusted {refused} that a link of the checkout leads to: "
+                f"{folder} is outside of it"
+            )
     if is_rubric_file(settings.rubric):
         raise OptionError(f"--trusted takes a released rubric; {settings.rubric} is a file")
     if gates["no_stale"] or gates["require_verified"]:
@@ -269,10 +279,6 @@ def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> s
 
     result = "passed" if verdict.passed else "failed"
     total = f"check {result}: {', '.join(_totals(verdict))}"
-
-    broken = len(click.get_current_context().meta.get(BROKEN_ENTRIES, {}))
-    if broken:
-        total += f"; exit 1: {counted(broken, 'entry', 'entries')} cannot be read"
 
     total += f"   Source: {printable(log)}"
     for kind, names in origins.items():

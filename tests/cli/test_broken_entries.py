@@ -5,6 +5,7 @@ Both list every bad file.
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from helpers.commands import DaScore, Outcome
@@ -155,9 +156,22 @@ class TestLenient:
         assert errors(found)[-1].endswith("iter-99.yaml: no entry for iteration 99 in this log")
 
     @pytest.mark.usefixtures("broken")
-    def test_a_check_that_passes_says_why_it_ends_with_1(self, da_score: DaScore) -> None:
-        found = da_score("check", "--min-score", "0", *LENIENT)
-        assert "; exit 1: 3 entries cannot be read   Source: " in found.out.splitlines()[-1]
+    def test_a_check_that_cannot_read_entries_fails_in_every_form(
+        self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        summary = tmp_path / "summary.md"
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+        junit = tmp_path / "j.xml"
+        files = ("--junit", junit, "--github-summary")
+        found = da_score("check", "--min-score", "0", *LENIENT, *files)
+        reason = "3 entries cannot be read, so the status is 1"
+        assert found.status == 1
+        assert f"FAIL  all iterations: entries: {reason}" in found.out.splitlines()
+        assert found.out.splitlines()[-1].startswith("check failed: 8 of 8 iterations hold, ")
+        assert ElementTree.parse(junit).find(f".//failure[@message='{reason}']") is not None
+        assert "## Iteration scores: failed" in summary.read_text()
+        as_json = json.loads(da_score("check", "--min-score", "0", *LENIENT, "--json").out)
+        assert as_json["passed"] is False
 
 
 class TestStrict:

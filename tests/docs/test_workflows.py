@@ -16,7 +16,8 @@ from helpers.pages import code, section
 from helpers.pull_requests import CHECKPOINT, FILES, LOG, propose, put, session
 from helpers.repos import Repo
 
-CI = (Path(__file__).parents[2] / "docs" / "CI.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+CI = (ROOT / "docs" / "CI.md").read_text("utf-8")
 GONE = "e" * 40
 Run = Callable[[str], "subprocess.CompletedProcess[str]"]
 
@@ -128,6 +129,26 @@ def test_the_report_is_made_after_either(run: Run, checkout: Repo) -> None:
     assert run(report).returncode == 0
     name_commit(checkout, GONE)
     assert run(report).returncode == 0
+
+
+def test_the_action_passes_gates_of_all_lines_on(tmp_path: Path) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    program = tmp_path / "da-score/bin/da-score"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\nprintf "<%s>" "$@"\nexit 3\n')
+    program.chmod(0o755)
+    gates = "--rubric 3.1.0\n--min-score 0.6\n  --no-over-claims\n"
+    values = {"RUNNER_TEMP": str(tmp_path), "GATES": gates, "LOG": "log", "BASE": "no-such"}
+    found = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", action["runs"]["steps"][-1]["run"]],
+        cwd=tmp_path,
+        env={**os.environ, **values},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 3
+    assert "<log><--rubric><3.1.0><--min-score><0.6><--no-over-claims>" in found.stdout
 
 
 @pytest.mark.parametrize(("wrote", "status"), [(FILES, 0), ({"src/a.py": "nothing\n"}, 3)])

@@ -321,6 +321,7 @@ def test_checkpoints_count_where_they_are_trusted(change: Repo, da_score: DaScor
         "--no-stale",
         "--require-verified",
         "--iter-log-dir l",
+        "--junit l/j.xml",
     ],
 )
 def test_what_the_checkout_would_lend_is_refused(

@@ -222,8 +222,8 @@ class TestCommand:
         found = da_score("check", "--min-score", "0", "--rubric", "3.1.0", "--allow-empty")
         *_, last = found.out.splitlines()
         assert found.status == 1
-        assert last.startswith("check passed: 7 of 7 iterations hold, ")
-        assert "; exit 1: 2 entries cannot be read   Source: " in last
+        assert last.startswith("check failed: 7 of 7 iterations hold, the log as a whole does not,")
+        assert "2 entries cannot be read" in found.out
 
     def test_notes_that_a_sidecar_says_less_than_the_evidence(
         self, demo: Demo, da_score: DaScore
