@@ -101,15 +101,22 @@ class DRResult:
 
         Its keys have the order of docs/DIMINISHING_RETURNS.md.
         """
+        last = self.recommendations[-1]
         data: PlainData = {
             "score": rounded(self.score),
             "components": self._components(),
             "novelty_by_round": [_novelty_row(novelty) for novelty in self.novelty],
             "readiness_by_round": [_readiness_row(readiness) for readiness in self.readiness],
-            "stop_recommendation": self._stop_recommendation(),
+            "stop_recommendation": {
+                "signal": last.signal,
+                "novelty_classification": self.novelty[-1].level,
+                "readiness_classification": self.readiness[-1].level,
+                "k_consecutive_low_novelty": self.novelty[-1].low_run,
+                "rationale": last.rationale,
+            },
             "composite": asdict(self.composite),
             "flags": [asdict(flag) for flag in self.flags],
-            "hint": self.recommendations[-1].hint,
+            "hint": last.hint,
         }
         if self.added_words:
             data["added_words"] = [asdict(word) for word in self.added_words]
@@ -118,11 +125,10 @@ class DRResult:
         return data
 
     def _components(self) -> PlainData:
-        readiness = self.readiness[-1]
         components: PlainData = {
             **_rates(self.novelty[-1]),
-            "action_readiness": rounded(readiness.value),
-            "action_readiness_detail": _part_scores(readiness),
+            "action_readiness": rounded(self.readiness[-1].value),
+            "action_readiness_detail": _part_scores(self.readiness[-1]),
             "semantic_similarity": None,
         }
         if self.similarity is not None:
@@ -130,17 +136,6 @@ class DRResult:
             components["semantic_similarity_of"] = self.similarity.of
         components["structural_agreement"] = None
         return components
-
-    def _stop_recommendation(self) -> PlainData:
-        novelty = self.novelty[-1]
-        recommended = self.recommendations[-1]
-        return {
-            "signal": recommended.signal,
-            "novelty_classification": novelty.level,
-            "readiness_classification": self.readiness[-1].level,
-            "k_consecutive_low_novelty": novelty.low_run,
-            "rationale": recommended.rationale,
-        }
 
     def advice(self, transcript: Transcript) -> PlainData:
         """Return what to do with the transcript, why, and what is not claimed, as plain values.
@@ -155,6 +150,10 @@ class DRResult:
         if outputs.next_actions and last.signal == "SHIP":
             first_next_action = outputs.next_actions[0]
 
+        rounds_by_flag: dict[str, list[int]] = {}
+        for flag in self.flags:
+            rounds_by_flag.setdefault(flag.flag, []).append(flag.round)
+
         return {
             "signal": last.signal,
             "round": self.novelty[-1].round,
@@ -162,15 +161,9 @@ class DRResult:
             "next_action": _next_action(last, outputs),
             "change": last.change,
             "first_next_action": first_next_action,
-            "flags": self._rounds_by_flag(),
+            "flags": [{"flag": name, "rounds": rounds} for name, rounds in rounds_by_flag.items()],
             "does_not_claim": self._not_claimed(),
         }
-
-    def _rounds_by_flag(self) -> list[PlainData]:
-        rounds: dict[str, list[int]] = {}
-        for flag in self.flags:
-            rounds.setdefault(flag.flag, []).append(flag.round)
-        return [{"flag": name, "rounds": numbers} for name, numbers in rounds.items()]
 
     def _not_claimed(self) -> str:
         notes = [NOT_CLAIMED]
@@ -251,7 +244,17 @@ def score_transcript(
     novelty = measure_novelty([r.round for r in rounds], claims, profile, meanings)
 
     meter = ReadinessMeter(profile)
-    readiness = _measure_readiness(rounds, meter)
+    readiness: list[RoundReadiness] = []
+    added_words: list[AddedWord] = []
+    questions: list[int] = []
+    for r in rounds:
+        outputs = r.outputs
+        before = questions[-1] if questions else None
+        readiness.append(
+            meter.measure(r.round, outputs.next_actions, outputs.open_questions, before)
+        )
+        added_words += meter.added_words(r.round, outputs.next_actions, outputs.open_questions)
+        questions.append(len(outputs.open_questions))
 
     similarity = None
     if meanings is not None:
@@ -260,12 +263,12 @@ def score_transcript(
     return DRResult(
         k=profile.k,
         novelty=novelty,
-        readiness=readiness,
+        readiness=tuple(readiness),
         recommendations=recommend(novelty, readiness, profile),
         similarity=similarity[-1] if similarity else None,
         composite=compose(novelty, readiness, similarity, profile),
-        flags=find_flags(novelty, readiness, [len(r.outputs.open_questions) for r in rounds]),
-        added_words=_added_words(rounds, meter),
+        flags=find_flags(novelty, readiness, questions),
+        added_words=tuple(added_words),
         rough_rounds=tuple(r.round for r in rounds if r.outputs.claims_from == FROM_TEXT),
     )
 
@@ -275,35 +278,5 @@ def _meanings_of(
 ) -> Meanings:
     """Embed all claims and summaries at once."""
     texts = [claim.raw for claims_of_round in claims for claim in claims_of_round]
-    summaries = [summary_of(r) for r in rounds]
-    texts += [summary for summary in summaries if summary]
+    texts += [summary for summary in map(summary_of, rounds) if summary]
     return Meanings(texts, embed)
-
-
-def _measure_readiness(
-    rounds: Sequence[Round], meter: ReadinessMeter
-) -> tuple[RoundReadiness, ...]:
-    measured = []
-    questions_before = None
-    for deliberation_round in rounds:
-        outputs = deliberation_round.outputs
-        measured.append(
-            meter.measure(
-                deliberation_round.round,
-                outputs.next_actions,
-                outputs.open_questions,
-                questions_before,
-            )
-        )
-        questions_before = len(outputs.open_questions)
-    return tuple(measured)
-
-
-def _added_words(rounds: Sequence[Round], meter: ReadinessMeter) -> tuple[AddedWord, ...]:
-    added: list[AddedWord] = []
-    for deliberation_round in rounds:
-        outputs = deliberation_round.outputs
-        added += meter.added_words(
-            deliberation_round.round, outputs.next_actions, outputs.open_questions
-        )
-    return tuple(added)

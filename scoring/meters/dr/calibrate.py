@@ -15,7 +15,13 @@ from scoring.meters.dr import DRResult, score_transcript
 from scoring.meters.dr.profile import DEFAULT, Profile
 from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.semantic import Embed
-from scoring.meters.dr.transcript import HEADER, Transcript, checked_part, parse_transcript
+from scoring.meters.dr.transcript import (
+    HEADER,
+    Transcript,
+    checked_part,
+    parse_transcript,
+    plain_transcript,
+)
 from scoring.meters.plaindata import decode
 from scoring.statistics import wilson
 
@@ -139,13 +145,7 @@ def with_label(data: bytes, source: str, label: Mapping[str, Any]) -> dict[str, 
     Raises:
         TranscriptError: the data is not a transcript.
     """
-    transcript = parse_transcript(decode(data, source), source, texts=True)
-    plain = transcript.model_dump(
-        mode="json",
-        exclude_unset=True,
-        exclude_none=True,
-    )
-    return {**plain, KEY: dict(label)}
+    return {**plain_transcript(decode(data, source), source), KEY: dict(label)}
 
 
 # What the meter says of them
@@ -279,23 +279,21 @@ def calibrate(
     """
     calibrations = []
     for setting in settings:
-        embed_of_setting = embed if setting.semantic else None
-        profile_of_setting = replace(profile, k=setting.k)
-        outcomes = [_outcome(item, profile_of_setting, embed_of_setting) for item in labelled]
+        outcomes = []
+        for item in labelled:
+            result = score_transcript(
+                item.transcript,
+                profile=replace(profile, k=setting.k),
+                embed=embed if setting.semantic else None,
+            )
+            outcomes.append(_outcome(item, result))
         calibrations.append(Calibration(setting, tuple(outcomes)))
     return tuple(calibrations)
 
 
-def _outcome(
-    item: Labelled,
-    profile: Profile,
-    embed: Embed | None,
-) -> FileOutcome:
-    result = score_transcript(
-        item.transcript,
-        profile=profile,
-        embed=embed,
-    )
+def _outcome(item: Labelled, result: DRResult) -> FileOutcome:
+    decided = result.recommendations[-1]
+    why_by_rule = dict(zip(("novelty_not_low", "readiness_low"), decided.reasons, strict=False))
     measured = Label(
         stop_recommendation=result.signal,
         novelty_classification=result.novelty[-1].level,
@@ -305,20 +303,9 @@ def _outcome(
         file=item.file,
         expected=item.label,
         found=measured,
-        rule=result.recommendations[-1].rule,
-        why=_why(result),
+        rule=decided.rule,
+        why=why_by_rule.get(decided.rule, decided.reasons[-1]),
     )
-
-
-def _why(result: DRResult) -> str:
-    """Return what the rule that decided saw, in words."""
-    decided = result.recommendations[-1]
-    on_novelty, on_readiness, what_follows = decided.reasons
-    if decided.rule == "novelty_not_low":
-        return on_novelty
-    if decided.rule == "readiness_low":
-        return on_readiness
-    return what_follows
 
 
 # As JSON

@@ -1,7 +1,7 @@
 """The composite rule, which also asks whether the rounds stay similar in meaning."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from scoring.meters import at_least
@@ -95,32 +95,25 @@ def compose(
         similarity: what :func:`similarities` returns; None without level L2.
         profile: ``k`` and the threshold of stability.
     """
-    novelty_low = novelty[-1].raw == "LOW"
-    not_blocked = readiness[-1].blocker is None
+    rule = CompositeRule(
+        novelty_low=novelty[-1].raw == "LOW",
+        stability_high=None,
+        not_blocked=readiness[-1].blocker is None,
+        rounds_held=None,
+        stop=None,
+    )
     if similarity is None:
-        return CompositeRule(
-            novelty_low=novelty_low,
-            stability_high=None,
-            not_blocked=not_blocked,
-            rounds_held=None,
-            stop=None,
-        )
+        return rule
 
     threshold = profile.thresholds.stability
     stable = [None if s is None else at_least(s.value, threshold) for s in similarity]
 
     rounds_held = 0
-    for round_novelty, round_readiness, is_stable in zip(
-        reversed(novelty), reversed(readiness), reversed(stable), strict=True
-    ):
-        if round_novelty.raw != "LOW" or round_readiness.blocker is not None or not is_stable:
-            break
-        rounds_held += 1
+    for added, ready, is_stable in zip(novelty, readiness, stable, strict=True):
+        if added.raw == "LOW" and ready.blocker is None and is_stable:
+            rounds_held += 1
+        else:
+            rounds_held = 0
 
-    return CompositeRule(
-        novelty_low=novelty_low,
-        stability_high=stable[-1],
-        not_blocked=not_blocked,
-        rounds_held=rounds_held,
-        stop=rounds_held >= profile.k,
-    )
+    stop = rounds_held >= profile.k
+    return replace(rule, stability_high=stable[-1], rounds_held=rounds_held, stop=stop)

@@ -201,12 +201,5 @@ def classify(measured: Iterable[RoundNovelty], profile: Profile) -> tuple[RoundN
         level: Level = raw
         if 0 < low_run < profile.k:
             level = "MEDIUM"
-        classified.append(
-            replace(
-                novelty,
-                raw=raw,
-                low_run=low_run,
-                level=level,
-            )
-        )
+        classified.append(replace(novelty, raw=raw, low_run=low_run, level=level))
     return tuple(classified)

@@ -126,11 +126,7 @@ def confidence_in(
     counts: dict[str, int] = {}
     for paraphrase in _around(thresholds.paraphrase, PARAPHRASE_STEP, 0.01, 1.0):
         neighbour = replace(profile, thresholds=replace(thresholds, paraphrase=paraphrase))
-        measured = score_transcript(
-            transcript,
-            profile=neighbour,
-            embed=embed,
-        )
+        measured = score_transcript(transcript, profile=neighbour, embed=embed)
         for other in _neighbours(neighbour):
             signal = _signal_under(measured, other)
             counts[signal] = counts.get(signal, 0) + 1
@@ -166,12 +162,7 @@ def _signal_under(measured: DRResult, profile: Profile) -> str:
     return recommend(novelty, readiness, profile)[-1].signal
 
 
-def _around(
-    value: float,
-    step: float,
-    least: float,
-    most: float,
-) -> Sequence[float]:
+def _around(value: float, step: float, least: float, most: float) -> Sequence[float]:
     """Return a value and its neighbours at a distance of ``step``, within bounds, each once."""
     return sorted({min(most, max(least, value + count * step)) for count in (-1, 0, 1)})
 

@@ -1,6 +1,6 @@
 """The signal of each round, which follows from its novelty and readiness."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -38,6 +38,18 @@ NOT_CLAIMED = (
 _QUOTED_LENGTH = 120
 
 
+RULES: dict[str, Signal] = {
+    "no_claims": "CONTINUE",
+    "novelty_not_low": "CONTINUE",
+    "blocker": "ESCALATE",
+    "readiness_low": "ESCALATE",
+    "never_ready": "ESCALATE",
+    "open_question": "ASK",
+    "converged": "SHIP",
+}
+"""The rules by name, in order, and what each says to do. The first one that holds decides."""
+
+
 class LoopSituation(NamedTuple):
     """All that the rules look at, as of one round.
 
@@ -55,14 +67,11 @@ class LoopSituation(NamedTuple):
     ready_in_run: bool
     profile: Profile
 
-
-class SignalRule(NamedTuple):
-    """A rule: a signal, when it holds, and why in words."""
-
-    name: str
-    holds: Callable[[LoopSituation], bool]
-    signal: Signal
-    why: Callable[[LoopSituation], str]
+    @property
+    def blocker(self) -> str:
+        """What blocks the round, quoted; "" where nothing does."""
+        blocker = self.readiness.blocker
+        return quote(cut(blocker, _QUOTED_LENGTH)) if blocker else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +101,52 @@ class RoundSignal:
 # The rules
 
 
-def _blocker(situation: LoopSituation) -> str:
-    return quote(cut(situation.readiness.blocker or "", _QUOTED_LENGTH))
+class _Conclusion(NamedTuple):
+    """The rule that decides, why it does in words, and what an ESCALATE asks to change."""
+
+    rule: str
+    why: str
+    change: Change | None = None
 
 
-def _why_no_claims(_: LoopSituation) -> str:
-    return "No round makes a claim, so there is nothing to measure yet."
+def _conclude(situation: LoopSituation) -> _Conclusion:
+    """Return what the first rule that holds says."""
+    profile = situation.profile
+    readiness = situation.readiness
+    low_run = situation.novelty.low_run
 
+    if not situation.has_claims:
+        return _Conclusion(
+            "no_claims", "No round makes a claim, so there is nothing to measure yet."
+        )
 
-def _why_not_low(situation: LoopSituation) -> str:
-    why = _still_moving(situation)
-    if situation.readiness.blocker:
-        return f"{why} It is blocked, by {_blocker(situation)}."
-    return why
+    if situation.novelty.level != "LOW":
+        why = _still_moving(situation)
+        if situation.blocker:
+            why += f" It is blocked, by {situation.blocker}."
+        return _Conclusion("novelty_not_low", why)
+
+    if situation.blocker:
+        why = f"Blocked, by {situation.blocker}: more rounds do not remove that."
+        return _Conclusion("blocker", why, "human")
+
+    if readiness.level == "LOW":
+        why = (
+            "Nothing new is said and there is no way to act: more rounds of the same kind will "
+            "not help."
+        )
+        has_actions = readiness.next_actions.score > 0
+        change: Change = "scope" if has_actions and readiness.question else "prompt"
+        return _Conclusion("readiness_low", why, change)
+
+    if low_run >= profile.stuck_after and not situation.ready_in_run:
+        why = f"In none of these {low_run} rounds was readiness high: the loop is stuck."
+        return _Conclusion("never_ready", why, "agent")
+
+    if profile.sentences and readiness.question:
+        why = "Converged, but a question is open: it is asked before anything ships."
+        return _Conclusion("open_question", why)
+    return _Conclusion("converged", _why_converged(readiness))
 
 
 def _still_moving(situation: LoopSituation) -> str:
@@ -122,28 +164,7 @@ def _still_moving(situation: LoopSituation) -> str:
     return "The actions may be premature while the loop still finds so much."
 
 
-def _why_blocked(situation: LoopSituation) -> str:
-    return f"Blocked, by {_blocker(situation)}: more rounds do not remove that."
-
-
-def _why_not_ready(_: LoopSituation) -> str:
-    return (
-        "Nothing new is said and there is no way to act: more rounds of the same kind will not "
-        "help."
-    )
-
-
-def _why_stuck(situation: LoopSituation) -> str:
-    rounds = situation.novelty.low_run
-    return f"In none of these {rounds} rounds was readiness high: the loop is stuck."
-
-
-def _why_ask(_: LoopSituation) -> str:
-    return "Converged, but a question is open: it is asked before anything ships."
-
-
-def _why_converged(situation: LoopSituation) -> str:
-    readiness = situation.readiness
+def _why_converged(readiness: RoundReadiness) -> str:
     if readiness.level == "HIGH":
         return "Converged, and ready to act."
 
@@ -154,47 +175,6 @@ def _why_converged(situation: LoopSituation) -> str:
     ]
     listed = " and ".join(caveats)
     return f"Converged, with a caveat that more rounds will hardly mend: {listed}."
-
-
-def _has_no_claims(situation: LoopSituation) -> bool:
-    return not situation.has_claims
-
-
-def _is_not_low(situation: LoopSituation) -> bool:
-    return situation.novelty.level != "LOW"
-
-
-def _is_blocked(situation: LoopSituation) -> bool:
-    return situation.readiness.blocker is not None
-
-
-def _is_not_ready(situation: LoopSituation) -> bool:
-    return situation.readiness.level == "LOW"
-
-
-def _is_stuck(situation: LoopSituation) -> bool:
-    has_repeated = situation.novelty.low_run >= situation.profile.stuck_after
-    return has_repeated and not situation.ready_in_run
-
-
-def _has_question(situation: LoopSituation) -> bool:
-    return situation.profile.sentences and bool(situation.readiness.question)
-
-
-def _always(_: LoopSituation) -> bool:
-    return True
-
-
-RULES: tuple[SignalRule, ...] = (
-    SignalRule("no_claims", _has_no_claims, "CONTINUE", _why_no_claims),
-    SignalRule("novelty_not_low", _is_not_low, "CONTINUE", _why_not_low),
-    SignalRule("blocker", _is_blocked, "ESCALATE", _why_blocked),
-    SignalRule("readiness_low", _is_not_ready, "ESCALATE", _why_not_ready),
-    SignalRule("never_ready", _is_stuck, "ESCALATE", _why_stuck),
-    SignalRule("open_question", _has_question, "ASK", _why_ask),
-    SignalRule("converged", _always, "SHIP", _why_converged),
-)
-"""The rules, in order. The first one that holds decides."""
 
 
 # The signal of each round
@@ -215,32 +195,28 @@ def recommend(
         if round_novelty.low_run and round_readiness.level == "HIGH":
             ready_in_run = True
 
-        signals.append(
-            _signal_of(
-                LoopSituation(
-                    has_claims=has_claims,
-                    novelty=round_novelty,
-                    readiness=round_readiness,
-                    ready_in_run=ready_in_run,
-                    profile=profile,
-                )
-            )
+        situation = LoopSituation(
+            has_claims=has_claims,
+            novelty=round_novelty,
+            readiness=round_readiness,
+            ready_in_run=ready_in_run,
+            profile=profile,
         )
+        signals.append(_signal_of(situation))
     return tuple(signals)
 
 
 def _signal_of(situation: LoopSituation) -> RoundSignal:
-    rule = next(rule for rule in RULES if rule.holds(situation))
+    conclusion = _conclude(situation)
+    on_novelty = _describe_novelty(situation.novelty, situation.profile.k)
+    on_readiness = _describe_readiness(situation.readiness)
+    signal = RULES[conclusion.rule]
     return RoundSignal(
-        signal=rule.signal,
-        reasons=(
-            _describe_novelty(situation.novelty, situation.profile.k),
-            _describe_readiness(situation.readiness),
-            rule.why(situation),
-        ),
-        rule=rule.name,
-        hint=_hint(rule.signal, situation),
-        change=_change(rule.name, situation.readiness),
+        signal=signal,
+        reasons=(on_novelty, on_readiness, conclusion.why),
+        rule=conclusion.rule,
+        hint=_hint(signal, situation),
+        change=conclusion.change,
     )
 
 
@@ -249,12 +225,13 @@ def _describe_novelty(novelty: RoundNovelty, k: int) -> str:
         f"{novelty.new_claims} of {novelty.claims} claims of round {novelty.round} are new, "
         f"a rate of {rounded(novelty.rate):g}"
     )
+    rounds = f"{novelty.low_run} rounds in a row"
     if novelty.level == "LOW":
-        period = "this round" if novelty.low_run == 1 else f"{novelty.low_run} rounds in a row"
+        period = "this round" if novelty.low_run == 1 else rounds
         return f"Novelty is low for {period}: {counts}."
 
     if novelty.raw == "LOW":
-        period = "1 round" if novelty.low_run == 1 else f"{novelty.low_run} rounds in a row"
+        period = "1 round" if novelty.low_run == 1 else rounds
         return (
             f"Novelty is medium: {counts}; that is low, but has been so for {period} only and "
             f"counts from {k}."
@@ -269,29 +246,17 @@ def _describe_readiness(readiness: RoundReadiness) -> str:
 
 def _hint(signal: Signal, situation: LoopSituation) -> str:
     """Return what to do next, in words."""
-    blocker = situation.readiness.blocker
+    blocker = situation.blocker
     if signal == "ASK":
         return f"ASK: {cut(situation.readiness.question or '', _QUOTED_LENGTH)}"
 
     if signal == "ESCALATE" and blocker:
-        return f"Blocked by {_blocker(situation)}. {HINTS[signal]}"
+        return f"Blocked by {blocker}. {HINTS[signal]}"
 
     if signal == "CONTINUE" and situation.has_claims and situation.novelty.raw == "LOW":
         hint = _still_moving(situation)
         if blocker:
-            hint += f" It is blocked by {_blocker(situation)}."
+            hint += f" It is blocked by {blocker}."
         return hint
 
     return HINTS[signal]
-
-
-def _change(rule: str, readiness: RoundReadiness) -> Change | None:
-    """Return what a rule that escalates asks to change."""
-    if rule == "blocker":
-        return "human"
-    if rule == "never_ready":
-        return "agent"
-    if rule == "readiness_low":
-        has_actions = readiness.next_actions.score > 0
-        return "scope" if has_actions and readiness.question else "prompt"
-    return None

@@ -71,16 +71,13 @@ class Meanings:
         answers: list[list[bool]] = []
         earlier: dict[str, None] = {}
         for claims in rounds:
-            if earlier:
-                highest = self._highest_similarities(claims, list(earlier))
-                answers.append([not at_least(similarity, threshold) for similarity in highest])
-            else:
-                answers.append([True] * len(claims))
+            highest = self._highest_similarities(claims, list(earlier))
+            answers.append([not at_least(similarity, threshold) for similarity in highest])
             earlier.update(dict.fromkeys(claims))
         return answers
 
     def _highest_similarities(self, claims: Sequence[str], earlier: Sequence[str]) -> list[float]:
-        """Return the highest cosine of each claim with any earlier one."""
+        """Return the highest cosine of each claim with any earlier one, or -1 without any."""
         step = _VECTORS_OF_A_BLOCK
         highest = self._np.full(len(claims), -1.0)
         for start in range(0, len(claims), step):
@@ -194,10 +191,12 @@ class Embedder:
         return [self._vectors[text] for text in texts]
 
     def _read_or_embed(self, texts: Sequence[str], store: Store) -> None:
-        keys = {text: _store_key(text, store) for text in texts}
-
-        for text, key in keys.items():
-            kept = store.get("embedding", key, _STAMP)
+        keys: dict[str, bytes] = {}
+        for text in texts:
+            # The digest reveals nothing to those who lack the store's secret.
+            data = text.encode("utf-8", "surrogatepass")
+            keys[text] = blake2b(data, key=store.secret, digest_size=16).digest()
+            kept = store.get("embedding", keys[text], _STAMP)
             if kept:
                 self._vectors[text] = array("f", kept)
 
@@ -209,12 +208,6 @@ class Embedder:
             for text, vector in zip(chunk, self._embed(chunk), strict=True):
                 store.put("embedding", keys[text], _STAMP, vector.tobytes())
                 self._vectors[text] = vector
-
-
-def _store_key(text: str, store: Store) -> bytes:
-    """Return a digest of a text that reveals nothing to those who lack the store's secret."""
-    data = text.encode("utf-8", "surrogatepass")
-    return blake2b(data, key=store.secret, digest_size=16).digest()
 
 
 def _load(model_dir: Path) -> Callable[[Sequence[str]], list[Vector]]:

@@ -212,10 +212,7 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
 
         parse = _parse_lines if _is_lines(text, source) else _parse_document
         head, items = parse(text, source)
-        if texts:
-            _cut_out_claims(items)
-
-        rounds = _checked_rounds(items, source)
+        rounds = _checked_rounds(items, source, texts)
         if not rounds:
             raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
 
@@ -237,21 +234,16 @@ class _RoundItem(NamedTuple):
     value: Any
 
 
-def _cut_out_claims(items: Iterable[_RoundItem]) -> None:
-    """Add claims, in place, to rounds that have a text and no claims.
-
-    In place, because a round remembers which keys the file gave twice.
-    """
-    for item in items:
-        if isinstance(item.value, dict) and isinstance(item.value.get("outputs"), dict):
-            item.value["outputs"] = with_claims(item.value["outputs"])
-
-
-def _checked_rounds(items: Iterable[_RoundItem], source: str) -> list[Round]:
+def _checked_rounds(items: Iterable[_RoundItem], source: str, texts: bool) -> list[Round]:
     rounds: list[Round] = []
     positions: dict[int, str] = {}
     for item in items:
-        checked_round = checked_part(Round, item.value, source, item.name)
+        value = item.value
+        if texts and isinstance(value, dict) and isinstance(value.get("outputs"), dict):
+            # In place, because a round remembers which keys the file gave twice.
+            value["outputs"] = with_claims(value["outputs"])
+
+        checked_round = checked_part(Round, value, source, item.name)
         number = checked_round.round
         if number in positions:
             raise TranscriptError(
@@ -308,8 +300,7 @@ def _parse_lines(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
                 f'{source}: {position}: type: is missing; a line of a round has "type": "{ROUND}"'
             )
 
-    head = headers[0] if headers else {}
-    return head, items
+    return next(iter(headers), {}), items
 
 
 def _is_lines(text: str, source: str) -> bool:
@@ -328,9 +319,7 @@ def _is_lines(text: str, source: str) -> bool:
     if not isinstance(first, dict):
         return False
     has_more = bool(text[end:].strip())
-    if has_more:
-        return True
-    return "type" in first and "rounds" not in first
+    return has_more or ("type" in first and "rounds" not in first)
 
 
 def extracted(data: bytes, source: str) -> PlainData:
@@ -348,21 +337,20 @@ def extracted(data: bytes, source: str) -> PlainData:
         raise TranscriptError(f"{source}: is empty; give a text or a transcript")
     if not text.lstrip().startswith("{"):
         return transcript_of(text)
+    return plain_transcript(text, source)
 
+
+def plain_transcript(text: str, source: str) -> PlainData:
+    """Return a transcript as plain data, with claims cut out of the text of its rounds.
+
+    Raises:
+        TranscriptError: the text is not a transcript.
+    """
     transcript = parse_transcript(text, source, texts=True)
-    return transcript.model_dump(
-        mode="json",
-        exclude_unset=True,
-        exclude_none=True,
-    )
+    return transcript.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
-def checked_part(
-    model: type[_M],
-    value: Any,
-    source: str,
-    where: str,
-) -> _M:
+def checked_part(model: type[_M], value: Any, source: str, where: str) -> _M:
     """Return a part of a transcript as a model.
 
     Args:
