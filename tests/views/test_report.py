@@ -26,6 +26,7 @@ from scoring.demo import Demo
 from scoring.errors import installing
 from scoring.examine import LogView
 from scoring.sidecars.meaning import NOT_MEASURED
+from scoring.views.landing_text import STATE_WORDS
 from scoring.views.report import page_parts
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.report_text import report_lines
@@ -123,6 +124,11 @@ class TestPage:
         assert {r for r in found.references if r.startswith("#iter-")} == {
             f"#iter-{n}" for n in range(1, 10)
         }
+
+    def test_gives_each_state_a_color_of_its_own(self, html: str) -> None:
+        colors = dict(re.findall(r"\.parts \.(\w+)\{background:([^}]+)\}", html))
+        assert colors.keys() == STATE_WORDS.keys()
+        assert len(set(colors.values())) == len(colors)
 
     def test_says_of_every_chart_what_it_shows_and_has_its_numbers_in_a_table(
         self, html: str

@@ -115,9 +115,10 @@
   }
 
   // Charts. Their tables have the same numbers and the links for keyboards; colours are those of the page.
-  const [good, bad, open, second, faint, ink] = ["good", "poor", "accent", "second", "faint", "ink"].map((name) => `var(--${name})`);
+  const [good, fair, bad, open, second, faint, ink] =
+    ["good", "fair", "poor", "accent", "second", "faint", "ink"].map((name) => `var(--${name})`);
   const became = { landed: [good, "circle", "landed"], reverted: [bad, "cross", "reverted"],
-    taken_back: [bad, "star", "taken back"], open: [open, "triangle", "open"],
+    taken_back: [fair, "star", "taken back"], open: [open, "triangle", "open"],
     lost: [second, "diamond", "lost"], unclear: [faint, "square", "unclear"], talk: [faint, "wye", "talk"] };
   const states = Object.keys(became);
   const ofState = (n) => ({ domain: states, range: states.map((name) => became[name][n]) });
