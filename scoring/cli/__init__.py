@@ -47,17 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     agent; with ``--strict`` it returns 1 after any failure.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if _command_in(arguments) == HOOK_COMMAND:
+    commands = [word for word in arguments if word in COMMANDS or word in OLD_NAMES]
+    if commands[:1] == [HOOK_COMMAND]:
         return _run_hook(arguments)
     return _run(arguments, complain)
-
-
-def _command_in(arguments: Sequence[str]) -> str | None:
-    """Return the first argument that is the name of a command."""
-    for argument in arguments:
-        if argument in COMMANDS or argument in OLD_NAMES:
-            return argument
-    return None
 
 
 def _run_hook(arguments: Sequence[str]) -> int:
@@ -106,7 +99,9 @@ def _status_of_error(error: BaseException, report: Report) -> int:
     """
     match error:
         case click.UsageError():
-            report(_usage_message(error))
+            command = error.ctx.command_path if error.ctx else PROGRAM
+            message = _LINE_BREAK.sub(" ", error.format_message())  # click lists choices on lines
+            report(f"{message} (see '{command} --help')")
             return EXIT_USAGE
 
         case click.ClickException():
@@ -134,7 +129,9 @@ def _status_of_error(error: BaseException, report: Report) -> int:
             return error.code if isinstance(error.code, int) else EXIT_OK
 
         case SystemExit() | BrokenPipeError():  # the reader of the output is gone
-            _discard_output()
+            # Python would complain when it flushes standard output at the end.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return EXIT_OK
 
         case OSError() if problem := _problem_of_the_system(error):
@@ -150,12 +147,6 @@ def _status_of_error(error: BaseException, report: Report) -> int:
     return EXIT_ERROR
 
 
-def _usage_message(error: click.UsageError) -> str:
-    command = error.ctx.command_path if error.ctx else PROGRAM
-    message = _LINE_BREAK.sub(" ", error.format_message())  # click lists choices on lines
-    return f"{message} (see '{command} --help')"
-
-
 def _problem_of_the_system(error: OSError) -> str:
     """Return what is wrong with the disk or with permissions, or "" for anything else."""
     if error.errno == errno.ENOSPC:
@@ -165,12 +156,6 @@ def _problem_of_the_system(error: OSError) -> str:
     if isinstance(error, PermissionError) and error.filename:
         return f"{error.filename}: permission denied"
     return ""
-
-
-def _discard_output() -> None:
-    """Point standard output at nothing, since Python would complain when it flushes at the end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def run() -> None:

@@ -138,36 +138,28 @@ def _backfill(
             failed, backfill_logs(jobs, plan, processes)
         )
         if draws_bar:
-            finished = _with_bar(finished, len(logs))
+            from rich.console import Console
+            from rich.progress import track
+
+            console = Console(stderr=True)
+            finished = track(finished, "backfill", len(logs), console=console, transient=True)
 
         for report in finished:
             reports.append(report)
             if prints_progress and not draws_bar:
                 say(_line_of_log(report, plan.dry_run))
-            _report_problems(report)
+            for text in report.warnings:
+                warn(text)
+            if report.error is None:
+                report_broken_entries(*report.broken)
+            else:
+                for text in report.broken[1:]:  # the first is the error itself
+                    complain(text)
     finally:
         signal.signal(signal.SIGTERM, previous_handler)
 
     order = [log.iter_log_dir for log in logs]
     return sorted(reports, key=lambda report: order.index(report.iter_log_dir))
-
-
-def _with_bar(reports: Iterable[LogReport], count: int) -> Iterable[LogReport]:
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(reports, "backfill", count, console=Console(stderr=True), transient=True)
-
-
-def _report_problems(report: LogReport) -> None:
-    for text in report.warnings:
-        warn(text)
-
-    if report.error is None:
-        report_broken_entries(*report.broken)
-        return
-    for text in report.broken[1:]:  # the first is the error itself
-        complain(text)
 
 
 def _jobs_for(logs: Sequence[FoundLog], options: PlainData) -> tuple[list[LogJob], list[LogReport]]:
@@ -213,7 +205,17 @@ def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Page:
     yield Line()
     yield Line(title, "bold")
     yield Line()
-    yield pairs(_total_rows(reports, plan), 26)
+    totals = _totals(reports)
+    rows = {
+        "LOGS": totals["logs"],
+        f"ITERATIONS {'would be scored' if plan.dry_run else 'scored'}": totals["scored"],
+        "           up to date": totals["up_to_date"],
+        "           kept": totals["kept"],
+        "           passed over": totals["passed_over"],
+        "LOGS failed": totals["failed"],
+        "TIME": f"{totals['seconds']:.1f} s",
+    }
+    yield pairs([(name, str(value)) for name, value in rows.items()], 26)
 
     if plan.dry_run:
         yield from _list_of("Why", _reasons_to_score(reports))
@@ -226,20 +228,6 @@ def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Page:
     )
     yield from _list_of("Failed", [(report, report.error) for report in reports if report.error])
     yield from _absent_signals(reports)
-
-
-def _total_rows(reports: Sequence[LogReport], plan: BackfillPlan) -> list[tuple[str, str]]:
-    totals = _totals(reports)
-    done = "would be scored" if plan.dry_run else "scored"
-    return [
-        ("LOGS", str(totals["logs"])),
-        (f"ITERATIONS {done}", str(totals["scored"])),
-        ("           up to date", str(totals["up_to_date"])),
-        ("           kept", str(totals["kept"])),
-        ("           passed over", str(totals["passed_over"])),
-        ("LOGS failed", str(totals["failed"])),
-        ("TIME", f"{totals['seconds']:.1f} s"),
-    ]
 
 
 def _totals(reports: Sequence[LogReport]) -> PlainData:

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scoring.cli.reading import outcome_rules, sources
-from scoring.cli.work_reading import read_ledger
+from scoring.cli.work_reading import entries_of, read_ledger
 from scoring.errors import GitError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.log.load import load_iteration_log
-from scoring.log.settings import Settings, cache_dir_of
+from scoring.log.settings import Settings
 from scoring.views.landing_text import landing_text, states_text, unit_text
 
 if TYPE_CHECKING:  # most iterations landed, which git alone says
@@ -82,9 +81,6 @@ def _ledger(settings: Settings, read: Evidence | None = None) -> "Ledger | None"
     try:
         if read:
             return ledger_of(read, (), outcome_rules(settings))
-        records = load_iteration_log(
-            settings.iter_log_dir, broken=silent, cache_dir=cache_dir_of(settings)
-        )
-        return read_ledger(settings, records, silent)
+        return read_ledger(settings, entries_of(settings, silent), silent)
     except GitError:
         return None

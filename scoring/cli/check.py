@@ -105,7 +105,9 @@ def command(
     settings = prepared_settings(options, files=not trusted)
     if trusted:
         _refuse_untrusted(settings, gates, junit_file)
-        settings = _without_cache_of_checkout(settings)
+        cache = cache_dir_of(settings)
+        if cache and in_checkout(cache, settings.repo_dir):  # a pull request could have filled it
+            settings = replace(settings, no_cache=True)
     elif trust_checkpoints:
         raise OptionError(
             "--trust-checkpoints goes with --trusted; without it checkpoints count anyway"
@@ -113,7 +115,13 @@ def command(
 
     view = log_view(settings, recompute or trusted, selection)
     if trusted:
-        view = _trusted_view(view, trust_checkpoints)
+        if view.rubric.claims_vote:
+            warn(
+                f"rubric {view.rubric.version} lets an author's own claims vote; "
+                "--rubric 3.1.0 does not"
+            )
+        options_of_view = {**view.options, "trusted": True, "checkpoints": trust_checkpoints}
+        view = replace(view, options=options_of_view)
     made = demands(gates, view)
     if not made:
         made = demands(_DEFAULT_GATES, view)
@@ -153,9 +161,7 @@ def command(
     }
     value = {"iter_log_dir": log, "origins": origins, **verdict.as_dict()}
     reply(settings.json, value, _text(verdict, log, origins))
-    if verdict.passed:
-        return 0
-    return EXIT_FAILED
+    return 0 if verdict.passed else EXIT_FAILED
 
 
 def _summary_file() -> Path:
@@ -225,26 +231,6 @@ def _refuse_untrusted(
         raise OptionError("--trusted takes no sidecar; leave out --no-stale and --require-verified")
 
 
-def _without_cache_of_checkout(settings: Settings) -> Settings:
-    """Return the settings, without a cache if a pull request could have filled it."""
-    cache = cache_dir_of(settings)
-    if cache and in_checkout(cache, settings.repo_dir):
-        return replace(settings, no_cache=True)
-    return settings
-
-
-def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
-    """Return a view that believes nothing of the checkout but entries and commits."""
-    if view.rubric.claims_vote:
-        warn(
-            f"rubric {view.rubric.version} lets an author's own claims vote; "
-            "--rubric 3.1.0 does not"
-        )
-    return replace(
-        view, options={**view.options, "trusted": True, "checkpoints": trust_checkpoints}
-    )
-
-
 def _nothing_to_check(log: str, selection: Selection) -> str:
     """Return why the command checked nothing: the log, and what is wrong with it."""
     if not os.path.exists(log):
@@ -275,7 +261,13 @@ def _origins_of_transcripts(view: LogView, verdict: Verdict) -> list[str]:
 
 def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> str:
     """Return the verdict for people: a line for each failure and each kind of note, and a total."""
-    lines = [*_failure_lines(verdict), *_note_lines(verdict)]
+    lines = []
+    for failure in verdict.failures:
+        subject = failure.whole
+        if failure.iteration is not None:
+            subject = f"iteration {failure.iteration}"
+        lines.append(f"FAIL  {subject}: {failure.gate}: {printable(failure.reason)}")
+    lines += _note_lines(verdict)
 
     result = "passed" if verdict.passed else "failed"
     total = f"check {result}: {', '.join(_totals(verdict))}"
@@ -306,17 +298,6 @@ def _totals(verdict: Verdict) -> Iterator[str]:
         yield verdict.looked_at
         if any(failure.whole == THE_WORK for failure in verdict.whole):
             yield "the work does not hold"
-
-
-def _failure_lines(verdict: Verdict) -> list[str]:
-    """Return a line for each thing that failed, with its iteration or what else failed."""
-    lines = []
-    for failure in verdict.failures:
-        subject = failure.whole
-        if failure.iteration is not None:
-            subject = f"iteration {failure.iteration}"
-        lines.append(f"FAIL  {subject}: {failure.gate}: {printable(failure.reason)}")
-    return lines
 
 
 def _note_lines(verdict: Verdict) -> list[str]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,7 @@ from scoring.views.table import band_text, number
 _SECONDS_BETWEEN_SIGNALS = 1.0
 """How often the deadline is signalled, since Python loses an exception raised in a callback."""
 
-_MOST_DIGITS = 19
+_NUMBER = re.compile(r"-?[0-9]{1,18}|[0-9]{19}")
 
 
 class _GaveUp(BaseException):
@@ -140,7 +141,7 @@ def _parse_arguments(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]
     for argument in arguments:
         if argument.lstrip().startswith("{"):
             hook = parse_hook_input(argument)
-        elif iteration is None and _is_number(argument):
+        elif iteration is None and _NUMBER.fullmatch(argument):
             iteration = int(argument)
         else:
             raise SettingsError(
@@ -150,11 +151,6 @@ def _parse_arguments(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]
     if hook is None:
         hook = read_hook_input() or HookInput()
     return iteration, hook
-
-
-def _is_number(argument: str) -> bool:
-    digits = argument.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and len(argument) <= _MOST_DIGITS
 
 
 def _settings_for(hook: HookInput, options: PlainData) -> Settings:

@@ -54,36 +54,31 @@ def _install(shell: str, script: str) -> str:
     if shell == "fish":  # it reads all scripts in its folder
         config_home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
         path = config_home / "fish" / "completions" / f"{PROGRAM}.fish"
-        _write_script(path, script)
+    else:
+        data_home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+        path = data_home / PROGRAM / f"completion.{shell}"
+
+    if shell == "zsh":
+        script = _LOAD_COMPDEF + script
+    make_folder(path.parent)
+    write_atomically(path, script.encode())
+
+    if shell == "fish":
         return (
             f"wrote {path}\n"
             "Completion begins in the next fish that you start; to undo it, remove the file.\n"
         )
 
-    data_home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    path = data_home / PROGRAM / f"completion.{shell}"
+    start_up_file = Path.home() / ".bashrc"
     if shell == "zsh":
-        script = _LOAD_COMPDEF + script
-    _write_script(path, script)
-
+        start_up_file = Path(os.environ.get("ZDOTDIR") or Path.home()) / ".zshrc"
     name = shlex.quote(str(path))
-    added = _add_line(_start_up_file(shell), f"[ ! -r {name} ] || . {name}")
+    added = _add_line(start_up_file, f"[ ! -r {name} ] || . {name}")
     return (
         f"wrote {path}\n{added}"
         f"Completion begins in the next {shell} that you start; to undo it, remove the file and "
         "the line.\n"
     )
-
-
-def _start_up_file(shell: str) -> Path:
-    if shell == "bash":
-        return Path.home() / ".bashrc"
-    return Path(os.environ.get("ZDOTDIR") or Path.home()) / ".zshrc"
-
-
-def _write_script(path: Path, script: str) -> None:
-    make_folder(path.parent)
-    write_atomically(path, script.encode())
 
 
 def _add_line(path: Path, line: str) -> str:

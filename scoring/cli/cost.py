@@ -16,7 +16,7 @@ from scoring.cli.options import (
 )
 from scoring.cli.output import progress, reply
 from scoring.cli.reading import sources
-from scoring.cli.work_reading import entries_if_any, notes_on_sources, read_ledger
+from scoring.cli.work_reading import notes_on_sources, read_ledger
 from scoring.errors import OptionError
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.selection import Period, parse_period, period_between
@@ -69,7 +69,7 @@ def command(
         reply(settings.json, value, cost.everything_page(value, chosen))
         return
 
-    book = read_ledger(settings, entries_if_any(settings))
+    book = read_ledger(settings)
     rows = work_rows(book.units, cache_dir_of(settings))
     with stored_prices(cache_dir_of(settings)):
         paid = cost.expenses(rows, period, zone)

@@ -74,7 +74,8 @@ def command(
         _derive_runs(settings, jobs, dry_run)
         return
 
-    is_bare = _has_neither_settings_nor_entries(settings, options)
+    without_files = settings_of_whole_repository(options, files=False)
+    is_bare = settings == without_files and not holds_entries(settings.iter_log_dir)
     derivation = derive(
         settings.iter_log_dir,
         sources(settings, ATTRIBUTED),
@@ -90,11 +91,6 @@ def command(
         if not settings.json:
             say(f"Wrote {printable(str(settings_file))}\n")
     reply(settings.json, derivation.as_dict(), _page(derivation, settings, dry_run))
-
-
-def _has_neither_settings_nor_entries(settings: Settings, options: PlainData) -> bool:
-    without_files = settings_of_whole_repository(options, files=False)
-    return settings == without_files and not holds_entries(settings.iter_log_dir)
 
 
 def _derive_runs(settings: Settings, jobs: Path, dry_run: bool) -> None:
@@ -121,17 +117,13 @@ def _count_text(count: int, settings: Settings, dry_run: bool, advice: str) -> s
 
 def _runs_page(rows: Sequence[PlainData], count_text: str) -> Page:
     if rows:
-        columns = columns_of(*_RUN_COLUMNS.values())
-        cells = [[_run_cell(row[key]) for key in _RUN_COLUMNS] for row in rows]
-        yield Table(columns, cells)
+        cells = []
+        for row in rows:
+            texts = [str(row[key]) if row[key] is not None else "" for key in _RUN_COLUMNS]
+            cells.append([printable(text) or "-" for text in texts])
+        yield Table(columns_of(*_RUN_COLUMNS.values()), cells)
         yield Line()
     yield Line(count_text)
-
-
-def _run_cell(value: object) -> str:
-    if value is None or value == "":
-        return "-"
-    return printable(str(value))
 
 
 def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:

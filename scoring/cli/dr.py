@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -28,6 +28,9 @@ from scoring.log.settings import Settings, cache_dir_of, tables_of
 from scoring.meters.plaindata import read_config, read_given
 from scoring.text import json_escaped, printable
 from scoring.views.table import Line
+
+if TYPE_CHECKING:
+    from scoring.meters.dr.profile import Profile
 
 SIGNALS = ("CONTINUE", "SHIP", "ASK", "ESCALATE")
 LEVELS = ("HIGH", "MEDIUM", "LOW")
@@ -106,9 +109,8 @@ def _meter(
 ) -> Metered:
     """Run the meter over a transcript."""
     from scoring.meters.dr import open_embedder, read_transcript, score_transcript
-    from scoring.meters.dr.profile import tuning_from
 
-    profile = tuning_from(_tuning_tables(settings, thresholds))
+    profile = _profile(settings, thresholds)
     tuning: PlainData = {
         "profile": replace(profile, k=k or profile.k),
         "embed": open_embedder(cache_dir_of(settings)) if semantic else None,
@@ -117,15 +119,14 @@ def _meter(
     return Metered(tuning, transcript, score_transcript(transcript, **tuning))
 
 
-def _tuning_tables(settings: Settings, thresholds: Path | None) -> list[tuple[str, Any]]:
-    """Return the tables that tune the meter, each with where it comes from.
+def _profile(settings: Settings, thresholds: Path | None) -> "Profile":
+    """Return how the meter is tuned: by the settings, and over them by a file."""
+    from scoring.meters.dr.profile import tuning_from
 
-    A later table overrides an earlier one.
-    """
     tables: list[tuple[str, Any]] = [*tables_of(settings.repo_dir, "dr")]
     if thresholds is not None:
         tables.append((str(thresholds), read_config(thresholds)))
-    return tables
+    return tuning_from(tables)
 
 
 @command.command("score", epilog="Example:  da-score dr score deliberation.json --observe")
@@ -355,10 +356,9 @@ def calibrate(
     """
     from scoring.meters.dr import calibrate as meter
     from scoring.meters.dr import semantic
-    from scoring.meters.dr.profile import tuning_from
     from scoring.views.meter_pages import calibration_lines
 
-    profile = tuning_from(_tuning_tables(settings, thresholds))
+    profile = _profile(settings, thresholds)
     collection = meter.read_collection(directory)
     for _, problem in collection.broken:
         warn(problem)

@@ -11,7 +11,6 @@ from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, flag, settings
 from scoring.cli.output import reply
 from scoring.cli.reading import exit_if_broken, log_view, outcome_rules
 from scoring.cli.work_reading import (
-    entries_if_any,
     has_no_log,
     meaning_of,
     read_ledger,
@@ -83,7 +82,7 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     from scoring.views.work_rows import work_rows
 
     horizon_days = outcome_rules(settings).horizon_days
-    work = read_ledger(settings, entries_if_any(settings))
+    work = read_ledger(settings)
     sha = commit_named(text, GitRepository(settings.repo_dir))
     unit = unit_named(text, sha, work)
     if unit is None:

@@ -74,7 +74,11 @@ def command(
 
     if out is None or out == _STANDARD_OUTPUT:
         if as_json:
-            write_json(_tables_of(rows, names))
+            by_table: dict[str, list[DataRow]] = {name: [] for name in names}
+            for name, row in rows:
+                if name in by_table:
+                    by_table[name].append(row)
+            write_json(by_table)
         else:
             _write_to_standard_output(rows, form, names)
         return
@@ -97,15 +101,6 @@ def _table_names(text: str | None) -> list[str]:
         if name not in TABLES:
             raise OptionError(f"--tables: {name!r} is not a table; known: {', '.join(TABLES)}")
     return names
-
-
-def _tables_of(rows: Iterable[NamedRow], names: Sequence[str]) -> dict[str, list[DataRow]]:
-    """Return the rows by table, for JSON."""
-    by_table: dict[str, list[DataRow]] = {name: [] for name in names}
-    for name, row in rows:
-        if name in by_table:
-            by_table[name].append(row)
-    return by_table
 
 
 def _write_to_standard_output(rows: Iterable[NamedRow], form: str, names: Sequence[str]) -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.default_command import DefaultCommand, GroupWithDefault
-from scoring.cli.group import loudness_options
-from scoring.cli.options import PATH, Whole, flag, json_before_command, valued
+from scoring.cli.options import PATH, Whole, flag, shared_options, valued
 from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError
 from scoring.files import write_atomically
@@ -35,21 +34,6 @@ _FAILURE_COLUMNS = (
 _STATUS_COLUMNS = columns_of("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
 
 
-def _json_option(command: Any) -> Any:
-    """Add ``--json``, ``-q`` and ``-v`` to a command.
-
-    A fleet has no settings of a repository, so the options of settings are not for it.
-    """
-
-    def or_before_command(_: click.Context, __: click.Parameter, is_set: bool) -> bool:
-        return is_set or json_before_command()
-
-    option = click.option(
-        "--json", "as_json", is_flag=True, help="Print JSON.", callback=or_before_command
-    )
-    return option(loudness_options(command))
-
-
 @click.command("fleet", cls=DefaultCommand)
 @click.argument("fleet", metavar="FLEET.toml", type=PATH)
 @valued("--scheduler", "tcp://…", "The address of a Dask scheduler that is running.")
@@ -61,12 +45,12 @@ def _json_option(command: Any) -> Any:
 )
 @valued("--rubric", "VERSION|FILE", "Use this rubric, not that of the file.")
 @flag("--force", "Score what did not change too.")
-@_json_option
+@shared_options()
 def run(
     fleet: Path,
     rubric: str | None,
     force: bool,
-    as_json: bool,
+    options: PlainData,
     **where: Any,
 ) -> None:
     """Run a fleet."""
@@ -84,9 +68,9 @@ def run(
     if rubric:
         config = config._replace(rubric=rubric)
 
-    with _event_printer(as_json) as print_event:
+    with _event_printer(options["json"]) as print_event:
         report = run_fleet(config, print_event, force=force, **where)
-    if not as_json:
+    if not options["json"]:
         show(_report_page(report))
 
     if report.failed:
@@ -172,8 +156,8 @@ _PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
 
 @command.command("status", epilog="Example:  da-score fleet status FLEET.toml")
 @_PLACE
-@_json_option
-def status(place: str, as_json: bool) -> None:
+@shared_options()
+def status(place: str, options: PlainData) -> None:
     """Say what a data set holds, and what failed.
 
     Prints the number of repositories and iterations under each rubric, and why what failed last
@@ -189,26 +173,21 @@ def status(place: str, as_json: bool) -> None:
         failed_here = [state for state in states if state.reason]
         failed += failed_here
 
-        summary = _status_under(rubric, states, failed_here)
+        scored = [state for state in states if state.scored]
+        summary: PlainData = {
+            "rubric": rubric,
+            "repositories": len(scored),
+            "iterations": sum(state.iterations for state in scored),
+            "broken_entries": sum(state.broken for state in scored),
+        }
+        rows.append([*map(str, summary.values()), str(len(failed_here))])
+        summary["failed"] = [
+            fields_of(state, "repository", "attempts", "reason") for state in failed_here
+        ]
         rubrics.append(summary)
-        rows.append([str(value) for value in (summary | {"failed": len(failed_here)}).values()])
 
     page = [Table(_STATUS_COLUMNS, rows), *_failures(failed)]
-    reply(as_json, {"results": dataset.url, "rubrics": rubrics}, page)
-
-
-def _status_under(
-    rubric: str, states: "Sequence[RepositoryState]", failed: "Sequence[RepositoryState]"
-) -> PlainData:
-    scored = [state for state in states if state.scored]
-    failures = [fields_of(state, "repository", "attempts", "reason") for state in failed]
-    return {
-        "rubric": rubric,
-        "repositories": len(scored),
-        "iterations": sum(state.iterations for state in scored),
-        "broken_entries": sum(state.broken for state in scored),
-        "failed": failures,
-    }
+    reply(options["json"], {"results": dataset.url, "rubrics": rubrics}, page)
 
 
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
@@ -217,12 +196,12 @@ def _status_under(
 @valued(
     "--from", "VERSION", "Take the rows under this rubric.  [one that reads alike]", key="source"
 )
-@_json_option
+@shared_options()
 def rescore(
     place: str,
     rubric: str,
     source: str | None,
-    as_json: bool,
+    options: PlainData,
 ) -> None:
     """Score what is kept under another rubric, without git and transcripts.
 
@@ -236,8 +215,8 @@ def rescore(
     iterations = counted(result.iterations, "iteration")
     repositories = counted(result.repositories, "repository", "repositories")
     page = [Line(f"{iterations} of {repositories} scored under {result.rubric}")]
-    reply(as_json, result._asdict(), page)
-    if not as_json:
+    reply(options["json"], result._asdict(), page)
+    if not options["json"]:
         for text in result.left_out:
             warn(text)
 
@@ -295,11 +274,12 @@ def _text_of(event: "FleetEvent", report: "FleetReport") -> str:
             return f"{count}, {more['to_score']} to score"
         case "cluster":
             return f"scheduler {more['scheduler']}"
-        case "done" if more["broken"]:
-            broken = counted(more["broken"], "broken entry", "broken entries")
-            return f"{repository}: {more['iterations']} scored, {broken} left out"
         case "done":
-            return f"{repository}: {more['iterations']} scored"
+            text = f"{repository}: {more['iterations']} scored"
+            if more["broken"]:
+                broken = counted(more["broken"], "broken entry", "broken entries")
+                text += f", {broken} left out"
+            return text
         case "retried":
             return f"{repository}: failed, will be tried again: {printable(more['reason'])}"
         case "failed":

@@ -217,12 +217,11 @@ def record(
 def show(settings: Settings) -> None:
     """Show where the hook is installed, and whether it runs."""
     rows = []
-    problems_by_path: dict[str, list[str]] = {}
+    problems_of_rows = []
     for harness, scope, path in hook_files(settings.repo_dir):
         events = hook_install.installed_in(path)
         problems = list(hook_install.hooks_that_do_not_run(path)) if events else []
-        if problems:
-            problems_by_path[str(path)] = problems
+        problems_of_rows.append(problems)
         for problem in problems:
             warn(f"{path}: the hook does not run: {problem}; 'da-score hook install' repairs it")
 
@@ -233,7 +232,7 @@ def show(settings: Settings) -> None:
     table = Table(columns, rows, heads=False)
 
     value = table.as_json()
-    for row in value:
-        if problems := problems_by_path.get(row["path"], []):
+    for row, problems in zip(value, problems_of_rows, strict=True):
+        if problems:
             row["problems"] = problems
     reply(settings.json, value, [table])

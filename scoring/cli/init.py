@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from scoring.jobs.hook_install import install_command, installed_in
 from scoring.jobs.hook_places import (
     HOOKS,
     SCOPES,
+    PlaceOfHook,
     hook_files,
     hook_of,
     hook_settings,
@@ -65,32 +66,6 @@ def _confirmed(question: str) -> bool:
     return click.confirm(question, default=True, err=True)
 
 
-class Setup(NamedTuple):
-    """What was set up in a repository.
-
-    Attributes:
-        settings_file: the settings file of the repository.
-        keeps_settings: whether the file was there before, and was kept.
-        settings: the settings that are in force now.
-        derivation: the entries that were written; None where none were to be.
-        exclude_file: the file that makes git ignore ``.agents/``; None without it.
-        hook_files: the settings files of harnesses that have the hook now.
-        why_no_hook: why no hook is there although one was wanted; "" otherwise.
-        untracked: what was written and git neither tracks nor ignores, relative to the top.
-        personal: which of these files are for one person, and no commit.
-    """
-
-    settings_file: Path
-    keeps_settings: bool
-    settings: Settings
-    derivation: Derivation | None
-    exclude_file: Path | None
-    hook_files: list[Path]
-    why_no_hook: str
-    untracked: list[str]
-    personal: list[str]
-
-
 @click.command(epilog="Example:  da-score init --yes")
 @shared_options(*EVIDENCE_OPTIONS)
 @flag("--force", "Replace a settings file that exists.")
@@ -126,20 +101,7 @@ def command(
 
     is_interactive = on_terminal() and sys.stdin is not None and sys.stdin.isatty()
     offers = Offers(accepts_all=yes, asks=is_interactive and not yes)
-    setup = _set_up(
-        settings,
-        examination,
-        options,
-        offers,
-        force,
-        no_hook,
-    )
-
-    if settings.json:
-        _print_json(setup)
-    else:
-        _make_log_for_sessions(setup, examination)
-        _print_lines(setup, examination)
+    _set_up(settings, examination, options, offers, force, no_hook)
 
 
 def _has_derive_setting(options: PlainData) -> bool:
@@ -164,8 +126,8 @@ def _set_up(
     offers: Offers,
     force: bool,
     no_hook: bool,
-) -> Setup:
-    """Ask what is wanted, then write settings, entries and hooks."""
+) -> None:
+    """Ask what is wanted, then write settings, entries and hooks, and print what was written."""
     top_level = examination.repository.top_level or examination.repository.path
     settings_file = top_level / SETTINGS_FILE
 
@@ -177,46 +139,73 @@ def _set_up(
     derives = not examination.log.iterations and offers.accepted(
         "Write a log entry for each commit of an agent?"
     )
-    harnesses = [] if no_hook else _accepted_harnesses(examination, offers)
+    harnesses = []
+    if not no_hook:
+        for harness in _harnesses_without_hook(examination):
+            file = hook_of(harness).file
+            if offers.accepted(f"Score each task of {harness}, by a hook in {file}?"):
+                harnesses.append(harness)
 
+    lines = [f"Kept {settings_file}, which was there already"]
     if not keeps_settings:
         file_settings = replace(settings, derive=derives or settings.derive)
         write_settings(examination, settings_text(examination, file_settings), force)
+        lines = [f"Wrote {settings_file}"]
 
     exclude_file = None
     if offers.asks and _confirmed("Have git ignore .agents/? Say no to commit it."):
         exclude_file = _ignore_agents_folder(examination)
 
-    derivation = _derive_entries(settings) if derives else None
-    files_with_hook = []
-    personal_files = []
-    for harness in harnesses:
-        installed = _install_hook(harness, top_level)
-        if installed is None:
-            continue
-        path, is_shared = installed
-        files_with_hook.append(path)
-        if not is_shared:
-            personal_files.append(path)
+    value: PlainData = {"path": settings_file, "rubric": settings.rubric}
+    derivation = None
+    if derives:
+        derivation = _derive_entries(settings)
+        value["derived"] = derivation.as_dict()
+        lines.append(_line_about_entries(derivation, settings.iter_log_dir))
+    if exclude_file:
+        lines.append(f"Wrote /.agents/ to {exclude_file}, so git leaves it alone")
 
-    why_no_hook = ""
+    hooks = list(_install_hooks(harnesses, top_level))
+    files_with_hook = [hook.path for hook in hooks]
+    if hooks:
+        value["hooks"] = files_with_hook
+    lines += [f"Wrote the hook to {path}" for path in files_with_hook]
+
     if offers.accepts_all and not no_hook and not harnesses:
-        why_no_hook = _why_no_hook(examination, top_level)
+        reason = _why_no_hook(examination, top_level)
+        if reason:
+            lines.append(
+                f"Wrote no hook, since {reason}: da-score hook install --harness NAME installs one"
+            )
+
     written = [settings_file, settings.iter_log_dir, *files_with_hook]
-    return Setup(
-        settings_file,
-        keeps_settings,
-        settings,
-        derivation,
-        exclude_file,
-        files_with_hook,
-        why_no_hook,
-        untracked=_untracked(written, top_level),
-        personal=_untracked(personal_files, top_level),
-    )
+    untracked = _untracked(written, top_level)
+    personal = _untracked([hook.path for hook in hooks if not hook.shared], top_level)
+    value["untracked"] = untracked
+    if settings.json:
+        write_json(value)
+        return
+
+    # ``work`` shows the work of sessions that people committed, once there is a log.
+    if derivation and not derivation.written and _transcripts_read(examination):
+        make_folder(settings.iter_log_dir)
+
+    lines += _lines_about_git(untracked, personal)
+    lines.append(f"Next: da-score {_next_command(settings, examination, derivation)}")
+    say("".join(f"{printable(line)}\n" for line in lines))
 
 
-def _untracked(paths: Sequence[Path], top_level: Path) -> list[str]:
+def _lines_about_git(untracked: list[str], personal: list[str]) -> Iterator[str]:
+    shared = [name for name in untracked if name not in personal]
+    if shared:
+        files = some_of(shared, _MOST_FILES)
+        yield f"Not tracked by git: {files} (commit, or add to .git/info/exclude)"
+    if personal:
+        files = ", ".join(personal)
+        yield f"For you alone: {files} (do not commit; add to .git/info/exclude)"
+
+
+def _untracked(paths: list[Path], top_level: Path) -> list[str]:
     """Return which files and folders git neither tracks nor ignores, relative to the top."""
     options = ["--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"]
     excludes_file = own_repository(top_level).excludes_file
@@ -232,15 +221,6 @@ def _untracked(paths: Sequence[Path], top_level: Path) -> list[str]:
         return []
     answer = GitRepository(real_top).ask("ls-files", *options, "--", *names)
     return [os.fsdecode(name) for name in answer.stdout.split(b"\0") if name]
-
-
-def _accepted_harnesses(examination: Examination, offers: Offers) -> list[str]:
-    harnesses = []
-    for harness in _harnesses_without_hook(examination):
-        file = hook_of(harness).file
-        if offers.accepted(f"Score each task of {harness}, by a hook in {file}?"):
-            harnesses.append(harness)
-    return harnesses
 
 
 def _harnesses_without_hook(examination: Examination) -> list[str]:
@@ -291,23 +271,22 @@ def _derive_entries(settings: Settings) -> Derivation:
     return derivation
 
 
-def _install_hook(harness: str, top_level: Path) -> tuple[Path, bool] | None:
-    """Install the hook in the project's settings.
+def _install_hooks(harnesses: list[str], top_level: Path) -> Iterator[PlaceOfHook]:
+    """Install the hook in the project's settings of some harnesses, and yield where it is.
 
-    Returns:
-        Their file, and whether all who work on the project share it. None where that cannot be
-        done, with a warning.
+    Warns where that cannot be done.
     """
-    try:
-        path, shared = place_in_project(harness, top_level)
-        refuse_outside(path, top_level)
-        change = install_command(path, hook_of(harness), shared)
-        if change.backup:  # only one hook was added, and 'hook uninstall' removes it again
-            change.backup.unlink(missing_ok=True)
-    except DaScoreError as e:
-        warn(str(e))
-        return None
-    return change.path, shared
+    for harness in harnesses:
+        try:
+            place = place_in_project(harness, top_level)
+            refuse_outside(place.path, top_level)
+            change = install_command(place.path, hook_of(harness), place.shared)
+            if change.backup:  # only one hook was added, and 'hook uninstall' removes it again
+                change.backup.unlink(missing_ok=True)
+        except DaScoreError as e:
+            warn(str(e))
+        else:
+            yield place
 
 
 def _ignore_agents_folder(examination: Examination) -> Path | None:
@@ -332,46 +311,6 @@ def _ignore_agents_folder(examination: Examination) -> Path | None:
     return path
 
 
-def _print_json(setup: Setup) -> None:
-    value: PlainData = {"path": setup.settings_file, "rubric": setup.settings.rubric}
-    if setup.derivation:
-        value["derived"] = setup.derivation.as_dict()
-    if setup.hook_files:
-        value["hooks"] = setup.hook_files
-    value["untracked"] = setup.untracked
-    write_json(value)
-
-
-def _print_lines(setup: Setup, examination: Examination) -> None:
-    if setup.keeps_settings:
-        lines = [f"Kept {setup.settings_file}, which was there already"]
-    else:
-        lines = [f"Wrote {setup.settings_file}"]
-
-    if setup.derivation:
-        lines.append(_line_about_entries(setup.derivation, setup.settings.iter_log_dir))
-    if setup.exclude_file:
-        lines.append(f"Wrote /.agents/ to {setup.exclude_file}, so git leaves it alone")
-    for path in setup.hook_files:
-        lines.append(f"Wrote the hook to {path}")
-
-    if setup.why_no_hook:
-        lines.append(
-            f"Wrote no hook, since {setup.why_no_hook}: "
-            "da-score hook install --harness NAME installs one"
-        )
-
-    shared = [name for name in setup.untracked if name not in setup.personal]
-    if shared:
-        files = some_of(shared, _MOST_FILES)
-        lines.append(f"Not tracked by git: {files} (commit, or add to .git/info/exclude)")
-    if setup.personal:
-        files = ", ".join(setup.personal)
-        lines.append(f"For you alone: {files} (do not commit; add to .git/info/exclude)")
-    lines.append(f"Next: da-score {_next_command(setup, examination)}")
-    say("".join(f"{printable(line)}\n" for line in lines))
-
-
 def _line_about_entries(derivation: Derivation, log_dir: Path) -> str:
     if not derivation.written:
         return "No commit that an agent made was found: da-score doctor shows what is looked at"
@@ -379,17 +318,12 @@ def _line_about_entries(derivation: Derivation, log_dir: Path) -> str:
     return f"Wrote {count} to {log_dir}, one for each commit that an agent made"
 
 
-def _make_log_for_sessions(setup: Setup, examination: Examination) -> None:
-    """Make an empty log where people committed the work of sessions: ``work`` shows it then."""
-    wrote_no_entry = setup.derivation is not None and not setup.derivation.written
-    if wrote_no_entry and _transcripts_read(examination):
-        make_folder(setup.settings.iter_log_dir)
-
-
-def _next_command(setup: Setup, examination: Examination) -> str:
-    if examination.log.iterations or setup.settings.iter_log_dir.is_dir():
+def _next_command(
+    settings: Settings, examination: Examination, derivation: Derivation | None
+) -> str:
+    if examination.log.iterations or settings.iter_log_dir.is_dir():
         return "work"
-    if setup.derivation is None:
+    if derivation is None:
         return "derive"
     return (
         "log entry new writes an entry by hand; da-score derive looks again once an agent has "

@@ -26,7 +26,7 @@ from scoring.evidence.entry_files import (
 )
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.openable import openable_facts
-from scoring.examine import ExaminedIteration, subject_of
+from scoring.examine import subject_of
 from scoring.frozen import PlainData, fields_of
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.load import load_entry, no_such_entry
@@ -134,7 +134,7 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
         raise no_such_entry(log_dir, iteration)
 
     opened: list[Evidence] = []
-    scores = score_iterations(
+    ((scored,),) = score_iterations(
         records,
         log_dir,
         evidence,
@@ -143,7 +143,6 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
         observe=True,
         opened=opened.append,
     )
-    ((scored,),) = scores
 
     with stamps_of_log(evidence.cache_dir, log_dir, rubric) as stamps:
         write_iterations(log_dir, [scored], warn, stamps)
@@ -166,20 +165,25 @@ def _compare_with_evidence(
 
     The evidence is read under the rubric of the sidecar, unless the command line names another.
     """
+    iteration = sidecar.iteration
     deliberation = _deliberation_of(sidecar, settings)
     version = "" if has_rubric_option else sidecar.rubric_version
 
     opened: list[Evidence] = []
     try:
-        examined = _examine(sidecar, settings, version, opened)
+        view = silent_view(settings, version, Selection(only={iteration}))
+        all_examined = list(view.examine(score=sidecar, on_open=opened.append))
+        if not all_examined:
+            raise no_such_entry(settings.iter_log_dir, iteration)
     except DaScoreError as e:
-        fault = _fault_of_entry(settings.iter_log_dir, sidecar.iteration)
+        fault = _fault_of_entry(settings.iter_log_dir, iteration)
         reason = f"its evidence cannot be read: {e}"
         if fault:
             reason = f"the entry is broken, and what is shown was scored before that: {fault}"
         unverified = State("unverified", reason)
         return IterationToShow(sidecar, unverified, facts=None, deliberation=deliberation)
 
+    examined = all_examined[0]
     rows_with_facts = tuple(
         dataclasses.replace(row, fact=fact_of(row, examined.signals)) for row in sidecar.breakdown
     )
@@ -201,19 +205,6 @@ def _fault_of_entry(log_dir: Path, iteration: int) -> str:
     except LogError as e:
         return str(e)
     return ""
-
-
-def _examine(
-    sidecar: PersistedScore,
-    settings: Settings,
-    version: str,
-    opened: list[Evidence],
-) -> ExaminedIteration:
-    view = silent_view(settings, version, Selection(only={sidecar.iteration}))
-    for examined in list(view.examine(score=sidecar, on_open=opened.append)):
-        return examined
-
-    raise no_such_entry(settings.iter_log_dir, sidecar.iteration)
 
 
 def _deliberation_of(sidecar: PersistedScore, settings: Settings) -> Deliberation | None:
@@ -239,11 +230,9 @@ def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
         payload["hook_outcome_sources"] = [
             fields_of(hook, *_KEYS_OF_HOOK_SOURCES) for hook in hooks
         ]
-
-    subject = ""
-    if shown.facts is not None:
-        subject = subject_of(settings.repo_dir, shown.facts)
-    return payload | {"subject": subject or None}
+    if shown.facts is None:
+        return payload | {"subject": None}
+    return payload | {"subject": subject_of(settings.repo_dir, shown.facts) or None}
 
 
 def _sidecar_payload(shown: IterationToShow, log_dir: Path) -> PlainData:
@@ -273,8 +262,9 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
     meaning of the score, and the state of the sidecar: a state that matters is then a warning.
     """
     score = shown.score
-    in_full = not on_terminal() and pipe_shows_everything(score.rubric_version, settings.rubric)
-    has_room = on_terminal() or in_full
+    draws = on_terminal()
+    in_full = not draws and pipe_shows_everything(score.rubric_version, settings.rubric)
+    has_room = draws or in_full
     if not has_room and shown.state.name != "current":
         warn(f"iteration {score.iteration}: its sidecar is {shown.state}")
         WARNINGS.say()
@@ -283,7 +273,9 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
     about: list[str] = []
     meaning = NOT_MEASURED
     if has_room and shown.facts is not None:
-        about = _lines_about_the_work(shown.facts, settings, shown.evidence)
+        subject = subject_of(settings.repo_dir, shown.facts)
+        commit = named_commit(shown.facts.landing.sha, subject)
+        about = [commit, landing_line(settings, shown.facts, shown.evidence)]
         meaning = meaning_of(settings, score.rubric_version, [(score, shown.facts)])
 
     page = iteration_page(
@@ -295,18 +287,10 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
         full=in_full,
         state=shown.state,
         spending=spending_of(shown.facts) if shown.facts else None,
-        about=about,
+        about=list(filter(None, about)),
         meaning=meaning,
     )
     show(page, bound_to_reference=not in_full)
-
-
-def _lines_about_the_work(
-    facts: IterationFacts, settings: Settings, evidence: Evidence | None
-) -> list[str]:
-    subject = subject_of(settings.repo_dir, facts)
-    lines = [named_commit(facts.landing.sha, subject), landing_line(settings, facts, evidence)]
-    return [line for line in lines if line]
 
 
 def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
@@ -321,11 +305,9 @@ def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
     facts = hook_facts(log_dir, score.iteration)
     if facts.failed:
         warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {facts.problem}")
-    return sorted(facts.records or (), key=_bytes_of_rule_and_sentinel)
 
+    def as_bytes(hook: HookOutcome) -> list[bytes]:
+        ids = (hook.rule_id, hook.sentinel_id)
+        return [text.encode("utf-8", "surrogateescape") for text in ids]
 
-def _bytes_of_rule_and_sentinel(hook: HookOutcome) -> tuple[bytes, bytes]:
-    return (
-        hook.rule_id.encode("utf-8", "surrogateescape"),
-        hook.sentinel_id.encode("utf-8", "surrogateescape"),
-    )
+    return sorted(facts.records or (), key=as_bytes)

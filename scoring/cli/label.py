@@ -153,7 +153,12 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
 
     labels, faults = read_rows(file, _iterations(settings), _actor_or_default(actor, settings))
     if faults:
-        _complain_about(faults, file)
+        for fault in faults[:_MOST_FAULTS_SHOWN]:
+            complain(fault)
+        summary = f"{file}: {counted(len(faults), 'fault')}, so nothing was imported"
+        if len(faults) > _MOST_FAULTS_SHOWN:
+            summary += f"; {len(faults) - _MOST_FAULTS_SHOWN} more are not shown"
+        complain(summary)
         return 1
 
     paths = add_labels(settings.iter_log_dir, labels)
@@ -161,16 +166,6 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     text = f"Imported {counted(len(labels), 'label')} into {counted(len(paths), 'file')}\n"
     reply(settings.json, value, text)
     return None
-
-
-def _complain_about(faults: list[str], file: Path) -> None:
-    for fault in faults[:_MOST_FAULTS_SHOWN]:
-        complain(fault)
-
-    summary = f"{file}: {counted(len(faults), 'fault')}, so nothing was imported"
-    if len(faults) > _MOST_FAULTS_SHOWN:
-        summary += f"; {len(faults) - _MOST_FAULTS_SHOWN} more are not shown"
-    complain(summary)
 
 
 @command.command("list", epilog="Example:  da-score label list --json")
@@ -295,19 +290,7 @@ def _show_change(examined: ExaminedIteration, settings: Settings) -> None:
         )
         return
 
-    lines = as_text(_start_of_change(sha, settings)).split("\n")
-    for line in lines[:_DIFF_LINES]:
-        write(cut(printable(line.expandtabs(4)), _DIFF_COLUMNS) + "\n")
-    if len(lines) > _DIFF_LINES:
-        say(f"… cut after {_DIFF_LINES} lines; 'git show {sha[:12]}' shows all of it\n")
-    write("\n")
-
-
-def _start_of_change(sha: str, settings: Settings) -> bytes:
-    """Return what git shows of a commit, up to a size.
-
-    If git fails, that is what it printed before.
-    """
+    # If git fails, what it printed before is shown.
     repository = GitRepository(settings.repo_dir)
     data = b""
     with suppress(GitError), closing(repository.chunks("show", *_SHOW_OPTIONS, sha)) as pieces:
@@ -315,7 +298,13 @@ def _start_of_change(sha: str, settings: Settings) -> bytes:
             data += piece
             if len(data) >= _DIFF_BYTES:
                 break
-    return data[:_DIFF_BYTES]
+
+    lines = as_text(data[:_DIFF_BYTES]).split("\n")
+    for line in lines[:_DIFF_LINES]:
+        write(cut(printable(line.expandtabs(4)), _DIFF_COLUMNS) + "\n")
+    if len(lines) > _DIFF_LINES:
+        say(f"… cut after {_DIFF_LINES} lines; 'git show {sha[:12]}' shows all of it\n")
+    write("\n")
 
 
 def _ask_choice(question: str, words: tuple[str, ...], needed: bool = False) -> str | None:

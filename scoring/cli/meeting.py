@@ -18,7 +18,6 @@ from scoring.text import printable
 
 if TYPE_CHECKING:
     from scoring.meters.meeting.config import MeetingConfig
-    from scoring.meters.meeting.state_file import MeetingState
 
 _FILE = click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 _CONFIG_OPTION = valued(
@@ -158,8 +157,11 @@ def run(
         raise OptionError("--example has its own experts and judge; leave --expert and --judge out")
 
     commands_of_experts = {}
-    for name, text in _experts(experts).items():
-        commands_of_experts[name] = ask_command(f"--expert {name}:", text, timeout)
+    for argument in experts:
+        name, _, command_line = argument.partition("=")
+        if not name.strip() or not command_line.strip() or name in commands_of_experts:
+            raise OptionError(f"--expert {argument}: give each expert once, as NAME=COMMAND")
+        commands_of_experts[name] = ask_command(f"--expert {name}:", command_line, timeout)
     command_of_judge = None
     if judge is not None:
         command_of_judge = ask_command("--judge", judge, timeout)
@@ -174,7 +176,13 @@ def run(
 
     missing = driver.missing_for_end(state) if answer == "end" else []
     if answer is not None and not missing:
-        state = _save_answer(path, state, answer, option)
+        if answer == "park":
+            state = driver.park(state)
+        elif answer == "end":
+            state = driver.wish_to_end(state)
+        else:
+            state = driver.take_answer(state, answer == "yes", option)
+        state = save_state(path, state)
 
     has_commands = bool(commands_of_experts or command_of_judge)
     if has_commands and not missing:
@@ -194,36 +202,6 @@ def run(
         question = question | {"missing": missing}
     text = "".join(f"{line}\n" for line in lines_of_question(question))
     reply(settings.json, question, text)
-
-
-def _experts(arguments: tuple[str, ...]) -> dict[str, str]:
-    """Return the command of each expert, by name."""
-    experts: dict[str, str] = {}
-    for argument in arguments:
-        name, _, command_line = argument.partition("=")
-        if not name.strip() or not command_line.strip() or name in experts:
-            raise OptionError(f"--expert {argument}: give each expert once, as NAME=COMMAND")
-        experts[name] = command_line
-    return experts
-
-
-def _save_answer(
-    path: Path,
-    state: "MeetingState",
-    answer: str,
-    option: str | None,
-) -> "MeetingState":
-    """Apply what people answered to a meeting, and save its state."""
-    from scoring.meters.meeting import driver
-    from scoring.meters.meeting.state_file import save_state
-
-    if answer == "park":
-        state = driver.park(state)
-    elif answer == "end":
-        state = driver.wish_to_end(state)
-    else:
-        state = driver.take_answer(state, answer == "yes", option)
-    return save_state(path, state)
 
 
 @command.command(

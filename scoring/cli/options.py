@@ -152,7 +152,9 @@ def shared_options(*names: str) -> Callable[[Command], Command]:
         def with_options(**arguments: Any) -> Any:
             options = {name: arguments.pop(name.replace("-", "_")) for name in (*names, "json")}
             _check_repository(options.get("repo-dir"))
-            options["json"] = options["json"] or json_before_command() or None
+            # As in ``da-score --json run``.
+            of_program = click.get_current_context().find_root().obj or {}
+            options["json"] = options["json"] or of_program.get("json") or None
             return command(options=options, **arguments)
 
         for name in ("json", *reversed(names)):
@@ -173,12 +175,6 @@ def _check_repository(repository: Path | None) -> None:
     raise SettingsError(
         f"--repo-dir {str(repository)!r}: {problem}; name the repository of the log"
     )
-
-
-def json_before_command() -> bool:
-    """Return whether ``--json`` was given before the command, as in ``da-score --json run``."""
-    of_program = click.get_current_context().find_root().obj or {}
-    return bool(of_program.get("json"))
 
 
 def settings_options(*names: str) -> Callable[[Command], Command]:

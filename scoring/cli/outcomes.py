@@ -6,13 +6,12 @@ import click
 
 from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.output import reply
-from scoring.cli.reading import outcome_rules, warn_of_broken_entry
-from scoring.cli.work_reading import read_ledger
+from scoring.cli.reading import outcome_rules
+from scoring.cli.work_reading import entries_of, read_ledger
 from scoring.evidence.rewards import rewards
 from scoring.examine import subjects_by_iteration
 from scoring.frozen import PlainData
-from scoring.log.load import load_iteration_log
-from scoring.log.settings import Settings, cache_dir_of
+from scoring.log.settings import Settings
 from scoring.views.outcome_pages import BecameRow, outcomes_page
 
 
@@ -27,16 +26,12 @@ def command(settings: Settings) -> None:
     rubric. Writes nothing.
     """
     rules = outcome_rules(settings)
-    records = load_iteration_log(
-        settings.iter_log_dir, broken=warn_of_broken_entry, cache_dir=cache_dir_of(settings)
-    )
+    records = entries_of(settings)
     book = read_ledger(settings, records)
 
     units = book.by_iteration
     outcomes = {outcome.iteration: outcome for outcome in book.outcomes}
-    works = []
-    for record in records:
-        works.append((record, outcomes[record.iteration].commit or record.commit))
+    works = [(record, outcomes[record.iteration].commit or record.commit) for record in records]
     subjects = subjects_by_iteration(settings.repo_dir, works)
 
     rows = []

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli import output
 from scoring.cli.fleet import open_dataset
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
@@ -21,7 +20,7 @@ from scoring.cli.options import (
     shared_options,
     valued,
 )
-from scoring.cli.output import show, write_json
+from scoring.cli.output import show, write, write_json
 from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
 from scoring.files import read_file
@@ -65,7 +64,12 @@ def command(
     """
     statement = _statement(sql)
     if fleet is not None:
-        _refuse_logs_with_fleet(which)
+        if which["roots"]:
+            raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
+        if which["selection"] != Selection():
+            raise click.UsageError(
+                "--last, --since and --task choose among the entries of logs, not of a data set."
+            )
         asked = _ask_fleet(open_dataset(fleet), statement)
     else:
         rows = rows_of_logs(options=options, tables=named_in(statement), **which)
@@ -73,11 +77,16 @@ def command(
 
     with asked as answer:
         if options["json"]:
-            _print_json(answer)
+            names = _unique_names(answer.columns)
+            write_json([dict(zip(names, _json_value(row), strict=True)) for row in answer.rows])
         elif as_csv:
-            _print_csv(answer)
+            write(csv_line(answer.columns))
+            for row in answer.rows:
+                write(csv_line(map(_csv_text, _json_value(row))))
         else:
-            _print_table(answer)
+            columns = columns_of(*map(printable, answer.columns))
+            cells = [[_cell_text(value) for value in row] for row in answer.rows]
+            show([Table(columns, cells, records=True)])
 
 
 def _statement(argument: str) -> str:
@@ -95,15 +104,6 @@ def _statement(argument: str) -> str:
     return statement
 
 
-def _refuse_logs_with_fleet(which: PlainData) -> None:
-    if which["roots"]:
-        raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
-    if which["selection"] != Selection():
-        raise click.UsageError(
-            "--last, --since and --task choose among the entries of logs, not of a data set."
-        )
-
-
 @contextlib.contextmanager
 def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
     from scoring.fleet.tables import ALIASES, ASKED, WORK
@@ -117,11 +117,6 @@ def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
             db.execute(f"CREATE VIEW {table} AS {select}")
         with answered(db, sql, ASKED) as answer:
             yield answer
-
-
-def _print_json(answer: Answer) -> None:
-    names = _unique_names(answer.columns)
-    write_json([dict(zip(names, map(_json_value, row), strict=True)) for row in answer.rows])
 
 
 def _unique_names(names: Sequence[str]) -> list[str]:
@@ -152,24 +147,12 @@ def _json_value(value: Any) -> Any:
     return str(value)
 
 
-def _print_csv(answer: Answer) -> None:
-    output.write(csv_line(answer.columns))
-    for row in answer.rows:
-        output.write(csv_line(_csv_text(_json_value(value)) for value in row))
-
-
 def _csv_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
         return csv_field(value)
     return json.dumps(value, ensure_ascii=False)
-
-
-def _print_table(answer: Answer) -> None:
-    columns = columns_of(*map(printable, answer.columns))
-    rows = [[_cell_text(value) for value in row] for row in answer.rows]
-    show([Table(columns, rows, records=True)])
 
 
 def _cell_text(value: Any) -> str:

@@ -150,18 +150,14 @@ def sources_by_rules(rubrics: Sequence[Rubric], settings: Settings) -> dict[str,
     }
 
 
-def library_options(
-    settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn
-) -> Options:
+def library_options(settings: Settings, rules: EvidenceRules, warn: Warn) -> Options:
     """Return settings as the options of a library function.
 
     Args:
         settings: the settings of the command.
-        rules: how evidence is read; by default as the rubric of the settings asks.
+        rules: how evidence is read.
         warn: takes a warning about settings without effect, and about what is skipped later.
     """
-    if rules is None:
-        rules = rules_of(find_rubric(settings.rubric))
     for text in settings_without_effect(settings, rules):
         warn(text)
     return {**options_of(settings), "warn": warn}

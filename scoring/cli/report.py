@@ -86,7 +86,9 @@ def command(
         parts = [part.encode("utf-8", "replace") for part in page_parts(summary)]
         write_bytes(b"".join(parts))
     else:
-        _write_page(summary, out)
+        with atomic_stream(out, mode=0o644) as file:
+            for part in page_parts(summary):
+                file.write(part.encode("utf-8", "replace"))
         _report_written(summary, out, settings)
 
 
@@ -148,12 +150,6 @@ def _digest_of_fleet(settings: Settings, place: str) -> Digest:
         project=place,
         is_fleet=True,
     )
-
-
-def _write_page(summary: Digest, out: Path) -> None:
-    with atomic_stream(out, mode=0o644) as file:
-        for part in page_parts(summary):
-            file.write(part.encode("utf-8", "replace"))
 
 
 def _report_written(summary: Digest, out: Path, settings: Settings) -> None:

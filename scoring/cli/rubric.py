@@ -29,7 +29,6 @@ from scoring.cli.reading import report_broken_entries, sources_by_rules
 from scoring.frozen import PlainData
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings
 from scoring.score import score_log_under
-from scoring.scored import ScoredLog
 from scoring.text import printable
 from scoring.views.compare import diff_logs, diff_rubrics
 from scoring.views.compare_page import comparison_page, comparison_payload
@@ -148,8 +147,14 @@ def diff(
 
     log_diff = None
     tasks: dict[int, str] = {}
-    if not no_log and _has_log(settings, options):
-        log_a, log_b = _scores_under([rubric_a, rubric_b], settings)
+    # A log that was named must exist.
+    is_usual_place = settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
+    is_named = options["iter-log-dir"] is not None or not is_usual_place
+    if not no_log and (is_named or os.path.exists(settings.iter_log_dir)):
+        rubrics = [rubric_a, rubric_b]
+        evidence = sources_by_rules(rubrics, settings)
+        log_a, log_b = score_log_under(rubrics, settings.iter_log_dir, evidence)
+        report_broken_entries(*log_a.broken, *log_b.broken)
         log_diff = diff_logs(log_a, log_b)
         tasks = {each.record.iteration: each.record.task_id for each in log_a.iterations}
 
@@ -157,19 +162,3 @@ def diff(
     payload = comparison_payload(rubric_diff, log_diff, source, tasks)
     page = comparison_page(rubric_diff, log_diff, source, tasks)
     reply(settings.json, payload, page)
-
-
-def _has_log(settings: Settings, options: PlainData) -> bool:
-    """Return whether there is a log, or one was named, which must then exist."""
-    is_default_place = settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
-    if options["iter-log-dir"] is not None or not is_default_place:
-        return True
-    return os.path.exists(settings.iter_log_dir)
-
-
-def _scores_under(rubrics: list[Rubric], settings: Settings) -> list[ScoredLog]:
-    evidence = sources_by_rules(rubrics, settings)
-    logs = score_log_under(rubrics, settings.iter_log_dir, evidence)
-    for log in logs:
-        report_broken_entries(*log.broken)
-    return logs

@@ -117,7 +117,14 @@ def _read_sidecar(session_id: str, log_dir: Path) -> SessionScore:
 
 def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> SessionToShow:
     """Score a session by what the evidence gives now, and compare its sidecar with that."""
-    members = _read_members(sidecar, settings.iter_log_dir)
+    members = {}
+    for iteration in sidecar.iterations:
+        with contextlib.suppress(NotFoundError):
+            try:
+                members[iteration] = read_score(settings.iter_log_dir, iteration)
+            except InputError as e:
+                warn(f"{e}; it does not count")
+
     selection = Selection(session=sidecar.session_id)
     view = silent_view(settings, sidecar.rubric_version, selection)
     try:
@@ -128,17 +135,6 @@ def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> Session
     members = {each.record.iteration: each.by_evidence.score for each in examined}
     session = session_score(view.rubric, sidecar.session_id, members.values())
     return SessionToShow(session, members, session_state(sidecar, session), examined)
-
-
-def _read_members(session: SessionScore, log_dir: Path) -> dict[int, PersistedScore]:
-    members = {}
-    for iteration in session.iterations:
-        with contextlib.suppress(NotFoundError):
-            try:
-                members[iteration] = read_score(log_dir, iteration)
-            except InputError as e:
-                warn(f"{e}; it does not count")
-    return members
 
 
 def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
@@ -160,7 +156,10 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
     if shown.state != CURRENT:
         warn(f"session {session_id}: its sidecar is {shown.state}")
     if not has_room:
-        _warn_of_states(shown)
+        states = shown.states.items()
+        texts = [f"iteration {n} {state}" for n, state in states if state.name != "current"]
+        if texts:
+            warn(f"session {session_id}: {'; '.join(texts)}")
 
     spending = None
     became = ""
@@ -187,13 +186,6 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
         meaning=meaning,
     )
     show(page, bound_to_reference=not in_full)
-
-
-def _warn_of_states(shown: SessionToShow) -> None:
-    states = shown.states.items()
-    texts = [f"iteration {number} {state}" for number, state in states if state.name != "current"]
-    if texts:
-        warn(f"session {shown.session.session_id}: {'; '.join(texts)}")
 
 
 def _name_of(examined: ExaminedIteration) -> Cells:

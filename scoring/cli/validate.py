@@ -1,7 +1,5 @@
 """``da-score validate``: whether the scores mean anything here."""
 
-from collections.abc import Sequence
-
 import click
 from msgspec.structs import replace
 
@@ -10,10 +8,9 @@ from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_optio
 from scoring.cli.output import progress, show, write_json
 from scoring.cli.reading import outcome_rules, report_broken_entries, sources_by_rules
 from scoring.cli.work_reading import meaning_key
-from scoring.frozen import PlainData
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
-from scoring.outcomes.validity import Validity, gain_over, validity
+from scoring.outcomes.validity import gain_over, validity
 from scoring.scored import ScoredLog
 from scoring.sidecars.meaning import keep_meaning
 from scoring.views.validity_pages import gain_lines, validity_page
@@ -76,20 +73,12 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
 
     first_cases = cases_by_rubric[0]
     gains = [gain_over(first_cases, cases, outcome) for cases in cases_by_rubric[1:]]
-    if settings.json:
-        _print_json(results, gains)
-    else:
-        _print_pages(results, gains)
+    if not settings.json:
+        for result, gain in zip(results, [None, *gains], strict=True):
+            show([*validity_page(result), *gain_lines(results[0].rubric, gain)])
+        return
 
-
-def _print_json(results: Sequence[Validity], gains: Sequence[PlainData]) -> None:
     values = [result.as_dict() for result in results]
     for value, gain in zip(values[1:], gains, strict=True):
         value["against"] = {"rubric": results[0].rubric, **gain}
     write_json(values[0] if len(values) == 1 else values)
-
-
-def _print_pages(results: Sequence[Validity], gains: Sequence[PlainData]) -> None:
-    gains_over_first = [None, *gains]
-    for result, gain in zip(results, gains_over_first, strict=True):
-        show([*validity_page(result), *gain_lines(results[0].rubric, gain)])

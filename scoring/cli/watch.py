@@ -59,8 +59,9 @@ def command(
         try:
             changes = watch.begin(last) if is_first_look else watch.look()
             for change in changes:
-                if writes:
-                    _write_sidecar(change, settings)
+                if writes and change.score is not None:
+                    sidecar = sidecar_of(change.score, change.provenance)
+                    write_scores(settings.iter_log_dir, [sidecar])
                 reply(settings.json, change.as_dict(), _line(change), indent=None)
             last_warning = ""
         except DaScoreError as e:
@@ -76,11 +77,6 @@ def command(
         if once:
             return
         is_first_look = False
-
-
-def _write_sidecar(change: LogChange, settings: Settings) -> None:
-    if change.score is not None:
-        write_scores(settings.iter_log_dir, [sidecar_of(change.score, change.provenance)])
 
 
 def _line(change: LogChange) -> str:

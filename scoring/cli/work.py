@@ -9,7 +9,7 @@ import click
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, flag, settings_options, valued
 from scoring.cli.output import reply
 from scoring.cli.reading import outcome_rules
-from scoring.cli.work_reading import entries_if_any, notes_on_sources, read_ledger
+from scoring.cli.work_reading import notes_on_sources, read_ledger
 from scoring.errors import NotFoundError
 from scoring.evidence.git.agents import names_of_user
 from scoring.log.selection import Period, period_between, today_here
@@ -41,10 +41,10 @@ class _Choice(NamedTuple):
         """Return whether a unit is chosen."""
         if self.period is not None and day_of(unit.ended) not in self.period:
             return False
-        if self.task is not None:
-            task = self.task
-            if not any(fnmatchcase(entry.task, task) for entry in unit.entries):
-                return False
+        if self.task is not None and not any(
+            fnmatchcase(entry.task, self.task) for entry in unit.entries
+        ):
+            return False
         if self.names is not None:
             return any(name.casefold() in self.names for name in unit.author if name)
         return True
@@ -108,7 +108,7 @@ def command(
     period = period_between(since, until, today_here())
 
     horizon_days = outcome_rules(settings).horizon_days
-    book = read_ledger(settings, entries_if_any(settings))
+    book = read_ledger(settings)
 
     names = {name.casefold() for name in authors if name}
     if mine:

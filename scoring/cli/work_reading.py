@@ -7,7 +7,7 @@ from scoring.cli.output import progress, warn
 from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
 from scoring.errors import Warn, silent
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.log.load import load_iteration_log
+from scoring.log.load import Broken, load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of
 from scoring.sidecars.meaning import Meaning, kept_meaning, score_mark
@@ -24,37 +24,41 @@ def has_no_log(settings: Settings) -> bool:
     return settings.iter_log_dir == usual and not usual.exists()
 
 
-def entries_if_any(settings: Settings) -> list[IterationRecord]:
-    """Return the entries of the log, or none where the usual place has no log.
-
-    Raises:
-        LogError: a log that was named is not there, or a log cannot be listed.
-    """
-    if has_no_log(settings):
-        return []
-    return load_iteration_log(
-        settings.iter_log_dir, broken=warn_of_broken_entry, cache_dir=cache_dir_of(settings)
-    )
-
-
 def read_ledger(
-    settings: Settings, records: Sequence[IterationRecord], warn: Warn = warn
+    settings: Settings, records: Sequence[IterationRecord] | None = None, warn: Warn = warn
 ) -> "Ledger":
     """Return all of the work, and say on a terminal that this takes a while.
 
     Args:
         settings: the settings of the command.
-        records: the entries of the log.
+        records: the entries of the log; by default they are loaded, where the usual place has a
+            log or one was named.
         warn: takes a warning about what is skipped.
 
     Raises:
         GitError: the repository has no trunk.
+        LogError: a log that was named is not there, or a log cannot be listed.
     """
     from scoring.outcomes.ledger import ledger  # loads every harness
 
+    if records is None:
+        records = []
+        if not has_no_log(settings):
+            records = entries_of(settings)
     evidence = sources(settings, ATTRIBUTED, warn)
     with progress("Reading transcripts and git"):
         return ledger(records, settings.iter_log_dir, evidence, outcome_rules(settings))
+
+
+def entries_of(settings: Settings, broken: Broken = warn_of_broken_entry) -> list[IterationRecord]:
+    """Return the entries of the log; ``broken`` takes the errors of those that cannot be read.
+
+    Raises:
+        LogError: the log is not there, or cannot be listed.
+    """
+    return load_iteration_log(
+        settings.iter_log_dir, broken=broken, cache_dir=cache_dir_of(settings)
+    )
 
 
 def notes_on_sources(settings: Settings, *, has_units: bool) -> list[str]:

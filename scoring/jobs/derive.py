@@ -6,7 +6,7 @@ Such an entry claims nothing. It says what git, transcripts and checkpoints show
 
 import datetime
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from scoring.evidence.unlogged import named_by_entries, shas_in_entries
 from scoring.files import exclusive_lock, make_folder, write_together
 from scoring.frozen import PlainData
 from scoring.jobs.entry_fields import ENTRY_MODE, entry_text, git_fields, quoted
-from scoring.jobs.existing_log import PATIENCE, ExistingLog, read_existing_log
+from scoring.jobs.existing_log import PATIENCE, read_existing_log
 from scoring.text import trim
 
 
@@ -151,10 +151,18 @@ def derive(
             people = set(authors)
             if mine:
                 people |= names_of_user(history.callers_names())
-            names = _by_people(names, people, authors_of(agents, history))
+            folded = {person.casefold() for person in people if person}
+            authors_by_commit = authors_of(agents, history)
+            names = [
+                name for name in names if not folded.isdisjoint(authors_by_commit.get(name, ()))
+            ]
         names.sort(key=lambda name: agents.commits[name].time or 0)
 
-        reasons = _reasons_to_skip(log, history, agents, shas)
+        reasons = named_by_entries(log.records, history, agents, shas)
+        for name, sha in history.resolved(log.named_by_broken).items():
+            file = log.named_by_broken[name]
+            reasons.setdefault(sha, f"{file}, which cannot be read, names it")
+
         missing: list[str] = []
         skipped: list[Skipped] = []
         for name in names:
@@ -183,37 +191,6 @@ def _in_time_of_choice(
         if is_late and (session is None or session in made_by.session_ids):
             names.append(name)
     return names
-
-
-def _by_people(
-    names: Sequence[str],
-    people: Collection[str],
-    authors: Mapping[str, set[str]],
-) -> list[str]:
-    """Return the commits with an author among some people, in whatever case they are written."""
-    folded = {person.casefold() for person in people if person}
-    return [name for name in names if not folded.isdisjoint(authors.get(name, ()))]
-
-
-def _reasons_to_skip(
-    log: ExistingLog,
-    history: AttributedHistory,
-    agents: AgentCommits,
-    shas: Mapping[str, str],
-) -> dict[str, str]:
-    """Return why commits get no entry: which entry names each of them.
-
-    Args:
-        log: the entries.
-        history: the commits in git.
-        agents: the commits that agents made.
-        shas: the SHAs of the commits that entries name, by their names.
-    """
-    reasons = named_by_entries(log.records, history, agents, shas)
-    for name, sha in history.resolved(log.named_by_broken).items():
-        file = log.named_by_broken[name]
-        reasons.setdefault(sha, f"{file}, which cannot be read, names it")
-    return reasons
 
 
 def _new_entries(
@@ -258,7 +235,13 @@ def _write_entries(log_dir: Path, entries: Sequence[DerivedEntry]) -> None:
 def _text_of(entry: DerivedEntry) -> bytes:
     commit = entry.commit
     if entry.known_from:
-        fields = _fields_of_lost_commit(entry)
+        time = datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC)
+        fields = {
+            "date": quoted(commit.date),
+            "commit": quoted(commit.sha),
+            "checkpoint_at": quoted(time.strftime("%Y-%m-%dT%H:%M:%SZ")),
+            "known_from": quoted(entry.known_from),
+        }
         summary = ""
     else:
         fields = git_fields(commit, entry.branch, entry.size)
@@ -266,14 +249,3 @@ def _text_of(entry: DerivedEntry) -> bytes:
 
     agent = {"session_id": entry.session_ids[0]} if entry.session_ids else {}
     return entry_text(entry.iteration, fields, agent, summary)
-
-
-def _fields_of_lost_commit(entry: DerivedEntry) -> dict[str, str]:
-    seconds = entry.commit.time or 0
-    time = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    return {
-        "date": quoted(entry.commit.date),
-        "commit": quoted(entry.commit.sha),
-        "checkpoint_at": quoted(time.strftime("%Y-%m-%dT%H:%M:%SZ")),
-        "known_from": quoted(entry.known_from),
-    }

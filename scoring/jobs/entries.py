@@ -76,7 +76,10 @@ def new_entry(
             number = max(entries, default=0) + 1
 
         path = log_dir / f"iter-{number}.yaml"
-        _refuse_second_entry(number, path, entries)
+        if number in entries or os.path.lexists(path):
+            if number in entries:
+                path = entries[number].path
+            raise InputError(f"{path}: iteration {number} has an entry already; it was left alone")
         write_atomically(path, template(number, fields).encode(), mode=ENTRY_MODE)
 
     sha = fields.get("commit", "").strip('"')
@@ -89,15 +92,6 @@ def new_entry(
             break
 
     return path
-
-
-def _refuse_second_entry(number: int, path: Path, entries: Mapping[int, ExistingEntry]) -> None:
-    if number in entries:
-        path = entries[number].path
-    elif not os.path.lexists(path):
-        return
-
-    raise InputError(f"{path}: iteration {number} has an entry already; it was left alone")
 
 
 def existing_entries(log_dir: Path) -> dict[int, ExistingEntry]:

@@ -6,7 +6,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -27,20 +27,6 @@ from scoring.yamlread import Reader, parse
 _FIXED_FIELDS = ("schema_version", "iteration")
 _MOST_DIGITS_OF_INDEX = 5
 _USUAL_INDENT = 2
-
-
-class _Edit(NamedTuple):
-    """A part of a text that is replaced.
-
-    Attributes:
-        start: the index of its first character.
-        end: the index after its last one.
-        text: what comes in its place.
-    """
-
-    start: int
-    end: int
-    text: str
 
 
 def set_value(
@@ -81,11 +67,13 @@ def _with_value(
     text: str,
 ) -> bytes:
     """Return the content of an entry with a field set."""
-    version = _version_of(file, data)
-    value = _as_yaml(_field_at(path, version), text, path)
+    field = _field_at(path, _version_of(file, data))
+    value = _as_yaml(field, text, path)
 
     try:
-        new = _edited(data, path, value)
+        source = data.decode()
+        root = YAML(typ="rt", pure=True).compose(source)
+        new = _edited(source, root, path.split("."), value, path).encode()
         faults = faults_of(parse(new))
     except (UnicodeError, YAMLError, YamlError) as e:
         raise InputError(
@@ -104,32 +92,31 @@ def _with_value(
 
 
 def _version_of(file: Path, data: bytes) -> int:
-    version: int | None = None
+    version = 0
     try:
         document = parse(data)
         if document is not None:
             fields = Reader().struct(document, {"schema_version": Reader.integer})
-            version = fields.get("schema_version")
+            version = fields.get("schema_version", 0)
     except YamlError as e:
         raise InputError(f"{file}: {e}; mend it by hand first") from e
 
-    if version is None or version not in ENTRIES:
+    if version not in ENTRIES:
         raise InputError(f"{file}: schema_version is neither 1 nor 2; mend it by hand first")
     return version
 
 
 def _field_at(path: str, version: int) -> DescribedField:
+    problem = "is not a field that holds one value"
+    numberless = numberless_path(path)
     if path in _FIXED_FIELDS:
         problem = "stays as it is"
-    else:
-        problem = "is not a field that holds one value"
+        numberless = ""
 
-        numberless = numberless_path(path)
-        for field in described_fields(ENTRIES[version]):
-            if field.path in (numberless, numberless.removesuffix("[]")):
-                if field.kind == "block" or field.path.endswith("[]"):
-                    break
-                return field
+    for field in described_fields(ENTRIES[version]):
+        holds_one_value = field.kind != "block" and not field.path.endswith("[]")
+        if holds_one_value and field.path in (numberless, numberless.removesuffix("[]")):
+            return field
 
     raise SettingsError(
         f"{path}: {problem} in schema {version}; da-score log schema entry lists the fields"
@@ -157,22 +144,14 @@ def _as_yaml(field: DescribedField, text: str, path: str) -> str:
     return node.value
 
 
-def _edited(data: bytes, path: str, value: str) -> bytes:
-    """Return the content of an entry with a value in the place of a field's."""
-    source = data.decode()
-    root = YAML(typ="rt", pure=True).compose(source)
-    edit = _edit_of(source, root, path.split("."), value, path)
-    return (source[: edit.start] + edit.text + source[edit.end :]).encode()
-
-
-def _edit_of(
+def _edited(
     source: str,
     node: WrittenNode,
     parts: list[str],
     value: str,
     path: str,
-) -> _Edit:
-    """Return the edit that sets a value somewhere in a node.
+) -> str:
+    """Return the text of an entry with a value set somewhere in a node.
 
     Args:
         source: the whole text.
@@ -200,20 +179,22 @@ def _edit_of(
         raise SettingsError(f"{path}: {parent} holds no fields; change it by hand")
 
     if inner is None:
-        return _insertion(source, node, parts, value)
+        return _with_part(source, node, parts, value)
     if inner.start_mark.index < earliest:
         raise YamlError("an alias")
-    if inner_parts and not _is_null(inner):
-        return _edit_of(source, inner, inner_parts, value, path)
 
-    start = inner.start_mark.index
+    is_null = isinstance(inner, ScalarNode) and not inner.style and inner.value in NULLS
+    if inner_parts and not is_null:
+        return _edited(source, inner, inner_parts, value, path)
+
+    start: int = inner.start_mark.index
     end = _end_of(source, inner)
     if start == end and isinstance(node, MappingNode):
         # A field without a value: right after its colon, and not where the next thing begins.
         start = source.index(":", earliest) + 1
         end = start
     space = " " if source[start - 1] in ":-" else ""
-    return _Edit(start, end, space + _in_one_line(inner_parts, value))
+    return source[:start] + space + _in_one_line(inner_parts, value) + source[end:]
 
 
 def _item_at(node: SequenceNode, name: str, path: str) -> WrittenNode | None:
@@ -228,46 +209,34 @@ def _item_at(node: SequenceNode, name: str, path: str) -> WrittenNode | None:
     return node.value[index] if index < count else None
 
 
-def _is_null(node: WrittenNode) -> bool:
-    return isinstance(node, ScalarNode) and not node.style and node.value in NULLS
-
-
-def _insertion(
+def _with_part(
     source: str,
     node: CollectionNode,
     parts: list[str],
     value: str,
-) -> _Edit:
-    """Return the edit that adds a field to a block, or an item to a list."""
-    if node.flow_style:
-        return _insertion_in_flow(source, node, parts, value)
-
-    line_break = "\r\n" if "\r\n" in source else "\n"
-    indent = " " * node.start_mark.column
-    if isinstance(node, SequenceNode):
-        text = _new_item(parts[1:], value)
-    else:
-        text = _new_field(node, parts, value, line_break + indent)
-
-    end_of_line = _end_of(source, _last_node(node))
-    while end_of_line < len(source) and source[end_of_line] not in "\r\n":
-        end_of_line += 1
-    return _Edit(end_of_line, end_of_line, f"{line_break}{indent}{text}")
-
-
-def _insertion_in_flow(
-    source: str,
-    node: CollectionNode,
-    parts: list[str],
-    value: str,
-) -> _Edit:
-    index = node.end_mark.index - 1  # before the bracket
+) -> str:
+    """Return the text with a field added to a block, or an item to a list."""
+    is_list = isinstance(node, SequenceNode)
+    index: int = node.end_mark.index - 1  # before the bracket of an empty one
     if node.value:
         index = _end_of(source, _last_node(node))
 
-    separator = ", " if node.value else ""
-    name = "" if isinstance(node, SequenceNode) else f"{parts[0]}: "
-    return _Edit(index, index, separator + name + _in_one_line(parts[1:], value))
+    if node.flow_style:
+        separator = ", " if node.value else ""
+        name = "" if is_list else f"{parts[0]}: "
+        text = separator + name + _in_one_line(parts[1:], value)
+        return source[:index] + text + source[index:]
+
+    line_break = "\r\n" if "\r\n" in source else "\n"
+    next_line = line_break + " " * node.start_mark.column
+    if is_list:
+        text = _new_item(parts[1:], value)
+    else:
+        text = _new_field(node, parts, value, next_line)
+
+    while index < len(source) and source[index] not in "\r\n":
+        index += 1
+    return source[:index] + next_line + text + source[index:]
 
 
 def _new_item(inner_parts: list[str], value: str) -> str:

@@ -7,10 +7,9 @@ import re
 import select
 import time
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from scoring.errors import InputError
-from scoring.frozen import PlainData
 
 PATIENCE = 0.1
 """For how many seconds standard input is read."""
@@ -55,34 +54,21 @@ def parse_hook_input(text: str | bytes) -> HookInput:
     if not isinstance(data, dict):
         raise InputError("the harness's input is not a JSON object")
 
-    cwd = _cwd_in(data)
-    return HookInput(
-        cwd=Path(cwd) if _is_path(cwd) else None,
-        transcript_dirs=_transcript_folders_in(data),
-        stop_hook_active=data.get("stop_hook_active") is True,
-        session_id=_session_id_in(data),
-    )
-
-
-def _cwd_in(data: PlainData) -> Any:
-    if "cwd" in data:
-        return data["cwd"]
-
+    cwd = data.get("cwd")
     roots = data.get("workspace_roots")
-    return roots[0] if isinstance(roots, list) and roots else None
+    if "cwd" not in data and isinstance(roots, list) and roots:
+        cwd = roots[0]
 
-
-def _transcript_folders_in(data: PlainData) -> tuple[Path, ...]:
     files = filter(_is_path, map(data.get, _TRANSCRIPT_FIELDS))
-    return tuple(dict.fromkeys(Path(os.path.expanduser(file)).parent for file in files))
-
-
-def _session_id_in(data: PlainData) -> str | None:
-    for name in _SESSION_FIELDS:
-        session_id = data.get(name)
-        if isinstance(session_id, str) and _SESSION_ID.fullmatch(session_id):
-            return session_id
-    return None
+    folders = [Path(os.path.expanduser(file)).parent for file in files]
+    ids = [data.get(name) for name in _SESSION_FIELDS]
+    valid_ids = [text for text in ids if isinstance(text, str) and _SESSION_ID.fullmatch(text)]
+    return HookInput(
+        Path(cwd) if _is_path(cwd) else None,
+        tuple(dict.fromkeys(folders)),
+        stop_hook_active=data.get("stop_hook_active") is True,
+        session_id=next(iter(valid_ids), None),
+    )
 
 
 def _is_path(value: object) -> TypeGuard[str]:
@@ -118,11 +104,7 @@ def _read_until_object(fd: int, deadline: float) -> bytes:
 
     while len(data) <= SIZE_LIMIT and not os.isatty(fd):
         seconds_left = deadline - time.monotonic()
-        if seconds_left <= 0:
-            break
-
-        readable, _, _ = select.select([fd], [], [], seconds_left)
-        if not readable:
+        if seconds_left <= 0 or not select.select([fd], [], [], seconds_left)[0]:
             break
 
         piece = os.read(fd, _PIECE)

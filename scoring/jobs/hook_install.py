@@ -76,7 +76,7 @@ def why_it_does_not_run(command: str) -> str:
         The reason; "" where it runs.
     """
     try:
-        program = _program_among(shlex.split(command))
+        program = _program_in(command)
     except ValueError as e:
         return f"{command!r} is not a command line: {e}"
 
@@ -186,8 +186,12 @@ def _repair(installed: list[_InstalledHook], program: str) -> bool:
 
     changed = False
     for _, _, hook in installed:
+        old_program = ""
+        with contextlib.suppress(ValueError):
+            old_program = _program_in(_command_of(hook))
+
         # It relies on the path of the harness, or names a da-score that is gone.
-        if not os.access(_program_in(_command_of(hook)), os.X_OK):
+        if not os.access(old_program, os.X_OK):
             key = "command" if "command" in hook else "bash"
             hook[key] = re.sub(rf"[^\s\"']*\b{PROGRAM}\b", lambda _: program, hook[key], count=1)
             changed = True
@@ -196,18 +200,16 @@ def _repair(installed: list[_InstalledHook], program: str) -> bool:
 
 def _groups_of_event(path: Path, data: Any, event: str) -> list[Any]:
     """Return the list of an event in the data of a settings file, which may be new."""
-    problem = ""
     if not isinstance(data, dict):
         problem = "the file is not a JSON object"
     elif not isinstance(data.setdefault("hooks", {}), dict):
         problem = "hooks is not a JSON object"
-    elif not isinstance(data["hooks"].setdefault(event, []), list):
+    else:
+        groups: Any = data["hooks"].setdefault(event, [])
+        if isinstance(groups, list):
+            return groups
         problem = f"hooks.{event} is not a list"
-
-    if problem:
-        raise InputError(f"{path}: {problem}; {BY_HAND}")
-    groups: list[Any] = data["hooks"][event]
-    return groups
+    raise InputError(f"{path}: {problem}; {BY_HAND}")
 
 
 def uninstall_hook(path: Path) -> HookChange:
@@ -226,11 +228,17 @@ def uninstall_hook(path: Path) -> HookChange:
 
     backup = backup_of(path)
     is_ours = data in ({}, _ONLY_VERSION) and not backup.is_file() and not path.is_symlink()
-    if is_ours:
-        _remove_file_and_folder(path)
-    else:
+    if not is_ours:
         write_settings_file(path, _former_bytes(path, data, text), keep=False)
         backup.unlink(missing_ok=True)
+        return HookChange(path, changed=True)
+
+    try:
+        path.unlink()
+        if not any(path.parent.iterdir()):
+            path.parent.rmdir()
+    except OSError as e:
+        raise WriteError(f"{path}: cannot write: {reason(e)}") from e
     return HookChange(path, changed=True)
 
 
@@ -257,15 +265,6 @@ def _former_bytes(path: Path, data: Any, text: str) -> bytes:
         if backup.is_file() and former.data == data:
             return former.text.encode()
     return json_in_layout_of(path, data, text)
-
-
-def _remove_file_and_folder(path: Path) -> None:
-    try:
-        path.unlink()
-        if not any(path.parent.iterdir()):
-            path.parent.rmdir()
-    except OSError as e:
-        raise WriteError(f"{path}: cannot write: {reason(e)}") from e
 
 
 def installed_in(path: Path) -> list[str]:
@@ -304,15 +303,11 @@ def _installed_hooks(data: Any) -> list[_InstalledHook]:
         for group in groups:
             if not isinstance(group, dict):
                 continue
-            for hook in _hooks_in(group):
+            hooks = group.get("hooks")
+            for hook in hooks if isinstance(hooks, list) else [group]:
                 if isinstance(hook, dict) and _runs_close_task(_command_of(hook)):
                     installed.append(_InstalledHook(event, group, hook))
     return installed
-
-
-def _hooks_in(group: PlainData) -> list[Any]:
-    hooks = group.get("hooks")
-    return hooks if isinstance(hooks, list) else [group]
 
 
 def _command_of(hook: PlainData) -> Any:
@@ -320,14 +315,12 @@ def _command_of(hook: PlainData) -> Any:
 
 
 def _program_in(command: str) -> str:
-    """Return the word of a command that names da-score, or "" without one."""
-    with contextlib.suppress(ValueError):
-        return _program_among(shlex.split(command))
-    return ""
+    """Return the word of a command that names da-score, or "" without one.
 
-
-def _program_among(words: list[str]) -> str:
-    for word in words:
+    Raises:
+        ValueError: it is not a command line.
+    """
+    for word in shlex.split(command):
         if os.path.basename(word) == PROGRAM:
             return word
     return ""

@@ -25,8 +25,15 @@ def settings_text(examination: Examination, settings: Settings) -> str:
         settings: what the command line names; anything else is a comment in the file.
     """
     top = examination.repository.top_level or examination.repository.path
+    claims = "what an agent says of its own work has no vote"
+    if examination.rubric.claims_vote:
+        claims = "a claim has a vote"
+
     values = {
-        **_rubric_values(examination, settings),
+        "version": settings.rubric,
+        "claims": claims,
+        "coverage": f"{examination.rubric.minimum_coverage * 100:.0f}",
+        "rubric": _line("rubric", settings.rubric, ""),
         **_log_values(examination, settings, top),
         **_trunk_values(examination, settings),
         **_transcript_values(examination, settings, top),
@@ -38,19 +45,6 @@ def settings_text(examination: Examination, settings: Settings) -> str:
     template = _TEMPLATE.read_text("utf-8").rstrip("\n")
     blocks = [_filled_block(block, values) for block in template.split("\n\n")]
     return "\n\n".join(blocks) + "\n"
-
-
-def _rubric_values(examination: Examination, settings: Settings) -> dict[str, str]:
-    claims = "what an agent says of its own work has no vote"
-    if examination.rubric.claims_vote:
-        claims = "a claim has a vote"
-
-    return {
-        "version": settings.rubric,
-        "claims": claims,
-        "coverage": f"{examination.rubric.minimum_coverage * 100:.0f}",
-        "rubric": f"rubric = {_toml_string(settings.rubric)}",
-    }
 
 
 def _log_values(examination: Examination, settings: Settings, top: Path) -> dict[str, str]:
@@ -95,11 +89,8 @@ def _transcript_values(examination: Examination, settings: Settings, top: Path) 
         )
 
     folders = [_path_from_top(folder, top) for folder in settings.transcript_dirs]
-    if folders:
-        auto_line = '# transcripts = "auto"'
-    else:
-        auto_line = f"transcripts = {_toml_string(settings.transcripts or 'auto')}"
-
+    where = None if folders else settings.transcripts or "auto"
+    auto_line = _line("transcripts", where, "auto")
     folders_line = _list_line("transcript-dir", folders, "~/.claude/projects/-home-me-src-app")
     return {
         "found_transcripts": found_transcripts,

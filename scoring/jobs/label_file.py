@@ -150,8 +150,6 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
 
     of_actor = [record for record in records if record.actor == label.actor]
     last = next(iter(latest_labels(of_actor)), None)
-    if last is None:
-        _refuse_partial(label)
     position = _put(label, last, tree["labels"])
     data = dumped(yaml, tree, old_data, path)
     if len(data) > FILE_LIMIT:
@@ -166,19 +164,6 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
     return data
 
 
-def _refuse_partial(label: NewLabel) -> None:
-    """Raise an error if the first label of a person leaves a judgement out.
-
-    A file with such a label would not be read.
-    """
-    missing = [name for name, value in label.judgement._asdict().items() if value is None]
-    if missing:
-        raise InputError(
-            f"iteration {label.iteration}: the first label of {printable(label.actor)}"
-            f" needs {' and '.join(missing)} too"
-        )
-
-
 def _without(records: Iterable[LabelRecord], position: int) -> list[LabelRecord]:
     return [record for record in records if record.position != position]
 
@@ -190,48 +175,46 @@ def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
         label: the label.
         last: the person's last label; None for a new one.
         nodes: the list.
+
+    Raises:
+        InputError: the first label of a person leaves a judgement out, and would not be read.
     """
-    now = _now()
-    role = last.role if last else REVIEWER
+    time = datetime.datetime.now(datetime.UTC)
+    now = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     # Readers do not count nulls.
     items = [node for node in nodes if not (isinstance(node, AsWritten) and node.is_null)]
 
     if last:
+        role = last.role
         position = last.position
         item = items[position]
         item["role"] = role
-        item["updated_at"] = Quoted(_time_of_update(last, now))
+        # An update is never earlier than the last one, whatever the clock says.
+        clock_is_behind = last.updated is not None and last.updated > (timestamp_ns(now) or 0)
+        item["updated_at"] = Quoted(last.updated_at if clock_is_behind else now)
     else:
+        missing = [name for name, value in label.judgement._asdict().items() if value is None]
+        if missing:
+            raise InputError(
+                f"iteration {label.iteration}: the first label of {printable(label.actor)}"
+                f" needs {' and '.join(missing)} too"
+            )
+        role = REVIEWER
         position = len(items)
-        item = _new_item(label, role, now)
+        item = CommentedMap(
+            id=Quoted(str(uuid.uuid4())),
+            iteration=label.iteration,
+            actor=Quoted(label.actor),
+            role=role,
+            schema_version=Quoted(SCHEMA_VERSION),
+            created_at=Quoted(now),
+            updated_at=Quoted(now),
+            history=CommentedSeq(),
+        )
         nodes.append(item)
 
     item["history"].append(_edit(label, last, role, now))
     return position
-
-
-def _now() -> str:
-    now = datetime.datetime.now(datetime.UTC)
-    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _time_of_update(last: LabelRecord, now: str) -> str:
-    """Return the time of an update, which is never earlier than the last one."""
-    clock_is_behind = last.updated is not None and last.updated > (timestamp_ns(now) or 0)
-    return last.updated_at if clock_is_behind else now
-
-
-def _new_item(label: NewLabel, role: str, now: str) -> CommentedMap:
-    return CommentedMap(
-        id=Quoted(str(uuid.uuid4())),
-        iteration=label.iteration,
-        actor=Quoted(label.actor),
-        role=role,
-        schema_version=Quoted(SCHEMA_VERSION),
-        created_at=Quoted(now),
-        updated_at=Quoted(now),
-        history=CommentedSeq(),
-    )
 
 
 def _edit(

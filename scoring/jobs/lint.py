@@ -26,6 +26,7 @@ from scoring.yamlread import Reader, parse
 
 Level = Literal["error", "warning"]
 
+_FIELDS_OF_ARCHIVED: dict[str, Any] = {"iteration": Reader.integer, "commit": Reader.string}
 _LINE_IN_MESSAGE = re.compile(r"line ([0-9]{1,9}):? ?")
 
 
@@ -77,6 +78,11 @@ class _ReadEntry(NamedTuple):
     commit: str
     session: str
     lines: Mapping[str, int]
+
+    def finding(self, level: Level, field_path: str, text: str) -> LintFinding:
+        """Return what is wrong with a field of it."""
+        line = self.lines.get(field_path)
+        return LintFinding(level, self.path, line, self.iteration, field_path, text)
 
 
 @dataclass(slots=True)
@@ -132,15 +138,13 @@ def lint_log(
     if sessions is not None:
         findings += _unknown_sessions(entries, sessions)
 
-    findings.sort(key=_place_in_log)
-    return LintedLog(len(entry_names) + len(archived), findings)
+    def place(finding: LintFinding) -> tuple[int, str, int, str, str]:
+        """Return where a finding belongs: by number of the entry, the archive first, by line."""
+        name = finding.path.name
+        number = number_of(name) if is_entry_name(name) else 0
+        return number, name, finding.line or 0, finding.level, finding.text
 
-
-def _place_in_log(finding: LintFinding) -> tuple[int, str, int, str, str]:
-    """Return where a finding belongs: by number of the entry, the archive first, then by line."""
-    name = finding.path.name
-    number = number_of(name) if is_entry_name(name) else 0
-    return number, name, finding.line or 0, finding.level, finding.text
+    return LintedLog(len(entry_names) + len(archived), sorted(findings, key=place))
 
 
 def _check_entry(path: Path, strict: bool) -> _CheckedFile:
@@ -156,17 +160,17 @@ def _check_entry(path: Path, strict: bool) -> _CheckedFile:
         return file
 
     entry = _ReadEntry(
-        path=path,
-        iteration=record.iteration,
-        commit=trim(record.commit),
-        session=record.agent.session_id,
+        path,
+        record.iteration,
+        trim(record.commit),
+        record.agent.session_id,
         lines=dict(field_lines(document)),
     )
     file.entries.append(entry)
 
     if record.iteration != number:
         text = f"the file holds iteration {record.iteration}; {path.name} is read as that one"
-        file.findings.append(_finding("warning", entry, "iteration", text))
+        file.findings.append(entry.finding("warning", "iteration", text))
     return file
 
 
@@ -174,38 +178,30 @@ def _check_archive(path: Path, strict: bool) -> _CheckedFile:
     file = _CheckedFile(path)
     try:
         data = read_file(path, within=path.parent)
-        items = _items_of_archive(parse(data))
-        for item in items:
+        document = parse(data)
+        items = None
+        if document is not None:
+            fields = Reader().struct(document, {"iterations": lambda _, node: node})
+            items = fields.get("iterations")
+
+        for item in items.items if isinstance(items, Sequence) else ():
             if not isinstance(item, MappingNode):
                 continue
             file.findings += _faults_in(path, item, None, strict)
             with contextlib.suppress(YamlError):
-                file.entries.append(_archived_entry(path, item))
+                values = Reader().struct(item, _FIELDS_OF_ARCHIVED)
+                entry = _ReadEntry(
+                    path,
+                    values.get("iteration", 0),
+                    trim(values.get("commit", "")),
+                    session="",
+                    lines=dict(field_lines(item)),
+                )
+                file.entries.append(entry)
         parse_archive(data)
     except InputError as e:
         file.note_unreadable(None, str(e))
     return file
-
-
-def _items_of_archive(document: Node | None) -> list[Node]:
-    if document is None:
-        return []
-
-    fields = Reader().struct(document, {"iterations": lambda _, node: node})
-    items = fields.get("iterations")
-    return items.items if isinstance(items, Sequence) else []
-
-
-def _archived_entry(path: Path, item: MappingNode) -> _ReadEntry:
-    fields: dict[str, Any] = {"iteration": Reader.integer, "commit": Reader.string}
-    values = Reader().struct(item, fields)
-    return _ReadEntry(
-        path=path,
-        iteration=values.get("iteration", 0),
-        commit=trim(values.get("commit", "")),
-        session="",
-        lines=dict(field_lines(item)),
-    )
 
 
 def _faults_in(
@@ -238,22 +234,10 @@ def _unreadable(path: Path, iteration: int | None, message: str) -> LintFinding:
     text = message.removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
 
     line = None
-    match = _LINE_IN_MESSAGE.match(text)
-    if match is not None:
+    if match := _LINE_IN_MESSAGE.match(text):
         line = int(match[1])
         text = text[match.end() :]
-
     return LintFinding("error", path, line, iteration, "", text)
-
-
-def _finding(
-    level: Level,
-    entry: _ReadEntry,
-    field_path: str,
-    text: str,
-) -> LintFinding:
-    line = entry.lines.get(field_path)
-    return LintFinding(level, entry.path, line, entry.iteration, field_path, text)
 
 
 def _several_of_one_number(entries: Iterable[_ReadEntry]) -> Iterator[LintFinding]:
@@ -265,7 +249,7 @@ def _several_of_one_number(entries: Iterable[_ReadEntry]) -> Iterator[LintFindin
                 f"iteration {entry.iteration} is in {first.path.name} as well;"
                 " the file that is read last counts"
             )
-            yield _finding("error", entry, "iteration", text)
+            yield entry.finding("error", "iteration", text)
 
 
 def _several_of_one_commit(entries: Iterable[_ReadEntry], repo_dir: Path) -> Iterator[LintFinding]:
@@ -288,7 +272,7 @@ def _several_of_one_commit(entries: Iterable[_ReadEntry], repo_dir: Path) -> Ite
                 f"commit {entry.commit[:12]} is named by iteration {first.iteration} as well"
                 f" ({first.path.name})"
             )
-            yield _finding("error", entry, "commit", text)
+            yield entry.finding("error", "commit", text)
 
 
 def _unknown_sessions(
@@ -302,7 +286,7 @@ def _unknown_sessions(
             f"no transcript has the session {shown(entry.session)};"
             " it may be gone, or the id is another one"
         )
-        finding = _finding("warning", entry, "agent.session_id", text)
+        finding = entry.finding("warning", "agent.session_id", text)
         if finding.line is None:
             # The block may come from an alias.
             finding = finding._replace(line=entry.lines.get("agent"))

@@ -5,7 +5,7 @@ The trunk is followed too, because an iteration scores differently once its work
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -103,7 +103,6 @@ class LogWatch:
         sources: Sources,
     ) -> None:
         self._log = iter_log_dir
-        self._folder = os.path.join(iter_log_dir, "")
         self._sources = sources
         self._rubric = rubric
         self._optional_signals = optional_signals(rubric)
@@ -170,17 +169,16 @@ class LogWatch:
             del self._files[removed]
 
         for name in names:
-            state = state_of(self._folder + name)
+            state = state_of(self._log / name)
             if state is None:
                 continue
 
             file = self._files.setdefault(name, _WatchedFile())
-            is_tried_again = 0 < file.failures < PATIENCE
-            if file.state == state and not is_tried_again:
-                continue
             if file.state != state:
                 file.state = state
                 file.failures = 0
+            elif not 0 < file.failures < PATIENCE:
+                continue
 
             try:
                 file.records = load_records(self._log / name, self._sources.rules.true_flags)
@@ -193,7 +191,12 @@ class LogWatch:
     def _compare_records(self) -> None:
         """Note which iterations have to be scored, and report those that were removed."""
         records = self._current_records()
-        files_beside_entries = {number: self._states_beside(number) for number in records}
+        files_beside_entries: dict[int, list[_FileState]] = {}
+        for number in records:
+            files_beside_entries[number] = [
+                state_of(self._log / name) if name in self._names else None
+                for name in entry_file_names(number, self._optional_signals)
+            ]
 
         for number, record in records.items():
             previous = self._records.get(number)
@@ -226,19 +229,11 @@ class LogWatch:
             for record in self._files[name].records:
                 records[record.iteration] = record
 
-        archive = self._files.get(ARCHIVE_NAME)
-        if archive is not None:
-            for record in archive.records:
+        if ARCHIVE_NAME in self._files:
+            for record in self._files[ARCHIVE_NAME].records:
                 records.setdefault(record.iteration, record)
 
         return dict(sorted(records.items()))
-
-    def _states_beside(self, iteration: int) -> list[_FileState]:
-        """Return the states of the files of an iteration that its signals read."""
-        states: list[_FileState] = []
-        for name in entry_file_names(iteration, self._optional_signals):
-            states.append(state_of(self._folder + name) if name in self._names else None)
-        return states
 
     def _score_changed(self) -> list[LogChange]:
         changes = self._score(dict(sorted(self._to_score.items())))
@@ -246,7 +241,7 @@ class LogWatch:
         self._to_score = {}
         return changes
 
-    def _score_after_trunk_moved(self) -> Iterable[LogChange]:
+    def _score_after_trunk_moved(self) -> list[LogChange]:
         """Return the iterations that score differently because the trunk moved."""
         trunk_state = self._state_of_trunk()
         if trunk_state == self._trunk_state:
@@ -269,26 +264,25 @@ class LogWatch:
         if not changes:
             return []
 
-        scored: list[LogChange] = []
+        scored: dict[int, LogChange] = {}
         for (iteration,) in score_iterations(
             list(self._records.values()), self._log, self._sources, self._rubric, only=changes
         ):
             number = iteration.record.iteration
             self._trunk_ref = iteration.facts.trunk.ref or self._trunk_ref
-            change = LogChange(
-                change=changes[number],
-                iteration=number,
-                task_id=iteration.record.task_id,
-                score=iteration.persisted,
+            scored[number] = LogChange(
+                changes[number],
+                number,
+                iteration.record.task_id,
+                iteration.persisted,
                 before=self._values.get(number),
                 provenance=iteration.provenance,
             )
-            scored.append(change)
 
-        for change in scored:
-            if change.iteration is not None:
-                self._values[change.iteration] = change.value
-        return scored
+        # Only now: an error in between leaves everything as it was.
+        for number, change in scored.items():
+            self._values[number] = change.value
+        return list(scored.values())
 
 
 def times_to_look(interval: float) -> Iterator[None]:

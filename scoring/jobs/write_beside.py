@@ -104,13 +104,6 @@ def save_deliberation(
     return path
 
 
-def _active_iteration(log_dir: Path) -> int | None:
-    """Return the highest number in the names of a log's entries, or None without any."""
-    if not log_dir.is_dir():
-        return None
-    return max(map(number_of, filter(is_entry_name, names_in_log(log_dir))), default=None)
-
-
 class Recorded(NamedTuple):
     """Where a hook outcome is.
 
@@ -145,19 +138,27 @@ def record_hook_outcome(
     if problem := _problem_with(outcome):
         raise InputError(problem)
     if iteration is None:
-        iteration = _active_iteration(log_dir)
-    if iteration is None:
-        return None
+        names = names_in_log(log_dir) if log_dir.is_dir() else []
+        iteration = max(map(number_of, filter(is_entry_name, names)), default=None)
+        if iteration is None:
+            return None
     _require_log(log_dir)
 
     outcome = replace(outcome, correlation_id=outcome.correlation_id or outcome.sentinel_id)
     path = log_dir / hook_file_name(iteration)
     with exclusive_lock(log_dir):
-        old = _content_of(path)
+        old = b""
+        with contextlib.suppress(FileNotFoundError):
+            old = read_file(path, FILE_LIMIT, within=path.parent)
+        try:
+            records = hook_records(old)
+        except YamlError as e:
+            raise InputError(f"{path}: {e}; nothing is added to it") from e
+
         key = fields_of(outcome, *_KEY_OF_EVENT)
-        if any(fields_of(record, *_KEY_OF_EVENT) == key for record in _records_in(old, path)):
+        if any(fields_of(record, *_KEY_OF_EVENT) == key for record in records):
             return Recorded(path, is_new=False)
-        overwrite(path, _with_record(path, old, outcome))
+        overwrite(path, _with_record(path, old, records, outcome))
     return Recorded(path, is_new=True)
 
 
@@ -189,21 +190,12 @@ _KEY_OF_EVENT = ("sentinel_id", "rule_id", "lifecycle_point", "intervention_clas
 """What two records of one event have in common."""
 
 
-def _content_of(path: Path) -> bytes:
-    try:
-        return read_file(path, FILE_LIMIT, within=path.parent)
-    except FileNotFoundError:
-        return b""
-
-
-def _records_in(data: bytes, path: Path) -> list[HookOutcome]:
-    try:
-        return hook_records(data)
-    except YamlError as e:
-        raise InputError(f"{path}: {e}; nothing is added to it") from e
-
-
-def _with_record(path: Path, old: bytes, outcome: HookOutcome) -> bytes:
+def _with_record(
+    path: Path,
+    old: bytes,
+    records: list[HookOutcome],
+    outcome: HookOutcome,
+) -> bytes:
     """Return the content of a file of hook outcomes with another record at its end."""
     # Only this and labels need ruamel.yaml, which takes long to load.
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -213,7 +205,6 @@ def _with_record(path: Path, old: bytes, outcome: HookOutcome) -> bytes:
 
     yaml = round_trip(old, rb"records")
     tree = CommentedMap(schema_version=1, records=CommentedSeq())
-    records = _records_in(old, path)
     if old.strip():
         tree = kept_tree(yaml, old, path)
         is_mapping = isinstance(tree, CommentedMap)
