@@ -5,16 +5,16 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
-from rubric import find_rubric
 from scoring.cli.options import (
     PATH,
     SCORING_OPTIONS,
     Whole,
+    command_with_example,
     flag,
     prepared_settings,
     shared_options,
@@ -23,6 +23,7 @@ from scoring.cli.options import (
 from scoring.cli.output import complain, reply, say, warn
 from scoring.cli.reading import (
     report_broken_entries,
+    rubric_of,
     settings_of_log,
     settings_without_effect,
 )
@@ -46,7 +47,7 @@ _ABSENT_COLUMNS = (
 )
 
 
-@click.command(epilog="Example:  da-score backfill . --dry-run")
+@command_with_example("backfill . --dry-run")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*_ALL_BUT_LOG)
 @valued("--from-file", "LIST", "Read roots from a file, one on each line.", type=PATH)
@@ -80,7 +81,7 @@ def command(
     interrupted and started again. Exits with 1 when a log failed.
     """
     settings = prepared_settings(options)
-    rubric = find_rubric(settings.rubric)
+    rubric = rubric_of(settings)
     if only is not None and rubric.signal(only) is None:
         raise OptionError(f"--only {only!r} is not a signal of rubric {rubric.version}")
 
@@ -116,7 +117,7 @@ def command(
 
 
 def _backfill(
-    logs: Sequence[FoundLog],
+    logs: list[FoundLog],
     plan: BackfillPlan,
     processes: int,
     options: PlainData,
@@ -162,14 +163,14 @@ def _backfill(
     return sorted(reports, key=lambda report: order.index(report.iter_log_dir))
 
 
-def _jobs_for(logs: Sequence[FoundLog], options: PlainData) -> tuple[list[LogJob], list[LogReport]]:
+def _jobs_for(logs: list[FoundLog], options: PlainData) -> tuple[list[LogJob], list[LogReport]]:
     """Return a job for each log, and a report on each log without usable settings."""
     jobs: list[LogJob] = []
     failed: list[LogReport] = []
     for log in logs:
         try:
             settings = settings_of_log(log, options)
-            rubric = find_rubric(settings.rubric)
+            rubric = rubric_of(settings)
         except DaScoreError as e:
             failed.append(LogReport(log.iter_log_dir, error=str(e)))
             continue
@@ -198,7 +199,7 @@ def _line_of_log(report: LogReport, dry_run: bool) -> str:
     return f"{log}: {', '.join(parts)}\n"
 
 
-def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Page:
+def _page(reports: list[LogReport], plan: BackfillPlan) -> Page:
     title = f"Backfill — rubric {plan.rubric.version}"
     if plan.dry_run:
         title += " (dry run)"
@@ -230,7 +231,7 @@ def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Page:
     yield from _absent_signals(reports)
 
 
-def _totals(reports: Sequence[LogReport]) -> PlainData:
+def _totals(reports: list[LogReport]) -> PlainData:
     return {
         "logs": len(reports),
         "scored": sum(len(report.scored) for report in reports),
@@ -252,7 +253,7 @@ def _list_of(title: str, texts: Iterable[tuple[LogReport, str | None]]) -> Page:
         yield from lines
 
 
-def _reasons_to_score(reports: Sequence[LogReport]) -> Iterator[tuple[LogReport, str]]:
+def _reasons_to_score(reports: list[LogReport]) -> Iterator[tuple[LogReport, str]]:
     for report in reports:
         iterations_by_reason: dict[str, list[int]] = {}
         for iteration, reason in report.scored.items():
@@ -261,13 +262,13 @@ def _reasons_to_score(reports: Sequence[LogReport]) -> Iterator[tuple[LogReport,
             yield report, f"{spans(iterations)}: {reason}"
 
 
-def _lost_evidence(reports: Sequence[LogReport]) -> Iterator[tuple[LogReport, str]]:
+def _lost_evidence(reports: list[LogReport]) -> Iterator[tuple[LogReport, str]]:
     for report in reports:
         for iteration, signals in report.kept.items():
             yield report, f"{iteration}: {' and '.join(signals)}"
 
 
-def _absent_signals(reports: Sequence[LogReport]) -> Page:
+def _absent_signals(reports: list[LogReport]) -> Page:
     """Yield a table of the signals that are absent and why, the most frequent first."""
     counts: Counter[tuple[str, str]] = Counter()
     for report in reports:

@@ -1,15 +1,13 @@
 """What became of iterations, by the units of ``work``, for pages about some of them."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scoring.cli.reading import outcome_rules, sources
+from scoring.cli.reading import observing_sources, outcome_rules
 from scoring.cli.work_reading import entries_of, read_ledger
 from scoring.errors import GitError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.kept_answers import AnswerStore
-from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.settings import Settings
 from scoring.views.landing_text import landing_text, states_text, unit_text
 
@@ -35,7 +33,7 @@ def landing_line(settings: Settings, facts: IterationFacts, read: Evidence | Non
     iteration = facts.record.iteration
     rules = (settings.horizon, settings.code_globs, settings.fix_words)
     name = f"landing {iteration} {rules}"
-    with AnswerStore(sources(settings, ATTRIBUTED, silent), settings.iter_log_dir) as store:
+    with AnswerStore(observing_sources(settings, silent), settings.iter_log_dir) as store:
         kept = store.get(name, str)
         if kept is not None:
             return kept
@@ -49,7 +47,7 @@ def landing_line(settings: Settings, facts: IterationFacts, read: Evidence | Non
     return line
 
 
-def states_line(settings: Settings, iterations: Sequence[IterationFacts]) -> str:
+def states_line(settings: Settings, iterations: list[IterationFacts]) -> str:
     """Return a line that says what became of some iterations, or "" where git has no trunk."""
     count: Counter[State] = Counter()
     undecided = []

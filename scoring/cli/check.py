@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from scoring.cli.options import (
     PATH,
     SCORING_OPTIONS,
     SHARE,
+    Selection,
+    command_with_example,
     flag,
     prepared_settings,
     selection_options,
@@ -29,8 +31,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources, rules_of
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.files import in_checkout, reason, refuse_special, write_atomically
+from scoring.frozen import PlainData
 from scoring.log.find import commands_that_make_a_log, missing_log_message
-from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, settings_sources
 from scoring.text import counted, printable, spans
 from scoring.views.gates import GATES, THE_WORK, Failure, Verdict, check, demands
@@ -42,7 +44,7 @@ EXIT_FAILED = 3
 _DEFAULT_GATES = {"no_unresolved_commits": True, "no_over_claims": True}
 """What is checked where no gate is named: it holds for a log that ``init`` made."""
 
-_DECLARATIONS: Mapping[str, Mapping[str, Any]] = {
+_DECLARATIONS: dict[str, PlainData] = {
     "flag": {"is_flag": True},
     "share": {"type": SHARE},
     "text": {},
@@ -61,7 +63,7 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(epilog="Example:  da-score check --min-score 0.5 --no-over-claims")
+@command_with_example("check --min-score 0.5 --no-over-claims")
 @shared_options(*SCORING_OPTIONS)
 @_gate_options
 @selection_options
@@ -77,7 +79,7 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @valued("--junit", "FILE", "Write JUnit XML too.", key="junit_file", type=PATH)
 @flag("--github-summary", "Append Markdown to the file that GITHUB_STEP_SUMMARY names.")
 def command(
-    options: dict[str, Any],
+    options: PlainData,
     selection: Selection,
     trusted: bool,
     trust_checkpoints: bool,
@@ -179,7 +181,7 @@ def _summary_file() -> Path:
     return Path(name)
 
 
-def _beyond(base: str, rows: Sequence[WorkRow], repo_dir: Path) -> list[WorkRow]:
+def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
     """Return the work with a commit that a revision does not have.
 
     The revision is a branch, first of a remote; else a commit. What it is called by may be a tag of
@@ -206,9 +208,7 @@ def _beyond(base: str, rows: Sequence[WorkRow], repo_dir: Path) -> list[WorkRow]
     ]
 
 
-def _refuse_untrusted(
-    settings: Settings, gates: Mapping[str, Any], junit_file: Path | None
-) -> None:
+def _refuse_untrusted(settings: Settings, gates: PlainData, junit_file: Path | None) -> None:
     """Raise OptionError if an option asks for something that --trusted does not take."""
     if settings.transcript_dirs:
         raise OptionError(
@@ -259,7 +259,7 @@ def _origins_of_transcripts(view: LogView, verdict: Verdict) -> list[str]:
     return origins
 
 
-def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> str:
+def _text(verdict: Verdict, log: str, origins: dict[str, list[str]]) -> str:
     """Return the verdict for people: a line for each failure and each kind of note, and a total."""
     lines = []
     for failure in verdict.failures:

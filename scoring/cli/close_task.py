@@ -9,14 +9,13 @@ from pathlib import Path
 
 import click
 
-from rubric import BAND_INSUFFICIENT, find_rubric
+from rubric import BAND_INSUFFICIENT
 from scoring.cli.options import SCORING_OPTIONS, Number, flag, shared_options, valued
 from scoring.cli.output import pipe_shows_everything, reply, warn
-from scoring.cli.reading import sources
+from scoring.cli.reading import observing_sources, rubric_of, sources
 from scoring.cli.work_reading import meaning_of
 from scoring.errors import InputError, LogError, SettingsError, Warn
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.rules import ATTRIBUTED
 from scoring.frozen import PlainData
 from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
@@ -92,7 +91,7 @@ def command(
                 score_recompute = f"recent-{count}"
 
         evidence = sources(settings, warn=warnings.append, hinted=hinted)
-        rubric = find_rubric(settings.rubric)
+        rubric = rubric_of(settings)
         log_dir = settings.iter_log_dir
         closed = close_task(log_dir, evidence, rubric, iteration, score_recompute, broken.append)
 
@@ -188,7 +187,7 @@ def _derive_entries(
     """
     from scoring.jobs.derive import derive  # loads every harness, which takes 0.04 s
 
-    evidence = sources(settings, ATTRIBUTED, warn_later, hinted)
+    evidence = observing_sources(settings, warn_later, hinted)
     return len(derive(settings.iter_log_dir, evidence, session=hook.session_id).written)
 
 

@@ -10,15 +10,15 @@ from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     OUTCOME_OPTIONS,
     choice,
+    command_with_example,
     flag,
     settings_options,
     valued,
 )
 from scoring.cli.output import progress, reply
-from scoring.cli.reading import sources
+from scoring.cli.reading import observing_sources
 from scoring.cli.work_reading import notes_on_sources, read_ledger
 from scoring.errors import OptionError
-from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.selection import Period, parse_period, period_between
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.everything import used_by_sessions
@@ -27,7 +27,7 @@ from scoring.views import cost
 from scoring.views.work_rows import without_cost, work_rows, zone_text
 
 
-@click.command(epilog="Example:  da-score cost last week --by model")
+@command_with_example("cost last week --by model")
 @settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
 @click.argument("days", nargs=-1, metavar="[DAYS]")
 @valued("--since", "DAYS", "Only from the first of these days on.")
@@ -63,7 +63,7 @@ def command(
     chosen = str(period) if period else cost.ALL_DAYS
     if everything:
         with progress("Reading transcripts and git"):
-            used = used_by_sessions(sources(settings, ATTRIBUTED))
+            used = used_by_sessions(observing_sources(settings))
         with stored_prices(cache_dir_of(settings)):
             value["everything"] = cost.everything(used, period, zone)
         reply(settings.json, value, cost.everything_page(value, chosen))

@@ -1,22 +1,25 @@
 """``da-score derive``: write the entries that are missing."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from scoring.cli.init import write_settings_as_found
-from scoring.cli.options import EVIDENCE_OPTIONS, PATH, flag, shared_options, valued
+from scoring.cli.options import (
+    EVIDENCE_OPTIONS,
+    PATH,
+    Settings,
+    command_with_example,
+    flag,
+    shared_options,
+    valued,
+)
 from scoring.cli.output import reply, say, warn
-from scoring.cli.reading import settings_of_whole_repository, sources
-from scoring.evidence.rules import ATTRIBUTED
+from scoring.cli.reading import observing_sources, settings_of_whole_repository
 from scoring.frozen import PlainData
 from scoring.jobs.derive import Derivation, DerivedEntry, derive
 from scoring.jobs.derive_runs import derive_runs
 from scoring.log.find import holds_entries
 from scoring.log.selection import first_day
-from scoring.log.settings import Settings
 from scoring.text import counted, printable
 from scoring.views.table import Cells, Column, Line, Page, Table, columns_of
 
@@ -40,7 +43,7 @@ _ENTRY_COLUMNS = (
 _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose=True))
 
 
-@click.command(epilog="Example:  da-score derive --since 2026-06-01 --dry-run")
+@command_with_example("derive --since 2026-06-01 --dry-run")
 @shared_options(*EVIDENCE_OPTIONS)
 @valued("--since", "DAYS", "Only commits from the first of these days on.")
 @flag("--mine", "Only your work, by your name and address in git.")
@@ -78,7 +81,7 @@ def command(
     is_bare = settings == without_files and not holds_entries(settings.iter_log_dir)
     derivation = derive(
         settings.iter_log_dir,
-        sources(settings, ATTRIBUTED),
+        observing_sources(settings),
         since=first_day(since),
         dry_run=dry_run,
         **which,
@@ -115,7 +118,7 @@ def _count_text(count: int, settings: Settings, dry_run: bool, advice: str) -> s
     return f"Wrote {entries}{advice}"
 
 
-def _runs_page(rows: Sequence[PlainData], count_text: str) -> Page:
+def _runs_page(rows: list[PlainData], count_text: str) -> Page:
     if rows:
         cells = []
         for row in rows:

@@ -4,13 +4,12 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 from msgspec.structs import replace
 
-from rubric import RubricError, default_rubric, find_rubric
-from scoring.cli.options import SCORING_OPTIONS, flag, shared_options
+from rubric import RubricError, default_rubric
+from scoring.cli.options import SCORING_OPTIONS, command_with_example, flag, shared_options
 from scoring.cli.output import reply
-from scoring.cli.reading import sources
+from scoring.cli.reading import rubric_of, sources
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.rules import rules_of
 from scoring.frozen import PlainData
@@ -23,7 +22,7 @@ from scoring.views.doctor.findings import BEST, findings
 from scoring.views.doctor.page import doctor_page, doctor_payload
 
 
-@click.command(epilog="Example:  da-score doctor --rubric 3.1.0")
+@command_with_example("doctor --rubric 3.1.0")
 @shared_options(*SCORING_OPTIONS)
 @flag("--all", "Show all findings, not only the five most useful ones.", key="every")
 @flag("--files", "List every transcript too.", key="list_files")
@@ -37,7 +36,7 @@ def command(options: PlainData, every: bool, list_files: bool) -> None:
     of_settings: list[Finding] = []
     settings = _usable_settings(options, of_settings)
     try:
-        rubric = find_rubric(settings.rubric)
+        rubric = rubric_of(settings)
     except RubricError as e:
         rubric = default_rubric()
         advice = f"name a released rubric with --rubric; this is what {rubric.version} would find"

@@ -1,7 +1,6 @@
 """``da-score dr``: the diminishing-returns meter over the transcript of a deliberation."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -343,7 +342,7 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
 @settings_options(*METER_SETTINGS)
 def calibrate(
     directory: Path,
-    ks: Sequence[int],
+    ks: tuple[int, ...],
     no_semantic: bool,
     thresholds: Path | None,
     settings: Settings,

@@ -1,13 +1,18 @@
 """``da-score explain ITERATION``: one score in plain words."""
 
-from collections.abc import Sequence
-
 import click
 
 from scoring.cli.became import landing_line
 from scoring.cli.completion import complete_iterations
 from scoring.cli.iteration_names import iteration_named
-from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, flag, settings_options
+from scoring.cli.options import (
+    OUTCOME_OPTIONS,
+    SCORING_OPTIONS,
+    Selection,
+    command_with_example,
+    flag,
+    settings_options,
+)
 from scoring.cli.output import reply
 from scoring.cli.reading import exit_if_broken, log_view, outcome_rules
 from scoring.cli.work_reading import (
@@ -19,7 +24,6 @@ from scoring.errors import NotFoundError
 from scoring.evidence.facts import Evidence
 from scoring.examine import ExaminedIteration, LogView, subject_of
 from scoring.log.load import entry_places, no_such_entry
-from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
@@ -29,7 +33,7 @@ from scoring.views.explain_text import explanation_text
 from scoring.views.landing_text import named_commit
 
 
-@click.command(epilog="Example:  da-score explain 3")
+@command_with_example("explain 3")
 @click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @flag("--recompute", "Explain the score that the evidence gives now, not that of the sidecar.")
@@ -109,7 +113,7 @@ def _print_explanation(
     examined: ExaminedIteration,
     view: LogView,
     settings: Settings,
-    opened: Sequence[Evidence],
+    opened: list[Evidence],
 ) -> None:
     score = examined.score
     meaning = meaning_of(settings, score.rubric_version, [(score, examined.facts)])

@@ -1,7 +1,7 @@
 """``da-score export``: tidy tables of a log, for other tools."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from scoring.cli.options import (
     PATH,
     SCORING_OPTIONS,
     choice,
+    command_with_example,
     flag,
     selection_options,
     shared_options,
@@ -28,7 +29,7 @@ _STANDARD_OUTPUT = Path("-")
 _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", width=0))
 
 
-@click.command(epilog="Example:  da-score export --format parquet --out tables")
+@command_with_example("export --format parquet --out tables")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @choice("--format", [*FORMATS], "The format.", key="form", default="csv", show_default=True)
@@ -103,7 +104,7 @@ def _table_names(text: str | None) -> list[str]:
     return names
 
 
-def _write_to_standard_output(rows: Iterable[NamedRow], form: str, names: Sequence[str]) -> None:
+def _write_to_standard_output(rows: Iterable[NamedRow], form: str, names: list[str]) -> None:
     if len(names) > 1:
         raise OptionError(
             "several tables need a directory: give --out DIR, or one table with --tables, or --json"
@@ -118,7 +119,7 @@ def _write_to_standard_output(rows: Iterable[NamedRow], form: str, names: Sequen
         sys.stdout.buffer.flush()
 
 
-def _describe(names: Sequence[str], as_json: bool) -> None:
+def _describe(names: list[str], as_json: bool) -> None:
     if as_json:
         write_json({name: [column.as_dict() for column in TABLES[name]] for name in names})
         return

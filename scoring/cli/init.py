@@ -11,12 +11,12 @@ import click
 from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
-from scoring.cli.options import EVIDENCE_OPTIONS, flag, shared_options
+from scoring.cli.options import EVIDENCE_OPTIONS, command_with_example, flag, shared_options
 from scoring.cli.output import on_terminal, progress, say, warn, write, write_json
-from scoring.cli.reading import LEFT_OUT, settings_of_whole_repository, sources
+from scoring.cli.reading import LEFT_OUT, observing_sources, settings_of_whole_repository, sources
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.rules import ATTRIBUTED, rules_of
+from scoring.evidence.rules import rules_of
 from scoring.files import make_folder, write_atomically
 from scoring.frozen import PlainData
 from scoring.jobs.derive import Derivation, derive
@@ -66,7 +66,7 @@ def _confirmed(question: str) -> bool:
     return click.confirm(question, default=True, err=True)
 
 
-@click.command(epilog="Example:  da-score init --yes")
+@command_with_example("init --yes")
 @shared_options(*EVIDENCE_OPTIONS)
 @flag("--force", "Replace a settings file that exists.")
 @flag("--print", "Print the settings and write nothing.", key="only_print")
@@ -265,7 +265,7 @@ def _transcripts_read(examination: Examination) -> list[Path]:
 
 def _derive_entries(settings: Settings) -> Derivation:
     with progress("Writing entries"):
-        derivation = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED))
+        derivation = derive(settings.iter_log_dir, observing_sources(settings))
     for text in derivation.broken:
         warn(f"{text}; left as it is")
     return derivation

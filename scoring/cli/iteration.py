@@ -8,13 +8,26 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
-from rubric import find_rubric, rubric_behind
+from rubric import rubric_behind
 from scoring.cli.became import landing_line
 from scoring.cli.completion import complete_iterations
 from scoring.cli.iteration_names import iteration_named
-from scoring.cli.options import SCORING_OPTIONS, flag, prepared_settings, shared_options
+from scoring.cli.options import (
+    SCORING_OPTIONS,
+    Selection,
+    command_with_example,
+    flag,
+    prepared_settings,
+    shared_options,
+)
 from scoring.cli.output import WARNINGS, on_terminal, pipe_shows_everything, show, warn, write_json
-from scoring.cli.reading import exit_if_broken, report_broken_entries, silent_view, sources
+from scoring.cli.reading import (
+    exit_if_broken,
+    report_broken_entries,
+    rubric_of,
+    silent_view,
+    sources,
+)
 from scoring.cli.work_reading import meaning_of
 from scoring.errors import DaScoreError, LogError, NotFoundError
 from scoring.evidence.entry_files import (
@@ -30,7 +43,6 @@ from scoring.examine import subject_of
 from scoring.frozen import PlainData, fields_of
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.load import load_entry, no_such_entry
-from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import spending_of
@@ -85,7 +97,7 @@ class IterationToShow(NamedTuple):
     evidence: Evidence | None = None
 
 
-@click.command(epilog="Example:  da-score iteration 3 --recompute")
+@command_with_example("iteration 3 --recompute")
 @click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
 @shared_options(*SCORING_OPTIONS)
 @flag("--recompute", "Score the iteration again, write its sidecar, and show the new score.")
@@ -124,7 +136,7 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
     Raises:
         NotFoundError: the log has no such iteration.
     """
-    rubric = find_rubric(settings.rubric)
+    rubric = rubric_of(settings)
     log_dir = settings.iter_log_dir
     evidence = sources(settings)
 

@@ -1,12 +1,10 @@
 """Which iteration a user means by a number, ``last``, a commit or a session."""
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rubric import find_rubric
 from rubric.model import STRICT
-from scoring.cli.reading import report_broken_entries
+from scoring.cli.reading import report_broken_entries, rubric_of
 from scoring.errors import LogError, NotFoundError, SettingsError
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
@@ -43,12 +41,12 @@ def iteration_named(text: str, settings: Settings) -> int:
         report_broken_entries(*faults)
         raise
 
-    if find_rubric(settings.rubric).loading != STRICT:  # else scoring stops at them, and says so
+    if rubric_of(settings).loading != STRICT:  # else scoring stops at them, and says so
         report_broken_entries(*faults)
     return iteration
 
 
-def _iteration_of(text: str, records: Sequence[IterationRecord], settings: Settings) -> int:
+def _iteration_of(text: str, records: list[IterationRecord], settings: Settings) -> int:
     """Return the iteration that a text names that is not its number; errors are the same."""
     from scoring.evidence.git.repository import GitRepository
     from scoring.evidence.git.walk import commit_named
@@ -82,8 +80,8 @@ def _iteration_of(text: str, records: Sequence[IterationRecord], settings: Setti
 
 
 def _newest_iteration(
-    records: Sequence[IterationRecord],
-    sha_by_name: Mapping[str, str | None],
+    records: list[IterationRecord],
+    sha_by_name: dict[str, str | None],
     repository: "GitRepository",
 ) -> int:
     """Return the iteration with the newest commit.
@@ -102,7 +100,7 @@ def _newest_iteration(
     return max(records, key=age).iteration
 
 
-def _last_iteration_of_session(text: str, records: Sequence[IterationRecord]) -> int | None:
+def _last_iteration_of_session(text: str, records: list[IterationRecord]) -> int | None:
     """Return the last iteration of the session with an id that begins with a text."""
     last_iterations: dict[str, int] = {}
     for record in records:

@@ -1,15 +1,11 @@
 """``da-score log lint``: check a log against the schema of entries."""
 
-from collections.abc import Sequence
-
 import click
 
-from scoring.cli.options import EVIDENCE_OPTIONS, flag, settings_options
+from scoring.cli.options import EVIDENCE_OPTIONS, Settings, flag, settings_options
 from scoring.cli.output import WARNINGS, reply
-from scoring.cli.reading import sources
-from scoring.evidence.rules import ATTRIBUTED
+from scoring.cli.reading import observing_sources
 from scoring.jobs.lint import LintFinding, lint_log
-from scoring.log.settings import Settings
 from scoring.text import counted, printable
 
 
@@ -49,12 +45,12 @@ def _session_ids(settings: Settings) -> set[str] | None:
 
     from scoring.evidence.attribution.attributed import AttributedScan
 
-    with sources(settings, ATTRIBUTED).transcripts().start() as scan:
+    with observing_sources(settings).transcripts().start() as scan:
         assert isinstance(scan, AttributedScan)
         return scan.session_ids()
 
 
-def _text(findings: Sequence[LintFinding], entries: int, errors: int) -> str:
+def _text(findings: list[LintFinding], entries: int, errors: int) -> str:
     lines = []
     for finding in findings:
         if WARNINGS.quiet and finding.level == "warning":

@@ -2,13 +2,16 @@
 
 import click
 
-from rubric import find_rubric
-from scoring.cli.options import LOG_OPTIONS, selection_options, settings_options
+from scoring.cli.options import (
+    LOG_OPTIONS,
+    Selection,
+    Settings,
+    selection_options,
+    settings_options,
+)
 from scoring.cli.output import write_json
-from scoring.cli.reading import report_broken_entries
+from scoring.cli.reading import report_broken_entries, rubric_of
 from scoring.log.load import load_log_for
-from scoring.log.selection import Selection
-from scoring.log.settings import Settings
 from scoring.yamlread import TRUE_FLAGS
 
 
@@ -17,6 +20,6 @@ from scoring.yamlread import TRUE_FLAGS
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:
     """Print the entries of a log as JSON, both schemas in one shape."""
-    rubric = find_rubric(settings.rubric)
+    rubric = rubric_of(settings)
     records = load_log_for([rubric], settings.iter_log_dir, TRUE_FLAGS, report_broken_entries)
     write_json([record.as_dict() for record in selection.select(records)])

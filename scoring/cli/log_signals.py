@@ -4,13 +4,16 @@ from dataclasses import asdict
 
 import click
 
-from rubric import find_rubric
-from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
+from scoring.cli.options import (
+    SCORING_OPTIONS,
+    Selection,
+    Settings,
+    selection_options,
+    settings_options,
+)
 from scoring.cli.output import write_json
-from scoring.cli.reading import report_broken_entries, sources_by_rules
+from scoring.cli.reading import report_broken_entries, rubric_of, sources_by_rules
 from scoring.frozen import PlainData
-from scoring.log.selection import Selection
-from scoring.log.settings import Settings
 from scoring.score import score_log_under
 from scoring.scored import ScoredIteration
 
@@ -23,7 +26,7 @@ def command(settings: Settings, selection: Selection) -> None:
 
     With them come integrity, the objective checks, and the deliberation, where there is one.
     """
-    rubrics = [find_rubric(settings.rubric)]
+    rubrics = [rubric_of(settings)]
     evidence = sources_by_rules(rubrics, settings)
     (log,) = score_log_under(rubrics, settings.iter_log_dir, evidence, observe=True)
     report_broken_entries(*log.broken)

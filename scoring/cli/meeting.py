@@ -2,9 +2,8 @@
 
 import signal
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +11,7 @@ from scoring.cli.default_command import GroupWithDefault
 from scoring.cli.options import PATH, Number, Whole, choice, flag, settings_options, valued
 from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError
+from scoring.frozen import PlainData
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.meters.plaindata import read_standard_input
 from scoring.text import printable
@@ -77,7 +77,7 @@ def command() -> None:
 command.add_command(score)
 
 
-def _config(config: str | Mapping[str, Any]) -> "MeetingConfig":
+def _config(config: str | PlainData) -> "MeetingConfig":
     """Return a config by its name or file, or the one that a state holds.
 
     Warns of keys that have no meaning.

@@ -2,19 +2,20 @@
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
-from scoring.cli.group import loudness_options
+from scoring.cli.group import PROGRAM, loudness_options
 from scoring.errors import SettingsError
 from scoring.frozen import PlainData
-from scoring.log.selection import Selection
+from scoring.log.selection import Selection as Selection
 from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
 from scoring.log.setting_rows import PATH as SETTING_PATH
-from scoring.log.settings import Settings, resolve_settings
+from scoring.log.settings import Settings as Settings
+from scoring.log.settings import resolve_settings
 from scoring.settings_table import FLAG, ListOf
 from scoring.temporary import remove_stale_directories, remove_stale_files
 
@@ -68,6 +69,11 @@ PATH = click.Path(path_type=Path)
 
 Command: TypeAlias = Callable[..., Any]
 """The function of a command, which options decorate."""
+
+
+def command_with_example(example: str) -> Callable[[Command], click.Command]:
+    """Return the decorator of a command, with an example at the end of its help."""
+    return click.command(epilog=f"Example:  {PROGRAM} {example}")
 
 
 def flag(name: str, summary: str, key: str = "") -> Callable[[Command], Command]:
@@ -191,7 +197,7 @@ def settings_options(*names: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def prepared_settings(options: Mapping[str, Any], files: bool = True) -> Settings:
+def prepared_settings(options: PlainData, files: bool = True) -> Settings:
     """Return the settings of a command, and remove temporary files that killed commands left.
 
     Args:

@@ -1,21 +1,22 @@
 """``da-score outcomes``: what became of the work of each iteration."""
 
-from collections.abc import Mapping
-
-import click
-
-from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
+from scoring.cli.options import (
+    OUTCOME_OPTIONS,
+    SCORING_OPTIONS,
+    Settings,
+    command_with_example,
+    settings_options,
+)
 from scoring.cli.output import reply
 from scoring.cli.reading import outcome_rules
 from scoring.cli.work_reading import entries_of, read_ledger
 from scoring.evidence.rewards import rewards
 from scoring.examine import subjects_by_iteration
 from scoring.frozen import PlainData
-from scoring.log.settings import Settings
 from scoring.views.outcome_pages import BecameRow, outcomes_page
 
 
-@click.command(epilog="Example:  da-score outcomes --horizon 4w")
+@command_with_example("outcomes --horizon 4w")
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 def command(settings: Settings) -> None:
     """Say what became of the work of each iteration within the horizon.
@@ -46,7 +47,7 @@ def command(settings: Settings) -> None:
     reply(settings.json, value, outcomes_page(rows, rules.horizon_days))
 
 
-def _as_dict(row: BecameRow, rewards: Mapping[int, float]) -> PlainData:
+def _as_dict(row: BecameRow, rewards: dict[int, float]) -> PlainData:
     unit = row.unit
     return row.outcome.as_dict() | {
         "lines_written": unit.lines_written,

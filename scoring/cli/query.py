@@ -4,7 +4,7 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
+    Selection,
     flag,
     selection_options,
     shared_options,
@@ -25,7 +26,6 @@ from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
 from scoring.files import read_file
 from scoring.frozen import PlainData
-from scoring.log.selection import Selection
 from scoring.text import csv_field, printable
 from scoring.views.formats import csv_line, require
 from scoring.views.sql import Answer, answered, ask, database, named_in
@@ -119,7 +119,7 @@ def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
             yield answer
 
 
-def _unique_names(names: Sequence[str]) -> list[str]:
+def _unique_names(names: list[str]) -> list[str]:
     """Return the names of columns, with a number after a name that came before: ``n``, ``n_1``."""
     unique: list[str] = []
     for name in names:

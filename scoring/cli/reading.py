@@ -1,7 +1,7 @@
 """Which logs a command reads, where their evidence comes from, and under which rules."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,14 @@ from scoring.cli.options import prepared_settings
 from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, Warn, silent
 from scoring.evidence.rules import (
+    ATTRIBUTED,
     EvidenceRules,
     Options,
     Sources,
     options_of,
     rules_of,
 )
+from scoring.frozen import PlainData
 from scoring.log.find import FoundLog, find_logs
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, days_of, resolve_settings
@@ -40,7 +42,7 @@ _WARNED_ENTRIES = "da-score.warned"
 # Settings
 
 
-def settings_of_whole_repository(options: Mapping[str, Any], files: bool = True) -> Settings:
+def settings_of_whole_repository(options: PlainData, files: bool = True) -> Settings:
     """Return the settings for a whole repository, also when the command runs in a folder of it.
 
     For commands that write files into the repository.
@@ -65,7 +67,7 @@ def settings_of_whole_repository(options: Mapping[str, Any], files: bool = True)
     return resolve_settings({**options, "repo-dir": top_level}, files=files)
 
 
-def settings_of_log(log: FoundLog, options: Mapping[str, Any]) -> Settings:
+def settings_of_log(log: FoundLog, options: PlainData) -> Settings:
     """Return the settings of the repository that a log is about.
 
     Raises:
@@ -108,6 +110,15 @@ def settings_without_effect(settings: Settings, rules: EvidenceRules) -> list[st
 # Evidence and outcomes
 
 
+def rubric_of(settings: Settings) -> Rubric:
+    """Return the rubric that the settings name.
+
+    Raises:
+        RubricError: they name none.
+    """
+    return find_rubric(settings.rubric)
+
+
 def sources(
     settings: Settings,
     rules: EvidenceRules | None = None,
@@ -126,9 +137,16 @@ def sources(
         RubricError: the settings name no rubric.
     """
     if rules is None:
-        rules = rules_of(find_rubric(settings.rubric))
+        rules = rules_of(rubric_of(settings))
     options = library_options(settings, rules, warn)
     return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options, hinted)
+
+
+def observing_sources(
+    settings: Settings, warn: Warn = warn, hinted: Sequence[Path] = ()
+) -> Sources:
+    """Return where the evidence of work comes from, whatever rubric scores, as :func:`sources`."""
+    return sources(settings, ATTRIBUTED, warn, hinted)
 
 
 def sources_by_rules(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
@@ -229,7 +247,7 @@ def log_view(
     """
     return _view(
         settings,
-        find_rubric(settings.rubric),
+        rubric_of(settings),
         warn,
         recompute=recompute,
         selection=selection,
@@ -266,7 +284,7 @@ def silent_view(settings: Settings, version: str, selection: Selection) -> "LogV
 
 def rows_of_logs(
     roots: Sequence[Path],
-    options: Mapping[str, Any],
+    options: PlainData,
     recompute: bool,
     selection: Selection,
     tables: Collection[str],

@@ -5,24 +5,24 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from rubric import find_rubric
 from scoring.cli.fleet import open_dataset
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
+    Selection,
+    command_with_example,
     flag,
     selection_options,
     settings_options,
     valued,
 )
 from scoring.cli.output import on_terminal, progress, reply, show, write_bytes
-from scoring.cli.reading import log_view, outcome_rules
+from scoring.cli.reading import log_view, outcome_rules, rubric_of
 from scoring.cli.work_reading import meaning_key
 from scoring.errors import InputError, OptionError
 from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
-from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.cases import Case
 from scoring.outcomes.validity import validity
@@ -41,7 +41,7 @@ from scoring.views.work_rows import work_of, work_summary
 _STANDARD_OUTPUT = Path("-")
 
 
-@click.command(epilog="Example:  da-score report --out report.html")
+@command_with_example("report --out report.html")
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option(
     "-o",
@@ -142,7 +142,7 @@ def _digest_of_log(
 def _digest_of_fleet(settings: Settings, place: str) -> Digest:
     require("fleet", "deltalake", "pyarrow")
     rows = open_dataset(place).rows("work").to_table().to_pylist()
-    rubric = find_rubric(settings.rubric)
+    rubric = rubric_of(settings)
     return Digest(
         place,
         rubric,

@@ -1,7 +1,6 @@
 """``da-score rubric``: list, show, validate and compare rubrics."""
 
 import os
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -42,7 +41,7 @@ _SIGNAL_COLUMNS = (
     Column("LABEL", width=0),
 )
 
-_PROPERTIES: Mapping[str, Mapping[object, str]] = {
+_PROPERTIES: dict[str, dict[object, str]] = {
     "evidence": {
         model.EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
         model.EVIDENCE_ATTRIBUTED: (

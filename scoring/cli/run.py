@@ -2,20 +2,24 @@
 
 from tempfile import SpooledTemporaryFile
 
-import click
 from msgspec.structs import replace
 
-from rubric import find_rubric
 from rubric.model import FULL_TEXT
-from scoring.cli.options import SCORING_OPTIONS, flag, selection_options, settings_options
+from scoring.cli.options import (
+    SCORING_OPTIONS,
+    Selection,
+    command_with_example,
+    flag,
+    selection_options,
+    settings_options,
+)
 from scoring.cli.output import on_terminal, progress, put_item, say, show, write_json_around
-from scoring.cli.reading import log_view, outcome_rules, report_broken_entries, sources
+from scoring.cli.reading import log_view, outcome_rules, report_broken_entries, rubric_of, sources
 from scoring.cli.work_reading import meaning_key
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.walk import subjects_of
 from scoring.examine import PreloadedEvidence
-from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import Ledger
 from scoring.score import score_whole_log
@@ -30,7 +34,7 @@ _MEMORY_FOR_JSON = 8 << 20
 """How many bytes of JSON wait in memory; beyond that they wait in a temporary file."""
 
 
-@click.command(epilog="Example:  da-score run --last 5")
+@command_with_example("run --last 5")
 @settings_options(*SCORING_OPTIONS)
 @selection_options
 @flag("--all", "Show every iteration on a terminal, not only the last 20.", key="every")
@@ -49,7 +53,7 @@ def command(
     --task choose what is printed; the whole log is scored and written in any case.
     """
     log_dir = settings.iter_log_dir
-    rubric = find_rubric(settings.rubric)
+    rubric = rubric_of(settings)
     evidence_sources = sources(settings)
 
     draws = on_terminal() and not settings.json

@@ -1,7 +1,6 @@
 """``da-score session ID``: one session and its iterations."""
 
 import contextlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,14 +9,18 @@ from msgspec.structs import replace
 
 from scoring.cli.became import states_line
 from scoring.cli.completion import complete_sessions, session_ids
-from scoring.cli.options import SCORING_OPTIONS, settings_options
+from scoring.cli.options import (
+    SCORING_OPTIONS,
+    Selection,
+    Settings,
+    command_with_example,
+    settings_options,
+)
 from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import silent_view
 from scoring.cli.work_reading import meaning_of
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.examine import ExaminedIteration
-from scoring.log.selection import Selection
-from scoring.log.settings import Settings
 from scoring.outcomes.spending import together
 from scoring.sessions import SessionScore, session_score
 from scoring.sidecars.meaning import NOT_MEASURED
@@ -48,7 +51,7 @@ class SessionToShow(NamedTuple):
     """
 
     session: SessionScore
-    members: Mapping[int, PersistedScore]
+    members: dict[int, PersistedScore]
     state: State
     examined: list[ExaminedIteration] | None
 
@@ -58,7 +61,7 @@ class SessionToShow(NamedTuple):
         return {each.record.iteration: each.state for each in self.examined or ()}
 
 
-@click.command(epilog="Example:  da-score session 3f1c2a --json")
+@command_with_example("session 3f1c2a --json")
 @click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
 @settings_options(*SCORING_OPTIONS)
 def command(session_id: str, settings: Settings) -> None:

@@ -4,7 +4,13 @@ import click
 from msgspec.structs import replace
 
 from rubric import find_rubric
-from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options, valued
+from scoring.cli.options import (
+    OUTCOME_OPTIONS,
+    SCORING_OPTIONS,
+    command_with_example,
+    settings_options,
+    valued,
+)
 from scoring.cli.output import progress, show, write_json
 from scoring.cli.reading import outcome_rules, report_broken_entries, sources_by_rules
 from scoring.cli.work_reading import meaning_key
@@ -18,7 +24,7 @@ from scoring.views.validity_pages import gain_lines, validity_page
 _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
 
 
-@click.command(epilog="Example:  da-score validate --rubric 2.2.0 --rubric 3.1.0")
+@command_with_example("validate --rubric 2.2.0 --rubric 3.1.0")
 @settings_options(*_ALL_BUT_RUBRIC, *OUTCOME_OPTIONS)
 @valued(
     "--rubric",

@@ -1,14 +1,19 @@
 """``da-score watch``: score entries while they are written."""
 
-import click
-
-from rubric import find_rubric
-from scoring.cli.options import SCORING_OPTIONS, Number, Whole, flag, settings_options, valued
+from scoring.cli.options import (
+    SCORING_OPTIONS,
+    Number,
+    Settings,
+    Whole,
+    command_with_example,
+    flag,
+    settings_options,
+    valued,
+)
 from scoring.cli.output import WARNINGS, reply, warn
-from scoring.cli.reading import sources
+from scoring.cli.reading import rubric_of, sources
 from scoring.errors import DaScoreError, LogError
 from scoring.jobs.watch import LogChange, LogWatch, times_to_look
-from scoring.log.settings import Settings
 from scoring.sidecars.provenance import sidecar_of, write_scores
 from scoring.text import cell, printable
 from scoring.views.gates.gate import weakest
@@ -17,7 +22,7 @@ from scoring.views.table import band_text
 _TASK_WIDTH = 60
 
 
-@click.command(epilog="Example:  da-score watch --json")
+@command_with_example("watch --json")
 @settings_options(*SCORING_OPTIONS)
 @valued(
     "--last",
@@ -50,7 +55,7 @@ def command(
     are removed, and those that score differently after the trunk moves. With --json every line is
     a JSON object, for a status bar.
     """
-    watch = LogWatch(settings.iter_log_dir, find_rubric(settings.rubric), sources(settings))
+    watch = LogWatch(settings.iter_log_dir, rubric_of(settings), sources(settings))
     WARNINGS.hold_no_longer()
 
     is_first_look = True

@@ -1,12 +1,18 @@
 """``da-score work``: what became of all the work, and what it cost."""
 
-from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 import click
 
-from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, flag, settings_options, valued
+from scoring.cli.options import (
+    EVIDENCE_OPTIONS,
+    OUTCOME_OPTIONS,
+    command_with_example,
+    flag,
+    settings_options,
+    valued,
+)
 from scoring.cli.output import reply
 from scoring.cli.reading import outcome_rules
 from scoring.cli.work_reading import notes_on_sources, read_ledger
@@ -35,7 +41,7 @@ class _Choice(NamedTuple):
 
     period: Period | None
     task: str | None
-    names: Collection[str] | None
+    names: set[str] | None
 
     def includes(self, unit: Unit) -> bool:
         """Return whether a unit is chosen."""
@@ -49,7 +55,7 @@ class _Choice(NamedTuple):
             return any(name.casefold() in self.names for name in unit.author if name)
         return True
 
-    def select(self, rows: Sequence[WorkRow]) -> list[WorkRow]:
+    def select(self, rows: list[WorkRow]) -> list[WorkRow]:
         """Return the rows of the units that are chosen."""
         return [row for row in rows if self.includes(row.unit)]
 
@@ -70,7 +76,7 @@ class _Choice(NamedTuple):
         return ""
 
 
-@click.command(epilog="Example:  da-score work --since 2026-05-01 --until 2026-05-31")
+@command_with_example("work --since 2026-05-01 --until 2026-05-31")
 @settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
 @valued(
     "--since",
@@ -144,7 +150,7 @@ def _sides(
     against: str | None,
     since_commit: str | None,
     choice: _Choice,
-    rows: Sequence[WorkRow],
+    rows: list[WorkRow],
 ) -> Sides:
     """Return the two sides that the options name.
 

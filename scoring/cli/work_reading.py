@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from scoring.cli.output import progress, warn
-from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
+from scoring.cli.reading import observing_sources, outcome_rules, warn_of_broken_entry
 from scoring.errors import Warn, silent
-from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.load import Broken, load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of
@@ -45,7 +44,7 @@ def read_ledger(
         records = []
         if not has_no_log(settings):
             records = entries_of(settings)
-    evidence = sources(settings, ATTRIBUTED, warn)
+    evidence = observing_sources(settings, warn)
     with progress("Reading transcripts and git"):
         return ledger(records, settings.iter_log_dir, evidence, outcome_rules(settings))
 
@@ -73,7 +72,7 @@ def notes_on_sources(settings: Settings, *, has_units: bool) -> list[str]:
 
     from scoring.evidence.harnesses.unread import sessions_not_read
 
-    places = sources(settings, ATTRIBUTED, silent).places
+    places = observing_sources(settings, silent).places
     return [f"{unread}." for unread in sessions_not_read(places)]
 
 

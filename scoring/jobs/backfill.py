@@ -21,7 +21,6 @@ from scoring.jobs.sidecar_comparison import (
     compare_with_sidecar,
     lost_signals,
 )
-from scoring.log.model import Records
 from scoring.log.settings import Settings
 from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
@@ -197,12 +196,16 @@ def _bring_up_to_date(
             from_store=True,
         ):
             score = _bring_iteration_up_to_date(iteration, plan, stamps, report, take)
-            if score is not None:
+            if score is not None and score.rubric_version == rubric.version:
                 # Sessions do not need the rows, which take most of the memory.
                 scores[score.iteration] = replace(score, breakdown=())
 
-    if not plan.dry_run:
-        _write_sessions(log, rubric, records, scores, report)
+    if plan.dry_run:
+        return
+    for session_id, iterations in iterations_by_session(records).items():
+        if scores.keys() >= set(iterations):
+            members = [scores[iteration] for iteration in iterations]
+            write_session(log, session_score(rubric, session_id, members), report.warnings.append)
 
 
 def _sources_of(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
@@ -246,7 +249,11 @@ def _bring_iteration_up_to_date(
             write_scores(log, [comparison.files])
             stamps.put(comparison.iteration, comparison.stamp)
     elif comparison.same_bytes:
-        _complete(comparison, plan, stamps, log)
+        # What it was computed from may be missing in the store or in the log.
+        if comparison.stamp != comparison.old_stamp:
+            stamps.put(comparison.iteration, comparison.stamp)
+        if comparison.provenance and comparison.old_provenance is None and not plan.dry_run:
+            write_scores(log, [comparison.files])
 
     score = comparison.old_score if reason is None else comparison.files.score
     if score is None:
@@ -267,7 +274,6 @@ def _reason_to_score(
 ) -> str | None:
     """Return why an iteration needs a new score, in a few words, or None where it does not."""
     old_score = comparison.old_score
-
     if _is_passed_over(comparison, plan):
         report.passed_over += 1
         return None
@@ -314,35 +320,3 @@ def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
         return True
     start_of_day = datetime.datetime.combine(since, datetime.time(), datetime.UTC)
     return facts.window.end >= start_of_day.timestamp() * _NS_PER_SECOND
-
-
-def _complete(
-    comparison: SidecarComparison,
-    plan: BackfillPlan,
-    stamps: Stamps,
-    log: Path,
-) -> None:
-    """Keep what a right sidecar was computed from, where the store or the log does not have it."""
-    if comparison.stamp != comparison.old_stamp:
-        stamps.put(comparison.iteration, comparison.stamp)
-    if comparison.provenance and comparison.old_provenance is None and not plan.dry_run:
-        write_scores(log, [comparison.files])
-
-
-def _write_sessions(
-    log: Path,
-    rubric: Rubric,
-    records: Records,
-    scores: dict[int, PersistedScore],
-    report: LogReport,
-) -> None:
-    """Write the sidecars of the sessions that have a score for each of their iterations."""
-    of_rubric = {
-        score.iteration: score
-        for score in scores.values()
-        if score.rubric_version == rubric.version
-    }
-    for session_id, iterations in iterations_by_session(records).items():
-        if of_rubric.keys() >= set(iterations):
-            members = [of_rubric[iteration] for iteration in iterations]
-            write_session(log, session_score(rubric, session_id, members), report.warnings.append)

@@ -2,14 +2,14 @@
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.worker_processes import end_with_parent
 
 
 def backfill_logs(
-    jobs: Sequence[LogJob],
+    jobs: list[LogJob],
     plan: BackfillPlan,
     processes: int,
 ) -> Iterator[LogReport]:

@@ -166,11 +166,10 @@ def derive(
         missing: list[str] = []
         skipped: list[Skipped] = []
         for name in names:
-            if name in reasons:
-                commit = agents.commits[name].sha or name
-                skipped.append(Skipped(commit, reasons[name]))
-            else:
+            if name not in reasons:
                 missing.append(name)
+            else:
+                skipped.append(Skipped(agents.commits[name].sha or name, reasons[name]))
 
         written = list(_new_entries(missing, agents, history, log.highest))
         if written and not dry_run:
@@ -204,10 +203,9 @@ def _new_entries(
     on_trunk = set(history.trunk_shas())
 
     for iteration, name in enumerate(names, start=highest + 1):
+        branch = agents.branches.get(name, "")
         if name in on_trunk:
             branch = history.branch_of(name)
-        else:
-            branch = agents.branches.get(name, "")
 
         made_by = agents.makers[name]
         yield DerivedEntry(
@@ -234,6 +232,8 @@ def _write_entries(log_dir: Path, entries: Sequence[DerivedEntry]) -> None:
 
 def _text_of(entry: DerivedEntry) -> bytes:
     commit = entry.commit
+    fields = git_fields(commit, entry.branch, entry.size)
+    summary = trim(commit.subject)
     if entry.known_from:
         time = datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC)
         fields = {
@@ -243,9 +243,6 @@ def _text_of(entry: DerivedEntry) -> bytes:
             "known_from": quoted(entry.known_from),
         }
         summary = ""
-    else:
-        fields = git_fields(commit, entry.branch, entry.size)
-        summary = trim(commit.subject)
 
     agent = {"session_id": entry.session_ids[0]} if entry.session_ids else {}
     return entry_text(entry.iteration, fields, agent, summary)

@@ -1,6 +1,5 @@
 """Writes an entry, and a reward, for every graded run: ``docs/VALIDITY.md``, "Rewards"."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from scoring.errors import InputError
@@ -49,7 +48,7 @@ def derive_runs(
 
 
 def _files_of_runs(
-    log_dir: Path, numbered: Sequence[tuple[int, GradedRun]]
+    log_dir: Path, numbered: list[tuple[int, GradedRun]]
 ) -> list[tuple[Path, bytes]]:
     files: list[tuple[Path, bytes]] = []
 

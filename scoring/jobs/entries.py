@@ -2,7 +2,7 @@
 
 import os
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -148,7 +148,7 @@ def fields_from_git(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
     return fields
 
 
-def template(iteration: int, fields: Mapping[str, str]) -> str:
+def template(iteration: int, fields: dict[str, str]) -> str:
     """Return an entry that explains its fields.
 
     Args:
@@ -174,7 +174,7 @@ def template(iteration: int, fields: Mapping[str, str]) -> str:
 
 def _lines_of_field(
     field: DescribedField,
-    values: Mapping[str, str],
+    values: dict[str, str],
     previous: str,
 ) -> Iterator[str]:
     """Yield the lines of a field, as comments where it has no value.

@@ -228,7 +228,7 @@ def _with_part(
         return source[:index] + text + source[index:]
 
     line_break = "\r\n" if "\r\n" in source else "\n"
-    next_line = line_break + " " * node.start_mark.column
+    next_line = f"{line_break}{' ' * node.start_mark.column}"
     if is_list:
         text = _new_item(parts[1:], value)
     else:

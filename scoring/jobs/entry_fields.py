@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Mapping
 
 from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 
@@ -110,8 +109,8 @@ def task_of(branch: str, subject: str) -> str:
 
 def entry_text(
     iteration: int,
-    fields: Mapping[str, str],
-    agent: Mapping[str, str],
+    fields: dict[str, str],
+    agent: dict[str, str],
     summary: str,
 ) -> bytes:
     """Return an entry of schema 2, without the fields that are empty.

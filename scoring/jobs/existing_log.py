@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,24 +59,18 @@ def read_existing_log(log_dir: Path) -> ExistingLog:
                 for sha in _COMMIT_LINE.findall(read_file(log_dir / name)):
                     log.named_by_broken[sha.decode().lower()] = name
 
-    def note_broken(error: LogError) -> None:
-        log.broken.append(str(error))
-
     if ARCHIVE_NAME in names:
+        errors: list[LogError] = []
         try:
-            log.records += load_archive(log_dir / ARCHIVE_NAME, broken=note_broken)
+            log.records += load_archive(log_dir / ARCHIVE_NAME, broken=errors.append)
         except LogError as e:
-            note_broken(e)
+            errors.append(e)
+        log.broken += map(str, errors)
 
     log.records.sort(key=lambda record: record.iteration)
-    log.highest = _highest_number(log.records, names)
-    return log
-
-
-def _highest_number(records: Sequence[IterationRecord], names: Sequence[str]) -> int:
-    """Return the highest number in use, also that of labels or scores without an entry."""
-    numbers = [record.iteration for record in records if record.iteration < _LARGEST_NUMBER]
-    for match in map(_NUMBERED_NAME.match, names):
+    numbers = [record.iteration for record in log.records if record.iteration < _LARGEST_NUMBER]
+    for match in map(_NUMBERED_NAME.match, names):  # also labels or scores without an entry
         if match:
             numbers.append(int(match[1]))
-    return max(numbers, default=0)
+    log.highest = max(numbers, default=0)
+    return log

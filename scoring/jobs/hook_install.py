@@ -117,17 +117,15 @@ def install_command(path: Path, hook: Hook = USUAL, shared: bool = False) -> Hoo
         InputError: the program does not exist or does not run, or as :func:`install_hook`.
         WriteError: as :func:`install_hook`.
     """
-    if shared:
-        program = PROGRAM
-    else:
+    program = PROGRAM
+    if not shared:
         program = os.path.abspath(_program_that_runs())
 
     command = f"{shlex.quote(program)} close-task"
     if hook.quiet:
         command += " >/dev/null"
 
-    problem = why_it_does_not_run(command)
-    if problem:
+    if problem := why_it_does_not_run(command):
         raise InputError(f"the hook would not run, and was not installed: {problem}")
     return install_hook(path, command, hook)
 
@@ -285,8 +283,7 @@ def hooks_that_do_not_run(path: Path) -> Iterator[str]:
     """
     installed = _installed_hooks(read_json_file(path).data)
     for command in dict.fromkeys(_command_of(entry.hook) for entry in installed):
-        problem = why_it_does_not_run(command)
-        if problem:
+        if problem := why_it_does_not_run(command):
             yield problem
 
 

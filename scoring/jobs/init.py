@@ -3,7 +3,7 @@
 import json
 import os
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
@@ -98,7 +98,7 @@ def _transcript_values(examination: Examination, settings: Settings, top: Path) 
     }
 
 
-def _filled_block(template: str, values: Mapping[str, str]) -> str:
+def _filled_block(template: str, values: dict[str, str]) -> str:
     """Return a block of the template, with its first line as a wrapped comment."""
     comment, *lines = (line.format_map(values) for line in template.split("\n"))
     wrapped = textwrap.wrap(

@@ -7,7 +7,7 @@ import contextlib
 import datetime
 import re
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,8 +86,7 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
         WriteError: a file cannot be written.
     """
     for label in labels:
-        problem = label.problem()
-        if problem:
+        if problem := label.problem():
             raise InputError(f"iteration {label.iteration}: {problem}")
 
     with exclusive_lock(log_dir):
@@ -119,7 +118,7 @@ def _content_of(path: Path, log_dir: Path) -> bytes | None:
         return None
 
 
-def _put_back(old_content: Mapping[Path, bytes | None]) -> None:
+def _put_back(old_content: dict[Path, bytes | None]) -> None:
     """Write the old content of files again, as far as the disk allows."""
     for path, content in old_content.items():
         with contextlib.suppress(OSError):

@@ -6,7 +6,7 @@
 import csv
 import io
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -15,6 +15,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from scoring.errors import InputError
 from scoring.evidence.labels import Judgement
 from scoring.files import read_file
+from scoring.frozen import PlainData
 from scoring.jobs.label_file import NewLabel
 from scoring.text import shown
 
@@ -58,7 +59,7 @@ class _Row(NamedTuple):
     """
 
     line: int
-    values: Mapping[str, Any]
+    values: PlainData
     problem: str = ""
 
 

@@ -5,7 +5,7 @@
 
 import contextlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -77,7 +77,7 @@ class _ReadEntry(NamedTuple):
     iteration: int
     commit: str
     session: str
-    lines: Mapping[str, int]
+    lines: dict[str, int]
 
     def finding(self, level: Level, field_path: str, text: str) -> LintFinding:
         """Return what is wrong with a field of it."""
@@ -102,7 +102,7 @@ class _CheckedFile:
 def lint_log(
     log_dir: Path,
     repo_dir: Path,
-    sessions: Collection[str] | None = None,
+    sessions: set[str] | None = None,
     strict: bool = False,
 ) -> LintedLog:
     """Check a log line by line.
@@ -240,7 +240,7 @@ def _unreadable(path: Path, iteration: int | None, message: str) -> LintFinding:
     return LintFinding("error", path, line, iteration, "", text)
 
 
-def _several_of_one_number(entries: Iterable[_ReadEntry]) -> Iterator[LintFinding]:
+def _several_of_one_number(entries: list[_ReadEntry]) -> Iterator[LintFinding]:
     first_of_number: dict[int, _ReadEntry] = {}
     for entry in entries:
         first = first_of_number.setdefault(entry.iteration, entry)
@@ -252,7 +252,7 @@ def _several_of_one_number(entries: Iterable[_ReadEntry]) -> Iterator[LintFindin
             yield entry.finding("error", "iteration", text)
 
 
-def _several_of_one_commit(entries: Iterable[_ReadEntry], repo_dir: Path) -> Iterator[LintFinding]:
+def _several_of_one_commit(entries: list[_ReadEntry], repo_dir: Path) -> Iterator[LintFinding]:
     with_commit = [entry for entry in entries if entry.commit]
     try:
         shas = GitRepository(repo_dir).resolve(entry.commit for entry in with_commit)
@@ -275,9 +275,7 @@ def _several_of_one_commit(entries: Iterable[_ReadEntry], repo_dir: Path) -> Ite
             yield entry.finding("error", "commit", text)
 
 
-def _unknown_sessions(
-    entries: Iterable[_ReadEntry], sessions: Collection[str]
-) -> Iterator[LintFinding]:
+def _unknown_sessions(entries: list[_ReadEntry], sessions: set[str]) -> Iterator[LintFinding]:
     for entry in entries:
         if not entry.session or entry.session in sessions:
             continue

@@ -1,8 +1,8 @@
 """Edits YAML that a person wrote: everything that is not changed keeps its spelling and layout."""
 
+import contextlib
 import io
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,10 @@ def dumped(yaml: YAML, tree: Any, data: bytes, path: Path) -> bytes:
 
     old = data.removeprefix(_BYTE_ORDER_MARK).replace(_WINDOWS_LINE_END, _LINE_END)
     unchanged = _dump(yaml, yaml.load(old))
-    if not _is_same(yaml, old, unchanged):
+    is_same = False
+    with contextlib.suppress(YAMLError):
+        is_same = _content(yaml, unchanged) == _content(yaml, old)
+    if not is_same:
         raise InputError(
             f"{path}: cannot be kept as it is (its comments or layout would change what it says);"
             " nothing is added to it, edit it by hand"
@@ -132,14 +135,6 @@ def _dump(yaml: YAML, tree: Any) -> bytes:
     out = io.BytesIO()
     yaml.dump(tree, out)
     return out.getvalue()
-
-
-def _is_same(yaml: YAML, old: bytes, new: bytes) -> bool:
-    """Return whether a document as the writer spells it is the one that was read."""
-    try:
-        return _content(yaml, new) == _content(yaml, old)
-    except YAMLError:
-        return False
 
 
 def _content(yaml: YAML, data: bytes) -> list[tuple[str, str, object]]:
@@ -175,7 +170,7 @@ def _indentation(line: bytes) -> bytes:
     return line[: len(line) - len(line.lstrip(b" -"))]
 
 
-def _common(lines: Sequence[bytes], others: Sequence[bytes]) -> int:
+def _common(lines: list[bytes], others: list[bytes]) -> int:
     """Return how many lines two lists have in common at their beginning."""
     for index, (line, other) in enumerate(zip(lines, others, strict=False)):
         if line != other:

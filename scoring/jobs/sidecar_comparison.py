@@ -1,5 +1,6 @@
 """Compares a sidecar on disk with the score that the evidence gives now."""
 
+import contextlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,40 +85,32 @@ def compare_with_sidecar(scored: ScoredIteration, log: Path, stamps: Stamps) -> 
         else:
             old_provenance = read_provenance(log, iteration)
 
-    old_data = _sidecar_bytes(log, iteration)
+    path = iteration_score_path(log, iteration)
+    old_data: bytes | None = None
+    old_score = None
+    try:
+        old_data = read_file(path, within=log)
+    except FileNotFoundError:
+        pass
+    except InputError:
+        old_data = b""
+
+    if old_data == files.data:
+        old_score = files.score
+    elif old_data is not None:
+        with contextlib.suppress(InputError):
+            old_score = parse_iteration_score(old_data, str(path))
+
     return SidecarComparison(
         facts=scored.facts,
         files=files,
         stamp=stamp_of_score(scored.inputs, scored.facts, files.data),
         provenance=provenance,
-        old_score=_score_on_disk(log, files, old_data),
+        old_score=old_score,
         old_data=old_data,
         old_stamp=stamps.get(iteration),
         old_provenance=old_provenance,
     )
-
-
-def _sidecar_bytes(log: Path, iteration: int) -> bytes | None:
-    """Return the bytes of a sidecar: empty for one that cannot be read, None for no file."""
-    try:
-        return read_file(iteration_score_path(log, iteration), within=log)
-    except FileNotFoundError:
-        return None
-    except InputError:
-        return b""
-
-
-def _score_on_disk(log: Path, files: Sidecar, old_data: bytes | None) -> PersistedScore | None:
-    if old_data is None:
-        return None
-    if old_data == files.data:
-        return files.score
-
-    path = iteration_score_path(log, files.score.iteration)
-    try:
-        return parse_iteration_score(old_data, str(path))
-    except InputError:
-        return None
 
 
 def cause_of_change(comparison: SidecarComparison) -> str | None:
