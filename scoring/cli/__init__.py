@@ -10,7 +10,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import click
 
@@ -18,7 +18,7 @@ from rubric import DaScoreError
 from scoring.cli.catalog import COMMANDS, OLD_NAMES
 from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import WARNINGS, complain, warn, write
-from scoring.errors import LogError, MeetingError, OptionError
+from scoring.errors import LogError, MeetingError, OptionError, Warn
 
 EXIT_OK = 0
 EXIT_ERROR = 1
@@ -34,9 +34,6 @@ _OBJECTS_BETWEEN_COLLECTIONS = 400_000
 """Commands make many objects, few of them in cycles, so Python looks for cycles rarely."""
 
 _LINE_BREAK = re.compile(r"\s*\n\s*")
-
-Report = Callable[[str], None]
-"""Takes an error, in one line for people."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,7 +68,7 @@ def _run_hook(arguments: Sequence[str]) -> int:
     return EXIT_OK
 
 
-def _run(arguments: Sequence[str], report: Report) -> int:
+def _run(arguments: Sequence[str], report: Warn) -> int:
     WARNINGS.quiet = False
     WARNINGS.verbose = False
     WARNINGS.holds = True
@@ -91,7 +88,7 @@ def _run(arguments: Sequence[str], report: Report) -> int:
     return status if isinstance(status, int) else EXIT_OK
 
 
-def _status_of_error(error: BaseException, report: Report) -> int:
+def _status_of_error(error: BaseException, report: Warn) -> int:
     """Report why a command ended early, and return its exit status.
 
     Raises:

@@ -2,8 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from scoring.cli.options import (
     PATH,
     SCORING_OPTIONS,
     SHARE,
+    Command,
     Selection,
     command_with_example,
     flag,
@@ -44,22 +44,18 @@ EXIT_FAILED = 3
 _DEFAULT_GATES = {"no_unresolved_commits": True, "no_over_claims": True}
 """What is checked where no gate is named: it holds for a log that ``init`` made."""
 
-_DECLARATIONS: dict[str, PlainData] = {
-    "flag": {"is_flag": True},
-    "share": {"type": SHARE},
-    "text": {},
-}
-"""How ``click.option`` declares the option of a gate, by its kind."""
 
-
-def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _gate_options(command: Command) -> Command:
     """Add the options of all gates to a command, in the order of the table of gates."""
-    options = list(chain.from_iterable(gate.options for gate in GATES))
-    for option in reversed(options):
-        declaration = dict(_DECLARATIONS[option.kind])
-        if option.metavar:
-            declaration["metavar"] = option.metavar
-        command = click.option(f"--{option.name}", help=option.help, **declaration)(command)
+    for gate in reversed(GATES):
+        for option in reversed(gate.options):
+            command = click.option(
+                f"--{option.name}",
+                is_flag=option.kind == "flag",
+                type=SHARE if option.kind == "share" else None,
+                metavar=option.metavar or None,
+                help=option.help,
+            )(command)
     return command
 
 
@@ -155,7 +151,7 @@ def command(
     if summary_file is not None:
         _append(summary_file, markdown(verdict, log))
     if needs_entries and not verdict.iterations:
-        warn(_nothing_to_check(log, selection))
+        warn(_nothing_to_check(settings.iter_log_dir, selection))
 
     origins = {
         "settings": settings_sources(options, settings.repo_dir, files=not trusted),
@@ -231,17 +227,16 @@ def _refuse_untrusted(settings: Settings, gates: PlainData, junit_file: Path | N
         raise OptionError("--trusted takes no sidecar; leave out --no-stale and --require-verified")
 
 
-def _nothing_to_check(log: str, selection: Selection) -> str:
+def _nothing_to_check(log: Path, selection: Selection) -> str:
     """Return why the command checked nothing: the log, and what is wrong with it."""
-    if not os.path.exists(log):
-        commands = commands_that_make_a_log(Path(log))
+    if not log.exists():
         return (
-            f"{log}: there is no log yet, so there was nothing to check; make one with {commands}"
+            f"{log}: there is no log yet, so there was nothing to check; "
+            f"make one with {commands_that_make_a_log(log)}"
         )
+    problem = "none of its iterations is chosen"
     if selection == Selection():
         problem = "holds no iterations"
-    else:
-        problem = "none of its iterations is chosen"
     return f"{log}: {problem}, so there was nothing to check"
 
 

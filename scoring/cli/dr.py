@@ -61,22 +61,23 @@ def _thresholds_option(content: str) -> Command:
     )
 
 
-_K_OPTION = click.option(
-    "--k",
-    type=Whole(1, _MOST_ROUNDS),
-    help="How many rounds in a row must be low.  [default: 2]",
-)
-_SEMANTIC_OPTION = flag(
-    "--semantic", "Compare meanings too (level L2); needs the extra 'semantic'."
-)
 _OBSERVE_OPTION = flag("--observe", "Also print structural agreement, and how firm the signal is.")
 _FILE = click.argument("file", type=PATH, metavar="FILE")
 
 
 def meter_options(command: Command) -> Command:
     """Add the options that tune the meter: --k, --semantic and --thresholds."""
-    thresholds_option = _thresholds_option("k, thresholds and words")
-    return _K_OPTION(_SEMANTIC_OPTION(thresholds_option(command)))
+    for option in (
+        _thresholds_option("k, thresholds and words"),
+        flag("--semantic", "Compare meanings too (level L2); needs the extra 'semantic'."),
+        click.option(
+            "--k",
+            type=Whole(1, _MOST_ROUNDS),
+            help="How many rounds in a row must be low.  [default: 2]",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 class Metered(NamedTuple):

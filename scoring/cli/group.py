@@ -57,20 +57,14 @@ class LazyGroup(click.Group):
             return _load(OLD_NAMES[cmd_name])
 
         if not cmd_name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(self._no_such_command(cmd_name))
+            from difflib import get_close_matches  # only a mistyped word needs it
+
+            old_names: Mapping[str, str] = {} if self.path else OLD_NAMES
+            message = f"No such command {cmd_name!r}."
+            for match in get_close_matches(cmd_name, [*commands_in(self.path), *old_names], n=1):
+                message += f" Did you mean {old_names.get(match, match)!r}?"
+            ctx.fail(message)
         return None
-
-    def _no_such_command(self, name: str) -> str:
-        """Return the error for a name that no command has, with the command that may be meant."""
-        from difflib import get_close_matches  # only a mistyped word needs it
-
-        old_names: Mapping[str, str] = {} if self.path else OLD_NAMES
-        candidates = [*commands_in(self.path), *old_names]
-
-        message = f"No such command {name!r}."
-        for match in get_close_matches(name, candidates, n=1):
-            message += f" Did you mean {old_names.get(match, match)!r}?"
-        return message
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with their summaries, for the program in sections."""

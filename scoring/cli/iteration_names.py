@@ -1,7 +1,6 @@
 """Which iteration a user means by a number, ``last``, a commit or a session."""
 
 import re
-from typing import TYPE_CHECKING
 
 from rubric.model import STRICT
 from scoring.cli.reading import report_broken_entries, rubric_of
@@ -10,9 +9,6 @@ from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.settings import Settings
 from scoring.text import short
-
-if TYPE_CHECKING:
-    from scoring.evidence.git.repository import GitRepository
 
 _MOST_SESSIONS_NAMED = 5
 """How many session ids a message lists."""
@@ -49,13 +45,20 @@ def iteration_named(text: str, settings: Settings) -> int:
 def _iteration_of(text: str, records: list[IterationRecord], settings: Settings) -> int:
     """Return the iteration that a text names that is not its number; errors are the same."""
     from scoring.evidence.git.repository import GitRepository
-    from scoring.evidence.git.walk import commit_named
+    from scoring.evidence.git.walk import commit_named, named_commits
 
     repository = GitRepository(settings.repo_dir)
     sha_by_name = repository.resolve(record.commit.strip() for record in records)
 
     if text == "last" and records:
-        return _newest_iteration(records, sha_by_name, repository)
+        commits = named_commits(repository, [sha for sha in sha_by_name.values() if sha])
+
+        def age(record: IterationRecord) -> tuple[int, int]:
+            commit = commits.get(sha_by_name[record.commit.strip()] or "")
+            time = commit.time if commit else None
+            return time or 0, record.iteration
+
+        return max(records, key=age).iteration  # without any commit that git has, the highest
 
     sha = commit_named(text, repository)
     if sha is not None:
@@ -79,27 +82,6 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
     )
 
 
-def _newest_iteration(
-    records: list[IterationRecord],
-    sha_by_name: dict[str, str | None],
-    repository: "GitRepository",
-) -> int:
-    """Return the iteration with the newest commit.
-
-    Without any commit that git has, it is the highest iteration.
-    """
-    from scoring.evidence.git.walk import named_commits
-
-    commits = named_commits(repository, [sha for sha in sha_by_name.values() if sha])
-
-    def age(record: IterationRecord) -> tuple[int, int]:
-        commit = commits.get(sha_by_name[record.commit.strip()] or "")
-        time = commit.time if commit else None
-        return time or 0, record.iteration
-
-    return max(records, key=age).iteration
-
-
 def _last_iteration_of_session(text: str, records: list[IterationRecord]) -> int | None:
     """Return the last iteration of the session with an id that begins with a text."""
     last_iterations: dict[str, int] = {}
@@ -107,11 +89,7 @@ def _last_iteration_of_session(text: str, records: list[IterationRecord]) -> int
         if record.agent.session_id.startswith(text):
             last_iterations[record.agent.session_id] = record.iteration
 
-    if text in last_iterations:
-        return last_iterations[text]
-    if len(last_iterations) > 1:
+    if text not in last_iterations and len(last_iterations) > 1:
         names = ", ".join(list(last_iterations)[:_MOST_SESSIONS_NAMED])
         raise SettingsError(f"several sessions begin with {text!r}: {names}")
-    for iteration in last_iterations.values():
-        return iteration
-    return None
+    return last_iterations.get(text, next(iter(last_iterations.values()), None))

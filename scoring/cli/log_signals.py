@@ -15,7 +15,6 @@ from scoring.cli.output import write_json
 from scoring.cli.reading import report_broken_entries, rubric_of, sources_by_rules
 from scoring.frozen import PlainData
 from scoring.score import score_log_under
-from scoring.scored import ScoredIteration
 
 
 @click.command("signals", epilog="Example:  da-score log signals --last 1")
@@ -35,12 +34,8 @@ def command(settings: Settings, selection: Selection) -> None:
     rows = []
     for iteration in log.iterations:
         if iteration.record.iteration in chosen:
-            rows.append(_row_of(iteration))
+            row: PlainData = iteration.signals.as_dict()
+            row["bounds"] = asdict(iteration.score.bounds)
+            row["coverage"] = asdict(iteration.score.coverage)
+            rows.append(row)
     write_json(rows)
-
-
-def _row_of(iteration: ScoredIteration) -> PlainData:
-    row: PlainData = iteration.signals.as_dict()
-    row["bounds"] = asdict(iteration.score.bounds)
-    row["coverage"] = asdict(iteration.score.coverage)
-    return row

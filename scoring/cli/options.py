@@ -157,7 +157,13 @@ def shared_options(*names: str) -> Callable[[Command], Command]:
         @functools.wraps(command)
         def with_options(**arguments: Any) -> Any:
             options = {name: arguments.pop(name.replace("-", "_")) for name in (*names, "json")}
-            _check_repository(options.get("repo-dir"))
+            repository = options.get("repo-dir")
+            if repository is not None and not repository.is_dir():
+                problem = "not a folder" if repository.exists() else "there is no such folder"
+                raise SettingsError(
+                    f"--repo-dir {str(repository)!r}: {problem}; name the repository of the log"
+                )
+
             # As in ``da-score --json run``.
             of_program = click.get_current_context().find_root().obj or {}
             options["json"] = options["json"] or of_program.get("json") or None
@@ -168,19 +174,6 @@ def shared_options(*names: str) -> Callable[[Command], Command]:
         return loudness_options(with_options)
 
     return decorate
-
-
-def _check_repository(repository: Path | None) -> None:
-    if repository is None or repository.is_dir():
-        return
-
-    if repository.exists():
-        problem = "not a folder"
-    else:
-        problem = "there is no such folder"
-    raise SettingsError(
-        f"--repo-dir {str(repository)!r}: {problem}; name the repository of the log"
-    )
 
 
 def settings_options(*names: str) -> Callable[[Command], Command]:

@@ -43,17 +43,15 @@ def command(settings: Settings) -> None:
     value: PlainData = {"horizon_days": rules.horizon_days}
     if settings.json:
         reward_by_iteration = rewards(records, settings.iter_log_dir, settings.repo_dir)
-        value["outcomes"] = [_as_dict(row, reward_by_iteration) for row in rows]
+        value["outcomes"] = []
+        for row in rows:
+            of_unit = {
+                "lines_written": row.unit.lines_written,
+                "lines_landed": row.unit.lines_landed,
+                "yield": row.unit.landed_share,
+                "reward": reward_by_iteration.get(row.record.iteration),
+                "subject": row.subject or None,
+                "state": row.unit.state,
+            }
+            value["outcomes"].append(row.outcome.as_dict() | of_unit)
     reply(settings.json, value, outcomes_page(rows, rules.horizon_days))
-
-
-def _as_dict(row: BecameRow, rewards: dict[int, float]) -> PlainData:
-    unit = row.unit
-    return row.outcome.as_dict() | {
-        "lines_written": unit.lines_written,
-        "lines_landed": unit.lines_landed,
-        "yield": unit.landed_share,
-        "reward": rewards.get(row.record.iteration),
-        "subject": row.subject or None,
-        "state": unit.state,
-    }

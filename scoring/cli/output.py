@@ -128,20 +128,17 @@ def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> N
 
 
 def _json(value: Any, indent: int | None = 1) -> bytes:
-    data = _encoded(value)
-    if not data.isascii() or _DELETE in data:
-        data = json_escaped(data.decode()).encode()
-    return msgspec.json.format(data, indent=indent or 0)
-
-
-def _encoded(value: Any) -> bytes:
     try:
-        return msgspec.json.encode(value, enc_hook=os.fspath)
+        data = msgspec.json.encode(value, enc_hook=os.fspath)
     except (UnicodeEncodeError, TypeError):  # text that is not UTF-8, or keys that are not texts
         import json
 
         text = as_utf8(json.dumps(value, ensure_ascii=False, default=os.fspath))
-        return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
+        data = msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
+
+    if not data.isascii() or _DELETE in data:
+        data = json_escaped(data.decode()).encode()
+    return msgspec.json.format(data, indent=indent or 0)
 
 
 def show(page: "Iterable[Block]", bound_to_reference: bool = False) -> None:
@@ -152,16 +149,12 @@ def show(page: "Iterable[Block]", bound_to_reference: bool = False) -> None:
         bound_to_reference: whether a pipe gets exactly the bytes of the reference, as in
             :func:`write`.
     """
-    if on_terminal():
-        _draw(page)
+    if not on_terminal():
+        from scoring.views.table import pipe_text  # the version and JSON do not need it
+
+        write(pipe_text(page), bound_to_reference)
         return
 
-    from scoring.views.table import pipe_text  # the version and JSON do not need it
-
-    write(pipe_text(page), bound_to_reference)
-
-
-def _draw(page: "Iterable[Block]") -> None:
     from rich.console import Console
 
     from scoring.views.drawing import draw, unpadded  # loads rich, which a pipe does not need

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -30,9 +30,6 @@ from scoring.text import csv_field, printable
 from scoring.views.formats import csv_line, require
 from scoring.views.sql import Answer, answered, ask, database, named_in
 from scoring.views.table import Table, columns_of
-
-if TYPE_CHECKING:  # help does not need it
-    from scoring.fleet.dataset import DataSet
 
 
 @click.command(
@@ -70,7 +67,7 @@ def command(
             raise click.UsageError(
                 "--last, --since and --task choose among the entries of logs, not of a data set."
             )
-        asked = _ask_fleet(open_dataset(fleet), statement)
+        asked = _ask_fleet(fleet, statement)
     else:
         rows = rows_of_logs(options=options, tables=named_in(statement), **which)
         asked = ask(statement, rows)
@@ -105,9 +102,10 @@ def _statement(argument: str) -> str:
 
 
 @contextlib.contextmanager
-def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
+def _ask_fleet(place: str, sql: str) -> Iterator[Answer]:
     from scoring.fleet.tables import ALIASES, ASKED, WORK
 
+    dataset = open_dataset(place)
     require("fleet", "duckdb", "pyarrow")
     with database() as db:
         for table in ASKED:

@@ -93,7 +93,12 @@ def command(
             return
 
     if not log.lines:
-        say(_nothing_to_show(settings, selection, shows_work))
+        message = f"score: no iterations found in {log_dir}"
+        if selection != Selection():
+            message += " that --last, --since and --task choose"
+        elif shows_work:
+            message += "; da-score work shows what the sessions did"
+        say(message + "\n")
         return
 
     shown = replace(shown or RunShown(), terminal=draws, every=every, sessions=sessions)
@@ -134,12 +139,3 @@ def _work_to_show(
     about = meaning_key(settings, log.rubric.version)
     meaning = kept_meaning(cache_dir_of(settings), about, log.marks)
     return RunShown(rows, subjects, meaning, horizon_days, notes=tuple(notes))
-
-
-def _nothing_to_show(settings: Settings, selection: Selection, shows_work: bool) -> str:
-    message = f"score: no iterations found in {settings.iter_log_dir}"
-    if selection != Selection():
-        message += " that --last, --since and --task choose"
-    elif shows_work:
-        message += "; da-score work shows what the sessions did"
-    return message + "\n"

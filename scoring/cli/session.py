@@ -92,8 +92,7 @@ def _complete_id(text: str, log_dir: Path) -> str:
     Raises:
         SettingsError: several ids begin with it.
     """
-    is_complete = is_plain_session_id(text) and session_score_path(log_dir, text).exists()
-    if not text or not is_plain_session_id(text) or is_complete:
+    if not text or not is_plain_session_id(text) or session_score_path(log_dir, text).exists():
         return text
 
     matches = [session_id for session_id in session_ids(log_dir) if session_id.startswith(text)]
