@@ -134,7 +134,20 @@ def _backfill(
     # SIGTERM acts like Ctrl-C, so that the processes of this one end with it.
     previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        jobs, failed = _jobs_for(logs, options)
+        jobs: list[LogJob] = []
+        failed: list[LogReport] = []
+        for log in logs:
+            try:
+                settings = settings_of_log(log, options)
+                rubric = rubric_of(settings)
+            except DaScoreError as e:
+                failed.append(LogReport(log.iter_log_dir, error=str(e)))
+                continue
+
+            for text in settings_without_effect(settings, rules_of(rubric)):
+                warn(f"{log.iter_log_dir}: {text}")
+            jobs.append(LogJob(log.iter_log_dir, settings, rubric))
+
         finished: Iterable[LogReport] = itertools.chain(
             failed, backfill_logs(jobs, plan, processes)
         )
@@ -161,24 +174,6 @@ def _backfill(
 
     order = [log.iter_log_dir for log in logs]
     return sorted(reports, key=lambda report: order.index(report.iter_log_dir))
-
-
-def _jobs_for(logs: list[FoundLog], options: PlainData) -> tuple[list[LogJob], list[LogReport]]:
-    """Return a job for each log, and a report on each log without usable settings."""
-    jobs: list[LogJob] = []
-    failed: list[LogReport] = []
-    for log in logs:
-        try:
-            settings = settings_of_log(log, options)
-            rubric = rubric_of(settings)
-        except DaScoreError as e:
-            failed.append(LogReport(log.iter_log_dir, error=str(e)))
-            continue
-
-        for text in settings_without_effect(settings, rules_of(rubric)):
-            warn(f"{log.iter_log_dir}: {text}")
-        jobs.append(LogJob(log.iter_log_dir, settings, rubric))
-    return jobs, failed
 
 
 def _line_of_log(report: LogReport, dry_run: bool) -> str:

@@ -120,6 +120,7 @@ def command(
             )
         options_of_view = {**view.options, "trusted": True, "checkpoints": trust_checkpoints}
         view = replace(view, options=options_of_view)
+
     made = demands(gates, view)
     if not made:
         made = demands(_DEFAULT_GATES, view)
@@ -295,26 +296,26 @@ def _totals(verdict: Verdict) -> Iterator[str]:
             yield "the work does not hold"
 
 
-def _note_lines(verdict: Verdict) -> list[str]:
-    """Return a line for each kind of note: notes that differ in numbers alone are of one kind."""
+def _note_lines(verdict: Verdict) -> Iterator[str]:
+    """Yield a line for each kind of note: notes that differ in numbers alone are of one kind."""
     notes_by_kind: dict[str, list[tuple[int, str]]] = {}
     for checked in verdict.iterations:
         for note in checked.notes:
             kind = without_numbers(note)
             notes_by_kind.setdefault(kind, []).append((checked.iteration, note))
 
-    lines = []
     for notes in notes_by_kind.values():
         iterations = sorted({iteration for iteration, _ in notes})
         texts = {text for _, text in notes}
 
-        first_text = printable(notes[0][1])
         noun = "iteration" if len(notes) == 1 else "iterations"
-        line = f"note  {noun} {spans(iterations)}: {first_text}"
+        line = f"note  {noun} {spans(iterations)}: {printable(notes[0][1])}"
         if len(texts) > 1:
             line += f" (and {len(texts) - 1} more like it; --json has each)"
-        lines.append(line)
-    return lines + [f"note  {printable(note)}" for note in verdict.notes]
+        yield line
+
+    for note in verdict.notes:
+        yield f"note  {printable(note)}"
 
 
 def _append(path: Path, text: str) -> None:

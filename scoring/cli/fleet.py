@@ -68,7 +68,12 @@ def run(
     if rubric:
         config = config._replace(rubric=rubric)
 
-    with _event_printer(options["json"]) as print_event:
+    printer: contextlib.AbstractContextManager[Say] = contextlib.nullcontext(_print_line_event)
+    if options["json"]:
+        printer = contextlib.nullcontext(_print_json_event)
+    elif sys.stderr is not None and sys.stderr.isatty():
+        printer = _progress_bar()
+    with printer as print_event:
         report = run_fleet(config, print_event, force=force, **where)
     if not options["json"]:
         show(_report_page(report))
@@ -237,15 +242,6 @@ def init(file: Path) -> None:
 
 
 # Events of a run
-
-
-def _event_printer(as_json: bool) -> "contextlib.AbstractContextManager[Say]":
-    """Return what prints the events of a run: JSON, a bar on a terminal, or lines."""
-    if as_json:
-        return contextlib.nullcontext(_print_json_event)
-    if sys.stderr is not None and sys.stderr.isatty():
-        return _progress_bar()
-    return contextlib.nullcontext(_print_line_event)
 
 
 def _print_json_event(event: "FleetEvent", _: "FleetReport") -> None:

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 from msgspec.structs import replace
@@ -41,27 +40,6 @@ _MOST_FILES = 5
 """How many files that git does not track are named."""
 
 
-class Offers(NamedTuple):
-    """Whether what is offered is done.
-
-    Attributes:
-        accepts_all: whether everything is done without a question.
-        asks: whether a person is asked. Without both, nothing is done.
-    """
-
-    accepts_all: bool
-    asks: bool
-
-    def accepted(self, question: str) -> bool:
-        """Return whether something is to be done.
-
-        Asks the question if it is for a person to decide.
-        """
-        if self.accepts_all:
-            return True
-        return self.asks and _confirmed(question)
-
-
 def _confirmed(question: str) -> bool:
     return click.confirm(question, default=True, err=True)
 
@@ -87,7 +65,10 @@ def command(
     to install the hook that scores its tasks.
     """
     settings = settings_of_whole_repository(options, files=False)
-    settings = replace(settings, derive=_has_derive_setting(options))
+    derives = False
+    with contextlib.suppress(SettingsError):  # a file that cannot be used says nothing
+        derives = settings_of_whole_repository(options).derive  # a new file then keeps this
+    settings = replace(settings, derive=derives)
     with progress("Looking at git and transcripts"):
         settings, examination = _examine_under_newest_rubric(settings)
 
@@ -100,15 +81,15 @@ def command(
         return
 
     is_interactive = on_terminal() and sys.stdin is not None and sys.stdin.isatty()
-    offers = Offers(accepts_all=yes, asks=is_interactive and not yes)
-    _set_up(settings, examination, options, offers, force, no_hook)
-
-
-def _has_derive_setting(options: PlainData) -> bool:
-    """Return whether the settings file has the hook derive entries, which a new file then keeps."""
-    with contextlib.suppress(SettingsError):  # a file that cannot be used says nothing
-        return settings_of_whole_repository(options).derive
-    return False
+    _set_up(
+        settings,
+        examination,
+        options,
+        asks=is_interactive and not yes,
+        accepts_all=yes,
+        force=force,
+        no_hook=no_hook,
+    )
 
 
 def _examine_under_newest_rubric(settings: Settings) -> tuple[Settings, Examination]:
@@ -123,27 +104,41 @@ def _set_up(
     settings: Settings,
     examination: Examination,
     options: PlainData,
-    offers: Offers,
+    asks: bool,
+    accepts_all: bool,
     force: bool,
     no_hook: bool,
 ) -> None:
-    """Ask what is wanted, then write settings, entries and hooks, and print what was written."""
+    """Ask what is wanted, then write settings, entries and hooks, and print what was written.
+
+    Args:
+        settings: the settings of the command line.
+        examination: what was found here.
+        options: values of options by long name.
+        asks: whether a person is asked what is to be done.
+        accepts_all: whether everything is done without a question. Without both, nothing is.
+        force: whether a settings file may be replaced.
+        no_hook: whether to leave the hook out.
+    """
+
+    def accepted(question: str) -> bool:
+        return accepts_all or (asks and _confirmed(question))
+
     top_level = examination.repository.top_level or examination.repository.path
     settings_file = top_level / SETTINGS_FILE
 
-    is_asked_or_accepts = offers.accepts_all or offers.asks
-    keeps_settings = is_asked_or_accepts and not force and os.path.lexists(settings_file)
+    keeps_settings = (accepts_all or asks) and not force and os.path.lexists(settings_file)
     if keeps_settings:  # a file that cannot be used ends the command here
         settings = replace(settings_of_whole_repository(options), json=settings.json)
 
-    derives = not examination.log.iterations and offers.accepted(
+    derives = not examination.log.iterations and accepted(
         "Write a log entry for each commit of an agent?"
     )
     harnesses = []
     if not no_hook:
-        for harness in _harnesses_without_hook(examination):
+        for harness in list(_harnesses_without_hook(examination)):
             file = hook_of(harness).file
-            if offers.accepted(f"Score each task of {harness}, by a hook in {file}?"):
+            if accepted(f"Score each task of {harness}, by a hook in {file}?"):
                 harnesses.append(harness)
 
     lines = [f"Kept {settings_file}, which was there already"]
@@ -153,7 +148,7 @@ def _set_up(
         lines = [f"Wrote {settings_file}"]
 
     exclude_file = None
-    if offers.asks and _confirmed("Have git ignore .agents/? Say no to commit it."):
+    if asks and _confirmed("Have git ignore .agents/? Say no to commit it."):
         exclude_file = _ignore_agents_folder(examination)
 
     value: PlainData = {"path": settings_file, "rubric": settings.rubric}
@@ -171,7 +166,7 @@ def _set_up(
         value["hooks"] = files_with_hook
     lines += [f"Wrote the hook to {path}" for path in files_with_hook]
 
-    if offers.accepts_all and not no_hook and not harnesses:
+    if accepts_all and not no_hook and not harnesses:
         reason = _why_no_hook(examination, top_level)
         if reason:
             lines.append(
@@ -223,17 +218,16 @@ def _untracked(paths: list[Path], top_level: Path) -> list[str]:
     return [os.fsdecode(name) for name in answer.stdout.split(b"\0") if name]
 
 
-def _harnesses_without_hook(examination: Examination) -> list[str]:
-    """Return the harnesses that have transcripts of this repository and lack the hook."""
+def _harnesses_without_hook(examination: Examination) -> Iterator[str]:
+    """Yield the harnesses that have transcripts of this repository and lack the hook."""
     top_level = examination.repository.top_level
     if top_level is None:
-        return []
+        return
 
     folder_names: set[str] = set()
     for path in _transcripts_read(examination):
         folder_names.update(path.parts)
 
-    harnesses = []
     for harness, hook in HOOKS.items():
         if not hook:
             continue
@@ -243,10 +237,9 @@ def _harnesses_without_hook(examination: Examination) -> list[str]:
                 files += hook_settings(harness, scope, top_level)
             settings_folder = hook.file.partition("/")[0]
             if settings_folder in folder_names and not any(map(installed_in, files)):
-                harnesses.append(harness)
+                yield harness
         except (DaScoreError, RuntimeError) as e:
             warn(str(e))
-    return harnesses
 
 
 def _why_no_hook(examination: Examination, top_level: Path) -> str:

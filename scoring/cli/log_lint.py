@@ -20,9 +20,15 @@ def command(settings: Settings, strict: bool) -> int | None:
     unless you say --strict. Warnings, which --quiet only counts, are sessions that no transcript
     knows, and values that do not mean what they look like. Exits with 1 when there is an error.
     """
-    count, findings = lint_log(
-        settings.iter_log_dir, settings.repo_dir, _session_ids(settings), strict
-    )
+    session_ids = None  # which is unknown where the settings say that no transcript is read
+    if settings.transcripts != "none":
+        from scoring.evidence.attribution.attributed import AttributedScan
+
+        with observing_sources(settings).transcripts().start() as scan:
+            assert isinstance(scan, AttributedScan)
+            session_ids = scan.session_ids()
+
+    count, findings = lint_log(settings.iter_log_dir, settings.repo_dir, session_ids, strict)
     errors = sum(finding.level == "error" for finding in findings)
 
     value = {
@@ -33,21 +39,6 @@ def command(settings: Settings, strict: bool) -> int | None:
     }
     reply(settings.json, value, _text(findings, count, errors))
     return 1 if errors else None
-
-
-def _session_ids(settings: Settings) -> set[str] | None:
-    """Return the ids of the sessions that transcripts show.
-
-    None where the settings say that no transcript is read.
-    """
-    if settings.transcripts == "none":
-        return None
-
-    from scoring.evidence.attribution.attributed import AttributedScan
-
-    with observing_sources(settings).transcripts().start() as scan:
-        assert isinstance(scan, AttributedScan)
-        return scan.session_ids()
 
 
 def _text(findings: list[LintFinding], entries: int, errors: int) -> str:

@@ -70,13 +70,15 @@ PATH = click.Path(path_type=Path)
 Command: TypeAlias = Callable[..., Any]
 """The function of a command, which options decorate."""
 
+Decorator: TypeAlias = Callable[[Command], Command]
+
 
 def command_with_example(example: str) -> Callable[[Command], click.Command]:
     """Return the decorator of a command, with an example at the end of its help."""
     return click.command(epilog=f"Example:  {PROGRAM} {example}")
 
 
-def flag(name: str, summary: str, key: str = "") -> Callable[[Command], Command]:
+def flag(name: str, summary: str, key: str = "") -> Decorator:
     """Return the decorator of an option without a value, which a command gets as a boolean.
 
     Args:
@@ -87,9 +89,7 @@ def flag(name: str, summary: str, key: str = "") -> Callable[[Command], Command]
     return click.option(*filter(None, (name, key)), is_flag=True, help=summary)
 
 
-def valued(
-    name: str, metavar: str | None, summary: str, key: str = "", **more: Any
-) -> Callable[[Command], Command]:
+def valued(name: str, metavar: str | None, summary: str, key: str = "", **more: Any) -> Decorator:
     """Return the decorator of an option with a value.
 
     Args:
@@ -103,9 +103,7 @@ def valued(
     return click.option(*names, metavar=metavar, help=summary, **more)
 
 
-def choice(
-    name: str, words: Sequence[str], summary: str, key: str = "", **more: Any
-) -> Callable[[Command], Command]:
+def choice(name: str, words: Sequence[str], summary: str, key: str = "", **more: Any) -> Decorator:
     """Return the decorator of an option that takes one of some words, as :func:`valued` does."""
     return valued(name, None, summary, key, type=click.Choice(words), **more)
 
@@ -141,7 +139,7 @@ _SELECTION_OPTIONS: dict[str, PlainData] = {
 }
 
 
-def shared_options(*names: str) -> Callable[[Command], Command]:
+def shared_options(*names: str) -> Decorator:
     """Return a decorator that gives a command ``--json``, ``-q``, ``-v`` and shared options.
 
     Args:
@@ -176,7 +174,7 @@ def shared_options(*names: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def settings_options(*names: str) -> Callable[[Command], Command]:
+def settings_options(*names: str) -> Decorator:
     """Return a decorator like :func:`shared_options`, for a command that gets ``settings``."""
 
     def decorate(command: Command) -> Command:

@@ -117,7 +117,7 @@ def _ask_fleet(place: str, sql: str) -> Iterator[Answer]:
             yield answer
 
 
-def _unique_names(names: list[str]) -> list[str]:
+def _unique_names(names: tuple[str, ...]) -> list[str]:
     """Return the names of columns, with a number after a name that came before: ``n``, ``n_1``."""
     unique: list[str] = []
     for name in names:

@@ -82,29 +82,27 @@ def settings_of_log(log: FoundLog, options: PlainData) -> Settings:
     return prepared_settings({**options, "repo-dir": repository})
 
 
-def settings_without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
-    """Return a warning for each setting that has no effect under these rules of evidence."""
+def settings_without_effect(settings: Settings, rules: EvidenceRules) -> Iterator[str]:
+    """Yield a warning for each setting that has no effect under these rules of evidence."""
     if rules.as_observed:
-        return []
+        return
 
-    warnings = []
     no_lines = f"rubric {settings.rubric} gives iterations no lines of their own"
     if settings.worktrees:
-        warnings.append(f"{no_lines}: the setting worktrees has no effect")
+        yield f"{no_lines}: the setting worktrees has no effect"
     if settings.test_commands:
-        warnings.append(f"{no_lines}: the setting test-commands has no effect")
+        yield f"{no_lines}: the setting test-commands has no effect"
     as_reference = f"rubric {settings.rubric} has the evidence rules of the reference"
     if settings.trunk is not None:
-        warnings.append(
+        yield (
             f"{as_reference}, where the trunk is the local branch master: "
             f"trunk {settings.trunk!r} has no effect"
         )
     if settings.transcripts == "auto":
-        warnings.append(
+        yield (
             f"{as_reference}, which know no default transcript directories: "
             "name folders with --transcript-dir"
         )
-    return warnings
 
 
 # Evidence and outcomes

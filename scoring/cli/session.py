@@ -21,7 +21,7 @@ from scoring.cli.reading import silent_view
 from scoring.cli.work_reading import meaning_of
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.examine import ExaminedIteration
-from scoring.outcomes.spending import together
+from scoring.outcomes.spending import Spending, together
 from scoring.sessions import SessionScore, session_score
 from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.sidecars.scores import (
@@ -60,6 +60,13 @@ class SessionToShow(NamedTuple):
         """Whether the evidence still gives the score of each iteration's sidecar."""
         return {each.record.iteration: each.state for each in self.examined or ()}
 
+    @property
+    def spending(self) -> Spending | None:
+        """What the iterations cost together; None where the evidence cannot be read."""
+        if self.examined is None:
+            return None
+        return together(each.spending for each in self.examined)
+
 
 @command_with_example("session 3f1c2a --json")
 @click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
@@ -77,11 +84,10 @@ def command(session_id: str, settings: Settings) -> None:
     shown = _compare_with_evidence(sidecar, settings)
 
     if settings.json:
-        spending = None
-        if shown.examined is not None:
-            spending = together(each.spending for each in shown.examined)
-        session = shown.session
-        write_json(session_payload(session, shown.members, spending, shown.states, shown.state))
+        value = session_payload(
+            shown.session, shown.members, shown.spending, shown.states, shown.state
+        )
+        write_json(value)
     else:
         _print_page(shown, settings, version=sidecar.rubric_version)
 
@@ -163,16 +169,17 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
         if texts:
             warn(f"session {session_id}: {'; '.join(texts)}")
 
-    spending = None
     became = ""
     names: dict[int, Cells] = {}
     meaning = NOT_MEASURED
     if shown.examined is not None:
-        spending = together(each.spending for each in shown.examined)
         became = states_line(settings, [each.facts for each in shown.examined])
-        names = {each.record.iteration: _name_of(each) for each in shown.examined}
-        scores = [(each.by_evidence.score, each.facts) for each in shown.examined]
+        for each in shown.examined:
+            number = each.record.iteration
+            sha = each.facts.landing.sha
+            names[number] = named_cells(number, each.record.task_id, each.subject, sha)
         if has_room:
+            scores = [(each.by_evidence.score, each.facts) for each in shown.examined]
             meaning = meaning_of(settings, version, scores)
 
     page = session_page(
@@ -181,17 +188,10 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
         session_score_path(settings.iter_log_dir, session_id),
         intervals=draws,
         full=in_full,
-        spending=spending,
+        spending=shown.spending,
         states=shown.states,
         names=names,
         became=became,
         meaning=meaning,
     )
     show(page, bound_to_reference=not in_full)
-
-
-def _name_of(examined: ExaminedIteration) -> Cells:
-    """Return the cells that name an iteration in a table."""
-    record = examined.record
-    sha = examined.facts.landing.sha
-    return named_cells(record.iteration, record.task_id, examined.subject, sha)

@@ -46,7 +46,7 @@ class ClosedTask(NamedTuple):
     band: str
     session_sidecar_path: Path | None
     rubric_version: str
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...]
 
 
 def close_task(
@@ -75,17 +75,23 @@ def close_task(
     warnings: list[str] = []
     sources = sources.noting(warnings.append)
     records = sources.entries([rubric], iter_log_dir, broken)
-    record = _record_to_close(records, iteration, iter_log_dir)
+    if not records:
+        raise NotFoundError(f"{iter_log_dir}: no iterations found; there is nothing to close")
+    number = records[-1].iteration if iteration is None else iteration
+    index = records.index_of(number)
+    if index is None:
+        raise no_such_entry(iter_log_dir, number)
+    record = records[index]
     chosen = _iterations_to_score(records.numbers, record.iteration, recompute)
 
     # The mean of a session needs a score of each of its iterations.
-    members = {}
-    for session_id, numbers in iterations_by_session(records).items():
-        if not chosen.isdisjoint(numbers):
-            members[session_id] = numbers
-
+    members = {
+        session_id: numbers
+        for session_id, numbers in iterations_by_session(records).items()
+        if not chosen.isdisjoint(numbers)
+    }
     scores: dict[int, PersistedScore] = {}
-    for number in {number for numbers in members.values() for number in numbers} - chosen:
+    for number in set[int]().union(*members.values()) - chosen:
         sidecar = _whole_sidecar(iter_log_dir, number, rubric)
         if sidecar is None:
             chosen.add(number)
@@ -119,18 +125,6 @@ def close_task(
         rubric_version=rubric.version,
         warnings=tuple(warnings),
     )
-
-
-def _record_to_close(records: Records, iteration: int | None, log: Path) -> IterationRecord:
-    if not records:
-        raise NotFoundError(f"{log}: no iterations found; there is nothing to close")
-    if iteration is None:
-        return records[-1]
-
-    index = records.index_of(iteration)
-    if index is None:
-        raise no_such_entry(log, iteration)
-    return records[index]
 
 
 def _iterations_to_score(numbers: list[int], iteration: int, recompute: str) -> set[int]:

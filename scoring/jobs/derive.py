@@ -6,7 +6,7 @@ Such an entry claims nothing. It says what git, transcripts and checkpoints show
 
 import datetime
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,9 +44,9 @@ class DerivedEntry(NamedTuple):
     commit: WrittenCommit
     session_ids: tuple[str, ...]
     found_by: FoundBy
-    branch: str = ""
-    size: ChangeSize = ChangeSize()
-    known_from: str = ""
+    branch: str
+    size: ChangeSize
+    known_from: str
 
     def as_dict(self) -> PlainData:
         """Return plain data: the entry, its commit, and who made that."""
@@ -83,9 +83,9 @@ class Derivation(NamedTuple):
         broken: a line for each entry that cannot be read.
     """
 
-    written: Sequence[DerivedEntry] = ()
-    skipped: Sequence[Skipped] = ()
-    broken: Sequence[str] = ()
+    written: list[DerivedEntry]
+    skipped: list[Skipped]
+    broken: list[str]
 
     def as_dict(self) -> PlainData:
         """Return plain data, as ``derive --json`` prints it."""
@@ -193,7 +193,7 @@ def _in_time_of_choice(
 
 
 def _new_entries(
-    names: Sequence[str],
+    names: list[str],
     agents: AgentCommits,
     history: AttributedHistory,
     highest: int,
@@ -219,7 +219,7 @@ def _new_entries(
         )
 
 
-def _write_entries(log_dir: Path, entries: Sequence[DerivedEntry]) -> None:
+def _write_entries(log_dir: Path, entries: list[DerivedEntry]) -> None:
     make_folder(log_dir)
     files = []
     for entry in entries:

@@ -14,7 +14,7 @@ def derive_runs(
     log_dir: Path,
     repo_dir: Path | str,
     folder: Path,
-    dry_run: bool = False,
+    dry_run: bool,
 ) -> list[tuple[int, GradedRun]]:
     """Write an entry, with a reward file, for every graded run that does not have one.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import InputError, LogError, NotFoundError, Warn, silent
+from scoring.errors import InputError, LogError, NotFoundError, Warn
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import ChangeSize
 from scoring.evidence.git.repository import GitRepository
@@ -48,16 +48,16 @@ class ExistingEntry(NamedTuple):
 def new_entry(
     log_dir: Path,
     repo_dir: Path,
-    iteration: int | None = None,
-    commit: str = "HEAD",
-    warn: Warn = silent,
+    iteration: int | None,
+    commit: str,
+    warn: Warn,
 ) -> Path:
     """Write an entry with what git knows of a commit, and return its file.
 
     Args:
         log_dir: the log, which is made where it does not exist.
         repo_dir: the repository of the commit.
-        iteration: the number of the entry; by default the next one.
+        iteration: the number of the entry; None is the next one.
         commit: a name of the commit, as git takes it.
         warn: takes a warning when another entry names the commit.
 
@@ -117,7 +117,7 @@ def number_of(name: str) -> int:
     return int(digits[:18] or 0)
 
 
-def fields_from_git(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
+def fields_from_git(repo_dir: Path, name: str) -> dict[str, str]:
     """Return what git knows of a commit, as YAML by the paths of fields.
 
     Returns:

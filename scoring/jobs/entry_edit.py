@@ -229,20 +229,17 @@ def _with_part(
 
     line_break = "\r\n" if "\r\n" in source else "\n"
     next_line = f"{line_break}{' ' * node.start_mark.column}"
-    if is_list:
-        text = _new_item(parts[1:], value)
-    else:
+    inner_parts = parts[1:]
+    if not is_list:
         text = _new_field(node, parts, value, next_line)
+    elif len(inner_parts) == 1 and not inner_parts[0].isdigit():
+        text = f"- {inner_parts[0]}: {value}"
+    else:
+        text = f"- {_in_one_line(inner_parts, value)}"
 
     while index < len(source) and source[index] not in "\r\n":
         index += 1
     return source[:index] + next_line + text + source[index:]
-
-
-def _new_item(inner_parts: list[str], value: str) -> str:
-    if len(inner_parts) == 1 and not inner_parts[0].isdigit():
-        return f"- {inner_parts[0]}: {value}"
-    return f"- {_in_one_line(inner_parts, value)}"
 
 
 def _new_field(

@@ -64,10 +64,6 @@ class _InstalledHook(NamedTuple):
     group: PlainData
     hook: PlainData
 
-    @property
-    def is_flat(self) -> bool:
-        return self.group is self.hook
-
 
 def why_it_does_not_run(command: str) -> str:
     """Run the program of a hook once, for its help, and say why that fails.
@@ -104,7 +100,7 @@ def why_it_does_not_run(command: str) -> str:
     return f"{program} ends with status {process.returncode}{last_line}"
 
 
-def install_command(path: Path, hook: Hook = USUAL, shared: bool = False) -> HookChange:
+def install_command(path: Path, hook: Hook, shared: bool) -> HookChange:
     """Put the da-score that runs now into a settings file.
 
     Args:
@@ -221,8 +217,17 @@ def uninstall_hook(path: Path) -> HookChange:
     if not installed:
         return HookChange(path, changed=False)
 
-    for found_hook in installed:
-        _take_out(found_hook, data)
+    events = data["hooks"]
+    for event, group, hook in installed:
+        is_flat = group is hook
+        if not is_flat:
+            group["hooks"].remove(hook)
+        if is_flat or not group["hooks"]:
+            events[event].remove(group)
+        if not events[event]:  # nothing stays that only the hook needed
+            del events[event]
+    if not events:
+        del data["hooks"]
 
     backup = backup_of(path)
     is_ours = data in ({}, _ONLY_VERSION) and not backup.is_file() and not path.is_symlink()
@@ -238,21 +243,6 @@ def uninstall_hook(path: Path) -> HookChange:
     except OSError as e:
         raise WriteError(f"{path}: cannot write: {reason(e)}") from e
     return HookChange(path, changed=True)
-
-
-def _take_out(installed: _InstalledHook, data: PlainData) -> None:
-    """Take a hook out of the data of a settings file, and what it leaves empty."""
-    events = data["hooks"]
-    group = installed.group
-
-    if not installed.is_flat:
-        group["hooks"].remove(installed.hook)
-    if installed.is_flat or not group["hooks"]:
-        events[installed.event].remove(group)
-    if not events[installed.event]:
-        del events[installed.event]
-    if not events:
-        del data["hooks"]
 
 
 def _former_bytes(path: Path, data: Any, text: str) -> bytes:

@@ -43,7 +43,16 @@ def settings_text(examination: Examination, settings: Settings) -> str:
     }
 
     template = _TEMPLATE.read_text("utf-8").rstrip("\n")
-    blocks = [_filled_block(block, values) for block in template.split("\n\n")]
+    blocks = []
+    for block in template.split("\n\n"):
+        comment, *lines = (line.format_map(values) for line in block.split("\n"))
+        wrapped = textwrap.wrap(
+            printable(comment),
+            _WIDTH - len("# "),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        blocks.append("\n".join([*(f"# {line}" for line in wrapped), *lines]))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -96,18 +105,6 @@ def _transcript_values(examination: Examination, settings: Settings, top: Path) 
         "found_transcripts": found_transcripts,
         "transcripts": f"{auto_line}\n{folders_line}",
     }
-
-
-def _filled_block(template: str, values: dict[str, str]) -> str:
-    """Return a block of the template, with its first line as a wrapped comment."""
-    comment, *lines = (line.format_map(values) for line in template.split("\n"))
-    wrapped = textwrap.wrap(
-        printable(comment),
-        _WIDTH - len("# "),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join([*(f"# {line}" for line in wrapped), *lines])
 
 
 def _toml_string(text: str) -> str:

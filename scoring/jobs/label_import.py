@@ -158,7 +158,12 @@ def _label_of(row: _Row, iterations: Collection[int], actor: str) -> NewLabel | 
     try:
         values = _LabelRow.model_validate(row.values)
     except ValidationError as e:
-        return _first_fault(e)
+        fault = e.errors()[0]
+        field = ".".join(map(str, fault["loc"]))
+        message = fault["msg"][:1].lower() + fault["msg"][1:]
+        if fault["type"] == "missing":
+            return f"{field}: {message}"
+        return f"{field} {shown(fault['input'])}: {message}"
 
     if values.iteration not in iterations:
         return f"iteration {values.iteration} is not in the log"
@@ -170,13 +175,3 @@ def _label_of(row: _Row, iterations: Collection[int], actor: str) -> NewLabel | 
         note=values.note,
     )
     return label.problem() or label
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors()[0]
-    field = ".".join(map(str, fault["loc"]))
-    message = fault["msg"][:1].lower() + fault["msg"][1:]
-
-    if fault["type"] == "missing":
-        return f"{field}: {message}"
-    return f"{field} {shown(fault['input'])}: {message}"

@@ -6,7 +6,6 @@
 import contextlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -85,20 +84,6 @@ class _ReadEntry(NamedTuple):
         return LintFinding(level, self.path, line, self.iteration, field_path, text)
 
 
-@dataclass(slots=True)
-class _CheckedFile:
-    """A file of a log: the entries in it that can be read, and what is wrong."""
-
-    path: Path
-    entries: list[_ReadEntry] = field(default_factory=list)
-    findings: list[LintFinding] = field(default_factory=list)
-
-    def note_unreadable(self, number: int | None, problem: str) -> None:
-        """Note that it cannot be read, unless something in it is known to be wrong."""
-        if all(finding.level != "error" for finding in self.findings):
-            self.findings.append(_unreadable(self.path, number, problem))
-
-
 def lint_log(
     log_dir: Path,
     repo_dir: Path,
@@ -122,16 +107,12 @@ def lint_log(
     findings: list[LintFinding] = []
     entries: list[_ReadEntry] = []
     for name in entry_names:
-        file = _check_entry(log_dir / name, strict)
-        entries += file.entries
-        findings += file.findings
+        findings += _check_entry(log_dir / name, strict, entries)
         findings += _unreadable_beside(log_dir, number_of(name))
 
     archived: list[_ReadEntry] = []
     if ARCHIVE_NAME in names:
-        archive = _check_archive(log_dir / ARCHIVE_NAME, strict)
-        archived = archive.entries
-        findings += archive.findings
+        findings += _check_archive(log_dir / ARCHIVE_NAME, strict, archived)
 
     findings += _several_of_one_number(entries)
     findings += _several_of_one_commit([*entries, *archived], repo_dir)
@@ -147,17 +128,21 @@ def lint_log(
     return LintedLog(len(entry_names) + len(archived), sorted(findings, key=place))
 
 
-def _check_entry(path: Path, strict: bool) -> _CheckedFile:
-    file = _CheckedFile(path)
+def _check_entry(path: Path, strict: bool, entries: list[_ReadEntry]) -> Iterator[LintFinding]:
+    """Yield what is wrong with an entry, and add it to some entries if it can be read."""
     number = number_of(path.name)
+    has_error = False
     try:
         data = read_file(path, within=path.parent)
         document = parse(data)
-        file.findings += _faults_in(path, document, number, strict)
+        for finding in _faults_in(path, document, number, strict):
+            has_error = has_error or finding.level == "error"
+            yield finding
         record = parse_iteration_record(data)
     except InputError as e:
-        file.note_unreadable(number, str(e))
-        return file
+        if not has_error:
+            yield _unreadable(path, number, str(e))
+        return
 
     entry = _ReadEntry(
         path,
@@ -166,16 +151,15 @@ def _check_entry(path: Path, strict: bool) -> _CheckedFile:
         record.agent.session_id,
         lines=dict(field_lines(document)),
     )
-    file.entries.append(entry)
-
+    entries.append(entry)
     if record.iteration != number:
         text = f"the file holds iteration {record.iteration}; {path.name} is read as that one"
-        file.findings.append(entry.finding("warning", "iteration", text))
-    return file
+        yield entry.finding("warning", "iteration", text)
 
 
-def _check_archive(path: Path, strict: bool) -> _CheckedFile:
-    file = _CheckedFile(path)
+def _check_archive(path: Path, strict: bool, entries: list[_ReadEntry]) -> Iterator[LintFinding]:
+    """Yield what is wrong with the archive, and add what can be read of it to some entries."""
+    has_error = False
     try:
         data = read_file(path, within=path.parent)
         document = parse(data)
@@ -187,7 +171,9 @@ def _check_archive(path: Path, strict: bool) -> _CheckedFile:
         for item in items.items if isinstance(items, Sequence) else ():
             if not isinstance(item, MappingNode):
                 continue
-            file.findings += _faults_in(path, item, None, strict)
+            for finding in _faults_in(path, item, None, strict):
+                has_error = has_error or finding.level == "error"
+                yield finding
             with contextlib.suppress(YamlError):
                 values = Reader().struct(item, _FIELDS_OF_ARCHIVED)
                 entry = _ReadEntry(
@@ -197,11 +183,11 @@ def _check_archive(path: Path, strict: bool) -> _CheckedFile:
                     session="",
                     lines=dict(field_lines(item)),
                 )
-                file.entries.append(entry)
+                entries.append(entry)
         parse_archive(data)
     except InputError as e:
-        file.note_unreadable(None, str(e))
-    return file
+        if not has_error:
+            yield _unreadable(path, None, str(e))
 
 
 def _faults_in(

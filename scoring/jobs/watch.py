@@ -110,8 +110,7 @@ class LogWatch:
         # The log at the last look.
         self._names: frozenset[str] = frozenset()
         self._files: dict[str, _WatchedFile] = {}
-        self._records: dict[int, IterationRecord] = {}
-        self._files_beside: dict[int, list[_FileState]] = {}
+        self._entries: dict[int, tuple[IterationRecord, list[_FileState]]] = {}
 
         # The repository at the last look.
         self._git_dir: Path | None = None
@@ -136,7 +135,7 @@ class LogWatch:
         self._trunk_state = self._state_of_trunk()
         changes = [change for change in self.look(settle=True) if change.change == "broken"]
 
-        newest = sorted(self._records)[-last:] if last else []
+        newest = sorted(self._entries)[-last:] if last else []
         self._to_score = dict.fromkeys(newest, "now")
         return changes + self._score_changed()
 
@@ -190,37 +189,26 @@ class LogWatch:
 
     def _compare_records(self) -> None:
         """Note which iterations have to be scored, and report those that were removed."""
-        records = self._current_records()
-        files_beside_entries: dict[int, list[_FileState]] = {}
-        for number in records:
-            files_beside_entries[number] = [
+        entries: dict[int, tuple[IterationRecord, list[_FileState]]] = {}
+        for number, record in self._current_records().items():
+            states: list[_FileState] = [
                 state_of(self._log / name) if name in self._names else None
                 for name in entry_file_names(number, self._optional_signals)
             ]
+            entries[number] = (record, states)
 
-        for number, record in records.items():
-            previous = self._records.get(number)
-            if previous is None:
+            if number not in self._entries:
                 self._to_score[number] = "new"
-                continue
-
-            is_other_record = record is not previous and record != previous
-            is_other_evidence = files_beside_entries[number] != self._files_beside.get(number)
-            if is_other_record or is_other_evidence:
+            elif self._entries[number] != entries[number]:
                 self._to_score.setdefault(number, "changed")
 
-        for number in sorted(self._records.keys() - records.keys()):
+        for number in sorted(self._entries.keys() - entries.keys()):
             self._to_score.pop(number, None)
-            change = LogChange(
-                "removed",
-                number,
-                task_id=self._records[number].task_id,
-                before=self._values.pop(number, None),
-            )
-            self._unreported.append(change)
+            record, _ = self._entries[number]
+            before = self._values.pop(number, None)
+            self._unreported.append(LogChange("removed", number, record.task_id, before=before))
 
-        self._records = records
-        self._files_beside = files_beside_entries
+        self._entries = entries
 
     def _current_records(self) -> dict[int, IterationRecord]:
         """Return the records that count, sorted by iteration."""
@@ -265,8 +253,9 @@ class LogWatch:
             return []
 
         scored: dict[int, LogChange] = {}
+        records = [record for record, _ in self._entries.values()]
         for (iteration,) in score_iterations(
-            list(self._records.values()), self._log, self._sources, self._rubric, only=changes
+            records, self._log, self._sources, self._rubric, only=changes
         ):
             number = iteration.record.iteration
             self._trunk_ref = iteration.facts.trunk.ref or self._trunk_ref
