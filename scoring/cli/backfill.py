@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import click
-
 from scoring.cli.options import (
     PATH,
+    ROOTS,
     SCORING_OPTIONS,
     Whole,
     command_with_example,
@@ -48,7 +47,7 @@ _ABSENT_COLUMNS = (
 
 
 @command_with_example("backfill . --dry-run")
-@click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
+@ROOTS
 @shared_options(*_ALL_BUT_LOG)
 @valued("--from-file", "LIST", "Read roots from a file, one on each line.", type=PATH)
 @flag("--dry-run", "Say what would be scored and why, and write nothing.")

@@ -130,4 +130,7 @@ def _complete(
 
 
 complete_iterations = functools.partial(_complete, _ENTRY_NAME)
+ITERATION = click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
+"""The argument of commands about one iteration, which is a number, last, a commit or a session."""
+
 complete_sessions = functools.partial(_complete, _SESSION_SIDECAR_NAME)

@@ -75,7 +75,7 @@ def command(
         paid = cost.expenses(rows, period, zone)
         left_out = cost.left_out_sessions(book.of_gone_folders, period, zone)
     notes = cost.left_out_notes(left_out)
-    notes += notes_on_sources(settings, has_units=bool(book.units))
+    notes += notes_on_sources(settings, book)
 
     value |= {
         "by": by,

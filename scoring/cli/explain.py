@@ -1,9 +1,7 @@
 """``da-score explain ITERATION``: one score in plain words."""
 
-import click
-
 from scoring.cli.became import landing_line
-from scoring.cli.completion import complete_iterations
+from scoring.cli.completion import ITERATION
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
@@ -34,7 +32,7 @@ from scoring.views.landing_text import named_commit
 
 
 @command_with_example("explain 3")
-@click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
+@ITERATION
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @flag("--recompute", "Explain the score that the evidence gives now, not that of the sidecar.")
 def command(iteration: str, settings: Settings, recompute: bool) -> None:

@@ -10,6 +10,7 @@ import click
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
+    ROOTS,
     SCORING_OPTIONS,
     choice,
     command_with_example,
@@ -30,7 +31,7 @@ _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", wi
 
 
 @command_with_example("export --format parquet --out tables")
-@click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
+@ROOTS
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @choice("--format", [*FORMATS], "The format.", key="form", default="csv", show_default=True)
 @valued(

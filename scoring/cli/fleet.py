@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.default_command import DefaultCommand, GroupWithDefault
-from scoring.cli.options import PATH, Whole, flag, shared_options, valued
+from scoring.cli.group import loudness_options
+from scoring.cli.options import PATH, Command, Whole, flag, json_before_command, valued
 from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError
 from scoring.files import write_atomically
@@ -34,6 +35,21 @@ _FAILURE_COLUMNS = (
 _STATUS_COLUMNS = columns_of("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
 
 
+def _json_option(command: Command) -> Command:
+    """Add ``--json``, ``-q`` and ``-v`` to a command.
+
+    A fleet has no settings of a repository, so the options of settings are not for it.
+    """
+
+    def or_before_command(_: click.Context, __: click.Parameter, is_set: bool) -> bool:
+        return is_set or json_before_command()
+
+    option = click.option(
+        "--json", "as_json", is_flag=True, help="Print JSON.", callback=or_before_command
+    )
+    return option(loudness_options(command))
+
+
 @click.command("fleet", cls=DefaultCommand)
 @click.argument("fleet", metavar="FLEET.toml", type=PATH)
 @valued("--scheduler", "tcp://…", "The address of a Dask scheduler that is running.")
@@ -45,12 +61,12 @@ _STATUS_COLUMNS = columns_of("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENT
 )
 @valued("--rubric", "VERSION|FILE", "Use this rubric, not that of the file.")
 @flag("--force", "Score what did not change too.")
-@shared_options()
+@_json_option
 def run(
     fleet: Path,
     rubric: str | None,
     force: bool,
-    options: PlainData,
+    as_json: bool,
     **where: Any,
 ) -> None:
     """Run a fleet."""
@@ -69,13 +85,13 @@ def run(
         config = config._replace(rubric=rubric)
 
     printer: contextlib.AbstractContextManager[Say] = contextlib.nullcontext(_print_line_event)
-    if options["json"]:
+    if as_json:
         printer = contextlib.nullcontext(_print_json_event)
     elif sys.stderr is not None and sys.stderr.isatty():
         printer = _progress_bar()
     with printer as print_event:
         report = run_fleet(config, print_event, force=force, **where)
-    if not options["json"]:
+    if not as_json:
         show(_report_page(report))
 
     if report.failed:
@@ -161,8 +177,8 @@ _PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
 
 @command.command("status", epilog="Example:  da-score fleet status FLEET.toml")
 @_PLACE
-@shared_options()
-def status(place: str, options: PlainData) -> None:
+@_json_option
+def status(place: str, as_json: bool) -> None:
     """Say what a data set holds, and what failed.
 
     Prints the number of repositories and iterations under each rubric, and why what failed last
@@ -192,7 +208,7 @@ def status(place: str, options: PlainData) -> None:
         rubrics.append(summary)
 
     page = [Table(_STATUS_COLUMNS, rows), *_failures(failed)]
-    reply(options["json"], {"results": dataset.url, "rubrics": rubrics}, page)
+    reply(as_json, {"results": dataset.url, "rubrics": rubrics}, page)
 
 
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
@@ -201,12 +217,12 @@ def status(place: str, options: PlainData) -> None:
 @valued(
     "--from", "VERSION", "Take the rows under this rubric.  [one that reads alike]", key="source"
 )
-@shared_options()
+@_json_option
 def rescore(
     place: str,
     rubric: str,
     source: str | None,
-    options: PlainData,
+    as_json: bool,
 ) -> None:
     """Score what is kept under another rubric, without git and transcripts.
 
@@ -220,8 +236,8 @@ def rescore(
     iterations = counted(result.iterations, "iteration")
     repositories = counted(result.repositories, "repository", "repositories")
     page = [Line(f"{iterations} of {repositories} scored under {result.rubric}")]
-    reply(options["json"], result._asdict(), page)
-    if not options["json"]:
+    reply(as_json, result._asdict(), page)
+    if not as_json:
         for text in result.left_out:
             warn(text)
 

@@ -5,12 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import click
 from msgspec.structs import replace
 
 from rubric import rubric_behind
 from scoring.cli.became import landing_line
-from scoring.cli.completion import complete_iterations
+from scoring.cli.completion import ITERATION
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
     SCORING_OPTIONS,
@@ -98,7 +97,7 @@ class IterationToShow(NamedTuple):
 
 
 @command_with_example("iteration 3 --recompute")
-@click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
+@ITERATION
 @shared_options(*SCORING_OPTIONS)
 @flag("--recompute", "Score the iteration again, write its sidecar, and show the new score.")
 def command(iteration: str, options: PlainData, recompute: bool) -> None:

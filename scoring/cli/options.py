@@ -66,6 +66,8 @@ class Whole(click.IntRange):
 
 SHARE = Number(0, 1)
 PATH = click.Path(path_type=Path)
+ROOTS = click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
+"""The argument of commands that read many logs."""
 
 Command: TypeAlias = Callable[..., Any]
 """The function of a command, which options decorate."""
@@ -108,35 +110,27 @@ def choice(name: str, words: Sequence[str], summary: str, key: str = "", **more:
     return valued(name, None, summary, key, type=click.Choice(words), **more)
 
 
-def _option_of_setting(setting: SettingRow) -> PlainData:
-    """Return how ``click.option`` declares the option of a setting."""
+def _option_of(name: str, setting: SettingRow) -> Decorator:
+    """Return the decorator of the option of a setting."""
     if setting.kind == FLAG:
-        return {"is_flag": True, "default": None, "help": setting.help}
+        return click.option(f"--{name}", is_flag=True, default=None, help=setting.help)
 
     value_type: click.ParamType[Any] | None = None
     if setting.item is SETTING_PATH:
         value_type = PATH
     elif setting.kind == COUNT:
         value_type = Whole(1)
-
-    return {
-        "type": value_type,
-        "metavar": setting.metavar,
-        "multiple": isinstance(setting.kind, ListOf),
-        "help": setting.help,
-    }
+    is_list = isinstance(setting.kind, ListOf)
+    return valued(f"--{name}", setting.metavar, setting.help, type=value_type, multiple=is_list)
 
 
-_SETTING_OPTIONS = {name: _option_of_setting(setting) for name, setting in SETTINGS.items()}
+_SETTING_OPTIONS = {name: _option_of(name, setting) for name, setting in SETTINGS.items()}
 
-_SELECTION_OPTIONS: dict[str, PlainData] = {
-    "last": {"type": Whole(1), "metavar": "K", "help": "Only the K newest iterations."},
-    "since": {"metavar": "DAYS", "help": "Only iterations from the first of these days on."},
-    "task": {
-        "metavar": "ID",
-        "help": "Only iterations of this task; * and ? match any characters.",
-    },
-}
+_SELECTION_OPTIONS = (
+    valued("--last", "K", "Only the K newest iterations.", type=Whole(1)),
+    valued("--since", "DAYS", "Only iterations from the first of these days on."),
+    valued("--task", "ID", "Only iterations of this task; * and ? match any characters."),
+)
 
 
 def shared_options(*names: str) -> Decorator:
@@ -162,16 +156,21 @@ def shared_options(*names: str) -> Decorator:
                     f"--repo-dir {str(repository)!r}: {problem}; name the repository of the log"
                 )
 
-            # As in ``da-score --json run``.
-            of_program = click.get_current_context().find_root().obj or {}
-            options["json"] = options["json"] or of_program.get("json") or None
+            options["json"] = options["json"] or json_before_command() or None
             return command(options=options, **arguments)
 
+        decorated: Command = with_options
         for name in ("json", *reversed(names)):
-            with_options = click.option(f"--{name}", **_SETTING_OPTIONS[name])(with_options)
-        return loudness_options(with_options)
+            decorated = _SETTING_OPTIONS[name](decorated)
+        return loudness_options(decorated)
 
     return decorate
+
+
+def json_before_command() -> bool:
+    """Return whether ``--json`` was given before the command, as in ``da-score --json run``."""
+    of_program = click.get_current_context().find_root().obj or {}
+    return bool(of_program.get("json"))
 
 
 def settings_options(*names: str) -> Decorator:
@@ -216,6 +215,7 @@ def selection_options(command: Command) -> Command:
     ) -> Any:
         return command(selection=Selection.of(last, since, task), **arguments)
 
-    for name, declaration in reversed(_SELECTION_OPTIONS.items()):
-        with_selection = click.option(f"--{name}", **declaration)(with_selection)
-    return with_selection
+    decorated: Command = with_selection
+    for option in reversed(_SELECTION_OPTIONS):
+        decorated = option(decorated)
+    return decorated

@@ -13,7 +13,7 @@ import click
 from scoring.cli.fleet import open_dataset
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
-    PATH,
+    ROOTS,
     SCORING_OPTIONS,
     Selection,
     flag,
@@ -36,7 +36,7 @@ from scoring.views.table import Table, columns_of
     epilog='Example:  da-score query "select band, count(*) from iterations group by band"'
 )
 @click.argument("sql", metavar="SQL|-|@FILE")
-@click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
+@ROOTS
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @selection_options
 @flag("--recompute", "Take no score from a sidecar.")

@@ -157,7 +157,7 @@ def _report_written(summary: Digest, out: Path, settings: Settings) -> None:
         "report": out,
         "iterations": len(summary.lines),
         "mean": summary.mean,
-        "interval": summary.interval and list(summary.interval),
+        "interval": summary.interval,
         "bands": summary.bands,
         "insufficient": summary.insufficient,
         "trend": summary.trend and summary.trend.as_dict(),

@@ -140,7 +140,7 @@ def command(
     with stored_prices(cache_dir_of(settings)):
         left_out = left_out_sessions(book.of_gone_folders, period)
     notes += left_out_notes(left_out)
-    notes += notes_on_sources(settings, has_units=bool(book.units))
+    notes += notes_on_sources(settings, book)
     value |= {"left_out": left_out, "notes": notes}
     reply(settings.json, value, work_page(rows, horizon_days, notes))
 

@@ -60,14 +60,14 @@ def entries_of(settings: Settings, broken: Broken = warn_of_broken_entry) -> lis
     )
 
 
-def notes_on_sources(settings: Settings, *, has_units: bool) -> list[str]:
+def notes_on_sources(settings: Settings, book: "Ledger") -> list[str]:
     """Return, where no work was found, which sessions are in a form that is not read.
 
     Args:
         settings: the settings, which say where transcripts were looked for.
-        has_units: whether any work was found.
+        book: the work.
     """
-    if has_units:
+    if book.units:
         return []
 
     from scoring.evidence.harnesses.unread import sessions_not_read

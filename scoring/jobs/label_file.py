@@ -102,7 +102,13 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
         try:
             write_together(list(new_content.items()), keep_rights=True)
         except WriteError:
-            _put_back(old_content)
+            # The old content comes back as far as the disk allows.
+            for path, former in old_content.items():
+                with contextlib.suppress(OSError):
+                    if former is None:
+                        path.unlink(missing_ok=True)
+                    else:
+                        write_together([(path, former)], keep_rights=True)
             raise
 
     return list(old_content)
@@ -116,16 +122,6 @@ def _content_of(path: Path, log_dir: Path) -> bytes | None:
         return read_file(path, FILE_LIMIT)
     except FileNotFoundError:
         return None
-
-
-def _put_back(old_content: dict[Path, bytes | None]) -> None:
-    """Write the old content of files again, as far as the disk allows."""
-    for path, content in old_content.items():
-        with contextlib.suppress(OSError):
-            if content is None:
-                path.unlink(missing_ok=True)
-            else:
-                write_together([(path, content)], keep_rights=True)
 
 
 def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
