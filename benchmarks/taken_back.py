@@ -17,11 +17,12 @@ from typing import NamedTuple
 
 from benchmarks.tables import markdown
 from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.fates import DAY, FollowedTrunk
 from scoring.evidence.git.inversion import inversion
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.revert_words import says_so
-from scoring.evidence.git.trunk_work import DAY, TrunkWork, WorkOnTrunk
-from scoring.evidence.git.undone import LEAST_LINES, Undone
+from scoring.evidence.git.trunk_work import WorkOnTrunk
+from scoring.evidence.git.undone import LEAST_LINES, TrunkWork, Undone
 from scoring.evidence.git.walk import Commit
 from scoring.evidence.scopes import is_code
 
@@ -47,16 +48,15 @@ def read(path: Path, most: int, trunk: str | None, cache_dir: Path | None) -> Re
     opened = AttributedHistory(path, [], trunk, cache_dir=cache_dir)
     _, commits, graph = opened.walked()
     silent = {sha: commit._replace(subject="", message="") for sha, commit in commits.items()}
-    work = WorkOnTrunk(
-        opened.lines,
-        graph,
-        silent,
-        is_code,
-        rules="benchmark",
+    followed = FollowedTrunk(
+        history=opened.lines,
+        graph=graph,
+        commits=silent,
+        counts=is_code,
         horizon_days=HORIZON_DAYS,
         end_of=partial(opened.end_of, horizon_days=HORIZON_DAYS),
-        keeps=False,
     )
+    work = WorkOnTrunk(followed, "benchmark", keeps=False)
     asked = [TrunkWork(sha) for sha in graph.trunk[:most] if len(graph.parents[sha]) == 1]
     undone = {each.commit: found for each, found in work.undone(asked).items()}
     unread = frozenset(each.commit for each, fate in work.fates(asked).items() if fate is None)

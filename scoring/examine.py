@@ -262,14 +262,7 @@ class LogView(Frozen, frozen=True):
                     provenance = None
                     if iteration.provenance:
                         provenance = read_provenance(log, number)
-                    state = state_of(
-                        sidecar,
-                        rubric,
-                        iteration.facts,
-                        iteration.signals,
-                        provenance,
-                        iteration.provenance,
-                    )
+                    state = state_of(sidecar, rubric, iteration, provenance)
 
                 yield ExaminedIteration(
                     facts=openable_facts(iteration.facts, self.repo_dir),

@@ -11,8 +11,8 @@ import msgspec
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.followed_lines import Fate
-from scoring.evidence.git.trunk_work import TrunkWork, WorkOnTrunk
-from scoring.evidence.git.undone import CameBack, PartlyReverted, TakenBack, Undone
+from scoring.evidence.git.trunk_work import WorkOnTrunk
+from scoring.evidence.git.undone import CameBack, PartlyReverted, TakenBack, TrunkWork, Undone
 from scoring.evidence.scopes import is_code
 from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord

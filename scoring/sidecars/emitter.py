@@ -11,17 +11,15 @@ import base64
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from scoring.yamlnodes import OLD_BOOLEANS, STR, resolve
 
-_Put: TypeAlias = Callable[[str], None]
 Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value] | None"
 
 _INDENT = 4
 _LONGEST_BINARY_LINE = 70
-_BLOCKS = frozenset({dict, list, tuple})
 
 _BREAKS = "\n\r\x85\u2028\u2029"
 
@@ -49,18 +47,11 @@ _ESCAPES = dict(zip('\0\a\b\t\n\v\f\r\x1b"\\\x85\xa0\u2028\u2029', '0abtnvfre"\\
 
 def emit(document: Mapping[str, Value]) -> bytes:
     """Return the document as UTF-8 YAML, in the style this module describes."""
-    parts: list[str] = []
-    _put_mapping(document, 0, "", parts.append)
-    return "".join(parts).encode("utf-8")
+    return "".join(_mapping_lines(document, 0, "")).encode("utf-8")
 
 
-def _put_mapping(
-    mapping: Mapping[str, Value],
-    indent: int,
-    first: str,
-    put: _Put,
-) -> None:
-    """Write a mapping with its keys at ``indent``.
+def _mapping_lines(mapping: Mapping[str, Value], indent: int, first: str) -> Iterator[str]:
+    """Yield the lines of a mapping with its keys at ``indent``.
 
     ``first`` comes before the first key.
     """
@@ -69,28 +60,24 @@ def _put_mapping(
 
     indentation = first or " " * indent
     for key, value in mapping.items():
-        if type(value) not in _BLOCKS or not value:
-            put(f"{indentation}{key}: {_scalar_line(value, inside)}")
+        if isinstance(value, dict) and value:
+            yield f"{indentation}{key}:\n"
+            yield from _mapping_lines(value, inside, "")
+        elif isinstance(value, list | tuple) and value:
+            yield f"{indentation}{key}:\n"
+            for item in value:
+                yield from _item_lines(item, inside)
         else:
-            put(f"{indentation}{key}:\n")
-            _put_block(value, inside, put)
+            yield f"{indentation}{key}: {_scalar_line(value, inside)}"
         indentation = " " * indent
 
 
-def _put_block(value: Value, indent: int, put: _Put) -> None:
-    if isinstance(value, dict):
-        _put_mapping(value, indent, "", put)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _put_item(item, indent, put)
-
-
-def _put_item(item: Value, indent: int, put: _Put) -> None:
+def _item_lines(item: Value, indent: int) -> Iterator[str]:
     dash = " " * indent + "- "
     if isinstance(item, dict) and item:
-        _put_mapping(item, indent + len("- "), dash, put)
+        yield from _mapping_lines(item, indent + len("- "), dash)
     else:
-        put(f"{dash}{_scalar_line(item, indent + len('- '))}")
+        yield f"{dash}{_scalar_line(item, indent + len('- '))}"
 
 
 def _scalar_line(value: Value, indent: int) -> str:

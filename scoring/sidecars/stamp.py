@@ -133,21 +133,12 @@ class Stamps:
 
     def get(self, iteration: int) -> Stamp | None:
         """Return what the score of an iteration was computed from, if that is known."""
-        row = self._store.get("stamp", f"{self._prefix}{iteration}", _NO_STAMP)
-        if row is None:
-            return None
-
-        parts = row.decode("ascii", "replace").split(" ")
-        if len(parts) == len(Stamp.__struct_fields__):
-            return Stamp(*parts)
-        return None
+        return self._store.get_value("stamp", f"{self._prefix}{iteration}", _NO_STAMP, Stamp)
 
     def put(self, iteration: int, stamp: Stamp) -> None:
         """Keep what the score of an iteration was computed from."""
-        if self.get(iteration) == stamp:
-            return
-        row = " ".join(getattr(stamp, name) for name in Stamp.__struct_fields__)
-        self._store.put("stamp", f"{self._prefix}{iteration}", _NO_STAMP, row.encode())
+        if self.get(iteration) != stamp:
+            self._store.put_value("stamp", f"{self._prefix}{iteration}", _NO_STAMP, stamp)
 
 
 @contextlib.contextmanager

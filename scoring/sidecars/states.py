@@ -18,8 +18,8 @@ from scoring.errors import DaScoreError
 from scoring.evidence.facts import IterationFacts
 from scoring.files import read_file
 from scoring.frozen import Frozen
+from scoring.scored import ScoredIteration
 from scoring.sessions import SessionScore
-from scoring.sidecars.emitter import Value
 from scoring.sidecars.provenance import Loss, Provenance, lost_between, read_provenance
 from scoring.sidecars.scores import (
     PersistedScore,
@@ -101,32 +101,27 @@ class _PartlyKept(Frozen, frozen=True):
 def state_of(
     kept: PersistedScore,
     rubric: Rubric,
-    facts: IterationFacts,
-    signals: SignalSet,
+    scored: ScoredIteration,
     old_provenance: Provenance | None,
-    new_provenance: Provenance | None,
 ) -> State:
     """Return what a sidecar is worth under a rubric.
 
     Args:
         kept: the score in the sidecar.
         rubric: the rubric that scores.
-        facts: what evidence says now.
-        signals: what the signals make of these facts.
+        scored: the iteration as the rubric scores it now.
         old_provenance: that of the sidecar; None without one.
-        new_provenance: that of a new score; None under rules that keep none.
     """
     if kept.rubric_version != rubric.version:
         version = kept.rubric_version or "unknown"
         advice = f"'da-score run' scores it under {rubric.version}"
         return State("stale", f"it was scored under rubric {version}; {advice}")
 
-    computed = build_persisted_score(rubric.score(signals), facts.record)
-    if _say_the_same(kept, computed):
+    if _say_the_same(kept, scored.persisted):
         return CURRENT
 
-    lost = _lost(kept, computed, facts, old_provenance, new_provenance)
-    expected = _expected(kept, rubric, facts, signals, old_provenance, lost)
+    lost = _lost(kept, scored, old_provenance)
+    expected = _expected(kept, rubric, scored, old_provenance, lost)
     if lost and _say_the_same(kept, expected):
         reason = f"evidence is gone: {' and '.join(in_words(lost))}"
         return State("unverified", reason, lost=lost)
@@ -140,22 +135,21 @@ def state_of(
 def _expected(
     kept: PersistedScore,
     rubric: Rubric,
-    facts: IterationFacts,
-    signals: SignalSet,
+    scored: ScoredIteration,
     old_provenance: Provenance | None,
     lost: tuple[Loss, ...],
 ) -> PersistedScore:
     """Return the score that the sidecar should hold if it is right about evidence that is gone."""
-    gone = _signals_not_checked(lost, facts)
+    gone = _signals_not_checked(lost, scored.facts)
     rows = {row.signal: row for row in kept.breakdown if row.signal in gone}
 
-    tool_calls = signals.tool_calls
+    tool_calls = scored.signals.tool_calls
     if old_provenance is not None and tool_calls is not None and lost:
         calls_then = sum(harness.tool_calls for harness in old_provenance.harnesses)
         tool_calls = max(tool_calls, calls_then)
 
-    score = rubric.score(_PartlyKept(signals, rows, tool_calls))
-    return build_persisted_score(score, facts.record)
+    score = rubric.score(_PartlyKept(scored.signals, rows, tool_calls))
+    return build_persisted_score(score, scored.record)
 
 
 def session_state(kept: SessionScore, computed: SessionScore) -> State:
@@ -185,39 +179,35 @@ def _shown(score: SessionScore | PersistedScore) -> str:
 
 
 def _say_the_same(score: PersistedScore, other: PersistedScore) -> bool:
-    return _compared(score) == _compared(other)
-
-
-def _compared(score: PersistedScore) -> dict[str, Value]:
-    """Return what a score says, without how a landing was found.
+    """Return whether two scores say the same, without how a landing was found.
 
     That depends on the clone from which one looks.
     """
+    return _without_landing(score).as_dict() == _without_landing(other).as_dict()
+
+
+def _without_landing(score: PersistedScore) -> PersistedScore:
     rows = []
     for row in score.breakdown:
         if row.signal == LANDED:
             row = dataclasses.replace(row, detail="")
         rows.append(row)
-    return replace(score, breakdown=tuple(rows)).as_dict()
+    return replace(score, breakdown=tuple(rows))
 
 
 def _lost(
-    kept: PersistedScore,
-    computed: PersistedScore,
-    facts: IterationFacts,
-    old_provenance: Provenance | None,
-    new_provenance: Provenance | None,
+    kept: PersistedScore, scored: ScoredIteration, old_provenance: Provenance | None
 ) -> tuple[Loss, ...]:
     """Return the evidence that is gone.
 
     Where rules keep provenance only that can name it.
     """
-    if new_provenance is None:
-        signals = _lost_without_provenance(kept, computed, facts)
-        return tuple(Loss(signal) for signal in signals)
+    if scored.provenance is None:
+        signals = _lost_without_provenance(kept, scored.persisted, scored.facts)
+        return tuple(map(Loss, signals))
     if old_provenance is None:
         return ()
-    return tuple(lost_between(old_provenance, new_provenance))
+    return tuple(lost_between(old_provenance, scored.provenance))
 
 
 def _lost_without_provenance(

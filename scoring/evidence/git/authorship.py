@@ -13,13 +13,14 @@ from scoring.errors import GitError, Warn, silent
 from scoring.evidence.git.commit_history import LIST_FILES, CommitHistory
 from scoring.evidence.git.commit_names import without_number
 from scoring.evidence.git.facts import Landing, Unknown
+from scoring.evidence.git.fates import DAY, FollowedTrunk
 from scoring.evidence.git.followed_lines import Counts
 from scoring.evidence.git.holders import HeldWork, release_holders
 from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
-from scoring.evidence.git.trunk_work import DAY, TrunkWork, WorkOnTrunk
-from scoring.evidence.git.undone import STANDS
+from scoring.evidence.git.trunk_work import WorkOnTrunk
+from scoring.evidence.git.undone import STANDS, TrunkWork
 from scoring.evidence.git.walk import Commit
 from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
@@ -153,8 +154,8 @@ class AttributedHistory(CommitHistory):
 
     @cached_property
     def _held(self) -> HeldWork:
-        holders = release_holders(self._repository, self._branches, self.trunk.ref)
-        return HeldWork(self._repository, holders, self.trunk.commit or "", self.lines)
+        holders = release_holders(self._branches, self.trunk.ref)
+        return HeldWork(self.lines, holders, self.trunk.commit or "")
 
     def _trunk_work(self, landing: Landing) -> TrunkWork | None:
         """Return the work of a landing, or None where no single commit of the trunk has it."""
@@ -181,15 +182,15 @@ class AttributedHistory(CommitHistory):
         """
         key = (rules, horizon_days)
         if key not in self._work_by_rules:
-            self._work_by_rules[key] = WorkOnTrunk(
-                self.lines,
-                self._graph,
-                self._walk,
-                counts,
-                rules=rules,
+            trunk = FollowedTrunk(
+                history=self.lines,
+                graph=self._graph,
+                commits=self._walk,
+                counts=counts,
                 horizon_days=horizon_days,
                 end_of=partial(self.end_of, horizon_days=horizon_days),
             )
+            self._work_by_rules[key] = WorkOnTrunk(trunk, rules)
         return self._work_by_rules[key]
 
     def end_of(self, commit: str, horizon_days: float) -> str | None:

@@ -4,88 +4,134 @@ Each line is followed forwards, as ``git blame -w`` follows it back.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 from scoring.evidence.git.changes import CommitPair, changes
-from scoring.evidence.git.followed_lines import (
-    Counts,
-    Fate,
-    FollowedLines,
-    FollowedWork,
-    LineIds,
-    State,
-)
+from scoring.evidence.git.followed_lines import Counts, Fate, FollowedLines, LineIds, State
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.patches import FilePatch, Hunk, Patch
+from scoring.evidence.git.walk import Commit
+
+DAY = 86_400
 
 _NEW_LINE = -1  # in a merge: a line that is new to one parent and counts
 _NEW_BLANK = -2  # in a merge: a line that is new to one parent and does not count
 _MOST_SPLITS = 100  # files of a commit, gone or new, among which split files are looked for
 
 
-def fates(
-    history: LineHistory, graph: CommitGraph, works: Sequence[FollowedWork], counts: Counts
-) -> Iterator[tuple[int, Fate | None]]:
-    """Follow the lines of works, in files that ``counts`` accepts.
+class FollowedTrunk(NamedTuple):
+    """A trunk, and how work on it is followed.
+
+    Attributes:
+        history: the lines of its commits.
+        graph: the trunk and what is off it.
+        commits: the commits of the trunk by SHA, newest first, with messages.
+        counts: says of a path whether its lines are code that counts.
+        horizon_days: within how many days a commit may take work back without saying so, and work
+            that was taken back may come back.
+        end_of: gives the commit of the mainline that ends the horizon of a commit of the trunk;
+            None where the trunk is not that old.
+    """
+
+    history: LineHistory
+    graph: CommitGraph
+    commits: Mapping[str, Commit]
+    counts: Counts
+    horizon_days: float
+    end_of: Callable[[str], str | None]
+
+    @property
+    def horizon(self) -> int:
+        """The horizon in seconds."""
+        return int(self.horizon_days * DAY)
+
+    def time(self, commit: str) -> int:
+        """Return the committer time of a commit in seconds since 1970, or 0 where git has none."""
+        return self.commits[commit].time or 0
+
+    def until(self, commit: str) -> str:
+        """Return the commit of the mainline up to which work is followed: its horizon, or the tip.
+
+        ``commit`` is the commit of the trunk that has all of the work.
+        """
+        return self.end_of(commit) or self.graph.mainline[0]
+
+    def end(self, work: str) -> int:
+        """Return the index on the mainline of the commit up to which some work is followed."""
+        return self.graph.mainline_index[self.until(work)]
+
+    def parts(self, commit: str) -> tuple[str, ...]:
+        """Return the commits that wrote the lines of some work: one, or those of a merge."""
+        if not self.graph.is_merge(commit):
+            return (commit,)
+        introduced = self.graph.introduced
+        brought = self.graph.between(commit, self.graph.parents[commit][:1])
+        return tuple(part for part in brought if introduced.get(part) == introduced[commit])
+
+
+def fates(trunk: FollowedTrunk, works: Sequence[str]) -> Iterator[tuple[str, Fate | None]]:
+    """Follow the lines of works through their horizon.
+
+    Args:
+        trunk: where the work is.
+        works: the commits of the trunk that have the works, each once.
 
     Yields:
-        The index of a work and what became of it, as soon as that is known; None where git lacks
-        its lines, or what a commit on the way did to a file that has some.
+        The commit of a work and what became of its lines, as soon as that is known; None where git
+        lacks its lines, or what a commit on the way did to a file that has some.
 
     Raises:
         GitError: the trunk cannot be read.
     """
-    waiting = Counter[str]()
+    parts = {work: trunk.parts(work) for work in works}
+    lines = FollowedLines(parts.values())
+    ends = defaultdict[str, list[str]](list)
     for work in works:
-        waiting.update(work.parts)
-    lines = FollowedLines(waiting)
-    order = _commits_to_read(graph, works, set(lines.waiting))
-    begins = defaultdict[str, list[int]](list)
-    ends = defaultdict[str, list[int]](list)
-    for index, work in enumerate(works):
-        begins[work.commit].append(index)
-        ends[work.until].append(index)
+        ends[trunk.until(work)].append(work)
 
-    added: dict[int, set[int]] = {}
-    walk = _Walk(history, graph, set(lines.waiting), lines, counts)
-    for commit, state in walk.states(order):
-        for index in begins.get(commit, ()):
-            added[index] = lines.of(works[index].parts, state)
-        for index in ends.get(commit, ()):
-            work = works[index]
-            lines_of_work = added.pop(index)
-            if not lines.lost_sight.isdisjoint(work.parts):
-                yield index, None
+    added: dict[str, set[int]] = {}
+    order = _commits_to_read(trunk.graph, lines.commits.keys(), ends)
+    for commit, state in _Walk(trunk, lines).states(order):
+        if commit in parts:
+            added[commit] = lines.of(parts[commit], state)
+        for work in ends.get(commit, ()):
+            lines_of_work = added.pop(work)
+            if lines.lost_sight.isdisjoint(parts[work]):
+                gone = sorted(lines_of_work - lines.of(parts[work], state))
+                yield work, _fate(trunk, lines, work, gone, len(lines_of_work))
             else:
-                yield index, _fate(lines_of_work, work, state, graph, lines)
-            lines.drop(work.parts)
+                yield work, None
+            lines.drop(parts[work])
 
 
 def _fate(
-    added: set[int], work: FollowedWork, state: State, graph: CommitGraph, lines: FollowedLines
+    trunk: FollowedTrunk, lines: FollowedLines, work: str, gone: Iterable[int], added: int
 ) -> Fate:
-    end = graph.mainline_index.get(work.until, 0)
-    gone = sorted(added - lines.of(work.parts, state))
+    introduced = trunk.graph.introduced
+    end = trunk.end(work)
     taken: list[tuple[str, ...]] = []
     taken_by = Counter[str]()
     for line in gone:
-        takers = dict.fromkeys(c for c in lines.taken(line) if graph.introduced[c] >= end)
+        takers = dict.fromkeys(c for c in lines.takers(line) if introduced[c] >= end)
         taken.append(tuple(takers))
         taken_by.update(list(takers))
         merge = lines.lost_in(line)
-        if merge is not None and not takers and graph.introduced[merge] >= end:
+        if merge is not None and not takers and introduced[merge] >= end:
             taken_by[merge] += 1
-    return Fate(len(added), tuple(taken), taken_by)
+    return Fate(added, tuple(taken), taken_by)
 
 
 def _commits_to_read(
-    graph: CommitGraph, works: Sequence[FollowedWork], followed: set[str]
+    graph: CommitGraph, followed: Container[str], ends: Iterable[str]
 ) -> list[str]:
-    """Return the followed commits and what comes after them on the trunk, oldest first."""
-    newest = min((graph.mainline_index[work.until] for work in works), default=0)
+    """Return the followed commits and what comes after them on the trunk, oldest first.
+
+    Nothing is read after the newest of the commits in ``ends``.
+    """
+    newest = min((graph.mainline_index[end] for end in ends), default=0)
     needed: dict[str, None] = {}
     for commit in reversed(graph.trunk):
         if graph.introduced[commit] < newest:
@@ -96,118 +142,93 @@ def _commits_to_read(
 
 
 class _Side(NamedTuple):
-    """One parent of a commit: the state there, and what the commit changes against it."""
+    """One parent of a commit.
+
+    Attributes:
+        state: where the followed lines are in the parent.
+        patch: what the commit changes against it.
+        files: these changes by the paths after the commit, without the files that it deletes.
+    """
 
     state: State
     patch: Patch
-
-
-class _Version(NamedTuple):
-    """A file in one parent of a merge: the state there, and what the merge changes of the file."""
-
-    state: State
-    file: FilePatch | None
+    files: Mapping[str, FilePatch]
 
 
 class _Walk:
     """One walk over commits, oldest first, that knows after each where the followed lines are."""
 
-    def __init__(
-        self,
-        history: LineHistory,
-        graph: CommitGraph,
-        followed: set[str],
-        lines: FollowedLines,
-        counts: Counts,
-    ) -> None:
-        self._history = history
-        self._graph = graph
-        self._followed = followed
+    def __init__(self, trunk: FollowedTrunk, lines: FollowedLines) -> None:
+        self._trunk = trunk
         self._lines = lines
-        self._counts = counts
 
-    def states(self, order: Sequence[str]) -> Iterator[tuple[str, State]]:
+    def states(self, order: Iterable[str]) -> Iterator[tuple[str, State]]:
         """Yield each commit, and where the followed lines are in it."""
-        parents = {commit: self._parents_here(commit) for commit in order}
-        children = Counter[str]()
-        pairs: list[CommitPair] = []
-        of_merges: list[CommitPair] = []
-        for commit in order:
-            children.update(parents[commit])
-            pairs_here = [CommitPair(commit, parent) for parent in parents[commit] or [""]]
-            pairs += pairs_here
-            if len(pairs_here) > 1:
-                of_merges += pairs_here
+        pairs_of = {commit: self._pairs(commit) for commit in order}
+        pairs = list(chain.from_iterable(pairs_of.values()))
+        simple = self._simple_merges([sides for sides in pairs_of.values() if len(sides) > 1])
+        patches = self._trunk.history.patches([pair for pair in pairs if pair not in simple])
 
-        simple = self._simple_merges(of_merges)
-        patches = self._history.patches([pair for pair in pairs if pair not in simple])
-
+        children = Counter(pair.base for pair in pairs)
         states: dict[str, State] = {}
-        for commit in order:
+        for commit, pairs_here in pairs_of.items():
             before = []
-            for parent in parents[commit] or [""]:
+            for _, parent in pairs_here:
                 children[parent] -= 1
-                if children[parent] > 0:
+                if children[parent]:
                     before.append(dict(states.get(parent, {})))
                 else:
                     before.append(states.pop(parent, {}))
 
             sides = []
-            for parent, state in zip(parents[commit] or [""], before, strict=True):
-                pair = CommitPair(commit, parent)
+            for pair, state in zip(pairs_here, before, strict=True):
                 patch = simple[pair] if pair in simple else next(patches)
                 if patch is None:
                     self._lose_sight(pair, before)
                     patch = []
-                sides.append(_Side(state, [*patch, *self._split_files(pair, state, patch)]))
+                patch = [*patch, *self._split_files(pair, state, patch)]
+                sides.append(_Side(state, patch, _files_after(patch)))
 
-            if len(sides) == 1:
-                state = self._step(*sides[0], commit)
-            else:
-                state = self._merge(sides, commit)
+            state = self._merge(sides, commit) if sides[1:] else self._step(sides[0], commit)
             if children[commit]:
                 states[commit] = state
             yield commit, state
 
-    def _parents_here(self, commit: str) -> list[str]:
-        """Return the parents of a commit, without those where a shallow clone ends."""
-        return [parent for parent in self._graph.parents[commit] if parent in self._graph]
+    def _pairs(self, commit: str) -> list[CommitPair]:
+        """Return a commit with its parents, without those where a shallow clone ends."""
+        graph = self._trunk.graph
+        parents = [parent for parent in graph.parents[commit] if parent in graph]
+        return [CommitPair(commit, parent) for parent in parents or [""]]
 
-    def _lose_sight(self, pair: CommitPair, states: Sequence[State]) -> None:
+    def _lose_sight(self, pair: CommitPair, states: Iterable[State]) -> None:
         """Leave the files out of states of which git cannot say what a commit changes.
 
         Which files these are it mostly can say; if not, all are left out.
         """
         self._lines.lost_sight.add(pair.commit)
-        changed = changes(self._history.repository, [pair]).get(pair)
+        changed = changes(self._trunk.history.repository, [pair]).get(pair)
         for state in states:
             paths = list(state)
             if changed is not None:
                 paths = [change.path for change in changed]
             for path in paths:
-                lines = state.pop(path, ())
-                self._lines.lost_sight.update(self._lines.owners[line] for line in lines)
+                self._lines.lose_sight(state.pop(path, ()))
 
-    def _simple_merges(self, pairs: Sequence[CommitPair]) -> dict[CommitPair, Patch]:
+    def _simple_merges(self, merges: Sequence[Sequence[CommitPair]]) -> dict[CommitPair, Patch]:
         """Return what merges change that have no file of which each parent has other content."""
-        sides: dict[str, dict[CommitPair, Patch]] = {}
-        unread: set[str] = set()
-        for pair, patch in zip(pairs, self._history.files(pairs), strict=True):
-            if patch is None:
-                unread.add(pair.commit)
-            else:
-                sides.setdefault(pair.commit, {})[pair] = patch
+        files = self._trunk.history.files(list(chain.from_iterable(merges)))
 
         simple: dict[CommitPair, Patch] = {}
-        for merge, patches in sides.items():
-            changed = [set(_files_after(patch)) for patch in patches.values()]
-            if merge not in unread and not set.intersection(*changed):
-                simple |= patches
+        for pairs in merges:
+            patches = [patch for patch in islice(files, len(pairs)) if patch is not None]
+            changed = [set(_files_after(patch)) for patch in patches]
+            if len(patches) == len(pairs) and not set.intersection(*changed):
+                simple.update(zip(pairs, patches, strict=True))
         return simple
 
     def _split_files(self, pair: CommitPair, state: State, patch: Patch) -> Patch:
         """Return the new files that were split off renamed ones that have followed lines."""
-        follows_all = pair.commit in self._followed
+        follows_all = pair.commit in self._lines.commits
         sources = []
         for file in patch:
             if file.status == "R" and (follows_all or file.old_path in state):
@@ -215,15 +236,16 @@ class _Walk:
         if not 0 < len(sources) <= _MOST_SPLITS:
             return []
 
+        history = self._trunk.history
         new = [file.path for file in patch if file.status == "A"]
-        split = (self._history.file_made_of(pair, sources, path) for path in new[:_MOST_SPLITS])
+        split = (history.file_made_of(pair, sources, path) for path in new[:_MOST_SPLITS])
         return [file for file in split if file is not None]
 
     # A commit with one parent
 
-    def _step(self, state: State, patch: Patch, commit: str) -> State:
+    def _step(self, before: _Side, commit: str) -> State:
         """Return the state after a commit, and note which lines it took."""
-        owner = commit if commit in self._followed else ""
+        state, patch, _ = before
         old = {}
         for file in patch:
             if file.status != "A" and file.old_path in state:
@@ -232,17 +254,15 @@ class _Walk:
             if file.status in "DRT":
                 state.pop(file.old_path, None)
 
-        for file in patch:
-            if file.status == "D":
-                continue
+        for path, file in before.files.items():
             old_lines = old.get(file.old_path, []) if file.status in "MR" else []
-            ids = self._changed(old_lines, file, owner)
+            ids = self._changed(old_lines, file, commit)
             if any(ids):
-                state[file.path] = ids
+                state[path] = ids
                 if file.status == "R":
-                    self._lines.moved(ids, file.path)
+                    self._lines.moved(ids, path)
             else:
-                state.pop(file.path, None)
+                state.pop(path, None)
 
         gone: set[int] = set()
         for file in patch:
@@ -253,28 +273,18 @@ class _Walk:
         self._lines.take(gone, commit)
         return state
 
-    def _changed(self, old_lines: LineIds, file: FilePatch, owner: str) -> LineIds:
-        """Return the lines of a file after a commit.
-
-        Args:
-            old_lines: its lines before.
-            file: what the commit changes.
-            owner: the commit, where the lines that it adds are followed; else "".
-        """
+    def _changed(self, old_lines: LineIds, file: FilePatch, commit: str) -> LineIds:
+        """Return the lines of a file after a commit, given its lines before."""
         if not file.hunks:
             return old_lines
 
         hunks = file.hunks
-        if not (owner and self._counts(file.path)):
+        if not (commit in self._lines.commits and self._trunk.counts(file.path)):
             hunks = [hunk for hunk in hunks if hunk.start < len(old_lines)]
 
         ids: LineIds = []
         for counting, unchanged in self._hunks(old_lines, hunks, file.path):
-            ids += unchanged
-            if owner:
-                ids += self._lines.new(owner, file.path, counting)
-            else:
-                ids += [0] * len(counting)
+            ids += unchanged + self._lines.new(commit, file.path, counting)
         while ids and not ids[-1]:
             ids.pop()
         return ids
@@ -286,7 +296,7 @@ class _Walk:
 
         The lines below the last hunk come last, with no new ones.
         """
-        counts = self._counts(path)
+        counts = self._trunk.counts(path)
         top = 0
         for hunk in hunks:
             unchanged = old_lines[top : hunk.start]
@@ -302,45 +312,46 @@ class _Walk:
 
         A file that the merge has as its first parent has it keeps the lines that it has there.
         """
-        owner = commit if commit in self._followed else ""
-        changed = [_files_after(side.patch) for side in sides]
         state = dict(sides[0].state)
         for file in sides[0].patch:
             state.pop(file.old_path, None)
 
-        for path in changed[0]:
-            versions = []
-            for side, files in zip(sides, changed, strict=True):
-                versions.append(_Version(side.state, files.get(path)))
-            ids = self._merged(path, versions, owner)
+        for path in sides[0].files:
+            ids = self._merged(path, sides, commit)
             if any(ids):
                 state[path] = ids
-                if not any(version.state.get(path) is ids for version in versions):
+                if not any(side.state.get(path) is ids for side in sides):
                     self._lines.moved(ids, path)
 
         self._note_lost(sides, state, commit)
         return state
 
-    def _merged(self, path: str, versions: Sequence[_Version], owner: str) -> LineIds:
+    def _merged(self, path: str, sides: Sequence[_Side], commit: str) -> LineIds:
         """Return the lines of a file after a merge, by its versions in the parents."""
-        for state, file in versions:
-            if file is None:  # the same as in this parent
-                return state.get(path, [])
-        for state, file in versions:
-            if file is not None and file.same_content and file.status == "R":
-                return state.get(file.old_path, [])
+        for side in sides:
+            if path not in side.files:  # the same as in this parent
+                return side.state.get(path, [])
+        for side in sides:
+            file = side.files[path]
+            if file.same_content and file.status == "R":
+                return side.state.get(file.old_path, [])
 
         ids: LineIds | None = None
-        for state, file in versions:
-            if file is None or file.status not in "MR":
-                continue
-            of_parent = self._marked(state.get(file.old_path, []), file)
-            ids = of_parent if ids is None else _combined(ids, of_parent)
-
+        for side in sides:
+            file = side.files[path]
+            if file.status in "MR":
+                of_parent = self._marked(side.state.get(file.old_path, []), file)
+                ids = of_parent if ids is None else _combined(ids, of_parent)
         if ids is None:  # new in all parents
-            file = versions[0].file
-            return self._changed([], file, owner) if file is not None and owner else []
-        return [self._id_in_merge(line, path, owner) for line in ids]
+            return self._changed([], sides[0].files[path], commit)
+
+        merged: LineIds = []
+        for line in ids:
+            if line == _NEW_LINE:
+                merged += self._lines.new(commit, path, [True])
+            else:
+                merged.append(max(line, 0))
+        return merged
 
     def _marked(self, old_lines: LineIds, file: FilePatch) -> LineIds:
         """Return the lines of a merged file as one parent knows them.
@@ -355,13 +366,8 @@ class _Walk:
             ids += [_NEW_LINE if counts else _NEW_BLANK for counts in counting]
         return ids
 
-    def _id_in_merge(self, line: int, path: str, owner: str) -> int:
-        if line == _NEW_LINE and owner:
-            return self._lines.new(owner, path, [True])[0]
-        return max(line, 0)
-
-    def _note_lost(self, sides: Sequence[_Side], state: State, commit: str) -> None:
-        """Note the lines that a parent has and the merge has not, and that no commit took."""
+    def _note_lost(self, sides: Iterable[_Side], state: State, merge: str) -> None:
+        """Note the lines that a parent has and a merge has not, and that no commit took."""
         changed: list[LineIds] = []
         kept: set[int] = set()
         for side in sides:
@@ -374,8 +380,7 @@ class _Walk:
                 kept.update(state.get(file.path, ()))
 
         for ids in changed:
-            lost = [line for line in ids if line not in kept and not self._lines.taken(line)]
-            self._lines.lose(lost, commit)
+            self._lines.lose(set(ids) - kept, merge)
 
 
 def _removed_lines(old_lines: LineIds, file: FilePatch) -> LineIds:

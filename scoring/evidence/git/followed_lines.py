@@ -1,7 +1,6 @@
 """The lines that are followed through a history, each by an id."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -16,20 +15,6 @@ What comes after the last followed line is left out.
 
 State: TypeAlias = dict[str, LineIds]
 """The files with followed lines. A list in it is never changed, only replaced."""
-
-
-class FollowedWork(NamedTuple):
-    """Some work, to follow its lines.
-
-    Attributes:
-        commit: the commit of the trunk that has all of it.
-        parts: the commits that wrote its lines: that one, or those that a merge brought.
-        until: the commit of the mainline up to which it is followed.
-    """
-
-    commit: str
-    parts: tuple[str, ...]
-    until: str
 
 
 class Fate(NamedTuple):
@@ -47,85 +32,109 @@ class Fate(NamedTuple):
 
 
 @dataclass(slots=True)
+class LinesOfCommit:
+    """The followed lines that one commit wrote.
+
+    Attributes:
+        works: how many works with these lines are still followed.
+        paths: the files that had some of them.
+        takers: by line id, the commits that took the line.
+        merges: by line id, the last merge in which the line was lost.
+    """
+
+    works: int = 0
+    paths: set[str] = field(default_factory=set)
+    takers: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    merges: dict[int, str] = field(default_factory=dict)
+
+
 class FollowedLines:
     """The followed lines of all works.
 
     Attributes:
-        waiting: by commit, how many works with its lines are still followed.
-        owners: by line id, the commit that wrote the line; id 0 is not a line.
-        paths: by commit, the files that had lines of it.
-        takers: by commit and line id, the commits that took the line.
-        merges: by commit and line id, the merge in which the line was lost.
+        commits: the lines of each commit that has some, while a work with them is followed.
         lost_sight: the commits of which a line was in a file that git could not compare.
     """
 
-    waiting: Counter[str]
-    owners: list[str] = field(default_factory=lambda: [""])
-    paths: dict[str, set[str]] = field(default_factory=dict)
-    takers: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
-    merges: dict[str, dict[int, str]] = field(default_factory=dict)
-    lost_sight: set[str] = field(default_factory=set)
+    def __init__(self, works: Iterable[Collection[str]]) -> None:
+        """Take the commits that wrote the lines of each work."""
+        self.lost_sight: set[str] = set()
+        self.commits: dict[str, LinesOfCommit] = {}
+        for parts in works:
+            for commit in parts:
+                self.commits.setdefault(commit, LinesOfCommit()).works += 1
+        self._owners = [""]  # by line id, the commit that wrote the line; id 0 is not a line
 
-    def new(self, commit: str, path: str, counting: Iterable[bool]) -> LineIds:
+    def new(self, commit: str, path: str, counting: Sequence[bool]) -> LineIds:
         """Return ids for the lines that a commit adds to a file.
 
-        The id of a line that does not count is 0.
+        The id of a line that does not count is 0, and that of any line of a commit whose lines are
+        not followed.
         """
+        if commit not in self.commits:
+            return [0] * len(counting)
         ids = []
         for counts in counting:
             if counts:
-                self.owners.append(commit)
-            ids.append(len(self.owners) - 1 if counts else 0)
-        self.paths.setdefault(commit, set()).add(path)
+                self._owners.append(commit)
+            ids.append(len(self._owners) - 1 if counts else 0)
+        self.commits[commit].paths.add(path)
         return ids
 
     def moved(self, ids: LineIds, path: str) -> None:
         """Note that lines are in another file now."""
-        for commit in {self.owners[line] for line in set(ids)}:
-            if commit in self.paths:
-                self.paths[commit].add(path)
+        for commit in {self._owners[line] for line in set(ids)}:
+            if commit in self.commits:
+                self.commits[commit].paths.add(path)
 
     def take(self, ids: Iterable[int], commit: str) -> None:
         """Note that a commit took lines away."""
         for line in ids:
-            owner = self.owners[line] if line > 0 else ""
-            if self.waiting[owner]:
-                taken = self.takers.setdefault(owner, {})
-                taken[line] = (*taken.get(line, ()), commit)
+            lines = self._written_with(line)
+            if lines:
+                lines.takers[line] = (*lines.takers.get(line, ()), commit)
 
     def lose(self, ids: Iterable[int], merge: str) -> None:
-        """Note that a merge has lines no more that one of its parents has."""
+        """Note that a merge has lines no more that one of its parents has, and that none took."""
         for line in ids:
-            owner = self.owners[line] if line > 0 else ""
-            if self.waiting[owner]:
-                self.merges.setdefault(owner, {})[line] = merge
+            lines = self._written_with(line)
+            if lines and line not in lines.takers:
+                lines.merges[line] = merge
 
-    def taken(self, line: int) -> tuple[str, ...]:
+    def lose_sight(self, ids: Iterable[int]) -> None:
+        """Note that lines are in a file that git cannot compare."""
+        self.lost_sight.update(self._owners[line] for line in ids)
+
+    def takers(self, line: int) -> tuple[str, ...]:
         """Return the commits that took a line."""
-        return self.takers.get(self.owners[line], {}).get(line, ())
+        lines = self._written_with(line)
+        return lines.takers.get(line, ()) if lines else ()
 
     def lost_in(self, line: int) -> str | None:
         """Return the last merge in which a line was lost."""
-        return self.merges.get(self.owners[line], {}).get(line)
+        lines = self._written_with(line)
+        return lines.merges.get(line) if lines else None
+
+    def _written_with(self, line: int) -> LinesOfCommit | None:
+        return self.commits.get(self._owners[line])
 
     def drop(self, parts: Collection[str]) -> None:
         """Forget the lines of commits that are not part of another work that is followed."""
-        self.waiting.subtract(parts)
         for commit in parts:
-            if not self.waiting[commit]:
-                for table in (self.paths, self.takers, self.merges):
-                    table.pop(commit, None)
+            self.commits[commit].works -= 1
+            if not self.commits[commit].works:
+                del self.commits[commit]
 
     def of(self, parts: Collection[str], state: State) -> set[int]:
         """Return the ids of the lines of some commits that a state has."""
         commits = frozenset(parts)
         paths: set[str] = set()
         for commit in parts:
-            paths |= self.paths.get(commit, set())
+            paths |= self.commits[commit].paths
 
         ids: set[int] = set()
         for path in paths:
             for line in state.get(path, ()):
-                if line and self.owners[line] in commits:
+                if self._owners[line] in commits:
                     ids.add(line)
         return ids

@@ -11,6 +11,8 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
+from scoring.evidence.git.changes import CommitPair
+
 
 class CommitWithParents(NamedTuple):
     """The SHA of a commit and the SHAs of its parents, the first parent first."""
@@ -86,6 +88,14 @@ class CommitGraph:
     def is_merge(self, sha: str) -> bool:
         """Return whether a commit has more than one parent."""
         return len(self.parents[sha]) > 1
+
+    def pair(self, sha: str) -> CommitPair:
+        """Return a commit with its first parent."""
+        return CommitPair(sha, self.first_parent(sha))
+
+    def pairs(self, shas: Iterable[str]) -> list[CommitPair]:
+        """Return commits, each with its parent. Merges are left out."""
+        return [self.pair(sha) for sha in shas if not self.is_merge(sha)]
 
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""

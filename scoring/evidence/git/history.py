@@ -69,7 +69,7 @@ class TrunkHistory(GitFacts):
         self._repository = GitRepository.of(repo_dir)
         self.lines = LineHistory(self._repository, cache_dir, warn)
         self._branches = read_branches(self._repository)
-        self.trunk = choose_trunk(self._repository, self._branches, trunk)
+        self.trunk = choose_trunk(self._branches, trunk)
 
         fields = self._records.commits
         self._resolved = self._repository.resolve([*fields, *map(trim, fields)])
@@ -237,7 +237,7 @@ class TrunkHistory(GitFacts):
         return self._decides(
             self._repository,
             self.trunk,
-            self._walk.values(),
+            self._walk,
             graph,
             commits,
             iterations,

@@ -52,18 +52,17 @@ class Holder(NamedTuple):
     is_release: bool = False
 
 
-def release_holders(repository: GitRepository, branches: Branches, trunk: str) -> list[Holder]:
+def release_holders(branches: Branches, trunk: str) -> list[Holder]:
     """Return the tags, the release lines and the default branches of other remotes.
 
     Releases come first.
 
     Args:
-        repository: an open repository.
-        branches: its branches.
+        branches: the branches of a repository.
         trunk: the full name of the trunk, which is left out.
     """
     holders = []
-    for tag, sha in repository.tags.items():
+    for tag, sha in branches.repository.tags.items():
         name = _PLACE.sub("", tag)
         holders.append(Holder(name, sha, _VERSION_TAG.fullmatch(name) is not None))
 
@@ -123,18 +122,12 @@ class _Messages(NamedTuple):
 class HeldWork:
     """The work that is not on the trunk, and that releases or other remotes have."""
 
-    def __init__(
-        self,
-        repository: GitRepository,
-        holders: Sequence[Holder],
-        trunk: str,
-        history: LineHistory,
-    ) -> None:
-        """Take an open repository, what holds work, the tip of the trunk, and its lines."""
-        self._repository = repository
+    def __init__(self, history: LineHistory, holders: Sequence[Holder], trunk: str) -> None:
+        """Take the lines of a repository, what holds work there, and the tip of the trunk."""
+        self._history = history
+        self._repository = history.repository
         self._holders = holders
         self._trunk = trunk
-        self._history = history
         self._messages_by_holder: dict[Holder, _Messages] = {}
 
     def with_releases(self, landings: Sequence[Landing]) -> list[Landing]:
@@ -193,11 +186,11 @@ class HeldWork:
 
         changes = _changes(named_commits(self._repository, shas))
         changes_held = _changes(self._held)[:MOST_READ]
-        lines = TrunkLines(self._history, changes, [], changes_held)
+        lines = TrunkLines(self._history, changes, changes_held)
 
         holders = {}
         for pair in changes:
-            counted = lines.count(lines.own.get(pair.commit), lambda _: True)
+            counted = lines.count(pair, lambda _: True)
             if counted is not None and counted.present * 2 >= counted.lines > 0:
                 most = max(counted.by_commit, key=lambda sha: counted.by_commit[sha])
                 holders[pair.commit] = self._held[most].holder

@@ -70,12 +70,29 @@ def _everything(_: str) -> bool:
     return True
 
 
+class _ChangedLines(NamedTuple):
+    """The keys of the lines that a patch adds, by the new paths, and removes, by the old ones."""
+
+    added: dict[str, Counter[int]]
+    removed: dict[str, Counter[int]]
+
+
+def _changed_lines(patch: Patch, counts: Counts = _everything) -> _ChangedLines:
+    lines = _ChangedLines({}, {})
+    for file in patch:
+        added = Counter(file.added())
+        if added and counts(file.path):
+            lines.added[file.path] = added
+        removed = Counter(file.removed())
+        if removed and counts(file.old_path):
+            lines.removed[file.old_path] = removed
+    return lines
+
+
 def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Inversion:
     """Return how much of a work's patch another patch inverts, in files that ``counts`` accepts."""
-    work_added = lines_by_file(work, counts, new=True)
-    work_removed = lines_by_file(work, counts, new=False)
-    other_added = lines_by_file(other, counts, new=True)
-    other_removed = lines_by_file(other, counts, new=False)
+    work_added, work_removed = _changed_lines(work, counts)
+    other_added, other_removed = _changed_lines(other, counts)
 
     net_removed = _sum(other_removed.values()) - _sum(other_added.values())
     removed_by_work = _sum(work_removed.values())
@@ -111,17 +128,6 @@ def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Invers
     )
 
 
-def lines_by_file(patch: Patch, counts: Counts, new: bool) -> dict[str, Counter[int]]:
-    """Return the lines that a patch adds (``new``), or removes, by the path there."""
-    files: dict[str, Counter[int]] = {}
-    for file in patch:
-        path = file.path if new else file.old_path
-        lines = Counter(file.added() if new else file.removed())
-        if lines and counts(path):
-            files[path] = lines
-    return files
-
-
 def _best_match(path: str, lines: Counter[int], files: dict[str, Counter[int]]) -> str | None:
     """Return the file of the same path, or the one that has more than half of some lines.
 
@@ -151,8 +157,8 @@ def does_again(patch: Patch, inverted: Inversion) -> bool:
         inverted: what was undone of some work: lines that were taken are to be added again, those
             that were restored to be removed again.
     """
-    again = _common(inverted.taken, lines_by_file(patch, _everything, new=True))
-    again += _common(inverted.restored, lines_by_file(patch, _everything, new=False))
+    lines = _changed_lines(patch)
+    again = _common(inverted.taken, lines.added) + _common(inverted.restored, lines.removed)
     return inverted.inverted > 0 and again >= HALF * inverted.inverted
 
 
@@ -171,12 +177,12 @@ def put_back(patches: Iterable[Patch], taken: Mapping[str, Counter[int]]) -> int
     missing = 0
     count = 0
     for patch in patches:
-        added = _common(taken, lines_by_file(patch, _everything, new=True))
+        lines = _changed_lines(patch)
+        added = _common(taken, lines.added)
         if added and added - missing >= half:
             return None
         count += min(added, missing)
-        removed = _common(taken, lines_by_file(patch, _everything, new=False))
-        missing = max(missing - added, 0) + removed
+        missing = max(missing - added, 0) + _common(taken, lines.removed)
     return count
 
 

@@ -67,51 +67,52 @@ class AttributedLandings(Landings):
     def _since(self) -> list[str]:
         """The commits of the trunk at or after the oldest commit in question, newest first."""
         oldest = min(map(self._written, self._asked))
-        return [sha for sha in self._graph.trunk if self._times[sha] >= oldest]
+        return [sha for sha in self._graph.trunk if self._time(sha) >= oldest]
 
     @cached_property
     def _lines(self) -> TrunkLines:
         """The lines that the commits in question add, and those of the trunk since then."""
-        trunk = [sha for sha in self._since[:MOST_READ] if len(self._graph.parents[sha]) < 2]
-        sides = []
-        for tip in self._tips:
-            for base in self._graph.merge_bases(tip.sha)[:1]:
-                sides.append(CommitPair(tip.sha, base))
-        return TrunkLines(self._history, self._pairs(self._asked), sides, self._pairs(trunk))
+        wanted = [*self._graph.pairs(self._asked), *self._tips]
+        return TrunkLines(self._history, wanted, self._graph.pairs(self._since[:MOST_READ]))
 
     @cached_property
     def _removed(self) -> TrunkLines:
         """The lines removed by commits that add none, and by trunk commits that name these."""
-        without_lines = []
+        in_question = []
         trunk: dict[str, None] = {}
-        for sha in self._asked:
-            added = self._lines.own.get(sha)
-            if added is not None and not added.lines:
-                without_lines.append(sha)
-                trunk.update(dict.fromkeys(each.commit for each in self._candidates(sha)))
+        for pair in self._graph.pairs(self._asked):
+            added = self._lines.wanted.get(pair)
+            if pair.base and added is not None and not added:
+                in_question.append(pair)
+                trunk.update(dict.fromkeys(each.commit for each in self._candidates(pair.commit)))
 
-        in_question = [pair for pair in self._pairs(without_lines) if pair.base]
-        of_trunk = [pair for pair in self._pairs(trunk) if pair.base]
-        return TrunkLines(self._history, in_question, [], of_trunk, removed=True)
-
-    def _pairs(self, shas: Iterable[str]) -> list[CommitPair]:
-        return [self._own_pair(sha) for sha in shas]
+        of_trunk = [pair for pair in self._graph.pairs(trunk) if pair.base]
+        return TrunkLines(self._history, in_question, of_trunk, removed=True)
 
     @cached_property
-    def _tips(self) -> list[Tip]:
-        """The branches and commits that contain most commits in question, in this order."""
+    def _tips(self) -> dict[CommitPair, Tip]:
+        """The branches and commits that contain most commits in question, in this order.
+
+        Each is there with its merge base; those without one are left out.
+        """
         tips = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
         counts = self._graph.counts(self._asked)
         containing = [tip for tip in tips.values() if counts.get(tip.sha)]
         containing.sort(key=lambda tip: -counts[tip.sha])
-        return containing[:MOST_TIPS]
+
+        sides = {}
+        for tip in containing[:MOST_TIPS]:
+            base = self._base(tip.sha)
+            if base:
+                sides[CommitPair(tip.sha, base)] = tip
+        return sides
 
     @cached_property
     def _sides(self) -> dict[str, list[_Candidate]]:
         """The commits with nine tenths of the lines of a branch that holds a commit in question."""
         candidates = defaultdict[str, list[_Candidate]](list)
-        for tip in self._tips:
-            counted = self._lines.count(self._lines.sides.get(tip.sha), self._counting(tip.sha))
+        for side, tip in self._tips.items():
+            counted = self._lines.count(side, self._counting(tip.sha))
             if counted is None:
                 continue
             by_lines = tip._replace(method=facts.LINES)
@@ -173,7 +174,7 @@ class AttributedLandings(Landings):
         start = self._written(sha)
         end = self._end(sha)
         for candidate in self._sides[sha]:
-            if start <= self._times[candidate.commit] <= end:
+            if start <= self._time(candidate.commit) <= end:
                 candidates.append(candidate)
         single = []
         for candidate in candidates:
@@ -183,7 +184,7 @@ class AttributedLandings(Landings):
 
     def _single(self, sha: str) -> Sequence[str]:
         """Return a commit of the trunk, or in place of a merge what it brought in."""
-        if len(self._graph.parents[sha]) < 2:
+        if not self._graph.is_merge(sha):
             return (sha,)
         return self._brought_in.get(self._graph.introduced[sha], ())
 
@@ -192,7 +193,7 @@ class AttributedLandings(Landings):
         """The commits, merges aside, that each commit of the mainline brought in, by its index."""
         brought: dict[int, list[str]] = {}
         for sha in self._since:
-            if len(self._graph.parents[sha]) < 2:
+            if not self._graph.is_merge(sha):
                 brought.setdefault(self._graph.introduced[sha], []).append(sha)
         return brought
 
@@ -212,7 +213,7 @@ class AttributedLandings(Landings):
         """Return what accepts the commits of the trunk that do not come before a commit."""
 
         def counts(commit: str) -> bool:
-            return self._times[commit] >= since and not self._graph.contains(sha, commit)
+            return self._time(commit) >= since and not self._graph.contains(sha, commit)
 
         return counts
 
@@ -256,17 +257,18 @@ class AttributedLandings(Landings):
     def _by_lines(self, sha: str, before: Landing) -> Landing:
         """Return the landing of a commit by its lines, given what was found without them."""
         counting = self._counting(sha, self._written(sha))
-        counted = self._lines.count(self._lines.own.get(sha), counting)
+        pair = self._graph.pair(sha)
+        counted = self._lines.count(pair, counting)
         if counted is None:
             if before.found_by == facts.MERGE_TREE:
                 return before
-            was_read = sha in self._lines.own
+            was_read = pair in self._lines.wanted
             return self._landing(sha, unknown=Unknown.LARGE if was_read else Unknown.OBJECTS)
 
         is_later = before.found_by == facts.LATER_ANCESTOR
         is_enough = self._is_enough(sha, before, counted)
         if is_later and is_enough and before.commit:
-            return replace(before, lines=LineShare(counted.by_commit[before.commit], counted.lines))
+            return replace(before, lines=counted.share(before.commit))
 
         candidates = []
         for candidate in self._candidates(sha):
@@ -276,7 +278,7 @@ class AttributedLandings(Landings):
         if landed is not None:
             return landed
         if not counted.lines:
-            removed = self._removed.count(self._removed.own.get(sha), counting)
+            removed = self._removed.count(pair, counting)
             landed = removed and self._in_one(sha, removed, candidates)
             if landed:
                 return replace(landed, removed=True)
@@ -308,10 +310,10 @@ class AttributedLandings(Landings):
         for candidate in candidates:
             if counted.by_commit[candidate.commit] * 2 >= counted.lines:
                 good.setdefault(candidate.method, set()).add(candidate.commit)
-        if self._lines.own[sha].lines:  # to remove the same is not yet the same work
+        if self._lines.wanted[self._graph.pair(sha)]:  # to remove the same is not yet the same work
             end = self._end(sha)
             good[facts.LINES] = {
-                commit for commit in counted.commits_with_most() if self._times[commit] <= end
+                commit for commit in counted.commits_with_most() if self._time(commit) <= end
             }
 
         for method in (*_BY_NAME, facts.LINES, facts.LATER_ANCESTOR):
@@ -340,7 +342,7 @@ class AttributedLandings(Landings):
             landed,
             whole=False,
             tip=tip,
-            lines=LineShare(counted.by_commit[landed], counted.lines),
+            lines=counted.share(landed),
             request=self._names.request.get(landed),
         )
 
@@ -356,7 +358,7 @@ class AttributedLandings(Landings):
                 unknown=Unknown.PART if counted.lines else Unknown.NO_LINES,
                 part_of=best,
                 request=self._names.request.get(best),
-                lines=LineShare(counted.by_commit[best], counted.lines),
+                lines=counted.share(best),
             )
 
         lines = LineShare(counted.present, counted.lines)
@@ -379,7 +381,7 @@ class AttributedLandings(Landings):
             return Unknown.LONG
         if before.unknown or not self._lines.is_whole:
             return Unknown.OBJECTS
-        if self._times[self._tip] < self._end(sha):
+        if self._time(self._tip) < self._end(sha):
             return Unknown.TOO_YOUNG
         if any(candidate.method in _BY_SUBJECT for candidate in candidates):
             return Unknown.ALIKE

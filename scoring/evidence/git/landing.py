@@ -3,7 +3,7 @@
 The methods are in ``docs/EVIDENCE.md``, "Landing".
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 
@@ -33,7 +33,7 @@ class Landings:
         self,
         repository: GitRepository,
         trunk: Trunk,
-        walk: Collection[Commit],
+        walk: Mapping[str, Commit],
         graph: CommitGraph,
         commits: Mapping[str, Commit],
         iterations: Sequence[Tip],
@@ -45,7 +45,7 @@ class Landings:
         Args:
             repository: an open repository.
             trunk: where work lands.
-            walk: the commits of the trunk, newest first.
+            walk: the commits of the trunk by SHA, newest first.
             graph: the trunk, the commits of the log off it, and the branches that hold these.
             commits: the commits of the log by SHA.
             iterations: the commits of the log, each once, by iteration.
@@ -75,45 +75,33 @@ class Landings:
     def _subjects(self) -> dict[str, list[str]]:
         """The trunk commits with each subject, newest first."""
         subjects: dict[str, list[str]] = {}
-        for commit in self._walk:
+        for commit in self._walk.values():
             subjects.setdefault(commit.subject, []).append(commit.sha)
         return subjects
 
-    @cached_property
-    def _times(self) -> dict[str, int]:
-        """The committer times of trunk commits in seconds since 1970, or 0 where git has none."""
-        return {commit.sha: commit.time or 0 for commit in self._walk}
+    def _time(self, sha: str) -> int:
+        """Return the committer time of a trunk commit in seconds since 1970, or 0 without one."""
+        return self._walk[sha].time or 0
 
     def of(self, sha: str) -> Landing:
         """Return whether a commit has landed. The commit field of the entry is left empty."""
         if self._graph.on_trunk(sha):
-            return self._on_trunk(sha)
+            merged_in = next(iter(self._graph.brought_by(sha)), None)
+            return self._landing(sha, facts.ANCESTOR, commit=sha, merged_in=merged_in)
         if self._trunk.shallow:
             return self._landing(sha, unknown=Unknown.SHALLOW)
         return self._decided[sha]
-
-    def _on_trunk(self, sha: str) -> Landing:
-        merges = self._graph.brought_by(sha)
-        return self._landing(
-            sha,
-            facts.ANCESTOR,
-            commit=sha,
-            merged_in=merges[0] if merges else None,
-        )
 
     @cached_property
     def _decided(self) -> dict[str, Landing]:
         """The landing of each commit off the trunk."""
         shas = [tip.sha for tip in self._iterations]
+        by_change = self._by_own_change([sha for sha in shas if self._is_comparable(sha)])
         decided = self._undecidable(shas)
-
-        compared = [sha for sha in shas if sha not in decided]
-        by_change = self._by_own_change(compared)
-        decided |= self._without_changes(compared)
 
         tried = [tip for tip in self._iterations if tip.sha not in decided]
         missing = [tip.sha for tip in tried if by_change[tip.sha] is None]
-        branches = self._branches_beyond(missing)
+        branches = self._branches_beyond(frozenset(missing))
         untried = dict.fromkeys(tip.sha for tip in branches if tip.sha not in by_change)
         by_change |= self._by_own_change(list(untried))
         by_subject = self._by_subject(missing)
@@ -142,43 +130,37 @@ class Landings:
                 landed_later |= 1 << index
         return decided
 
+    def _is_comparable(self, sha: str) -> bool:
+        return sha in self._commits and sha in self._graph and not self._graph.is_merge(sha)
+
     def _undecidable(self, shas: Iterable[str]) -> dict[str, Landing]:
-        """Return the landing of the commits that cannot be compared with the trunk."""
+        """Return the landing of the commits that cannot be compared, or change nothing."""
         undecidable = {}
         for sha in shas:
+            unknown = None
             if sha not in self._graph or sha not in self._commits:
-                undecidable[sha] = self._landing(sha, unknown=Unknown.HISTORY)
+                unknown = Unknown.HISTORY
             elif self._graph.is_merge(sha):
-                undecidable[sha] = self._landing(sha, unknown=Unknown.MERGE)
+                unknown = Unknown.MERGE
+            elif not self._files(sha):
+                is_read = self._graph.pair(sha) in self._changes
+                unknown = Unknown.NO_CHANGE if is_read else Unknown.FILES
+            if unknown:
+                undecidable[sha] = self._landing(sha, unknown=unknown)
         return undecidable
-
-    def _without_changes(self, shas: Iterable[str]) -> dict[str, Landing]:
-        """Return the landing of the commits that change nothing, or nothing that git can read."""
-        without_changes = {}
-        for sha in shas:
-            changed = self._changes.get(self._own_pair(sha))
-            if changed is None:
-                without_changes[sha] = self._landing(sha, unknown=Unknown.FILES)
-            elif not changed:
-                without_changes[sha] = self._landing(sha, unknown=Unknown.NO_CHANGE)
-        return without_changes
 
     def _not_landed(self, sha: str) -> Landing:
         if sha in self._unsure:
             return self._landing(sha, unknown=Unknown.OBJECTS)
         return self._landing(sha, facts.NOT_LANDED, old_git=self._old_git)
 
-    def _branches_beyond(self, missing: Collection[str]) -> list[Tip]:
+    def _branches_beyond(self, missing: frozenset[str]) -> list[Tip]:
         """Return the first branches that contain a missing commit other than their own tip."""
-        shas = frozenset(missing)
-        counts = self._graph.counts(shas)
-
+        counts = self._graph.counts(missing)
         branches = []
         for tip in self._branches:
-            others = counts[tip.sha]
-            if tip.sha in shas:
-                others -= 1
-            if others > 0:
+            itself = int(tip.sha in missing)
+            if counts[tip.sha] > itself:
                 branches.append(tip)
         return branches[:MOST_TIPS]
 
@@ -228,8 +210,7 @@ class Landings:
         for sha in shas:
             bases = self._graph.merge_bases(sha)[:_MOST_BASES]
             sides[sha] = [CommitPair(sha, base) for base in bases]
-            own_pairs = [] if self._graph.is_merge(sha) else [self._own_pair(sha)]
-            wanted[sha] = own_pairs + sides[sha]
+            wanted[sha] = self._graph.pairs([sha]) + sides[sha]
         self._ask_changes(chain.from_iterable(wanted.values()))
 
         is_sha256 = len(shas[0]) == _SHA256_DIGITS
@@ -260,14 +241,13 @@ class Landings:
             pairs: the commit with its parent and with its merge bases.
             same: the trunk commits with the same patch as each pair.
         """
-        parent = self._graph.first_parent(sha)
         for pair in pairs:
             commits = self._not_contained(sha, same.get(pair, ()))
             if not commits:
                 continue
 
-            if pair.base == parent and not self._graph.is_merge(sha):
-                whole = not parent or self._graph.on_trunk(parent)
+            if pair in self._graph.pairs([sha]):
+                whole = not pair.base or self._graph.on_trunk(pair.base)
                 return self._landing(sha, facts.PATCH_ID, commit=commits[0], whole=whole)
             return self._landing(sha, facts.SQUASH, commit=commits[0])
         return None
@@ -285,12 +265,7 @@ class Landings:
 
         trees = merged_trees(isolated, version, self._tip, shas)
         self._unsure |= {sha for sha in shas if sha not in trees}
-        if not trees:
-            return {}
-
-        answer = self._repository.run("rev-parse", f"{self._tip}^{{tree}}")
-        tree_of_tip = answer.decode().strip()
-
+        tree_of_tip = self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
         landings = {}
         for sha in shas:
             if trees.get(sha) == tree_of_tip:
@@ -358,7 +333,7 @@ class Landings:
             same_subject[sha] = commits[:_MOST_WITH_SAME_SUBJECT]
 
         commits_to_compare = chain.from_iterable(same_subject.values())
-        self._ask_changes(self._own_pair(commit) for commit in commits_to_compare)
+        self._ask_changes(self._graph.pair(commit) for commit in commits_to_compare)
         return {sha: self._with_common_file(sha, commits) for sha, commits in same_subject.items()}
 
     def _with_common_file(self, sha: str, commits: Iterable[str]) -> Landing | None:
@@ -373,13 +348,9 @@ class Landings:
         """Return the trunk commits that a commit does not contain, which came without it."""
         return [commit for commit in trunk_commits if not self._graph.contains(sha, commit)]
 
-    def _own_pair(self, sha: str) -> CommitPair:
-        """Return a commit and its first parent."""
-        return CommitPair(sha, self._graph.first_parent(sha))
-
     def _files(self, sha: str) -> tuple[Change, ...]:
         """Return what a commit changed against its first parent, as far as git can say."""
-        return self._changes.get(self._own_pair(sha), ())
+        return self._changes.get(self._graph.pair(sha), ())
 
     def _ask_changes(self, pairs: Iterable[CommitPair]) -> None:
         """Ask git what changed over pairs that are not known yet. Empty pairs are skipped."""

@@ -6,7 +6,7 @@ fixed or taken back, which lines agents wrote.
 
 import contextlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from scoring.evidence.git.isolated import git_version, isolated_repository, merg
 from scoring.evidence.git.kept_objects import may_change, object_stamps
 from scoring.evidence.git.patches import FilePatch, Patch, read_added_text, read_patches
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import as_lines, as_text
+from scoring.evidence.git.starter import Git, as_lines, as_text
 from scoring.store import Store, Value
 
 _CHUNK = 512  # commits that are looked up, and read, at once
@@ -141,7 +141,7 @@ class LineHistory:
 
         A pair that git cannot compare is None, as in :meth:`patches`.
         """
-        yield from self._read(pairs, _OPTIONS)
+        return self._read(pairs, _OPTIONS)
 
     def file_made_of(self, pair: CommitPair, sources: Sequence[str], path: str) -> FilePatch | None:
         """Return what one new file was made of.
@@ -154,10 +154,8 @@ class LineHistory:
         for name in (*sources, path):
             names.append(as_text(b":(top,literal)" + name.encode("utf-8", "surrogateescape")))
         commit, parent = pair
-        output = self.repository.run(
-            "diff-tree", *_OPTIONS_WITH_LINES, "--diff-filter=R", parent, commit, "--", *names
-        )
-        _, patch = next(read_patches([commit.encode(), *output.split(b"\n")]))
+        options = ("--diff-filter=R", parent, commit, "--", *names)
+        patch = _patch_printed(self.repository, commit, options)
         for file in patch:
             if file.path == path:
                 return file
@@ -178,11 +176,7 @@ class LineHistory:
                 first, second = parents
                 clean = merged_trees(isolated, git_version(isolated), first, [second]).get(second)
                 if clean:
-                    output = isolated.run(
-                        "diff-tree", *_OPTIONS_WITH_LINES, clean, f"{merge}^{{tree}}"
-                    )
-                    _, patch = next(read_patches([merge.encode(), *output.split(b"\n")]))
-                    return patch
+                    return _patch_printed(isolated, merge, (clean, f"{merge}^{{tree}}"))
         return self.patch(merge, parents[0])
 
     def text_added(self, pair: CommitPair) -> dict[str, list[bytes]]:
@@ -234,24 +228,20 @@ class LineHistory:
 
         keys = {pair: self._key(" ".join(pair).encode()) for pair in pairs}
         with Store(self._cache_dir) as store:
-            kept = _decoded(store.get_many("lines", keys.values(), self._stamp))
-            missing = [pair for pair in dict.fromkeys(pairs) if keys[pair] not in kept]
-            fresh = self._read(missing, _OPTIONS_WITH_LINES)
+            rows = store.get_many("lines", keys.values(), self._stamp)
+            patches = _decoded({pair: rows[key] for pair, key in keys.items() if key in rows})
+            fresh = self._read([pair for pair in keys if pair not in patches], _OPTIONS_WITH_LINES)
 
             for pair in pairs:
-                if keys[pair] in kept:
-                    self._remember(pair, kept[keys[pair]])
-                    yield kept[keys[pair]]
-                    continue
+                if pair not in patches:
+                    patches[pair] = next(fresh)
+                    self._keep_patch(store, keys[pair], patches[pair])
+                self._remember(pair, patches[pair])
+                yield patches[pair]
 
-                patch = next(fresh)
-                kept[keys[pair]] = patch
-                if patch is not None:
-                    self._keep_patch(store, keys[pair], patch)
-                self._remember(pair, patch)
-                yield patch
-
-    def _keep_patch(self, store: Store, key: bytes, patch: Patch) -> None:
+    def _keep_patch(self, store: Store, key: bytes, patch: Patch | None) -> None:
+        if patch is None:
+            return
         with contextlib.suppress(UnicodeEncodeError):  # a path of a file need not be UTF-8
             value = msgspec.msgpack.encode(patch)
             if len(value) <= _MOST_KEPT:
@@ -287,10 +277,17 @@ def _size_of(patch: Patch) -> int:
     return size
 
 
-def _decoded(rows: Mapping[bytes, bytes]) -> dict[bytes, Patch | None]:
+def _patch_printed(git: Git, commit: str, options: Iterable[str]) -> Patch:
+    """Return one patch as git prints it without the commit as its header."""
+    output = git.run("diff-tree", *_OPTIONS_WITH_LINES, *options)
+    _, patch = next(read_patches([commit.encode(), *output.split(b"\n")]))
+    return patch
+
+
+def _decoded(rows: Mapping[CommitPair, bytes]) -> dict[CommitPair, Patch | None]:
     decoder = msgspec.msgpack.Decoder(Patch)
-    patches: dict[bytes, Patch | None] = {}
-    for key, value in rows.items():
+    patches: dict[CommitPair, Patch | None] = {}
+    for pair, value in rows.items():
         with contextlib.suppress(msgspec.DecodeError):
-            patches[key] = decoder.decode(value)
+            patches[pair] = decoder.decode(value)
     return patches

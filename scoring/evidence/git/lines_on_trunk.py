@@ -1,13 +1,14 @@
 """Which commits of a trunk have the lines of commits off it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.facts import LineShare
 from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.patches import FileLine, Patch, lines_added, lines_removed, moves
+from scoring.evidence.git.patches import FileLine, lines_changed, moves
 from scoring.text import composed
 
 MOST_READ = 20_000  # trunk commits, newest first, that are searched for lines
@@ -33,6 +34,10 @@ class CountedLines(NamedTuple):
     distinct: Mapping[str, int]
     anywhere: int
 
+    def share(self, commit: str) -> LineShare:
+        """Return how many of the lines a commit of the trunk does."""
+        return LineShare(self.by_commit[commit], self.lines)
+
     def commits_with_most(self) -> list[str]:
         """Return the commits that have nine tenths of the lines, and enough different ones."""
         with_most = []
@@ -42,24 +47,18 @@ class CountedLines(NamedTuple):
         return with_most
 
 
-class LinesOf(NamedTuple):
-    """The lines of one commit, or side, off the trunk.
-
-    ``is_cut`` is set where there are too many.
-    """
-
-    lines: Mapping[FileLine, int]
-    is_cut: bool
-
-
 class TrunkLines:
-    """The lines of some commits off the trunk, and which commits of the trunk have the same."""
+    """The lines of some commits off the trunk, and which commits of the trunk have the same.
+
+    Attributes:
+        wanted: the lines of each pair that git could read; None where these are too many.
+        is_whole: whether all lines could be read.
+    """
 
     def __init__(
         self,
         history: LineHistory,
-        own: Sequence[CommitPair],
-        sides: Sequence[CommitPair],
+        wanted: Sequence[CommitPair],
         trunk: Sequence[CommitPair],
         *,
         removed: bool = False,
@@ -68,73 +67,66 @@ class TrunkLines:
 
         Args:
             history: the lines of the repository.
-            own: the commits in question, each with its parent.
-            sides: whole branches, each tip with its merge base.
+            wanted: the commits in question, each with its parent, and whole branches, each tip
+                with its merge base.
             trunk: the commits of the trunk, each with its parent.
             removed: whether lines that are removed are compared, in place of those added.
         """
-        self._count = lines_removed if removed else lines_added
+        self._removed = removed
         self._files: dict[str, str] = {}  # by path, one path for all it was moved to
-        self._wanted: set[int] = set()
+        self.wanted: dict[CommitPair, Mapping[FileLine, int] | None] = {}
         self.is_whole = True
-        self.own = self._read(history, own)
-        self.sides = self._read(history, sides)
-
         self._commits_with: dict[FileLine, dict[str, int]] = {}
         self._files_with: dict[int, set[str]] = {}
-        self._read_trunk(history, trunk)
 
-    def _read(self, history: LineHistory, pairs: Sequence[CommitPair]) -> dict[str, LinesOf]:
-        """Return the lines of some commits, and want them. Past a limit no more are wanted."""
-        lines_of: dict[str, LinesOf] = {}
-        for pair, readable in zip(pairs, history.readable_patches(pairs), strict=True):
-            if readable is None:
-                continue
-            self.is_whole = self.is_whole and readable.is_whole
-            self._note_moves(readable.patch)
-            lines = self._count(readable.patch)
-            keys = {key for _, key in lines}
-            is_cut = len(self._wanted | keys) > MOST_LINES
+        keys: set[int] = set()
+        for pair, lines in self._read(history, wanted):
+            new_keys = {key for _, key in lines}
+            is_cut = len(keys | new_keys) > MOST_LINES
             if not is_cut:
-                self._wanted |= keys
-            lines_of[pair.commit] = LinesOf(lines, is_cut)
-        return lines_of
+                keys |= new_keys
+            self.wanted[pair] = None if is_cut else lines
+        if keys:
+            self._read_trunk(history, trunk, keys)
 
-    def _read_trunk(self, history: LineHistory, pairs: Sequence[CommitPair]) -> None:
-        """Read the wanted lines of the trunk."""
-        if not self._wanted:
-            return
-
-        lines_of: dict[str, Counter[FileLine]] = {}
+    def _read(
+        self, history: LineHistory, pairs: Sequence[CommitPair]
+    ) -> Iterator[tuple[CommitPair, Counter[FileLine]]]:
+        """Yield the lines of the pairs that can be read, and note which files they moved."""
         for pair, readable in zip(pairs, history.readable_patches(pairs), strict=True):
-            if readable is None or not readable.is_whole:
-                self.is_whole = False
-            if readable is None:
-                continue
-            self._note_moves(readable.patch)
-            wanted = Counter[FileLine]()
-            for line, count in self._count(readable.patch).items():
-                if line[1] in self._wanted:
-                    wanted[line] = count
-            lines_of[pair.commit] = wanted
+            if readable is not None:
+                self.is_whole = self.is_whole and readable.is_whole
+                for old_path, path in moves(readable.patch):
+                    self._files[self._file(old_path)] = self._file(path)
+                yield pair, lines_changed(readable.patch, removed=self._removed)
 
-        for commit, lines in lines_of.items():  # now all moves are known
-            for (path, key), count in lines.items():
+    def _read_trunk(
+        self, history: LineHistory, trunk: Sequence[CommitPair], keys: Container[int]
+    ) -> None:
+        """Read the lines of the trunk that have one of some keys."""
+        lines_of: dict[str, dict[FileLine, int]] = {}
+        for pair, lines in self._read(history, trunk):
+            lines_of[pair.commit] = {line: lines[line] for line in lines if line[1] in keys}
+        self.is_whole = self.is_whole and len(lines_of) == len(trunk)
+
+        for commit, counts in lines_of.items():  # now all moves are known
+            for (path, key), count in counts.items():
                 file = self._file(path)
                 commits = self._commits_with.setdefault((file, key), {})
                 commits[commit] = commits.get(commit, 0) + count
                 self._files_with.setdefault(key, set()).add(file)
 
-    def count(self, own: LinesOf | None, counts: Callable[[str], bool]) -> CountedLines | None:
-        """Return which of some lines the commits of the trunk have that ``counts`` accepts.
+    def count(self, pair: CommitPair, counts: Callable[[str], bool]) -> CountedLines | None:
+        """Return which lines of a pair the commits of the trunk have that ``counts`` accepts.
 
         None where the lines are not known.
         """
-        if own is None or own.is_cut:
+        wanted = self.wanted.get(pair)
+        if wanted is None:
             return None
 
         lines = Counter[FileLine]()
-        for (path, key), count in own.lines.items():
+        for (path, key), count in wanted.items():
             lines[self._file(path), key] += count
 
         moved = self._moved(lines)
@@ -155,10 +147,6 @@ class TrunkLines:
             if key in self._files_with:
                 anywhere += count
         return CountedLines(lines.total(), present, by_commit, distinct, anywhere)
-
-    def _note_moves(self, patch: Patch) -> None:
-        for old_path, path in moves(patch):
-            self._files[self._file(old_path)] = self._file(path)
 
     def _file(self, path: str) -> str:
         """Return the one path for a file and all that it was moved to, or from."""

@@ -69,9 +69,7 @@ def line_hash(line: bytes) -> int:
 
     White space does not matter.
     """
-    if len(line) > _MOST_HELD:
-        return _key_of(line) >> 32
-    return _key_of_short(line) >> 32
+    return line_key(line) >> 32
 
 
 def line_key(line: bytes) -> int:
@@ -172,19 +170,17 @@ Patch = list[FilePatch]
 """What a commit changes against one of its parents, a file at a time."""
 
 
-def lines_added(patch: Patch) -> Counter[FileLine]:
-    """Count the lines that a patch adds and that say something, by path and key."""
+def lines_changed(patch: Patch, *, removed: bool = False) -> Counter[FileLine]:
+    """Count the lines that a patch adds and that say something, by path and key.
+
+    With ``removed`` these are the lines that it removes, by the old path.
+    """
     lines = Counter[FileLine]()
     for file in patch:
-        lines.update((file.path, key) for key in file.added())
-    return lines
-
-
-def lines_removed(patch: Patch) -> Counter[FileLine]:
-    """Count the lines that a patch removes and that say something, by the old path and key."""
-    lines = Counter[FileLine]()
-    for file in patch:
-        lines.update((file.old_path, key) for key in file.removed())
+        if removed:
+            lines.update((file.old_path, key) for key in file.removed())
+        else:
+            lines.update((file.path, key) for key in file.added())
     return lines
 
 
@@ -197,7 +193,7 @@ def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
             code can be written in lines of two characters.
     """
     hashes = Counter[FileLine]()
-    for (path, key), count in lines_added(patch).items():
+    for (path, key), count in lines_changed(patch).items():
         hashes[path, key >> 32] += count
 
     for file in patch if is_strict else ():

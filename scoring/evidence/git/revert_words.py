@@ -5,10 +5,11 @@ Words alone never make a revert. They name a candidate, and the lines decide
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from scoring.evidence.git.commit_names import request_of, without_number
-from scoring.frozen import Frozen
 from scoring.text import fold, trim
 
 _LONGEST_LINE = 1000  # characters of a line that are read
@@ -50,7 +51,7 @@ _NEGATED = re.compile(
 )
 
 
-class TakenBackNames(Frozen, frozen=True):
+class TakenBackNames(NamedTuple):
     """What a message says it takes back.
 
     Attributes:
@@ -59,12 +60,9 @@ class TakenBackNames(Frozen, frozen=True):
         numbers: numbers of pull or merge requests.
     """
 
-    shas: frozenset[str] = frozenset()
-    titles: frozenset[str] = frozenset()
-    numbers: frozenset[int] = frozenset()
-
-    def __bool__(self) -> bool:
-        return bool(self.shas or self.titles or self.numbers)
+    shas: set[str]
+    titles: set[str]
+    numbers: set[int]
 
 
 def says_so(message: str) -> bool:
@@ -74,19 +72,16 @@ def says_so(message: str) -> bool:
 
 def names_taken_back(message: str) -> TakenBackNames:
     """Return what a message says it takes back as a whole."""
-    shas: set[str] = set()
-    titles: set[str] = set()
-    numbers: set[int] = set()
-
+    names = TakenBackNames(set(), set(), set())
     for index, line in enumerate(message.split("\n")):
         line = line[:_LONGEST_LINE]
         if _IN_PART.search(line):
             continue
         if index == 0:
-            titles = _titles_in(line)
+            names.titles.update(_titles_in(line))
             line = _OWN_NUMBER.sub("", line)
-        _add_named(line, shas, numbers)
-    return TakenBackNames(frozenset(shas), frozenset(titles), frozenset(numbers))
+        _add_named(line, names)
+    return names
 
 
 def title_of(subject: str) -> str:
@@ -119,7 +114,7 @@ def _titles_in(subject: str) -> set[str]:
     return titles - {""}
 
 
-def _add_named(line: str, shas: set[str], numbers: set[int]) -> None:
+def _add_named(line: str, names: TakenBackNames) -> None:
     """Add the SHAs and numbers that stand near a word that takes something back."""
     words = [word for word in WORDS.finditer(line) if not _NEGATED.search(line[: word.start()])]
     if not words:
@@ -129,9 +124,9 @@ def _add_named(line: str, shas: set[str], numbers: set[int]) -> None:
         if not any(_is_near(word, name) for word in words):
             continue
         if name["number"]:
-            numbers.add(int(name["number"]))
+            names.numbers.add(int(name["number"]))
         else:
-            shas.add(name["sha"].lower())
+            names.shas.add(name["sha"].lower())
 
 
 def _is_near(word: "re.Match[str]", name: "re.Match[str]") -> bool:
@@ -146,17 +141,17 @@ class TakenBackIndex:
 
     def __init__(self, messages: Iterable[tuple[str, str]]) -> None:
         """Take the SHA and the message of each commit that may take something back."""
-        self._by_sha: dict[str, list[tuple[str, str]]] = {}
-        self._by_title: dict[str, list[str]] = {}
-        self._by_number: dict[int, list[str]] = {}
+        self._by_sha = defaultdict[str, list[tuple[str, str]]](list)
+        self._by_title = defaultdict[str, list[str]](list)
+        self._by_number = defaultdict[int | None, list[str]](list)
         for commit, message in messages:
             names = names_taken_back(message)
             for sha in names.shas:
-                self._by_sha.setdefault(sha[:_SHA_DIGITS], []).append((sha, commit))
+                self._by_sha[sha[:_SHA_DIGITS]].append((sha, commit))
             for title in names.titles:
-                self._by_title.setdefault(title, []).append(commit)
+                self._by_title[title].append(commit)
             for number in names.numbers:
-                self._by_number.setdefault(number, []).append(commit)
+                self._by_number[number].append(commit)
 
     def naming(self, shas: Iterable[str], subjects: Mapping[str, str]) -> list[str]:
         """Return the commits that say they take back one of some commits.
@@ -170,10 +165,8 @@ class TakenBackIndex:
             for named, commit in self._by_sha.get(sha[:_SHA_DIGITS], ()):
                 if sha.startswith(named):
                     commits[commit] = None
-            subject = subjects.get(sha, "")
-            for commit in self._by_title.get(title_of(subject), ()) if subject else ():
-                commits[commit] = None
-            number = request_of(subject) if subject else None
-            for commit in self._by_number.get(number, ()) if number is not None else ():
-                commits[commit] = None
+            subject = subjects.get(sha)
+            if subject:
+                commits |= dict.fromkeys(self._by_title.get(title_of(subject), ()))
+                commits |= dict.fromkeys(self._by_number.get(request_of(subject), ()))
         return list(commits)

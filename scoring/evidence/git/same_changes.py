@@ -82,7 +82,7 @@ def same_changes(
     for pair in pairs:
         same_shape = commits_by_shape[shapes[pair]]
         if same_shape:
-            candidates[pair] = [CommitPair(sha, graph.first_parent(sha)) for sha in same_shape]
+            candidates[pair] = graph.pairs(same_shape)
 
     trunk_pairs = chain.from_iterable(candidates.values())
     ids = patch_ids(isolated, [*trunk_pairs, *candidates])
@@ -112,12 +112,8 @@ def _trunk_shapes(
     no_mainline = len(graph.mainline)
     oldest = max(graph.newest_mainline.get(sha, no_mainline) for sha in shas)
 
-    pairs = []
-    for sha in graph.trunk[:MOST_COMPARED]:
-        if graph.introduced[sha] < oldest and not graph.is_merge(sha):
-            pairs.append(CommitPair(sha, graph.first_parent(sha)))
-
-    changed = changes(repository, pairs)
+    recent = [sha for sha in graph.trunk[:MOST_COMPARED] if graph.introduced[sha] < oldest]
+    changed = changes(repository, graph.pairs(recent))
     return {pair.commit: _shape(changed[pair]) for pair in changed}
 
 

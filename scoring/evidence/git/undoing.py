@@ -5,17 +5,15 @@ The rules are in :mod:`scoring.evidence.git.undone`, their table and figures in
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from itertools import chain
-
-from msgspec.structs import replace
+from typing import NamedTuple
 
 from scoring.errors import GitError
 from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.fates import fates
-from scoring.evidence.git.followed_lines import Counts, Fate, FollowedWork
-from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.fates import FollowedTrunk, fates
+from scoring.evidence.git.followed_lines import Fate
 from scoring.evidence.git.inversion import (
     HALF,
     WHOLE,
@@ -25,7 +23,6 @@ from scoring.evidence.git.inversion import (
     inversion,
     put_back,
 )
-from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.patches import Patch
 from scoring.evidence.git.revert_words import WORDS, TakenBackIndex, says_so
 from scoring.evidence.git.undone import (
@@ -33,87 +30,102 @@ from scoring.evidence.git.undone import (
     LONGEST_RUN,
     STANDS,
     CameBack,
-    Candidate,
-    Judged,
-    LandedWork,
     PartlyReverted,
     TakenBack,
+    TrunkWork,
     Undone,
     defines_again,
     identifiers,
-    judge,
+    inverts_half,
+    is_plain_removal,
+    is_put_back,
     nothing_in_place,
+    undoes_every_file,
     undoes_run,
 )
-from scoring.evidence.git.walk import Commit
 
 _MOST_RETURNS = 10  # how often work that came back may be taken back again
 _MOST_NAMING = 50  # commits that name one work, which are compared with it
 
 
+class _Work(NamedTuple):
+    """Some work on the trunk.
+
+    Attributes:
+        commit: the commit of the trunk that has all of it.
+        also: another SHA by which messages may name it, or "".
+        patch: what it changes.
+        fate: where its lines went; None where that is not known.
+    """
+
+    commit: str
+    also: str
+    patch: Patch
+    fate: Fate | None
+
+
+class _Candidate(NamedTuple):
+    """A commit that may have taken some work back.
+
+    Attributes:
+        commit: its SHA.
+        patch: what it changes; a merge, against the clean merge of its parents.
+        names_work: whether its message names the work as what it takes back.
+        says_so: whether its message says that it undoes the work, or in any words something.
+        all_text: what it inverts of the work.
+        code: what it inverts of the code.
+        taken: how many lines of code of the work it took, by their fate.
+    """
+
+    commit: str
+    patch: Patch
+    names_work: bool
+    says_so: bool
+    all_text: Inversion
+    code: Inversion
+    taken: int
+
+
 class UndoneWork:
     """What undid landed work on one trunk."""
 
-    def __init__(
-        self,
-        history: LineHistory,
-        graph: CommitGraph,
-        commits: Mapping[str, Commit],
-        counts: Counts,
-        horizon: int,
-        end_of: Callable[[str], str | None],
-    ) -> None:
-        """Take what git knows of a trunk.
+    def __init__(self, trunk: FollowedTrunk) -> None:
+        self._trunk = trunk
+        self._history = trunk.history
+        self._graph = trunk.graph
+
+    def find(
+        self, fates_of: Mapping[TrunkWork, Fate | None], returns: int = _MOST_RETURNS
+    ) -> dict[TrunkWork, Undone]:
+        """Return what became of works.
 
         Args:
-            history: the lines of its commits.
-            graph: the trunk and what is off it.
-            commits: the commits of the trunk, with messages.
-            counts: says of a path whether it is code.
-            horizon: seconds within which a commit may take work back without saying so, and
-                within which work that was taken back may come back.
-            end_of: gives the commit of the mainline that ends the horizon of a commit of the trunk;
-                None where the trunk is not that old.
+            fates_of: the works, each with where its lines went, or None where that is not known.
+            returns: how often work that came back may be taken back again.
+
+        Raises:
+            GitError: the trunk cannot be read.
         """
-        self._history = history
-        self._graph = graph
-        self._commits = commits
-        self._counts = counts
-        self._horizon = horizon
-        self._end_of = end_of
+        pairs = [self._graph.pair(work.commit) for work in fates_of]
+        works: dict[TrunkWork, _Work] = {}
+        for work, patch in zip(fates_of, self._history.patches(pairs), strict=True):
+            if patch is not None:
+                works[work] = _Work(work.commit, work.also, patch, fates_of[work])
 
-    def find(self, works: Sequence[LandedWork]) -> list[Undone]:
-        """Return what became of each of some works. GitError: the trunk cannot be read."""
-        return self._find(works, _MOST_RETURNS)
+        answers = dict.fromkeys(fates_of, STANDS)
+        suspects = self._suspects(works.values())
+        for key, each in works.items():
+            answers[key] = self._undone(each, suspects[each.commit])
 
-    def _find(self, works: Sequence[LandedWork], returns: int) -> list[Undone]:
-        patches = list(self._history.patches([self._pair(work.commit) for work in works]))
-        suspects = self._suspects(works, patches)
-        answers = []
-        for work, patch in zip(works, patches, strict=True):
-            if patch is None:
-                answers.append(STANDS)
-            else:
-                candidates = self._candidates(work, suspects[work.commit])
-                answers.append(self._undone(work, patch, candidates))
-
-        came_back = [undone.came_back.back_in for undone in answers if undone.came_back]
-        if came_back and returns:
-            again = self._taken_again(list(dict.fromkeys(came_back)), returns - 1)
-            answers = [_after_return(undone, again) for undone in answers]
+        back = dict.fromkeys(each.came_back.back_in for each in answers.values() if each.came_back)
+        if back and returns:
+            fate_of = dict(fates(self._trunk, list(back)))
+            again = self.find({TrunkWork(commit): fate_of[commit] for commit in back}, returns - 1)
+            for work, undone in answers.items():
+                if undone.came_back:
+                    last = again[TrunkWork(undone.came_back.back_in)]
+                    answers[work] = _after_return(undone, undone.came_back, last)
         return answers
-
-    def _taken_again(self, commits: Sequence[str], returns: int) -> dict[str, Undone]:
-        """Return what became of commits that brought work back, by their SHAs."""
-        tip = self._graph.mainline[0]
-        followed = [
-            FollowedWork(commit, (commit,), self._end_of(commit) or tip) for commit in commits
-        ]
-        fate_of = dict(fates(self._history, self._graph, followed, self._counts))
-        works = []
-        for index, work in enumerate(followed):
-            works.append(LandedWork(work.commit, "", work.until, fate_of.get(index)))
-        return dict(zip(commits, self._find(works, returns), strict=True))
 
     def is_named_since(self, commit: str, also: str, since: str) -> bool:
         """Return whether a commit newer than another one says that it takes some work back."""
@@ -122,27 +134,59 @@ class UndoneWork:
 
     # One work
 
-    def _undone(self, work: LandedWork, patch: Patch, candidates: Iterable[Candidate]) -> Undone:
+    def _undone(self, work: _Work, suspects: Iterable[str]) -> Undone:
+        """Return what became of some work.
+
+        ``suspects`` are the commits that may have taken it back and need not name it.
+        """
+        naming = self._naming(work.commit, work.also)
+        position = self._graph.position
         partly: PartlyReverted | None = None
-        for candidate in candidates:
-            judged = self._judge(work, patch, candidate)
-            if judged.rule is None:
-                partly = _partly(candidate, judged) or partly
+        for commit in sorted({*naming, *suspects}, key=position.__getitem__, reverse=True):
+            candidate = self._candidate(work, commit, names_work=commit in naming)
+            if candidate is None:
                 continue
 
-            back_in = self._back_in(patch, candidate.commit, judged.all_text)
-            if back_in is not None:
-                return Undone(came_back=CameBack(candidate.commit, back_in))
-            return Undone(
-                state="reverted" if judged.rule in ("s", "a") or candidate.said else "taken_back",
-                taken_back=self._taken_back(work, candidate, judged),
-            )
-        return replace(STANDS, partly_reverted=partly) if partly else STANDS
+            all_text = candidate.all_text
+            if not self._is_taker(work, candidate):
+                if candidate.names_work and all_text.inverted:
+                    partly = PartlyReverted(commit, all_text.inverted, all_text.lines)
+                continue
 
-    def _taken_back(self, work: LandedWork, candidate: Candidate, judged: Judged) -> TakenBack:
-        undone = judged.code
-        if not undone.lines:
-            undone = judged.all_text
+            back_in = self._back_in(work.patch, commit, all_text)
+            if back_in is not None:
+                return Undone(came_back=CameBack(commit, back_in))
+            return Undone(
+                state="reverted" if candidate.says_so or all_text.is_exact else "taken_back",
+                taken_back=self._taken_back(work, candidate),
+            )
+        return Undone(partly_reverted=partly)
+
+    def _candidate(self, work: _Work, commit: str, *, names_work: bool) -> _Candidate | None:
+        """Return a commit as a candidate, or None where git cannot say what it changes."""
+        if self._graph.is_merge(commit):
+            patch = self._history.merge_patch(commit, self._graph.parents[commit])
+        else:
+            patch = self._history.patch(*self._graph.pair(commit))
+        if patch is None:
+            return None
+
+        code = inversion(work.patch, patch, self._trunk.counts)
+        all_text = code
+        if names_work or code.is_whole:  # no rule asks about the text of any other commit
+            all_text = inversion(work.patch, patch)
+        return _Candidate(
+            commit=commit,
+            patch=patch,
+            names_work=names_work,
+            says_so=names_work or says_so(self._text(commit)),
+            all_text=all_text,
+            code=code,
+            taken=work.fate.taken_by.get(commit, 0) if work.fate else 0,
+        )
+
+    def _taken_back(self, work: _Work, candidate: _Candidate) -> TakenBack:
+        undone = candidate.code if candidate.code.lines else candidate.all_text
         lines = undone.took
         whole = undone.added
         if work.fate and candidate.taken and candidate.taken >= HALF * work.fate.added:
@@ -151,79 +195,105 @@ class UndoneWork:
         elif not whole:
             lines = undone.back
             whole = undone.removed
-        seconds = self._time(candidate.commit) - self._time(work.commit)
         return TakenBack(
             by=candidate.commit,
             lines=lines,
             of=whole,
-            seconds=max(seconds, 0),
-            said=candidate.said,
-            subject=self._commits[candidate.commit].subject,
+            seconds=max(self._trunk.time(candidate.commit) - self._trunk.time(work.commit), 0),
+            said=candidate.says_so,
+            subject=self._trunk.commits[candidate.commit].subject,
         )
 
-    def _judge(self, work: LandedWork, patch: Patch, candidate: Candidate) -> Judged:
-        undoes_run = partial(self._undoes_run, candidate, work.commit)
-        judged = judge(patch, work.fate, candidate, self._counts, undoes_run)
-        if judged.rule in ("b1", "b2") and not self._left_nothing(work, patch, candidate, judged):
-            judged = judged._replace(rule="b3" if undoes_run() else None)
-        if judged.rule == "b3" and self._wrote_anew(work, candidate):
-            return judged._replace(rule=None)
-        return judged
-
-    def _wrote_anew(self, work: LandedWork, candidate: Candidate) -> bool:
-        """Return whether a candidate defines again what some work did, or git cannot say."""
-        try:
-            added = self._history.text_added(self._pair(work.commit)).values()
-            again = self._history.text_added(self._pair(candidate.commit)).values()
-        except GitError:
+    def _is_taker(self, work: _Work, candidate: _Candidate) -> bool:
+        """Return whether one of the rules says that a candidate took some work back."""
+        all_text = candidate.all_text
+        if candidate.names_work and inverts_half(work.patch, candidate.patch, all_text):
             return True
-        return defines_again(chain.from_iterable(added), chain.from_iterable(again))
 
-    def _left_nothing(
-        self, work: LandedWork, patch: Patch, candidate: Candidate, judged: Judged
-    ) -> bool:
+        code = candidate.code
+        is_whole = code.is_whole and all_text.share >= HALF and code.lines >= LEAST_LINES
+        if not is_whole or not undoes_every_file(work.patch, candidate.patch, all_text):
+            return False
+        if work.fate is None or not self._has_taken(work.commit, work.fate, candidate):
+            return False
+        if all_text.is_exact:
+            return True
+
+        is_removal = is_put_back(work.patch, candidate.patch, self._trunk.counts)
+        is_removal = is_removal or is_plain_removal(work.patch, work.fate, candidate.patch, code)
+        try:
+            if is_removal and self._left_nothing(work, candidate):
+                return True
+            return self._undoes_run(work, candidate) and not self._wrote_anew(work, candidate)
+        except GitError:  # git cannot say what came in its place
+            return False
+
+    def _has_taken(self, work: str, fate: Fate, candidate: _Candidate) -> bool:
+        """Return whether nearly all lines of some work went by a candidate, within its horizon."""
+        if self._graph.introduced[candidate.commit] < self._trunk.end(work):
+            return False
+
+        code = candidate.code
+        between = self._since(work, self._index_on_trunk(candidate.commit) + 1)
+        count = put_back(filter(None, self._history.patches(between)), code.taken)
+        if count is None:
+            return False
+        if candidate.taken >= WHOLE * fate.added:
+            return True
+        share = candidate.taken / fate.added
+        if code.took:
+            share += count / code.took
+        return share >= WHOLE
+
+    def _left_nothing(self, work: _Work, candidate: _Candidate) -> bool:
         """Return whether nothing came in the place of what a candidate took.
 
-        Where git cannot say, something may have come.
+        Raises:
+            GitError: git cannot say.
         """
-        pair = self._pair(work.commit)
-        try:
-            added = self._history.text_added(pair).values()
-            removed = self._history.text_added(CommitPair(pair.base, pair.commit)).values()
-            in_place = self._history.text_added(self._pair(candidate.commit)).values()
-        except GitError:
-            return False
-        old = identifiers(chain.from_iterable(removed))
-        new = identifiers(chain.from_iterable(added)) - old
+        commit, parent = self._graph.pair(work.commit)
+        removed = self._history.text_added(CommitPair(parent, commit))
+        in_place = self._history.text_added(self._graph.pair(candidate.commit))
+        new = identifiers(self._lines_added(work.commit))
+        new -= identifiers(chain.from_iterable(removed.values()))
         return nothing_in_place(
-            patch, candidate.patch, judged.code, new, [identifiers(lines) for lines in in_place]
+            work.patch, candidate.patch, candidate.code, new, map(identifiers, in_place.values())
         )
 
-    def _undoes_run(self, candidate: Candidate, work: str) -> bool:
+    def _wrote_anew(self, work: _Work, candidate: _Candidate) -> bool:
+        """Return whether a candidate defines again what some work did.
+
+        Raises:
+            GitError: git cannot say.
+        """
+        return defines_again(self._lines_added(work.commit), self._lines_added(candidate.commit))
+
+    def _lines_added(self, commit: str) -> Iterable[bytes]:
+        added = self._history.text_added(self._graph.pair(commit))
+        return chain.from_iterable(added.values())
+
+    def _undoes_run(self, work: _Work, candidate: _Candidate) -> bool:
         """Return whether a candidate undoes a run of commits before it that has some work."""
         run: list[str] = []
         commit = self._graph.first_parent(candidate.commit)
-        while commit in self._commits and len(run) < LONGEST_RUN:
+        while commit in self._trunk.commits and len(run) < LONGEST_RUN:
             run.append(commit)
-            if len(run) > 1 and work in run:
+            if len(run) > 1 and work.commit in run:
                 break
             commit = self._graph.first_parent(commit)
-        if work not in run:
+        if work.commit not in run:
             return False
 
-        patches = list(self._history.patches([self._pair(commit) for commit in run]))
+        patches = self._history.patches([self._graph.pair(commit) for commit in run])
         readable = [patch for patch in patches if patch is not None]
         if len(readable) < len(run):
             return False
-        return undoes_run(candidate.patch, readable, run.index(work))
+        return undoes_run(candidate.patch, readable, run.index(work.commit))
 
     def _back_in(self, work: Patch, taker: str, inverted: Inversion) -> str | None:
         """Return the first commit after a taker, within the horizon, that undoes the undoing."""
-        end = self._time(taker) + self._horizon
-        later = []
-        for pair in self._oldest_first(self._graph.trunk[: self._index_on_trunk(taker)]):
-            if self._time(pair.commit) <= end:
-                later.append(pair)
+        end = self._trunk.time(taker) + self._trunk.horizon
+        later = [pair for pair in self._since(taker, 0) if self._trunk.time(pair.commit) <= end]
         for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
             if patch is None:
                 continue
@@ -236,23 +306,7 @@ class UndoneWork:
 
     # Candidates
 
-    def _candidates(self, work: LandedWork, suspects: Iterable[str]) -> list[Candidate]:
-        """Return the commits that may have taken some work back, oldest first.
-
-        ``suspects`` are those of them that need not name it.
-        """
-        naming = self._naming(work.commit, work.also)
-        position = self._graph.position
-        candidates = []
-        for commit in sorted({*naming, *suspects}, key=position.__getitem__, reverse=True):
-            candidate = self._candidate(work, commit, names_work=commit in naming)
-            if candidate is not None:
-                candidates.append(candidate)
-        return candidates
-
-    def _suspects(
-        self, works: Sequence[LandedWork], patches: Sequence[Patch | None]
-    ) -> Mapping[str, set[str]]:
+    def _suspects(self, works: Iterable[_Work]) -> Mapping[str, set[str]]:
         """Return, by work, the commits that may have taken it back whatever they say.
 
         These are the last ones that took its lines, and those that contain it and restore the
@@ -262,12 +316,13 @@ class UndoneWork:
         suspects = defaultdict[str, set[str]](set)
         works_with = defaultdict[tuple[str, str], list[str]](list)
         later: dict[CommitPair, None] = {}
-        for work, patch in zip(works, patches, strict=True):
-            if patch is None or work.fate is None or not self._is_gone(patch, work.fate):
+        for work in works:
+            if work.fate is None or not self._is_gone(work.patch, work.fate):
                 continue
             suspects[work.commit].update(self._last_takers(work.fate))
-            later |= dict.fromkeys(self._between(work.commit, work.until, last=True))
-            for file in patch:
+            end = self._index_on_trunk(self._trunk.until(work.commit))
+            later |= dict.fromkeys(self._since(work.commit, end))
+            for file in work.patch:
                 works_with[file.old_path, file.old_blob].append(work.commit)
 
         for (commit, _), patch in zip(later, self._history.patches(list(later)), strict=True):
@@ -281,7 +336,7 @@ class UndoneWork:
         """Return whether nearly all lines are gone of work that is judged without words."""
         if len(fate.taken) < WHOLE * fate.added:
             return False
-        return inversion(patch, [], self._counts).lines >= LEAST_LINES
+        return inversion(patch, [], self._trunk.counts).lines >= LEAST_LINES
 
     def _last_takers(self, fate: Fate) -> list[str]:
         """Return the commits that took lines of some work, after which nearly all were gone."""
@@ -294,32 +349,6 @@ class UndoneWork:
                 takers.append(commit)
         return takers
 
-    def _candidate(self, work: LandedWork, commit: str, *, names_work: bool) -> Candidate | None:
-        """Return a commit as a candidate, or None where git cannot say what it changes."""
-        parents = self._graph.parents[commit]
-        if len(parents) > 1:
-            changed = self._history.merge_patch(commit, parents)
-        else:
-            changed = self._history.patch(*self._pair(commit))
-        if changed is None:
-            return None
-
-        end = self._graph.mainline_index.get(work.until, 0)
-        return Candidate(
-            commit=commit,
-            patch=changed,
-            names_work=names_work,
-            says_so=says_so(self._text(commit)),
-            within_horizon=self._graph.introduced[commit] >= end,
-            taken=work.fate.taken_by.get(commit, 0) if work.fate else 0,
-            put_back=partial(self._put_back, work.commit, commit),
-        )
-
-    def _put_back(self, work: str, taker: str, code: Inversion) -> int | None:
-        """Count what commits between some work and a taker had taken and put back."""
-        between = self._history.patches(self._between(work, taker))
-        return put_back(filter(None, between), code.taken)
-
     def _naming(self, work: str, also: str) -> list[str]:
         """Return the newer commits of the trunk that say they take some work back, or its merge."""
         names = [work, *self._graph.brought_by(work), also]
@@ -330,62 +359,34 @@ class UndoneWork:
 
     # The trunk
 
-    def _between(self, older: str, newer: str, last: bool = False) -> list[CommitPair]:
-        """Return the commits of the trunk between two, oldest first, each with its parent.
+    def _since(self, commit: str, end: int) -> list[CommitPair]:
+        """Return the commits of the trunk after a commit, oldest first, each with its parent.
 
-        Merges are left out.
-
-        Args:
-            older: the commit after which they come.
-            newer: the commit before which they come.
-            last: whether that one is among them.
+        Merges are left out. ``end`` is the index in the trunk of the newest one.
         """
-        first = self._index_on_trunk(newer)
-        if not last:
-            first += 1
-        return self._oldest_first(self._graph.trunk[first : self._index_on_trunk(older)])
-
-    def _oldest_first(self, newest_first: Sequence[str]) -> list[CommitPair]:
-        """Return some commits, merges aside, each with its parent."""
-        parents = self._graph.parents
-        return [self._pair(commit) for commit in reversed(newest_first) if len(parents[commit]) < 2]
-
-    def _pair(self, commit: str) -> CommitPair:
-        return CommitPair(commit, self._graph.first_parent(commit))
-
-    def _time(self, commit: str) -> int:
-        return self._commits[commit].time or 0
-
-    def _text(self, commit: str) -> str:
-        if commit not in self._commits:
-            return ""
-        return self._commits[commit].message or self._commits[commit].subject
+        newest_first = self._graph.trunk[end : self._index_on_trunk(commit)]
+        return self._graph.pairs(reversed(newest_first))
 
     def _index_on_trunk(self, commit: str) -> int:
         """Return the index of a commit in the trunk, which comes last in the graph."""
         position = self._graph.position
         return position[commit] - position[self._graph.trunk[0]]
 
+    def _text(self, commit: str) -> str:
+        if commit not in self._trunk.commits:
+            return ""
+        return self._trunk.commits[commit].message or self._trunk.commits[commit].subject
+
     @cached_property
     def _index(self) -> TakenBackIndex:
-        texts = ((commit, self._text(commit)) for commit in self._commits)
+        texts = ((commit, self._text(commit)) for commit in self._trunk.commits)
         return TakenBackIndex(pair for pair in texts if WORDS.search(pair[1]))
 
 
-def _partly(candidate: Candidate, judged: Judged) -> PartlyReverted | None:
-    undone = judged.all_text
-    if not candidate.names_work or not undone.inverted:
-        return None
-    return PartlyReverted(candidate.commit, undone.inverted, undone.lines)
-
-
-def _after_return(undone: Undone, again: Mapping[str, Undone]) -> Undone:
-    """Return what became of work that came back, once it is known what became of that."""
-    if undone.came_back is None:
-        return undone
-    last = again.get(undone.came_back.back_in, STANDS)
+def _after_return(undone: Undone, came_back: CameBack, last: Undone) -> Undone:
+    """Return what became of work that came back, by what became of the commit it came back in."""
     if last.came_back is not None:
-        return Undone(came_back=CameBack(undone.came_back.by, last.came_back.back_in))
-    if last.taken_back is None:
-        return undone
-    return last
+        return Undone(came_back=CameBack(came_back.by, last.came_back.back_in))
+    if last.taken_back is not None:
+        return last
+    return undone

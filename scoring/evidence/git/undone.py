@@ -6,11 +6,11 @@ say so. The rules and how often each is right: ``docs/VALIDITY.md``, "Taken back
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
 
 from scoring.evidence.git.followed_lines import Counts, Fate
-from scoring.evidence.git.inversion import HALF, WHOLE, Inversion, inversion
+from scoring.evidence.git.inversion import HALF, Inversion
 from scoring.evidence.git.patches import Patch
 from scoring.frozen import Frozen, PlainData
 
@@ -39,20 +39,23 @@ _DEFINITION = re.compile(
 )
 
 
-class LandedWork(NamedTuple):
+class TrunkWork(Frozen, frozen=True):
     """Some work on the trunk.
 
     Attributes:
         commit: the commit of the trunk that has all of it.
         also: another SHA by which messages may name it, as of the commit before a squash; or "".
-        until: the commit of the mainline that ends its horizon, or the tip.
-        fate: where its lines went up to there; None where that is not known.
     """
 
     commit: str
-    also: str
-    until: str
-    fate: Fate | None
+    also: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name under which answers about it are kept."""
+        if self.also == self.commit:
+            return f"{self.commit} "
+        return f"{self.commit} {self.also}"
 
 
 class TakenBack(Frozen, frozen=True):
@@ -129,91 +132,7 @@ STANDS = Undone()
 # The rules
 
 
-class Candidate(NamedTuple):
-    """A commit that may have taken some work back.
-
-    Attributes:
-        commit: its SHA.
-        patch: what it changes; a merge, against the clean merge of its parents.
-        names_work: whether its message names the work as what it takes back.
-        says_so: whether its message says, in any words, that it undoes something.
-        within_horizon: whether it is near enough in time to be judged by its lines alone.
-        taken: how many lines of code of the work it took, by their fate.
-        put_back: counts, of the lines that an inversion took, those that a commit in between had
-            taken and another one had put back; None where one had moved them.
-    """
-
-    commit: str
-    patch: Patch
-    names_work: bool
-    says_so: bool
-    within_horizon: bool
-    taken: int
-    put_back: Callable[[Inversion], int | None]
-
-    @property
-    def said(self) -> bool:
-        """Whether its message says that it undoes the work, or something."""
-        return self.names_work or self.says_so
-
-
-Rule: TypeAlias = Literal["s", "a", "b1", "b2", "b3"]
-"""The rule by which work was undone; a row each in ``docs/VALIDITY.md``, "Taken back"."""
-
-
-class Judged(NamedTuple):
-    """What one candidate did to some work: the rule that holds, if any, and what it inverts."""
-
-    rule: Rule | None
-    all_text: Inversion
-    code: Inversion
-
-
-def judge(
-    work: Patch,
-    fate: Fate | None,
-    candidate: Candidate,
-    counts: Counts,
-    undoes_run: Callable[[], bool],
-) -> Judged:
-    """Return which rule says that a candidate took some work back.
-
-    Rules *a* to *b3* need more of other commits and of the text: see the caller.
-
-    Args:
-        work: what the work changed.
-        fate: where its lines went; None where that is not known.
-        candidate: the commit in question.
-        counts: says of a path whether it is code.
-        undoes_run: says whether the candidate undoes every path of a run of commits that has the
-            work. It reads their lines, so it is asked last.
-    """
-    code = inversion(work, candidate.patch, counts)
-    if not (candidate.names_work or code.is_whole):
-        return Judged(None, code, code)
-
-    all_text = inversion(work, candidate.patch)
-    if candidate.names_work and _inverts_half(work, all_text, candidate.patch):
-        return Judged("s", all_text, code)
-    is_whole = code.is_whole and all_text.share >= HALF and code.lines >= LEAST_LINES
-    if not is_whole or not _undoes_every_file(work, candidate.patch, all_text):
-        return Judged(None, all_text, code)
-    if fate is None or not candidate.within_horizon or not _is_taken(fate, candidate, code):
-        return Judged(None, all_text, code)
-
-    rule: Rule | None = None
-    if all_text.is_exact:
-        rule = "a"
-    elif _is_put_back(work, candidate.patch, counts):
-        rule = "b1"
-    elif _is_plain_removal(work, fate, candidate.patch, code):
-        rule = "b2"
-    elif undoes_run():
-        rule = "b3"
-    return Judged(rule, all_text, code)
-
-
-def _inverts_half(work: Patch, all_text: Inversion, other: Patch) -> bool:
+def inverts_half(work: Patch, other: Patch, all_text: Inversion) -> bool:
     """Return whether a patch inverts half of the lines of some work.
 
     Of work without lines, as of pictures, half of the files have to be as before.
@@ -228,20 +147,7 @@ def _restores(path: str, blob: str, patch: Patch) -> bool:
     return any(file.old_path == path and file.new_blob == blob for file in patch)
 
 
-def _is_taken(fate: Fate, candidate: Candidate, code: Inversion) -> bool:
-    """Return whether nearly all lines that some work added went by a candidate, not before it."""
-    put_back = candidate.put_back(code)
-    if put_back is None:
-        return False
-    if candidate.taken >= WHOLE * fate.added:
-        return True
-    share = candidate.taken / fate.added
-    if code.took:
-        share += put_back / code.took
-    return share >= WHOLE
-
-
-def _undoes_every_file(work: Patch, other: Patch, all_text: Inversion) -> bool:
+def undoes_every_file(work: Patch, other: Patch, all_text: Inversion) -> bool:
     """Return whether at least half of the work is undone in each file that it changed.
 
     Else a commit that only tidies up after some work, as it deletes a script for debugging, would
@@ -260,7 +166,7 @@ def _undoes_every_file(work: Patch, other: Patch, all_text: Inversion) -> bool:
     return True
 
 
-def _is_put_back(work: Patch, other: Patch, counts: Counts) -> bool:
+def is_put_back(work: Patch, other: Patch, counts: Counts) -> bool:
     """Return whether each code file has its content from before the work (rule *b1*)."""
     changed = 0
     most_restored = 0
@@ -275,9 +181,9 @@ def _is_put_back(work: Patch, other: Patch, counts: Counts) -> bool:
     return changed >= _LEAST_RUN or (changed == 1 and most_restored >= _LEAST_RESTORED)
 
 
-def _is_plain_removal(work: Patch, fate: Fate | None, other: Patch, code: Inversion) -> bool:
+def is_plain_removal(work: Patch, fate: Fate, other: Patch, code: Inversion) -> bool:
     """Return whether a patch removes some work and does next to nothing else (rule *b2*)."""
-    if fate is None or fate.added < _LEAST_PLAIN:
+    if fate.added < _LEAST_PLAIN:
         return False
 
     elsewhere = 0
@@ -291,22 +197,6 @@ def _is_plain_removal(work: Patch, fate: Fate | None, other: Patch, code: Invers
     return not any(file.status == "D" and file.old_path in only_changed for file in other)
 
 
-def added_in_place(work: Patch, other: Patch, code: Inversion) -> int:
-    """Count the lines that a patch adds where it took lines.
-
-    Those that the work had removed do not count.
-    """
-    removed = Counter[int]()
-    for file in work:
-        removed.update(file.removed())
-
-    added = Counter[int]()
-    for file in other:
-        if file.old_path in code.took_from:
-            added.update(file.added())
-    return (added - removed).total()
-
-
 def nothing_in_place(
     work: Patch,
     other: Patch,
@@ -316,10 +206,18 @@ def nothing_in_place(
 ) -> bool:
     """Return whether next to nothing came in the place of what was taken.
 
-    Neither other lines may have come there, nor the identifiers of the work anywhere again.
+    Neither other lines than the work had removed may have come there, nor the identifiers of the
+    work anywhere again.
     """
-    if added_in_place(work, other, code) > _LEFT * code.took:
+    in_place = Counter[int]()
+    for file in other:
+        if file.old_path in code.took_from:
+            in_place.update(file.added())
+    for file in work:
+        in_place.subtract(file.removed())
+    if (+in_place).total() > _LEFT * code.took:
         return False
+
     most = _LEFT * len(work_identifiers)
     return all(len(work_identifiers & added) <= most for added in added_identifiers)
 

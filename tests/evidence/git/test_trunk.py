@@ -17,7 +17,7 @@ from scoring.signals.landed import landed_value
 
 def trunk(repo: Repo, wanted: str | None = None) -> Trunk:
     repository = GitRepository(repo.path)
-    return choose_trunk(repository, read_branches(repository), wanted)
+    return choose_trunk(read_branches(repository), wanted)
 
 
 def remote_ref(repo: Repo, ref: str, sha: str) -> None:

@@ -1,7 +1,6 @@
 """What undid landed work, on real histories: reverts, silent removals, and returns."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,16 +8,10 @@ import pytest
 from helpers.repos import Files, Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.fates import fates
-from scoring.evidence.git.followed_lines import FollowedWork
-from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.undoing import UndoneWork
-from scoring.evidence.git.undone import LandedWork, PartlyReverted, Undone
-from scoring.evidence.scopes import is_code
+from scoring.evidence.git.undone import PartlyReverted, TrunkWork, Undone
 
 HOUR = 3_600
 DAY = 24 * HOUR
-HORIZON = 14 * DAY
 
 
 def functions(name: str, count: int = 8) -> str:
@@ -34,15 +27,8 @@ def part(name: str, first: int, last: int) -> str:
 
 def undone(repo: Repo, work: str) -> Undone:
     """Return what became of one commit of the trunk."""
-    history = AttributedHistory(repo.path, [])
-    repository, commits, graph = history.walked()
-    lines = LineHistory(repository)
-    end_of = partial(history.end_of, horizon_days=HORIZON / DAY)
-    until = end_of(work) or graph.mainline[0]
-    followed = FollowedWork(work, (work,), until)
-    fate = dict(fates(lines, graph, [followed], is_code))[0]
-    found = UndoneWork(lines, graph, commits, is_code, HORIZON, end_of)
-    return found.find([LandedWork(work, "", until, fate)])[0]
+    asked = TrunkWork(work)
+    return AttributedHistory(repo.path, []).observed_work.undone([asked])[asked]
 
 
 class Scene(NamedTuple):
