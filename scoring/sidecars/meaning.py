@@ -54,6 +54,13 @@ class Meaning(NamedTuple):
 NOT_MEASURED = Meaning()
 
 
+class _Measured(NamedTuple):
+    """What is kept: the words of ``validate``, and the marks of the scores that were measured."""
+
+    verdict: str
+    marks: frozenset[bytes]
+
+
 def score_mark(score: Score | PersistedScore, facts: IterationFacts) -> bytes:
     """Return a digest that identifies a score of some work, with the trunk as it is."""
     about = (
@@ -84,9 +91,8 @@ def keep_meaning(
         marks: those of the scores that were measured.
         verdict: in the words of ``validate``.
     """
-    value = verdict.encode() + b"\n" + b"".join(marks)
     with Store(cache_dir) as store:
-        store.put("stamp", _key(about), _NO_STAMP, value)
+        store.put_value("stamp", _key(about), _NO_STAMP, _Measured(verdict, frozenset(marks)))
 
 
 def kept_meaning(
@@ -99,18 +105,13 @@ def kept_meaning(
     A score that was not among those measured makes it :data:`NOT_MEASURED`.
     """
     with Store(cache_dir, keeps=False) as store:
-        value = store.get("stamp", _key(about), _NO_STAMP) or b""
+        measured = store.get_value("stamp", _key(about), _NO_STAMP, _Measured)
 
-    verdict, _, measured = value.partition(b"\n")
-    if marks is None and value:
-        return Meaning(verdict.decode("utf-8", "replace"))
-
-    measured_marks = {
-        measured[at : at + _MARK_BYTES] for at in range(0, len(measured), _MARK_BYTES)
-    }
-    if not marks or not measured_marks.issuperset(marks):
+    if measured is None:
         return NOT_MEASURED
-    return Meaning(verdict.decode("utf-8", "replace"))
+    if marks is not None and not (marks and measured.marks.issuperset(marks)):
+        return NOT_MEASURED
+    return Meaning(measured.verdict)
 
 
 def _key(about: Sequence[object]) -> str:

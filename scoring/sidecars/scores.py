@@ -5,14 +5,13 @@
 
 import dataclasses
 import math
-import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import asdict
+import msgspec
 
 from rubric import Score, SignalContribution, Source
 from rubric.breakdown import TOLERANCE, Breakdown
@@ -31,6 +30,7 @@ SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
 
 _NO_FILE_NAME = "session id {!r} cannot be a file name; it has no score file"
+_NOT_IN_FILE_NAME = re.compile(r"[/\\\x00-\x1f\x7f-\x9f]")
 _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
 # Rows
@@ -66,15 +66,13 @@ _EMPTY: dict[Take, Any] = {
 
 _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
 
-_values_of_row = operator.attrgetter(*_REFERENCE_ROW)
-
 
 def _reference_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as the reference writes it.
 
     An empty detail is left out.
     """
-    content = dict(zip(_REFERENCE_ROW, _values_of_row(row), strict=True))
+    content: dict[str, Value] = {name: getattr(row, name) for name in _REFERENCE_ROW}
     if not row.detail:
         del content["detail"]
     return content
@@ -179,8 +177,7 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
 
 def session_as_dict(session: SessionScore) -> dict[str, Value]:
     """Return the content of a session's sidecar, keys in their order."""
-    content = asdict(session)
-    content["per_iteration"] = [asdict(member) for member in session.per_iteration]
+    content: dict[str, Value] = msgspec.to_builtins(session)
     return content
 
 
@@ -232,13 +229,9 @@ def is_plain_session_id(session_id: str) -> bool:
     """Return whether a session id can be part of a file name."""
     if session_id in ("", ".", ".."):
         return False
-    if any(char in "/\\" or _is_control(char) for char in session_id):
+    if _NOT_IN_FILE_NAME.search(session_id):
         return False
     return len(session_id.encode("utf-8", "surrogateescape")) <= SESSION_ID_LIMIT
-
-
-def _is_control(char: str) -> bool:
-    return char < " " or "\x7f" <= char <= "\x9f"
 
 
 # Writing

@@ -134,20 +134,16 @@ def _commits_to_read(
     newest = min((graph.mainline_index[end] for end in ends), default=0)
     needed: dict[str, None] = {}
     for commit in reversed(graph.trunk):
-        if graph.introduced[commit] < newest:
-            continue
-        if commit in followed or any(parent in needed for parent in graph.parents[commit]):
+        is_needed = commit in followed or any(each in needed for each in graph.parents[commit])
+        if is_needed and graph.introduced[commit] >= newest:
             needed[commit] = None
     return list(needed)
 
 
 class _Side(NamedTuple):
-    """One parent of a commit.
+    """A parent of a commit: the followed lines in it, and what the commit changes against it.
 
-    Attributes:
-        state: where the followed lines are in the parent.
-        patch: what the commit changes against it.
-        files: these changes by the paths after the commit, without the files that it deletes.
+    ``files`` are the changes by the paths after the commit, without the files that it deletes.
     """
 
     state: State
@@ -236,9 +232,8 @@ class _Walk:
         if not 0 < len(sources) <= _MOST_SPLITS:
             return []
 
-        history = self._trunk.history
-        new = [file.path for file in patch if file.status == "A"]
-        split = (history.file_made_of(pair, sources, path) for path in new[:_MOST_SPLITS])
+        new = [file.path for file in patch if file.status == "A"][:_MOST_SPLITS]
+        split = (self._trunk.history.file_made_of(pair, sources, path) for path in new)
         return [file for file in split if file is not None]
 
     # A commit with one parent

@@ -121,7 +121,7 @@ def _add_named(line: str, names: TakenBackNames) -> None:
         return
 
     for name in _NAMED.finditer(line):
-        if not any(_is_near(word, name) for word in words):
+        if not any(_gap(word, name) <= _NEAR for word in words):
             continue
         if name["number"]:
             names.numbers.add(int(name["number"]))
@@ -129,11 +129,9 @@ def _add_named(line: str, names: TakenBackNames) -> None:
             names.shas.add(name["sha"].lower())
 
 
-def _is_near(word: "re.Match[str]", name: "re.Match[str]") -> bool:
-    if word.start() <= name.start() and name.end() <= word.end():
-        return True
-    gap = name.start() - word.end() if word.end() <= name.start() else word.start() - name.end()
-    return gap <= _NEAR
+def _gap(word: "re.Match[str]", name: "re.Match[str]") -> int:
+    """Return the characters between a word and a name, below 0 where they overlap."""
+    return max(name.start() - word.end(), word.start() - name.end())
 
 
 class TakenBackIndex:

@@ -124,7 +124,11 @@ class UndoneWork:
             for work, undone in answers.items():
                 if undone.came_back:
                     last = again[TrunkWork(undone.came_back.back_in)]
-                    answers[work] = _after_return(undone, undone.came_back, last)
+                    if last.came_back:
+                        came_back = CameBack(undone.came_back.by, last.came_back.back_in)
+                        answers[work] = Undone(came_back=came_back)
+                    elif last.taken_back:
+                        answers[work] = last
         return answers
 
     def is_named_since(self, commit: str, also: str, since: str) -> bool:
@@ -224,7 +228,9 @@ class UndoneWork:
         try:
             if is_removal and self._left_nothing(work, candidate):
                 return True
-            return self._undoes_run(work, candidate) and not self._wrote_anew(work, candidate)
+            return self._undoes_run(work, candidate) and not defines_again(
+                self._lines_added(work.commit), self._lines_added(candidate.commit)
+            )
         except GitError:  # git cannot say what came in its place
             return False
 
@@ -259,14 +265,6 @@ class UndoneWork:
         return nothing_in_place(
             work.patch, candidate.patch, candidate.code, new, map(identifiers, in_place.values())
         )
-
-    def _wrote_anew(self, work: _Work, candidate: _Candidate) -> bool:
-        """Return whether a candidate defines again what some work did.
-
-        Raises:
-            GitError: git cannot say.
-        """
-        return defines_again(self._lines_added(work.commit), self._lines_added(candidate.commit))
 
     def _lines_added(self, commit: str) -> Iterable[bytes]:
         added = self._history.text_added(self._graph.pair(commit))
@@ -381,12 +379,3 @@ class UndoneWork:
     def _index(self) -> TakenBackIndex:
         texts = ((commit, self._text(commit)) for commit in self._trunk.commits)
         return TakenBackIndex(pair for pair in texts if WORDS.search(pair[1]))
-
-
-def _after_return(undone: Undone, came_back: CameBack, last: Undone) -> Undone:
-    """Return what became of work that came back, by what became of the commit it came back in."""
-    if last.came_back is not None:
-        return Undone(came_back=CameBack(came_back.by, last.came_back.back_in))
-    if last.taken_back is not None:
-        return last
-    return undone
