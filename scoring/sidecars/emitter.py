@@ -12,6 +12,7 @@ import functools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TypeAlias
 
 from scoring.yamlnodes import OLD_BOOLEANS, STR, resolve
@@ -124,36 +125,18 @@ def scalar(value: bool | int | float) -> str:
 
 @functools.lru_cache(4096)  # weights and whole votes repeat
 def _float(value: float) -> str:
+    """Return a number other than 0 as Go's shortest %g writes it."""
     if math.isnan(value):
         return ".nan"
-
-    sign = "-" if value < 0 else ""
     if math.isinf(value):
-        return f"{sign}.inf"
-    return sign + _magnitude(abs(value))
+        return f"{value}".replace("inf", ".inf")
 
-
-def _magnitude(value: float) -> str:
-    """Return a finite number above 0 as Go's shortest %g writes it."""
     # repr gives the shortest digits that read back the same; only their layout is made here
-    mantissa, _, exponent = repr(value).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).rstrip("0")
-    leading_zeros = len(digits) - len(digits.lstrip("0"))
-    digits = digits.lstrip("0")
-    # where the decimal point is, counted from the first digit
-    point = len(whole) + int(exponent or 0) - leading_zeros
-
-    # an exponent below 1e-4, and from seven digits before the point on
-    if not -4 < point <= 6:
-        fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-        exponent_sign = "-" if point < 1 else "+"
-        return f"{digits[0]}{fraction}e{exponent_sign}{abs(point - 1):02d}"
-    if point <= 0:
-        return "0." + "0" * -point + digits
-    if point >= len(digits):
-        return digits + "0" * (point - len(digits))
-    return digits[:point] + "." + digits[point:]
+    number = Decimal(repr(value)).normalize()
+    if -4 <= number.adjusted() < 6:
+        return format(number, "f")
+    digits, _, exponent = format(number, "e").partition("e")
+    return f"{digits}e{int(exponent):+03d}"
 
 
 def text(value: str, indent: int) -> str:

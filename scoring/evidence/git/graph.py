@@ -157,11 +157,7 @@ class CommitGraph:
         """Return how many of some commits each commit off the trunk contains, itself included."""
         counts: dict[str, int] = {}
         for sha in reversed(self._off_trunk):
-            of_parents = []
-            for parent in self.parents[sha]:
-                if counts.get(parent):
-                    of_parents.append(counts[parent])
-
+            of_parents = [counts[parent] for parent in self.parents[sha] if counts.get(parent)]
             if len(of_parents) > 1:
                 # Both parents may contain the same commits, so their counts cannot be added.
                 counts[sha] = sum(commit in shas for commit in self.side(sha))
@@ -249,10 +245,7 @@ class CommitGraph:
                 newest[sha] = self.mainline_index[sha]
                 continue
 
-            of_parents = []
-            for parent in self.parents[sha]:
-                if parent in newest:
-                    of_parents.append(newest[parent])
+            of_parents = [newest[parent] for parent in self.parents[sha] if parent in newest]
             if of_parents:
                 newest[sha] = min(of_parents)
         return newest
@@ -268,9 +261,7 @@ class CommitGraph:
                 if sha in introduced:
                     continue
                 introduced[sha] = index
-                for parent in self.parents[sha]:
-                    if parent in self.parents:
-                        waiting.append(parent)
+                waiting += [parent for parent in self.parents[sha] if parent in self.parents]
         return introduced
 
     @cached_property

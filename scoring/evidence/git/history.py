@@ -235,14 +235,13 @@ class TrunkHistory(GitFacts):
         branches.sort(key=lambda tip: tip.branch)
 
         return self._decides(
-            self._repository,
+            self.lines,
             self.trunk,
             self._walk,
             graph,
             commits,
             iterations,
             branches,
-            self.lines,
         )
 
     @cached_property

@@ -1,7 +1,7 @@
 """How much of some work another commit inverts, or does again, line by line."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from scoring.evidence.git.followed_lines import Counts
@@ -23,8 +23,6 @@ class Inversion(NamedTuple):
     Attributes:
         added: lines that the work added.
         removed: lines that the work removed.
-        took: of those added, how many the other commit removes and adds nowhere again.
-        back: of those removed, how many the other commit adds again.
         changed: all lines that the other commit adds or removes.
         took_from: the files from which it took lines, by their paths before it.
         taken: the keys of the lines that it took, each as often as it did, by the work's files.
@@ -33,12 +31,20 @@ class Inversion(NamedTuple):
 
     added: int
     removed: int
-    took: int
-    back: int
     changed: int
     took_from: frozenset[str]
     taken: dict[str, Counter[int]]
     restored: dict[str, Counter[int]]
+
+    @property
+    def took(self) -> int:
+        """How many of the lines added the other commit removes and adds nowhere again."""
+        return _count(self.taken)
+
+    @property
+    def back(self) -> int:
+        """How many of the lines removed the other commit adds again."""
+        return _count(self.restored)
 
     @property
     def lines(self) -> int:
@@ -98,30 +104,23 @@ def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Invers
     removed_by_work = _sum(work_removed.values())
     took_from = set[str]()
     taken: dict[str, Counter[int]] = {}
-    for path, lines in work_added.items():
-        taken_from = _best_match(path, lines, other_removed)
-        common = lines & other_removed[taken_from] if taken_from is not None else Counter[int]()
+    for path, taken_from, common in _common_lines(work_added, other_removed):
         for key in common:
             if key not in removed_by_work:  # else the work moved the line, and this moves it back
                 common[key] = min(common[key], net_removed[key])
         common = +common
-        if taken_from is not None and common:
+        if common:
             taken[path] = common
             took_from.add(taken_from)
 
     restored: dict[str, Counter[int]] = {}
-    for path, lines in work_removed.items():
-        restored_in = _best_match(path, lines, other_added)
-        if restored_in is not None:
-            restored[path] = lines & other_added[restored_in]
+    for path, _, common in _common_lines(work_removed, other_added):
+        restored[path] = common
 
-    changed = [*other_added.values(), *other_removed.values()]
     return Inversion(
-        added=_sum(work_added.values()).total(),
-        removed=removed_by_work.total(),
-        took=_sum(taken.values()).total(),
-        back=_sum(restored.values()).total(),
-        changed=_sum(changed).total(),
+        added=_count(work_added),
+        removed=_count(work_removed),
+        changed=_count(other_added) + _count(other_removed),
         took_from=frozenset(took_from),
         taken=taken,
         restored=restored,
@@ -140,6 +139,10 @@ def _best_match(path: str, lines: Counter[int], files: dict[str, Counter[int]]) 
     if best is not None and common[best] * 2 > lines.total():
         return best
     return path if path in files else None
+
+
+def _count(files: Mapping[str, Counter[int]]) -> int:
+    return sum(lines.total() for lines in files.values())
 
 
 def _sum(counters: Iterable[Counter[int]]) -> Counter[int]:
@@ -173,7 +176,7 @@ def put_back(patches: Iterable[Patch], taken: Mapping[str, Counter[int]]) -> int
         How many; None where a patch adds half of the lines that none has taken before, as it does
         where they are moved.
     """
-    half = HALF * _sum(taken.values()).total()
+    half = HALF * _count(taken)
     missing = 0
     count = 0
     for patch in patches:
@@ -195,9 +198,14 @@ def has_content_of(patch: Patch, work: Patch) -> bool:
 
 def _common(files: Mapping[str, Counter[int]], others: dict[str, Counter[int]]) -> int:
     """Count the lines of some files that others have, each file compared with its best match."""
-    count = 0
+    return sum(common.total() for _, _, common in _common_lines(files, others))
+
+
+def _common_lines(
+    files: Mapping[str, Counter[int]], others: dict[str, Counter[int]]
+) -> Iterator[tuple[str, str, Counter[int]]]:
+    """Yield each file that has a best match among others, that one, and the lines of both."""
     for path, lines in files.items():
         match = _best_match(path, lines, others)
         if match is not None:
-            count += (lines & others[match]).total()
-    return count
+            yield path, match, lines & others[match]

@@ -68,28 +68,27 @@ def object_stamps(
         keeps: whether answers are kept. If not, they are only read.
     """
     key = b"%b\0objects for %d" % (bytes(repository), os.geteuid())
-    files = {}
-    for file in islice(_files_of_objects(repository / "objects"), _MOST_FILES + 1):
-        files[file.name] = file
+    found_files = islice(_files_of_objects(repository / "objects"), _MOST_FILES + 1)
+    files = {file.name: file for file in found_files}
     if len(files) > _MOST_FILES:
         return None
 
     with Store(cache_dir, keeps) as store:
         known = store.get_value("git", key, b"", _KnownObjects)
-        if known is None or not known.files <= files.keys():
-            current = _KnownObjects(os.urandom(16), os.urandom(16), frozenset(files))
-        else:
-            new_files = [files[name] for name in files.keys() - known.files]
-            commits = known.commits
-            if any(_is_commit(file.path) for file in new_files):
-                commits = os.urandom(16)
-            current = _KnownObjects(known.objects, commits, frozenset(files))
+        names = frozenset(files)
+        objects = os.urandom(16)
+        commits = os.urandom(16)
+        if known is not None and known.files <= names:
+            objects = known.objects
+            if not any(_is_commit(files[name].path) for name in names - known.files):
+                commits = known.commits
 
+        current = _KnownObjects(objects, commits, names)
         if current != known:
             store.put_value("git", key, b"", current)
 
     newest = max((file.changed for file in files.values()), default=0)
-    return ObjectStamps(current.objects, current.commits, newest)
+    return ObjectStamps(objects, commits, newest)
 
 
 def may_change(repository: Path) -> bool:

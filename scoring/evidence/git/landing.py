@@ -13,7 +13,6 @@ from scoring.evidence.git.facts import MERGE_GIT, Landing, Tip, Trunk, Unknown
 from scoring.evidence.git.graph import NO_INDICES, CommitGraph, IndexSet
 from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
 from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.same_changes import same_changes
 from scoring.evidence.git.starter import Git
 from scoring.evidence.git.walk import Commit
@@ -31,29 +30,27 @@ class Landings:
 
     def __init__(
         self,
-        repository: GitRepository,
+        history: LineHistory,
         trunk: Trunk,
         walk: Mapping[str, Commit],
         graph: CommitGraph,
         commits: Mapping[str, Commit],
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
-        history: LineHistory,
     ) -> None:
         """Take what is known of a log and its repository.
 
         Args:
-            repository: an open repository.
+            history: the lines of an open repository.
             trunk: where work lands.
             walk: the commits of the trunk by SHA, newest first.
             graph: the trunk, the commits of the log off it, and the branches that hold these.
             commits: the commits of the log by SHA.
             iterations: the commits of the log, each once, by iteration.
             branches: the tips of all branches.
-            history: the lines of the repository.
         """
         self._history = history
-        self._repository = repository
+        self._repository = history.repository
         self._walk = walk
         self._graph = graph
         self._commits = commits
@@ -62,7 +59,7 @@ class Landings:
         self._landing = partial(Landing, "attributed", trunk, "")
 
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
-        self._branches: list[Tip] = []
+        self._branches = []
         for tip in branches:
             if tip.sha in graph and not graph.on_trunk(tip.sha):
                 self._branches.append(tip)
@@ -265,6 +262,9 @@ class Landings:
 
         trees = merged_trees(isolated, version, self._tip, shas)
         self._unsure |= {sha for sha in shas if sha not in trees}
+        if not trees:
+            return {}
+
         tree_of_tip = self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
         landings = {}
         for sha in shas:

@@ -45,7 +45,6 @@ _OPTIONS = (
 )
 _MOST_PARTLY_READ = 100  # pairs of which a partial clone lacks some files
 _MOST_UNREADABLE = 5  # pairs of which it lacks all, after which no other is tried
-_OPTIONS_WITHOUT_RENAMES = tuple(option for option in _OPTIONS if option != "-M")
 _OPTIONS_WITH_LINES = (*_OPTIONS, "--patch", "--unified=0")
 
 
@@ -110,7 +109,7 @@ class LineHistory:
         if self._partly_read >= _MOST_PARTLY_READ or self._unreadable >= _MOST_UNREADABLE:
             return None
         self._partly_read += 1
-        listed = next(self._read([pair], _OPTIONS_WITHOUT_RENAMES))
+        listed = next(self._read([pair], (*_OPTIONS, "--no-renames")))
         if listed is None:
             self._unreadable += 1
             return None

@@ -31,16 +31,6 @@ _LEAST_TELLING: Final = 1 << 32  # keys below this are of lines that say nothing
 _HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _JSON_STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*)\\n",?\s*')
-_ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
-_ESCAPED = {
-    b"a": b"\a",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-    b"v": b"\v",
-}
 
 
 # Lines and their keys
@@ -312,13 +302,7 @@ def _path_named(line: bytes) -> str:
 
 
 def _unquoted(name: bytes) -> str:
+    """Return a path as it is, which git quotes as C does where it has unusual characters."""
     if name[:1] != b'"':
         return as_text(name)
-    return as_text(_ESCAPE.sub(_unescaped, name[1:-1]))
-
-
-def _unescaped(match: "re.Match[bytes]") -> bytes:
-    escape = bytes(match[1])
-    if len(escape) == 3:
-        return bytes([int(escape, 8)])
-    return _ESCAPED.get(escape, escape)
+    return as_text(name[1:-1].decode("unicode_escape").encode("latin-1"))

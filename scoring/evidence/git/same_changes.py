@@ -1,6 +1,7 @@
 """Which trunk commits make the same change as others do."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import chain
@@ -72,49 +73,38 @@ def same_changes(
         return SameChanges({}, set())
 
     # Patches are read only where the same paths changed in the same way.
-    shapes = {pair: _shape(changed[pair]) for pair in pairs}
-    commits_by_shape: dict[str, list[str]] = {shape: [] for shape in shapes.values()}
-    for sha, shape in _trunk_shapes(repository, graph, wanted).items():
-        if shape in commits_by_shape:
-            commits_by_shape[shape].append(sha)
-
+    trunk_pairs = _trunk_by_shape(repository, graph, wanted)
     candidates: dict[CommitPair, list[CommitPair]] = {}
     for pair in pairs:
-        same_shape = commits_by_shape[shapes[pair]]
+        same_shape = trunk_pairs.get(_shape(changed[pair]))
         if same_shape:
-            candidates[pair] = graph.pairs(same_shape)
+            candidates[pair] = same_shape
+    ids = patch_ids(isolated, [*chain.from_iterable(candidates.values()), *candidates])
 
-    trunk_pairs = chain.from_iterable(candidates.values())
-    ids = patch_ids(isolated, [*trunk_pairs, *candidates])
-
-    commits: dict[CommitPair, list[str]] = {}
-    unknown: set[str] = set()
+    same = SameChanges({}, set())
     for pair, of_trunk in candidates.items():
-        commits[pair] = []
-        for trunk_pair in of_trunk:
-            if pair in ids and ids.get(trunk_pair) == ids[pair]:
-                commits[pair].append(trunk_pair.commit)
-
+        own_id = ids.get(pair, "")
+        same.commits[pair] = [each.commit for each in of_trunk if ids.get(each) == own_id]
         if not ids.keys() >= {pair, *of_trunk}:
-            unknown.add(pair.commit)
-    return SameChanges(commits, unknown)
+            same.unknown.add(pair.commit)
+    return same
 
 
-def _trunk_shapes(
-    repository: GitRepository,
-    graph: CommitGraph,
-    shas: Iterable[str],
-) -> dict[str, str]:
-    """Return the shapes of the trunk commits that not all of some commits contain, newest first.
+def _trunk_by_shape(
+    repository: GitRepository, graph: CommitGraph, shas: Iterable[str]
+) -> Mapping[str, list[CommitPair]]:
+    """Return the trunk commits that not all of some commits contain, by shape, newest first.
 
     Merges are left out.
     """
     no_mainline = len(graph.mainline)
     oldest = max(graph.newest_mainline.get(sha, no_mainline) for sha in shas)
-
     recent = [sha for sha in graph.trunk[:MOST_COMPARED] if graph.introduced[sha] < oldest]
-    changed = changes(repository, graph.pairs(recent))
-    return {pair.commit: _shape(changed[pair]) for pair in changed}
+
+    by_shape = defaultdict[str, list[CommitPair]](list)
+    for pair, changed in changes(repository, graph.pairs(recent)).items():
+        by_shape[_shape(changed)].append(pair)
+    return by_shape
 
 
 def _shape(changed: Iterable[Change]) -> str:
