@@ -1,26 +1,19 @@
 """The lines of Claude Code as they are written, decoded as far as they are needed."""
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from operator import attrgetter
 
 import msgspec
 from msgspec import UNSET
 
 from scoring.evidence.harnesses.fields import Count, RawField, text_in, value_of
 from scoring.evidence.harnesses.harness import MODEL_LIMIT
-from scoring.evidence.transcripts.edits import lines_added
-from scoring.evidence.transcripts.events import BilledApart, Hashes, Response, TokensStated, key_of
+from scoring.evidence.transcripts.events import BilledApart, Response, TokensStated, key_of
 from scoring.evidence.transcripts.facts import special_service
 
 _RUNS_IN_BACKGROUND = b'"Command running in background with ID'
 """How the result of a command begins that has not ended yet."""
-
-
-class ClaudePlace(NamedTuple):
-    """Where a line is: its number, and the index of its span."""
-
-    number: int
-    span: int
 
 
 class ClaudeUsage(msgspec.Struct, gc=False):
@@ -103,51 +96,10 @@ class _Progress(msgspec.Struct, gc=False):
     agentId: RawField = UNSET  # noqa: N815 - as it is written
 
 
-class _Input(msgspec.Struct, gc=False):
-    command: str | None = None
-    file_path: str | None = None
-
-
-class _Replacement(msgspec.Struct, gc=False):
-    old_string: str = ""
-    new_string: str = ""
-
-
-class ClaudeEdit(_Replacement, gc=False):
-    """What an edit replaces or puts into a cell, or the whole content of a file."""
-
-    file_path: str | None = None
-    notebook_path: str | None = None
-    edits: list[_Replacement] = []
-    content: str | None = None
-    new_source: str = ""
-
-    @property
-    def path(self) -> str:
-        """The file that it changes, or ""."""
-        return self.file_path or self.notebook_path or ""
-
-    @property
-    def hashes(self) -> Hashes:
-        """The lines that it adds and takes away.
-
-        These are the lines of the whole content where the edit has that.
-        """
-        if self.content is not None:
-            return lines_added(self.content)
-
-        hashes = list(lines_added(self.new_source))
-        for replacement in self.edits or (self,):
-            hashes += lines_added(replacement.new_string, replacement.old_string)
-        return tuple(hashes)
-
-
 _server_tools_decoder = msgspec.json.Decoder(_ServerTools)
 _iterations_decoder = msgspec.json.Decoder(list[_Iteration])
 _creation_decoder = msgspec.json.Decoder(_Creation)
 _progress_decoder = msgspec.json.Decoder(_Progress)
-_edit_decoder = msgspec.json.Decoder(ClaudeEdit)
-_input_decoder = msgspec.json.Decoder(_Input)
 
 
 def repeated_line(line: ClaudeLine) -> ClaudeLine:
@@ -175,18 +127,14 @@ def items_of(message: ClaudeMessage) -> list[ClaudeItem]:
 
 
 def response_of(
-    place: ClaudePlace, line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
+    place: Sequence[int], line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
 ) -> Response:
-    """Return the copy of a response that a line holds."""
+    """Return the copy of a response that a line holds at a place: its span and its number."""
     speed = text_in(value_of(usage.speed))
     tier = text_in(value_of(usage.service_tier))
-    server_tools = _ServerTools()
-    if usage.server_tool_use is not UNSET:
-        server_tools = value_of(usage.server_tool_use, _server_tools_decoder, server_tools)
-
+    server_tools = value_of(usage.server_tool_use, _server_tools_decoder, _ServerTools())
     return Response(
-        place.span,
-        place.number,
+        *place,
         id=key_of(message.id) if message.id else 0,
         request=key_of(line.requestId) if message.id and line.requestId else 0,
         side_chain=line.isSidechain is True and bool(message.id),
@@ -228,17 +176,10 @@ def _billed_apart(iterations: RawField, model: str | None) -> tuple[BilledApart,
     return tuple(apart)
 
 
-def known_tokens(response: Response) -> "tuple[int, ...]":
-    """Return what tells which copy of a response knows most."""
-    return (
-        response.output,
-        response.input,
-        response.cache_reads,
-        response.cache_writes,
-        response.cache_writes_1h,
-        response.web_searches,
-        len(response.apart),
-    )
+known_tokens = attrgetter(
+    "output", "input", "cache_reads", "cache_writes", "cache_writes_1h", "web_searches", "apart"
+)
+"""Returns what tells which copy of a response knows most."""
 
 
 def _for_an_hour(usage: ClaudeUsage) -> int:
@@ -257,23 +198,6 @@ def _stated_hour(creation: bytes) -> int:
         return 0
     tokens: _Creation = value_of(creation, _creation_decoder, _Creation())
     return tokens.ephemeral_1h_input_tokens or 0
-
-
-def input_of(item: ClaudeItem) -> _Input:
-    """Return the input of a call.
-
-    An input that is not a plain object is empty.
-    """
-    call_input: _Input = value_of(item.input, _input_decoder, _Input())
-    return call_input
-
-
-def edit_of(item: ClaudeItem) -> ClaudeEdit:
-    """Return what a call of an edit tool changes, or only the path where that is not plain."""
-    edit: ClaudeEdit | None = value_of(item.input, _edit_decoder)
-    if edit is None:
-        return ClaudeEdit(file_path=input_of(item).file_path)
-    return edit
 
 
 def still_runs(item: ClaudeItem) -> bool:

@@ -17,7 +17,6 @@ from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, NO_TIME, Json
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
-    Event,
     LineSpan,
     Response,
     StatedTotals,
@@ -75,8 +74,9 @@ class EventReader(JsonReader):
         self.place = 0
         self.shown: Any = None
         self.version: object = None
-        self._spans: dict[LineSpan, int] = {}
+        self._spans: list[LineSpan] = []
         self._covers: list[list[int]] = []
+        self._indices: dict[LineSpan, int] = {}  # of spans
         self._at = (-1, -1)  # the index of the span and the number of the event
         self._lines_in_front = 0
 
@@ -124,15 +124,29 @@ class EventReader(JsonReader):
             self.skip(NO_TIME)
             return False
 
-        span = self._spans.setdefault(self.where, len(self._spans))
-        if span == len(self._covers):
-            self._covers.append([])
         number = self.next_event if self.in_documents else self.place
+        self.begin(self.span_here(), number, time, key_of("\0".join(map(str, identity))))
+        return True
+
+    def span_here(self) -> int:
+        """Return the index of the span of what is read now, which may begin here."""
+        index = self._indices.get(self.where)
+        if index is None:
+            index = self._indices[self.where] = len(self._spans)
+            self.add_span(self.where)
+        return index
+
+    def add_span(self, span: LineSpan, *numbers: int) -> None:
+        """Add a span, with the numbers of the events that it has."""
+        self._spans.append(span)
+        self._covers.append([*numbers])
+
+    def begin(self, span: int, number: int, time: int, key: int) -> None:
+        """Begin an event. See :meth:`Observations.line`."""
         if self._at != (span, number):
             self._covers[span].append(number)
         self._at = (span, number)
-        self.seen.line(span, number, time, key_of("\0".join(map(str, identity))))
-        return True
+        self.seen.line(span, number, time, key)
 
     def unknown(self, kind: object) -> None:
         """Skip a line, or a part of one, of a kind that this reader does not know."""
@@ -200,9 +214,11 @@ class EventReader(JsonReader):
         """Note a call of a tool that makes a commit. See :meth:`Observations.commit`."""
         self._note_call(self.seen.commit(_id_of(call), folder or self.folder))
 
-    def call(self, call: object, question: bool = False, agent: bool = False) -> None:
+    def call(
+        self, call: object, question: bool = False, agent: bool = False, shows: int = 0
+    ) -> None:
         """Note a call of any other tool. See :meth:`Observations.call`."""
-        self._note_call(self.seen.call(_id_of(call), question, agent))
+        self._note_call(self.seen.call(_id_of(call), question, agent), shows)
 
     def result(self, call: object, failed: bool | None, text: str) -> None:
         """Note how a call ended, ``failed`` or not (None: not stated), and what it printed."""
@@ -216,21 +232,16 @@ class EventReader(JsonReader):
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read. Calls that the user refused are not among them."""
-        refused = self.seen.refused_calls - {0}
-        if refused:
-            kinds: tuple[type[Event], ...] = (Call, CallResult)
-            for kind in kinds:
-                self.counted[kind] = [
-                    event for event in self.counted[kind] if event.id not in refused
-                ]
-
         events = TranscriptEvents(
             spans=[span._replace(model=span.model[:MODEL_LIMIT]) for span in self._spans],
-            covers=self._covers,
-            skipped=self.skipped,
+            covers=[list(numbers) for numbers in self._covers],
+            skipped=dict(self.skipped),
             messages=self.messages,
         )
+        refused = self.seen.refused_calls - {0}
         for kind, counted in self.counted.items():
+            if kind in (Call, CallResult):
+                counted = [event for event in counted if event.id not in refused]
             events.put(kind, counted)
         return self.seen.fill(events, self.opens)
 

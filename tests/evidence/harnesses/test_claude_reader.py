@@ -175,7 +175,8 @@ class TestCheck:
             ),
             pytest.param(use("Bash"), BASH, id="no command"),
             pytest.param({"type": "tool_use", "id": "a", "name": "Bash"}, BASH, id="no input"),
-            pytest.param(use("Bash", command=["pytest"]), BASH, id="a command of another type"),
+            pytest.param(use("Bash", command=["pytest"]), BASH | TESTS, id="a command in words"),
+            pytest.param(use("Bash", command=5), BASH, id="a command of another type"),
             pytest.param(use("Read", file_path="/x/loop-state.md"), LOOP_STATE, id="loop state"),
             pytest.param(use("Read", file_path="/x/loop-state.md.bak"), 0, id="another file"),
             pytest.param(

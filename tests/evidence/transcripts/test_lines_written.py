@@ -154,7 +154,7 @@ def shell(script: str) -> Line:
             ),
             [(*gone(OLD), *hashes(NEW, MORE))],
         ),
-        "one whose text is no text": (edit(old_string=OLD, new_string=5), []),
+        "one whose new text is no text": (edit(old_string=OLD, new_string=5), [gone(OLD)]),
         "a new file": (write(f"{NEW}\n{MORE}\n"), [hashes(NEW, MORE)]),
         "a file that was read": (
             [
