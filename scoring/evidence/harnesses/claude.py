@@ -31,7 +31,6 @@ from scoring.evidence.harnesses.json_reader import NO_TIME
 from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
 from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import (
-    CallResult,
     LineSpan,
     Response,
     TranscriptEvents,
@@ -193,7 +192,7 @@ class ClaudeReader(EventReader):
         if message.usage is None:
             return
 
-        response = response_of(self._at, line, message, message.usage)
+        response = response_of(self.at, line, message, message.usage)
         key: object = len(self._responses)
         if message.id:
             key = (response.id, response.request, response.side_chain, response.span)
@@ -233,8 +232,8 @@ class ClaudeReader(EventReader):
             self.seen.files.showed(path, partial(text_of, item.content.copy()))
 
         ended = None if still_runs(item) else failed
-        key = self.seen.result(item.tool_use_id, ended, text)
-        self.counted[CallResult].append(CallResult(*self._at, id=key, failed=failed))
+        self.seen.result(item.tool_use_id, ended, text)
+        self.note_result(item.tool_use_id, failed)
 
     def _take_refusal(self, item: ClaudeItem, text: str) -> None:
         """Take the error of a call that was refused: by the user, or of a sub-agent by a rule."""

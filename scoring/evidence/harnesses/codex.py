@@ -15,15 +15,7 @@ from msgspec.structs import astuple
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.codex_counts import TokenCount, TokenNumbers, settle
-from scoring.evidence.harnesses.codex_lines import (
-    CodexInfo,
-    CodexLine,
-    CodexPayload,
-    CodexUsage,
-    field_text,
-    field_value,
-    parsed,
-)
+from scoring.evidence.harnesses.codex_lines import CodexInfo, CodexLine, CodexPayload, CodexUsage
 from scoring.evidence.harnesses.codex_programs import (
     commands_in,
     process_continued,
@@ -34,7 +26,6 @@ from scoring.evidence.harnesses.codex_results import (
     OF_PROGRAM,
     RESULTS,
     output_of,
-    was_not_run,
     was_refused,
 )
 from scoring.evidence.harnesses.codex_sessions import (
@@ -44,23 +35,23 @@ from scoring.evidence.harnesses.codex_sessions import (
     joined_events,
     without_replay,
 )
-from scoring.evidence.harnesses.fields import BROKEN, RawField, items_in, keys_of, member, text_in
-from scoring.evidence.harnesses.harness import MODEL_LIMIT, Copy, Harness, Home, Hook
-from scoring.evidence.harnesses.json_reader import NO_TIME, OTHER_TYPE, JsonReader
+from scoring.evidence.harnesses.event_reader import EventReader
+from scoring.evidence.harnesses.fields import (
+    BROKEN,
+    decoded,
+    items_in,
+    json_in,
+    keys_of,
+    member,
+    text_in,
+)
+from scoring.evidence.harnesses.harness import Copy, Harness, Home, Hook
+from scoring.evidence.harnesses.json_reader import NO_TIME, OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import script_of
 from scoring.evidence.transcripts.counter import EventsOfSession
 from scoring.evidence.transcripts.edits import lines_patched, paths_patched
-from scoring.evidence.transcripts.events import (
-    Call,
-    CallResult,
-    LineSpan,
-    SpanOpening,
-    TranscriptEvents,
-    key_of,
-)
+from scoring.evidence.transcripts.events import LineSpan, SpanOpening, TranscriptEvents
 from scoring.evidence.transcripts.facts import special_service, timestamp_ns
-from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.path_texts import AddedLines
 from scoring.files import expanded
 
 ARCHIVE = "archived_sessions"
@@ -85,24 +76,21 @@ _UUID7 = re.compile(
     r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 )
 
-_decode_info = msgspec.json.Decoder(CodexInfo | None).decode
+_info_decoder = msgspec.json.Decoder(CodexInfo | None)
 
 
-class CodexReader(JsonReader):
+class CodexReader(EventReader):
     """See :class:`~scoring.evidence.harnesses.json_reader.JsonReader`."""
 
     decoder = msgspec.json.Decoder(CodexLine)
     goes_on = True
+    opens = False
 
     def __init__(self, tools: TestTools | None) -> None:
-        super().__init__()
-        self._seen = Observations(tools)
-        self._spans: list[LineSpan] = [LineSpan()]
-        self._covers: list[list[int]] = [[]]
-        self._folder = ""
+        super().__init__(tools)
+        self.add_span(LineSpan())
         self._service = ""
 
-        self._opens = False
         self._is_started_by_agent = False
         self._has_prompt_events = False
         self._goes_on_from_file = False
@@ -121,6 +109,7 @@ class CodexReader(JsonReader):
         """
         foreign: list[int] = []
         for position, line in enumerate(lines):
+            self.place = self.number + position
             payload = line.payload
             if payload is UNSET:
                 foreign.append(position)
@@ -128,117 +117,109 @@ class CodexReader(JsonReader):
 
             time = timestamp_ns(line.timestamp)
             if time is None:
-                self.skipped[NO_TIME] += 1
+                self.skip(NO_TIME)
                 continue
 
-            self._note_line(position, time, line)
+            self._begin_line(time, line, position)
             if payload is None:
                 continue
             try:
-                self._take_payload(self.number + position, time, line, payload)
+                self._take_payload(time, line, payload)
             except (*BROKEN, TypeError):
-                self.skipped[OTHER_TYPE] += 1
+                self.skip(OTHER_TYPE)
         return foreign
 
-    def _note_line(self, position: int, time: int, line: CodexLine) -> None:
-        """Note a line.
+    def _begin_line(self, time: int, line: CodexLine, position: int) -> None:
+        """Begin a line.
 
         Args:
-            position: that among the lines that are taken.
             time: when it was written, in nanoseconds since 1970.
             line: the line.
+            position: that among the lines that are taken.
         """
-        number = self.number + position
         if self._own_from is not None and line.type != "session_meta":
-            self._begin_own_lines(number, line, self._own_from)
+            self._begin_own_lines(line, self._own_from)
 
-        self._covers[-1].append(number)
-        key = self._seen.line_key(self.written[position])
-        self._seen.line(len(self._spans) - 1, number, time, key)
+        key = self.seen.line_key(self.written[position])
+        self.begin(len(self.spans) - 1, self.place, time, key)
         if line.type == "compacted":
-            self._seen.compacted()
-        if number == 0:
-            self._opens = line.type == "session_meta"
+            self.seen.compacted()
+        if self.place == 0:
+            self.opens = line.type == "session_meta"
 
-    def _begin_own_lines(self, number: int, line: CodexLine, own_from: int) -> None:
+    def _begin_own_lines(self, line: CodexLine, own_from: int) -> None:
         """Begin a span at the first line that is the session's own."""
-        ordinal = field_value(line.ordinal)
-        if (ordinal if type(ordinal) is int else number) >= own_from:
+        ordinal = line.ordinal if type(line.ordinal) is int else self.place
+        if ordinal >= own_from:
             self._own_from = None
-            is_agent = introduction_of(self._spans).agent
-            self._begin_span(LineSpan(opens=SpanOpening.OWN_LINES, agent=is_agent))
+            is_agent = introduction_of(self.spans).agent
+            self.add_span(LineSpan(opens=SpanOpening.OWN_LINES, agent=is_agent))
 
-    def _begin_span(self, span: LineSpan, *numbers: int) -> None:
-        self._covers.append(list(numbers))
-        self._spans.append(span)
-
-    def _take_payload(self, number: int, time: int, line: CodexLine, payload: CodexPayload) -> None:
+    def _take_payload(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
         """Take what a line holds, by its kind."""
         kind = payload.type
         if kind == "token_count":
             if payload.info is not UNSET:
-                self._take_token_count(number, _decode_info(payload.info))
+                self._take_token_count(decoded(_info_decoder, payload.info))
         elif kind in RESULTS:
-            self._take_result(number, payload, RESULTS[kind](payload))
+            self._take_result(payload, RESULTS[kind](payload))
         elif kind == "exec_command_end":
-            exit_code = field_value(payload.exit_code)
-            self._end_process(number, payload.call_id, exit_code, payload.aggregated_output)
+            printed = text_in(payload.aggregated_output)
+            self._end_process(payload.call_id, payload.exit_code, printed)
         elif kind == "item_completed":
-            self._take_item(number, field_value(payload.item))
+            self._take_item(payload.item)
         elif kind == "custom_tool_call":
-            self._take_custom_call(number, payload)
+            self._take_custom_call(payload)
         elif kind in ("function_call", "local_shell_call"):
-            self._take_call(number, payload)
+            self._take_call(payload)
         elif line.type in ("session_meta", "turn_context"):
-            self._take_service(field_value(payload.service_tier))
-            self._take_context(number, time, line, payload)
+            self._take_service(payload.service_tier)
+            self._take_context(time, line, payload)
         elif kind == "thread_settings_applied":
-            self._take_service(member(field_value(payload.thread_settings), "service_tier"))
+            self._take_service(member(payload.thread_settings, "service_tier"))
         elif kind == "message":
-            self._take_message(payload)
+            if payload.role == "assistant":
+                self.seen.said(text_in(payload.content))
+            elif payload.role == "user":
+                self.seen.asked()
         elif kind == "user_message" and not self._is_started_by_agent:
             self._has_prompt_events = True
-            self._seen.prompt(field_text(payload.message))
+            self.seen.prompt(text_in(payload.message))
         elif kind == "reasoning":
-            self._seen.responds(None)
-        elif kind == "turn_aborted" and field_text(payload.reason) == "interrupted":
-            self._seen.interrupted()
+            self.seen.responds(None)
+        elif kind == "turn_aborted" and payload.reason == "interrupted":
+            self.seen.interrupted()
 
-    # Sessions, folders and texts.
+    # Sessions, folders and tokens.
 
-    def _take_context(self, number: int, time: int, line: CodexLine, payload: CodexPayload) -> None:
+    def _take_context(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
         """Begin a span: what follows is of this session, or was done in this folder."""
+        span = LineSpan(
+            cwd=text_in(payload.cwd),
+            opens=SpanOpening.TURN,
+            born=_milliseconds_of_uuid(text_in(payload.turn_id)),
+            time=time,
+            model=text_in(payload.model),
+            agent=introduction_of(self.spans).agent,
+        )
         is_session = line.type == "session_meta"
-        span = self._span_of_turn(time, payload)
         if is_session:
             span = self._span_of_session(span, payload)
 
-        self._covers[-1].pop()  # this line belongs to what it opens
-        self._begin_span(span, number)
-        if span.cwd and (not is_session or span is introduction_of(self._spans)):
-            self._folder = span.cwd
-
-    def _span_of_turn(self, time: int, payload: CodexPayload) -> LineSpan:
-        return LineSpan(
-            cwd=field_text(payload.cwd),
-            opens=SpanOpening.TURN,
-            born=_milliseconds_of_uuid(field_text(payload.turn_id)),
-            time=time,
-            model=field_text(payload.model)[:MODEL_LIMIT],
-            agent=introduction_of(self._spans).agent,
-        )
+        self.covers[-1].pop()  # this line belongs to what it opens
+        self.add_span(span, self.place)
+        if span.cwd and (not is_session or span is introduction_of(self.spans)):
+            self.where = span
 
     def _span_of_session(self, span: LineSpan, payload: CodexPayload) -> LineSpan:
         """Return the span of a session, from what it has in common with that of a turn."""
-        is_first = len(self._spans) == 1
-        source = field_value(payload.source)
-        if is_first and member(source, "subagent") is not None:
+        is_first = len(self.spans) == 1
+        if is_first and member(payload.source, "subagent") is not None:
             self._is_started_by_agent = True
 
-        session = field_text(payload.id)
-        starter = text_in(source, *_STARTER_IN_SOURCE)
-        parent = field_text(payload.forked_from_id) or starter
-        remote = text_in(field_value(payload.git), "repository_url")
+        session = text_in(payload.id)
+        starter = text_in(payload.source, *_STARTER_IN_SOURCE)
+        parent = text_in(payload.forked_from_id) or starter
         if is_first:
             parent = self._note_base(payload) or parent
 
@@ -247,7 +228,7 @@ class CodexReader(JsonReader):
             opens=SpanOpening.SESSION,
             parent=parent,
             born=_milliseconds_of_uuid(session),
-            remote=remote,
+            remote=text_in(payload.git, "repository_url"),
             agent=bool(starter),
         )
 
@@ -257,9 +238,8 @@ class CodexReader(JsonReader):
         Returns:
             The session of these lines; "" where the session states that it was forked.
         """
-        base = field_value(payload.history_base)
-        first = field_value(payload.subagent_history_start_ordinal)
-        self._goes_on_from_file = isinstance(base, dict)
+        first = payload.subagent_history_start_ordinal
+        self._goes_on_from_file = isinstance(payload.history_base, dict)
 
         self._own_from = None
         if type(first) is int:
@@ -267,25 +247,16 @@ class CodexReader(JsonReader):
         elif self._goes_on_from_file:
             self._own_from = 0
 
-        if field_text(payload.forked_from_id):
+        if text_in(payload.forked_from_id):
             return ""
-        return text_in(base, "thread_id")
-
-    def _take_message(self, payload: CodexPayload) -> None:
-        role = b"" if payload.role is UNSET else bytes(payload.role)
-        if role == b'"assistant"':
-            self._seen.said(text_in(field_value(payload.content)))
-        elif role == b'"user"':
-            self._seen.asked()
-
-    # Tokens.
+        return text_in(payload.history_base, "thread_id")
 
     def _take_service(self, tier: object) -> None:
         """Take the tier in which what follows is served. A line that names none changes nothing."""
         if isinstance(tier, str):
             self._service = special_service(tier)
 
-    def _take_token_count(self, number: int, info: CodexInfo | None) -> None:
+    def _take_token_count(self, info: CodexInfo | None) -> None:
         if info is None:
             return
         totals = _numbers_of(info.total_token_usage)
@@ -293,122 +264,99 @@ class CodexReader(JsonReader):
         if totals is None and last is None:  # an event about rate limits alone
             return
 
-        span = len(self._spans) - 1
-        continues = self._goes_on_from_file
-        count = TokenCount(span, number, totals, last, continues, self._service)
+        count = TokenCount(*self.at, totals, last, self._goes_on_from_file, self._service)
         self.counted[TokenCount].append(count)
         self._goes_on_from_file = False
 
     # Calls.
 
-    def _note_call(self, number: int, call: str | None, shows: int) -> None:
-        self._called.add(call)
-        key = key_of(call) if call else 0
-        self.counted[Call].append(Call(len(self._spans) - 1, number, id=key, shows=shows))
-
-    def _take_call(self, number: int, payload: CodexPayload) -> None:
+    def _take_call(self, payload: CodexPayload) -> None:
         """Take a call of a function or of the local shell."""
-        is_local_shell = payload.type == "local_shell_call"
-        argument = _COMMAND_ARGUMENTS.get(payload.name or "", "")
-        if is_local_shell and not argument:
-            argument = "command"
-
-        arguments = (
-            field_value(payload.action) if is_local_shell else parsed(field_text(payload.arguments))
-        )
-        goes_on = payload.name == "wait" and member(arguments, "cell_id") is not None
-        if payload.name != "write_stdin" and not goes_on:
-            asked = member(arguments, "command" if is_local_shell else argument)
-            shows = command_flags(_joined_words(asked)) if argument else 0
-            self._note_call(number, payload.call_id, shows)
-
-        if payload.name == "apply_patch":
-            patch = text_in(arguments, "input")
-            changes = lines_patched(patch)
-            self._seen.edit(payload.call_id, paths_patched(patch), self._folder, changes)
-        elif argument:
-            self._note_command(payload, arguments, argument)
-        else:
-            self._note_other_call(payload, arguments)
-
-    def _note_command(self, payload: CodexPayload, arguments: Any, argument: str) -> None:
-        """Note a call that runs a command, which may apply a patch."""
-        folder = text_in(arguments, "workdir") or text_in(arguments, "working_directory")
-        script = script_of(member(arguments, argument))
-        patched = paths_patched(script) if "apply_patch" in script else ()
-        lines: AddedLines = lines_patched(script) if patched else {}
-        self._seen.command(payload.call_id, script, folder or self._folder, patched, lines)
-
-    def _note_other_call(self, payload: CodexPayload, arguments: Any) -> None:
-        """Note a call that neither runs a command nor edits files."""
         call = payload.call_id
-        self._seen.call(call, agent=payload.name == "spawn_agent")
-        if payload.name == "write_stdin":
-            self._continue(call, f"process {member(arguments, 'session_id')}")
-        elif payload.name == "wait":
-            self._continue(call, f"program {member(arguments, 'cell_id')}")
+        tool = payload.name or ""
+        argument = _COMMAND_ARGUMENTS.get(tool, "")
+        given = json_in(payload.arguments)
+        if payload.type == "local_shell_call":
+            argument = "command"
+            given = payload.action
+
+        cell = member(given, "cell_id")
+        if tool == "write_stdin":
+            self._take_call_for_more(call, f"process {member(given, 'session_id')}")
+            return
+        if tool == "wait" and cell is not None:
+            self._take_call_for_more(call, f"program {cell}")
+            return
+
+        self._called.add(call)
+        if tool == "apply_patch":
+            self._take_patch(call, text_in(given, "input"))
+        elif argument:
+            folder = text_in(given, "workdir") or text_in(given, "working_directory")
+            script = script_of(member(given, argument))
+            patch = script if "apply_patch" in script else ""
+            self.command(call, script, folder, paths_patched(patch), lines_patched(patch))
+        else:
+            self.call(call, agent=tool == "spawn_agent")
+
+    def _take_call_for_more(self, call: str | None, running: str) -> None:
+        """Take a call that asks for more output of what still runs."""
+        self.seen.call(call)
+        self._continue(call, running)
 
     def _continue(self, call: str | None, running: str) -> None:
-        """Note that a call asks for more output of what still runs."""
         starting_call = self._running.get(running)
         if call and starting_call:
             self._continued[call] = starting_call
 
-    def _take_custom_call(self, number: int, payload: CodexPayload) -> None:
+    def _take_patch(self, call: str | None, patch: str) -> None:
+        self.edit(call, paths_patched(patch), lines_patched(patch))
+
+    def _take_custom_call(self, payload: CodexPayload) -> None:
         """Take a call of a tool that is given a text: a patch, or a program."""
         call = payload.call_id
-        text = field_text(payload.input)
-        shows = payload.name == "exec" and runs_commands(text)
-        self._note_call(number, call, command_flags(text) if shows else 0)
-
+        text = text_in(payload.input)
+        self._called.add(call)
         if payload.name == "apply_patch":
-            self._seen.edit(call, paths_patched(text), self._folder, lines_patched(text))
+            self._take_patch(call, text)
         elif payload.name == "exec":
-            self._note_program(call, text)
+            self._take_program(call, text)
         else:
-            self._seen.call(call)
+            self.call(call)
 
-    def _note_program(self, call: str | None, program: str) -> None:
-        """Note a call of ``exec``, a program that may run commands and apply patches."""
+    def _take_program(self, call: str | None, program: str) -> None:
+        """Take a call of ``exec``, a program that may run commands and apply patches."""
         commands = commands_in(program)
-        patched = paths_patched(program)
-        lines: AddedLines = {}
-        if patched:
-            has_line_breaks = "\n*** " in program
-            lines = lines_patched(program if has_line_breaks else program.replace("\\n", "\n"))
-        self._seen.command(call, "\n".join(commands), self._folder, patched, lines)
+        patch = program if "\n*** " in program else program.replace("\\n", "\n")
+        lines = lines_patched(patch)
+        key = self.seen.command(
+            call, "\n".join(commands), self.folder, paths_patched(program), lines
+        )
+        self.note_call(key, command_flags(program) if runs_commands(program) else 0)
         self._programs[call] = len(commands)
         self._continue(call, f"process {process_continued(program)}")
 
     # Results.
 
-    def _note_result(self, number: int, call: str | None, failed: bool) -> None:
-        key = key_of(call) if call else 0
-        result = CallResult(len(self._spans) - 1, number, id=key, failed=failed)
-        self.counted[CallResult].append(result)
-
-    def _take_result(self, number: int, payload: CodexPayload, failed: bool | None) -> None:
+    def _take_result(self, payload: CodexPayload, failed: bool | None) -> None:
         """Take the result of a call.
 
         Args:
-            number: the number of the line.
             payload: the result.
             failed: whether it states that the call failed; None where it states nothing.
         """
         call = payload.call_id
         starting_call = self._continued.get(call or "", call)
-        if failed is None and was_not_run(payload):
-            failed = True
         if was_refused(payload):
-            self._seen.refused(call)
+            self.seen.refused(call)
             return
 
         if call in self._programs or starting_call in self._programs:
-            self._take_program_result(number, payload, starting_call, failed)
+            self._take_program_result(payload, starting_call, failed)
             return
 
         if failed is not None:
-            self._note_result(number, starting_call, failed)
+            self.note_result(starting_call, failed)
         if not _has_output_elsewhere(payload, failed):
             self._observe_result(payload, starting_call, failed)
 
@@ -417,24 +365,23 @@ class CodexReader(JsonReader):
     ) -> None:
         """Note what a call printed, or the command that it asked for more output of."""
         if starting_call != payload.call_id:
-            self._seen.result(payload.call_id, failed, str)
+            self.seen.result(payload.call_id, failed, str)
 
         running = _what_runs(output_of(payload).header) if failed is None else ""
         if running:
             self._goes_on(running, starting_call, output_of(payload).printed)
         else:
             earlier_output = self._printed.pop(starting_call or "", "")
-            self._seen.result(
+            self.seen.result(
                 starting_call, failed, lambda: earlier_output + output_of(payload).printed
             )
 
     def _take_program_result(
-        self, number: int, payload: CodexPayload, call: str | None, failed: bool | None
+        self, payload: CodexPayload, call: str | None, failed: bool | None
     ) -> None:
         """Take what a program printed. It succeeds whatever its commands do.
 
         Args:
-            number: the number of the line.
             payload: the result of its call, or of one that asked for more output.
             call: the call that started what this is the output of.
             failed: whether the program failed; None where it still runs.
@@ -446,9 +393,9 @@ class CodexReader(JsonReader):
             running = running or f"process {output.process}"
 
         if payload.call_id != call:
-            self._seen.result(payload.call_id, failed, str)
+            self.seen.result(payload.call_id, failed, str)
             if payload.call_id in self._programs:
-                self._note_result(number, payload.call_id, failed=failed is True)
+                self.note_result(payload.call_id, failed=failed is True)
         if running:
             self._goes_on(running, call, f"{output.printed}\n")
             return
@@ -460,19 +407,17 @@ class CodexReader(JsonReader):
             elif not answer.header.lstrip().startswith(OF_PROGRAM):
                 ended = failed
         if failed is not None:
-            self._note_result(number, call, failed or ended is True)
+            self.note_result(call, failed or ended is True)
         earlier_output = self._printed.pop(call or "", "")
-        self._seen.result(call, ended, lambda: earlier_output + output.printed)
+        self.seen.result(call, ended, lambda: earlier_output + output.printed)
 
     def _goes_on(self, running: str, call: str | None, printed: str) -> None:
         """Note that what a call started still runs, and what it has printed since."""
         self._running[running] = call or ""
         self._printed[call or ""] = self._printed.get(call or "", "") + printed
-        self._seen.printed(call, printed)
+        self.seen.printed(call, printed)
 
-    def _end_process(
-        self, number: int, call: str | None, exit_code: object, printed: RawField | str
-    ) -> None:
+    def _end_process(self, call: str | None, exit_code: object, printed: str) -> None:
         """Note how a command ended that still ran when its output was given.
 
         A commit counts where its call is answered.
@@ -481,11 +426,11 @@ class CodexReader(JsonReader):
             return
 
         failed = exit_code != 0
-        self._note_result(number, call, failed)
-        if not self._seen.commits(call):
-            self._seen.result(call, failed, lambda: _printed_text(printed))
+        self.note_result(call, failed)
+        if not self.seen.commits(call):
+            self.seen.result(call, failed, lambda: printed)
 
-    def _take_item(self, number: int, item: Any) -> None:
+    def _take_item(self, item: Any) -> None:
         """Take what only an item of a paginated thread says.
 
         The call that it is about has lines of its own.
@@ -497,31 +442,24 @@ class CodexReader(JsonReader):
         if kind == "UserMessage":
             if not self._is_started_by_agent and not self._has_prompt_events:
                 texts = [text_in(part, "text") for part in items_in(item, "content")]
-                self._seen.prompt("".join(texts))
+                self.seen.prompt("".join(texts))
         elif kind == "CommandExecution":
             printed = text_in(item, "aggregated_output")
-            self._end_process(number, call, member(item, "exit_code"), printed)
+            self._end_process(call, member(item, "exit_code"), printed)
         elif kind in ("FileChange", "McpToolCall"):
             if call in self._called and status in ("completed", "failed"):
                 failed = status == "failed"
-                self._note_result(number, call, failed)
+                self.note_result(call, failed)
                 if failed and kind == "FileChange":
-                    self._seen.result(call, True, str)
+                    self.seen.result(call, True, str)
 
     def events(self) -> TranscriptEvents:
-        """Return the events that were read. Calls that the user refused are not among them."""
-        spans = list(self._spans)
-        covers = [list(numbers) for numbers in self._covers]
+        """Return the events that were read."""
+        events = super().events()
         if self._own_from is not None:  # no line of its own came
-            spans.append(LineSpan(opens=SpanOpening.OWN_LINES))
-            covers.append([])
-
-        refused = self._seen.refused_calls
-        events = TranscriptEvents(spans=spans, covers=covers, skipped=dict(self.skipped))
-        events.put(TokenCount, self.counted[TokenCount])
-        for kind in (Call, CallResult):
-            events.put(kind, [event for event in self.counted[kind] if event.id not in refused])
-        return self._seen.fill(settle(events), self._opens)
+            events.spans.append(LineSpan(opens=SpanOpening.OWN_LINES))
+            events.covers.append([])
+        return settle(events)
 
 
 def _milliseconds_of_uuid(name: str) -> int:
@@ -531,12 +469,6 @@ def _milliseconds_of_uuid(name: str) -> int:
     """
     uuid = _UUID7.fullmatch(name)
     return int(uuid[1] + uuid[2], 16) if uuid else -1
-
-
-def _joined_words(asked: object) -> str:
-    """Return a command as one text, of the words that it may be given as."""
-    words = asked if isinstance(asked, list) else [asked]
-    return " ".join(word for word in words if isinstance(word, str))
 
 
 def _numbers_of(usage: CodexUsage | None) -> TokenNumbers | None:
@@ -549,10 +481,6 @@ def _what_runs(header: str) -> str:
     if running is None:
         return ""
     return f"{'process' if running[1] == 'Process' else 'program'} {running[2]}"
-
-
-def _printed_text(printed: RawField | str) -> str:
-    return printed if isinstance(printed, str) else field_text(printed)
 
 
 def _has_output_elsewhere(payload: CodexPayload, failed: bool | None) -> bool:

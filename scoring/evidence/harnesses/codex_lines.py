@@ -5,9 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from scoring.evidence.harnesses.fields import BROKEN, Count, RawField, decoded
-
-_anything = msgspec.json.Decoder()
+from scoring.evidence.harnesses.fields import Count, RawField
 
 
 class CodexUsage(msgspec.Struct, gc=False):
@@ -31,37 +29,37 @@ class CodexInfo(msgspec.Struct, gc=False):
 class CodexPayload(msgspec.Struct, gc=False):
     """A payload of any kind.
 
-    A field that has other types in other kinds is decoded when it is needed.
+    A field that may be long, and is not always needed, is decoded when it is.
     """
 
     type: str | None = None
     call_id: str | None = None
     name: str | None = None
-    message: RawField = UNSET
-    exit_code: RawField = UNSET
-    aggregated_output: RawField = UNSET
+    message: Any = None
+    exit_code: Any = None
+    aggregated_output: Any = None
     info: RawField = UNSET
-    arguments: RawField = UNSET
-    input: RawField = UNSET
+    arguments: Any = None
+    input: Any = None
     output: RawField = UNSET
-    action: RawField = UNSET
-    success: RawField = UNSET
-    result: RawField = UNSET
-    id: RawField = UNSET
-    forked_from_id: RawField = UNSET
-    history_base: RawField = UNSET
-    subagent_history_start_ordinal: RawField = UNSET
-    item: RawField = UNSET
-    source: RawField = UNSET
-    cwd: RawField = UNSET
-    turn_id: RawField = UNSET
-    reason: RawField = UNSET
-    git: RawField = UNSET
-    model: RawField = UNSET
-    thread_settings: RawField = UNSET
-    service_tier: RawField = UNSET
-    role: RawField = UNSET
-    content: RawField = UNSET
+    action: Any = None
+    success: Any = None
+    result: Any = None
+    id: Any = None
+    forked_from_id: Any = None
+    history_base: Any = None
+    subagent_history_start_ordinal: Any = None
+    item: Any = None
+    source: Any = None
+    cwd: Any = None
+    turn_id: Any = None
+    reason: Any = None
+    git: Any = None
+    model: Any = None
+    thread_settings: Any = None
+    service_tier: Any = None
+    role: Any = None
+    content: Any = None
 
 
 class CodexLine(msgspec.Struct, gc=False):
@@ -72,30 +70,5 @@ class CodexLine(msgspec.Struct, gc=False):
 
     type: str | None = None
     timestamp: str | None = None
-    ordinal: RawField = UNSET
+    ordinal: Any = None
     payload: CodexPayload | UnsetType | None = UNSET
-
-
-def field_value(raw: RawField) -> Any:
-    """Return what a field holds.
-
-    Return None where the field is missing. Raises what :data:`BROKEN` lists.
-    """
-    return None if raw is UNSET else decoded(_anything, raw)
-
-
-def field_text(raw: RawField) -> str:
-    """Return the text that a field holds, or "". Raises what :data:`BROKEN` lists."""
-    value = field_value(raw)
-    return value if isinstance(value, str) else ""
-
-
-def parsed(text: str) -> Any:
-    """Return the value of a JSON text.
-
-    Return None where it is broken.
-    """
-    try:
-        return msgspec.json.decode(text)
-    except BROKEN:
-        return None

@@ -1,17 +1,12 @@
 """How the calls of Codex ended: what their results state, in words or in fields."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from msgspec import UNSET
 
-from scoring.evidence.harnesses.codex_lines import (
-    CodexPayload,
-    field_text,
-    field_value,
-    parsed,
-)
-from scoring.evidence.harnesses.fields import member, text_in
+from scoring.evidence.harnesses.codex_lines import CodexPayload
+from scoring.evidence.harnesses.fields import json_in, member, text_in, value_of
 
 _REFUSALS = (b'"exec command rejected by user"', b'"patch rejected by user"')
 """The outputs of calls that the user refused."""
@@ -49,9 +44,6 @@ _HEADER_LIMIT = 4096
 _END_OF_HEADER = "\nOutput:\n"
 _EXIT_STATUS = ("Exit code: ", "Process exited with code ")
 
-_MAY_STATE_RESULT = frozenset(b'"' + letter.encode() for letter in "CEOPSTW{\\")
-"""How an output begins that may state a result: with a word of the header, or an object."""
-
 
 class CodexOutput(NamedTuple):
     """The output of a call: its header, "" where it has none, and what the program printed."""
@@ -65,16 +57,11 @@ def was_refused(payload: CodexPayload) -> bool:
     return payload.output is not UNSET and bytes(payload.output) in _REFUSALS
 
 
-def was_not_run(payload: CodexPayload) -> bool:
-    """Return whether a result says that the call could not be run."""
-    return field_text(payload.output).startswith(_NOT_RUN)
-
-
 def output_of(payload: CodexPayload) -> CodexOutput:
     """Return the output of a call."""
-    text = text_in(field_value(payload.output))
+    text = _text_of(payload)
     if text.startswith("{"):
-        printed = member(parsed(text), "output")
+        printed = member(json_in(text), "output")
         if isinstance(printed, str):
             return CodexOutput("", printed)
 
@@ -88,36 +75,22 @@ def output_of(payload: CodexPayload) -> CodexOutput:
     return CodexOutput("", text)
 
 
+def _text_of(payload: CodexPayload) -> str:
+    return text_in(value_of(payload.output))
+
+
 def _output_failed(payload: CodexPayload) -> bool | None:
     """Return whether an output says that its call failed.
 
-    That is in the header before ``Output:``, or in an object, and nowhere else.
+    That is in the header before ``Output:``, in an object, or how it begins, and nowhere else.
     """
-    output = payload.output
-    if output is UNSET:
-        return None
-    beginning = bytes(memoryview(output)[:2])
-    if beginning not in _MAY_STATE_RESULT and beginning[:1] != b"[":
-        return None
-
-    value = field_value(output)
-    text = "".join(_first_texts(value)) if isinstance(value, list) else value
+    text = _text_of(payload)
+    if text.startswith(_NOT_RUN):
+        return True
     if not text.startswith("{"):
         return _header_says_failed(text)
-    exit_code = member(parsed(text), "metadata", "exit_code")
+    exit_code = member(json_in(text), "metadata", "exit_code")
     return exit_code != 0 if type(exit_code) is int else None
-
-
-def _first_texts(items: Iterable[Any]) -> Iterator[str]:
-    """Yield the first texts of a list of them, as many as a header may need."""
-    length = 0
-    for item in items:
-        text = item.get("text") if isinstance(item, dict) else None
-        if isinstance(text, str):
-            yield text
-            length += len(text)
-            if length >= _HEADER_LIMIT:
-                return
 
 
 def _header_says_failed(text: str) -> bool | None:
@@ -145,13 +118,12 @@ def _header_says_failed(text: str) -> bool | None:
 
 
 def _patch_failed(payload: CodexPayload) -> bool | None:
-    success = field_value(payload.success)
-    return not success if isinstance(success, bool) else None
+    return not payload.success if isinstance(payload.success, bool) else None
 
 
 def _mcp_call_failed(payload: CodexPayload) -> bool | None:
     """Return whether a call of a server of tools failed, in the form of an ``Err`` or an ``Ok``."""
-    result = field_value(payload.result)
+    result = payload.result
     if not isinstance(result, dict) or result.keys().isdisjoint(("Err", "Ok")):
         return None
 

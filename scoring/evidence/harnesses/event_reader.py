@@ -25,7 +25,7 @@ from scoring.evidence.transcripts.events import (
     key_of,
 )
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.path_texts import AddedLines
+from scoring.evidence.transcripts.path_texts import NO_LINES, AddedLines
 from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, SPELLED_FOLDER
 from scoring.files import READ_PLAIN, refuse_special
@@ -56,8 +56,11 @@ class EventReader(JsonReader):
         opens: whether the file begins where its session does.
         seen: what is seen in the lines.
         where: the session, folder, model and agent of what is read now.
+        spans: the spans so far.
+        covers: the numbers of the events of each span.
         messages: in documents, the number of the first event of each message.
         place: the number of the line that is read now.
+        at: the index of the span and the number of the event that was begun last.
         shown: what the place of the file shows; see :func:`place_line`.
         version: the version of the harness or of its format, which names unknown lines too.
     """
@@ -74,16 +77,16 @@ class EventReader(JsonReader):
         self.place = 0
         self.shown: Any = None
         self.version: object = None
-        self._spans: list[LineSpan] = []
-        self._covers: list[list[int]] = []
+        self.spans: list[LineSpan] = []
+        self.covers: list[list[int]] = []
         self._indices: dict[LineSpan, int] = {}  # of spans
-        self._at = (-1, -1)  # the index of the span and the number of the event
+        self.at = (-1, -1)
         self._lines_in_front = 0
 
     @property
     def next_event(self) -> int:
         """In documents, the number of the next event."""
-        return self._at[1] + 1
+        return self.at[1] + 1
 
     @property
     def folder(self) -> str:
@@ -132,20 +135,20 @@ class EventReader(JsonReader):
         """Return the index of the span of what is read now, which may begin here."""
         index = self._indices.get(self.where)
         if index is None:
-            index = self._indices[self.where] = len(self._spans)
+            index = self._indices[self.where] = len(self.spans)
             self.add_span(self.where)
         return index
 
     def add_span(self, span: LineSpan, *numbers: int) -> None:
         """Add a span, with the numbers of the events that it has."""
-        self._spans.append(span)
-        self._covers.append([*numbers])
+        self.spans.append(span)
+        self.covers.append([*numbers])
 
     def begin(self, span: int, number: int, time: int, key: int) -> None:
         """Begin an event. See :meth:`Observations.line`."""
-        if self._at != (span, number):
-            self._covers[span].append(number)
-        self._at = (span, number)
+        if self.at != (span, number):
+            self.covers[span].append(number)
+        self.at = (span, number)
         self.seen.line(span, number, time, key)
 
     def unknown(self, kind: object) -> None:
@@ -174,8 +177,8 @@ class EventReader(JsonReader):
             tokens: what it used. Where nothing was written to the cache, all uncached input counts
                 as written.
         """
-        self.seen.responds(name or f"at {self._at[1]}")
-        response = Response(*self._at, side_chain=self.where.agent)
+        self.seen.responds(name or f"at {self.at[1]}")
+        response = Response(*self.at, side_chain=self.where.agent)
         if tokens.output is not None:
             response = _with_tokens(response, tokens.output, tokens)
         self.counted[Response].append(response)
@@ -190,7 +193,7 @@ class EventReader(JsonReader):
         if tokens.output is None or tokens.uncached is None:
             return
         totals = StatedTotals(
-            *self._at,
+            *self.at,
             since=since,
             output=tokens.output,
             input=tokens.uncached,
@@ -199,32 +202,40 @@ class EventReader(JsonReader):
         )
         self.counted[StatedTotals].append(totals)
 
-    def command(self, call: object, text: str, folder: str = "") -> None:
+    def command(
+        self,
+        call: object,
+        text: str,
+        folder: str = "",
+        patched: Sequence[str] = (),
+        lines: AddedLines = NO_LINES,
+    ) -> None:
         """Note a call that runs shell commands. See :meth:`Observations.command`."""
-        key = self.seen.command(_id_of(call), text, folder or self.folder)
-        self._note_call(key, command_flags(text))
+        key = self.seen.command(_id_of(call), text, folder or self.folder, patched, lines)
+        self.note_call(key, command_flags(text))
 
     def edit(
         self, call: object, paths: Iterable[str], lines: AddedLines, whole: bool = False
     ) -> None:
         """Note a call of a tool that edits files. See :meth:`Observations.edit`."""
-        self._note_call(self.seen.edit(_id_of(call), paths, self.folder, lines, whole))
+        self.note_call(self.seen.edit(_id_of(call), paths, self.folder, lines, whole))
 
     def commit(self, call: object, folder: str) -> None:
         """Note a call of a tool that makes a commit. See :meth:`Observations.commit`."""
-        self._note_call(self.seen.commit(_id_of(call), folder or self.folder))
+        self.note_call(self.seen.commit(_id_of(call), folder or self.folder))
 
     def call(
         self, call: object, question: bool = False, agent: bool = False, shows: int = 0
     ) -> None:
         """Note a call of any other tool. See :meth:`Observations.call`."""
-        self._note_call(self.seen.call(_id_of(call), question, agent), shows)
+        self.note_call(self.seen.call(_id_of(call), question, agent), shows)
 
     def result(self, call: object, failed: bool | None, text: str) -> None:
         """Note how a call ended, ``failed`` or not (None: not stated), and what it printed."""
-        key = self.seen.result(_id_of(call), failed, lambda: text)
+        name = _id_of(call)
+        self.seen.result(name, failed, lambda: text)
         if failed is not None:
-            self.counted[CallResult].append(CallResult(*self._at, id=key, failed=failed))
+            self.note_result(name, failed)
 
     def refused(self, call: object, reason: str = "") -> None:
         """Note that the user refused a call, and why. It does not count as a call then."""
@@ -233,8 +244,8 @@ class EventReader(JsonReader):
     def events(self) -> TranscriptEvents:
         """Return the events that were read. Calls that the user refused are not among them."""
         events = TranscriptEvents(
-            spans=[span._replace(model=span.model[:MODEL_LIMIT]) for span in self._spans],
-            covers=[list(numbers) for numbers in self._covers],
+            spans=[span._replace(model=span.model[:MODEL_LIMIT]) for span in self.spans],
+            covers=[list(numbers) for numbers in self.covers],
             skipped=dict(self.skipped),
             messages=self.messages,
         )
@@ -245,8 +256,14 @@ class EventReader(JsonReader):
             events.put(kind, counted)
         return self.seen.fill(events, self.opens)
 
-    def _note_call(self, key: int, shows: int = 0) -> None:
-        self.counted[Call].append(Call(*self._at, id=key, shows=shows))
+    def note_result(self, call: str | None, failed: bool) -> None:
+        """Count how a call ended."""
+        key = key_of(call) if call else 0
+        self.counted[CallResult].append(CallResult(*self.at, id=key, failed=failed))
+
+    def note_call(self, key: int, shows: int = 0) -> None:
+        """Count a call by its key, with the bits of what it shows."""
+        self.counted[Call].append(Call(*self.at, id=key, shows=shows))
 
 
 def _with_tokens(response: Response, output: int, tokens: Tokens) -> Response:

@@ -106,7 +106,7 @@ class KimiReader(EventReader):
         """Take an event of a step, which is one response and its calls."""
         kind = member(event, "type")
         if kind == "step.begin":
-            self._begun[text_in(event, "uuid")] = self._at
+            self._begun[text_in(event, "uuid")] = self.at
             self.seen.responds(text_in(event, "uuid"))
         elif kind == "step.end":
             self._note_response(event)
@@ -123,10 +123,10 @@ class KimiReader(EventReader):
 
     def _note_response(self, event: Any) -> None:
         """Note the response of a step where it began: what its calls did comes after it."""
-        end = self._at
-        self._at = self._begun.pop(text_in(event, "uuid"), end)
+        end = self.at
+        self.at = self._begun.pop(text_in(event, "uuid"), end)
         self.response(text_in(event, "uuid"), _TOKENS.of(event))
-        self._at = end
+        self.at = end
 
 
 class KimiCode(Harness):
