@@ -15,7 +15,6 @@ from helpers.repos import START, STEP
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import readers
-from scoring.evidence.harnesses.fields import keys_of
 from scoring.evidence.harnesses.harness import FileNames, Harness, Home
 from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
 from scoring.evidence.transcripts.events import (
@@ -97,8 +96,8 @@ class Parrot(Harness):
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         return [Home(Path(environment["HOME"]) / ".parrot", "~/.parrot")]
 
-    def claims(self, line: bytes) -> bool:
-        return "squawks" in keys_of(line)
+    def claims(self, line: dict[str, Any]) -> bool:
+        return "squawks" in line
 
 
 # What the recipe claims.

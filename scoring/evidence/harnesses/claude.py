@@ -25,7 +25,7 @@ from scoring.evidence.harnesses.claude_lines import (
     text_of,
 )
 from scoring.evidence.harnesses.event_reader import EventReader
-from scoring.evidence.harnesses.fields import keys_of, member, text_in, value_of
+from scoring.evidence.harnesses.fields import member, text_in, value_of
 from scoring.evidence.harnesses.harness import Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME
 from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
@@ -38,6 +38,7 @@ from scoring.evidence.transcripts.events import (
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import expanded
+from scoring.frozen import PlainData
 
 SYNTHETIC = "API error or other words of the harness"
 
@@ -192,7 +193,7 @@ class ClaudeReader(EventReader):
         if message.usage is None:
             return
 
-        response = response_of(self.at, line, message, message.usage)
+        response = response_of(*self.at, line, message, message.usage)
         key: object = len(self._responses)
         if message.id:
             key = (response.id, response.request, response.side_chain, response.span)
@@ -274,12 +275,11 @@ class ClaudeCode(Harness):
         usual = ("~/.config/claude", "~/.claude")
         return [Home(expanded(folder) / "projects", folder) for folder in usual]
 
-    def claims(self, line: bytes) -> bool:
+    def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line: each kind has one of a few keys."""
-        keys = keys_of(line)
-        if "payload" in keys:
+        if "payload" in line:
             return False
-        if not keys.isdisjoint(("sessionId", "leafUuid", "snapshot")):
+        if not line.keys().isdisjoint(("sessionId", "leafUuid", "snapshot")):
             return True
-        message = member(value_of(line), "message")
+        message = line.get("message")
         return isinstance(message, dict) and not message.keys().isdisjoint(_KEYS_OF_MESSAGE)

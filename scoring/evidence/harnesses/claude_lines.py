@@ -1,6 +1,5 @@
 """The lines of Claude Code as they are written, decoded as far as they are needed."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 from operator import attrgetter
 
@@ -8,7 +7,7 @@ import msgspec
 from msgspec import UNSET
 
 from scoring.evidence.harnesses.fields import Count, RawField, text_in, value_of
-from scoring.evidence.harnesses.harness import MODEL_LIMIT
+from scoring.evidence.harnesses.json_reader import MODEL_LIMIT
 from scoring.evidence.transcripts.events import BilledApart, Response, TokensStated, key_of
 from scoring.evidence.transcripts.facts import special_service
 
@@ -127,14 +126,15 @@ def items_of(message: ClaudeMessage) -> list[ClaudeItem]:
 
 
 def response_of(
-    place: Sequence[int], line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
+    span: int, number: int, line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
 ) -> Response:
-    """Return the copy of a response that a line holds at a place: its span and its number."""
+    """Return the copy of a response that a line of a span and a number holds."""
     speed = text_in(value_of(usage.speed))
     tier = text_in(value_of(usage.service_tier))
     server_tools = value_of(usage.server_tool_use, _server_tools_decoder, _ServerTools())
     return Response(
-        *place,
+        span,
+        number,
         id=key_of(message.id) if message.id else 0,
         request=key_of(line.requestId) if message.id and line.requestId else 0,
         side_chain=line.isSidechain is True and bool(message.id),

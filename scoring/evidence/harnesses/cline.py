@@ -4,13 +4,13 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader, document_of, place_line
+from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     items_in,
@@ -22,11 +22,16 @@ from scoring.evidence.harnesses.fields import (
     text_in,
     value_in,
 )
-from scoring.evidence.harnesses.harness import FileNames, ForeignFileError, Harness, Home
+from scoring.evidence.harnesses.harness import (
+    FileNames,
+    ForeignFileError,
+    Harness,
+    Home,
+    home_named,
+)
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
-from scoring.files import expanded
 from scoring.frozen import PlainData
 
 TOOLS = ToolNames(shells="run_commands", edits="editor", patches="apply_patch")
@@ -172,34 +177,31 @@ class Cline(Harness):
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder of all sessions."""
-        data = environment.get("CLINE_DATA_DIR", "").strip()
-        if data:
-            return [Home(expanded(data) / "sessions", "CLINE_DATA_DIR")]
+        data = home_named(environment, "CLINE_DATA_DIR", "")
+        if not data.origin:
+            folder = home_named(environment, "CLINE_DIR", "~/.cline")
+            data = Home(folder.path / "data", folder.origin)
+        return [Home(data.path / "sessions", data.origin)]
 
-        folder = environment.get("CLINE_DIR", "").strip()
-        origin = "CLINE_DIR" if folder else "~/.cline"
-        return [Home(expanded(folder or "~/.cline") / "data" / "sessions", origin)]
-
-    def lines_of(self, path: Path) -> Iterator[bytes]:
-        """Yield what is stated about a session, and then the session.
+    def lines_of(self, path: Path) -> Iterable[bytes]:
+        """Return what is stated about a session, and the session.
 
         Raises:
             OSError: it cannot be read.
             ForeignFileError: another program wrote it.
         """
+        place, document = super().lines_of(path)
+        if "messages" not in keys_of(document):
+            raise ForeignFileError
+        return place, document
+
+    def shown(self, path: Path) -> PlainData:
+        """Return what the file about a session states, and the session that started an agent."""
+        (about,) = self.beside(path)
         name = path.name.removesuffix(_ENDING)
-        session = path.parent.name
-        for text in document_of(path):
-            if "messages" not in keys_of(text):
-                raise ForeignFileError
-            parent = "" if name == session else session
-            yield place_line({"about": value_in(_about(path)), "name": name, "parent": parent})
-            yield text
+        parent = "" if name == about.stem else about.stem
+        return {"about": value_in(about), "name": name, "parent": parent}
 
     def beside(self, path: Path) -> Sequence[Path]:
         """Return the file about the session."""
-        return (_about(path),)
-
-
-def _about(path: Path) -> Path:
-    return path.with_name(f"{path.parent.name}.json")
+        return (path.with_name(f"{path.parent.name}.json"),)

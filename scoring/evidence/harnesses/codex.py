@@ -41,18 +41,17 @@ from scoring.evidence.harnesses.fields import (
     decoded,
     items_in,
     json_in,
-    keys_of,
     member,
     text_in,
 )
-from scoring.evidence.harnesses.harness import Copy, Harness, Home, Hook
+from scoring.evidence.harnesses.harness import Copy, Harness, Home, Hook, home_named
 from scoring.evidence.harnesses.json_reader import NO_TIME, OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import script_of
 from scoring.evidence.transcripts.counter import EventsOfSession
 from scoring.evidence.transcripts.edits import lines_patched, paths_patched
 from scoring.evidence.transcripts.events import LineSpan, SpanOpening, TranscriptEvents
 from scoring.evidence.transcripts.facts import special_service, timestamp_ns
-from scoring.files import expanded
+from scoring.frozen import PlainData
 
 ARCHIVE = "archived_sessions"
 """The name of the folder for sessions that were put away."""
@@ -500,10 +499,8 @@ class Codex(Harness):
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders of sessions and of archived ones."""
-        named = environment.get("CODEX_HOME", "").strip()
-        home = expanded(named or "~/.codex")
-        origin = "CODEX_HOME" if named else "~/.codex"
-        return [Home(home / folder, origin, PREFIX) for folder in ("sessions", ARCHIVE)]
+        home = home_named(environment, "CODEX_HOME", "~/.codex")
+        return [Home(home.path / folder, home.origin, PREFIX) for folder in ("sessions", ARCHIVE)]
 
     def copy(self, path: Path) -> Copy | None:
         """Return of which rollout a file is a copy, by its name.
@@ -516,10 +513,9 @@ class Codex(Harness):
         left_out = "an archived or second copy of a rollout that is read"
         return Copy(name, ARCHIVE in path.parts, left_out)
 
-    def claims(self, line: bytes) -> bool:
+    def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line, by its payload."""
-        keys = keys_of(line)
-        return "payload" in keys and "message" not in keys
+        return "payload" in line and "message" not in line
 
     count = staticmethod(count_rollout)
     folders = staticmethod(folders_of)

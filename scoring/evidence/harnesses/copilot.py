@@ -17,11 +17,9 @@ from scoring.evidence.harnesses.fields import (
     Tokens,
     count_in,
     json_in,
-    keys_of,
     member,
     text_in,
     time_in,
-    value_of,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
@@ -380,13 +378,12 @@ class CopilotCli(Harness):
         ("COPILOT_HOME", "~/.copilot", "history-session-state"),
     )
     reader = CopilotReader
+    keys = frozenset(("type", "data", "id", "timestamp"))
 
-    def claims(self, line: bytes) -> bool:
+    def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line, by its keys, and by a kind in two words."""
-        if not keys_of(line) >= {"type", "data", "id", "timestamp"}:
-            return False
-        kind = member(value_of(line), "type")
-        return isinstance(kind, str) and ("." in kind or kind == "abort")
+        kind = text_in(line, "type")
+        return super().claims(line) and ("." in kind or kind == "abort")
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
         """Refuse a session of a version before 0.0.342.

@@ -5,35 +5,27 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scoring.evidence.harnesses.claude import ClaudeCode
+from scoring.evidence.harnesses.claude import ClaudeReader
 from scoring.evidence.harnesses.event_reader import lines_in
 from scoring.evidence.harnesses.fields import items_in, text_in, value_in
-from scoring.evidence.harnesses.harness import FileNames, Harness, Home
+from scoring.evidence.harnesses.harness import FileNames, Harness
 
 _FOLDER = "local-agent-mode-sessions"
 
 
-class Cowork(ClaudeCode):
+class Cowork(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "cowork"
-    hook = None
     files = (FileNames("*.jsonl", folder=f"{_FOLDER}/*/.claude/projects/*", store=True),)
+    reader = ClaudeReader
     places = (
         ("", "~/Library/Application Support/Claude", _FOLDER),
         ("", "~/.config/Claude", _FOLDER),
     )
-
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folders of all sessions, on macOS and on Linux."""
-        return Harness.homes(self, environment)
-
-    def claims(self, line: bytes) -> bool:  # noqa: ARG002 - for those known by their lines
-        """Return that a line is not known to be of it: only the place of a file shows that."""
-        return False
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield the lines of a session, with paths as they are on this machine.

@@ -5,14 +5,13 @@
 
 import json
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
-from scoring.evidence.harnesses.fields import items_in, keys_of, member, text_in, value_of
+from scoring.evidence.harnesses.event_reader import EventReader
+from scoring.evidence.harnesses.fields import items_in, text_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents, key_of
@@ -167,24 +166,22 @@ class Cursor(Harness):
     places = (("CURSOR_CONFIG_DIR", "~/.cursor", "projects"),)
     reader = CursorReader
 
-    def claims(self, line: bytes) -> bool:
+    def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line.
 
         A line has its role at the top, where other harnesses have it in the message, or a type
         next to it.
         """
-        keys = keys_of(line)
-        if {"role", "message"} <= keys and "type" not in keys:
+        if {"role", "message"} <= line.keys() and "type" not in line:
             return True
-        return "status" in keys and member(value_of(line), "type") == "turn_ended"
+        return "status" in line and line.get("type") == "turn_ended"
 
-    def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield what the place of a transcript shows, and then its lines."""
+    def shown(self, path: Path) -> PlainData:
+        """Return the project and the session, and the session that started a sub-agent."""
         above = path.as_posix().rpartition(f"/{FOLDER}/")[0]
         is_agent = path.parent.name == "subagents"
-        shown = {
+        return {
             "project": above.rpartition("/")[2],
             "session": path.stem,
             "parent": path.parents[1].name if is_agent else "",
         }
-        return lines_behind(shown, path)

@@ -4,21 +4,19 @@
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader, identity, lines_behind
+from scoring.evidence.harnesses.event_reader import EventReader, identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     items_in,
     json_in,
-    keys_of,
     member,
     text_in,
     time_in,
     value_in,
-    value_of,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
@@ -148,10 +146,6 @@ def _says_no_success(text: str) -> bool:
     return member(json_in(text), "success") is False
 
 
-def _settings_of(path: Path) -> Path:
-    return path.with_suffix(".settings.json")
-
-
 class Droid(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
@@ -161,18 +155,16 @@ class Droid(Harness):
     places = (("FACTORY_HOME_OVERRIDE", "~", ".factory/sessions"),)
     reader = DroidReader
 
-    def claims(self, line: bytes) -> bool:
+    def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line: the first of a session, or one of a kind of its own."""
-        keys = keys_of(line)
-        if not {"type", "id"} <= keys or "sessionId" in keys:
-            return False
         kinds = ("session_start", "compaction_state", *_STATE_LINES)
-        return member(value_of(line), "type") in kinds
+        return line.get("type") in kinds and "id" in line and "sessionId" not in line
 
-    def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield the settings of a session, and then its lines."""
-        return lines_behind({"settings": value_in(_settings_of(path))}, path)
+    def shown(self, path: Path) -> PlainData:
+        """Return the settings of a session."""
+        (settings,) = self.beside(path)
+        return {"settings": value_in(settings)}
 
     def beside(self, path: Path) -> Sequence[Path]:
         """Return the file with the settings, which is rewritten while the session grows."""
-        return (_settings_of(path),)
+        return (path.with_suffix(".settings.json"),)

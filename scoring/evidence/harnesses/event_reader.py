@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import BROKEN, Tokens, id_in
-from scoring.evidence.harnesses.harness import MODEL_LIMIT
-from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, NO_TIME, JsonReader
+from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, MODEL_LIMIT, NO_TIME, JsonReader
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
@@ -102,7 +101,7 @@ class EventReader(JsonReader):
         """
         raise NotImplementedError
 
-    def take(self, lines: Sequence[PlainData]) -> list[int]:
+    def take(self, lines: Sequence[Any]) -> list[int]:
         """Take some lines. The one of :func:`place_line` has no number."""
         for position, line in enumerate(lines):
             self.place = self.number + position - self._lines_in_front
@@ -306,31 +305,23 @@ def _id_of(call: object) -> str | None:
     return id_in(call) or None
 
 
-def place_line(shown: Mapping[str, Any]) -> bytes:
+def place_line(shown: PlainData) -> bytes:
     """Return the line that says what the place of a file shows, to come before its lines."""
     return json.dumps({PLACE: shown}).encode()
 
 
-def lines_behind(shown: Mapping[str, Any], path: Path) -> Iterator[bytes]:
-    """Yield a line that says what the place of a file shows, and then the lines of the file.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    yield place_line(shown)
-    yield from lines_in(path)
-
-
 def lines_in(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file.
+    """Yield the lines of a file, or the whole of a document.
 
     Raises:
         OSError: the file cannot be read.
     """
     refuse_special(path)
     with open(os.open(path, READ_PLAIN), "rb") as file:
-        while line := file.readline(_LINE_LIMIT):
-            yield line
+        if path.suffix == ".json":
+            yield file.read(DOCUMENT_LIMIT + 1)
+        else:
+            yield from iter(lambda: file.readline(_LINE_LIMIT), b"")
 
 
 def encoded(values: Iterable[Any]) -> Iterator[bytes]:
@@ -340,14 +331,3 @@ def encoded(values: Iterable[Any]) -> Iterator[bytes]:
             yield msgspec.json.encode(value)
         except (*BROKEN, OverflowError):
             yield b"null"
-
-
-def document_of(path: Path) -> Iterator[bytes]:
-    """Yield a document as one line, for a store that holds documents.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    refuse_special(path)
-    with open(os.open(path, READ_PLAIN), "rb") as file:
-        yield file.read(DOCUMENT_LIMIT + 1)

@@ -3,12 +3,12 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a chat.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
+from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member, text_in, time_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
@@ -318,11 +318,8 @@ class GeminiCli(Harness):
     reader = GeminiReader
     input_holds_cached = True
 
-    def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield what the place of a chat shows, and then its lines.
-
-        That is the folder of its project, and the session that started it as a sub-agent.
-        """
+    def shown(self, path: Path) -> PlainData:
+        """Return the folder of the project, and the session that started a sub-agent."""
         is_agent = path.parent.name != "chats"
         project = path.parents[2 if is_agent else 1]
         try:
@@ -330,8 +327,7 @@ class GeminiCli(Harness):
         except (OSError, UnicodeDecodeError):
             root = ""
 
-        parent = path.parent.name if is_agent else ""
-        return lines_behind({"root": root, "parent": parent}, path)
+        return {"root": root, "parent": path.parent.name if is_agent else ""}
 
     def beside(self, path: Path) -> Sequence[Path]:
         """Return the files that may name the folder of the project."""

@@ -18,11 +18,16 @@ from scoring.evidence.harnesses.fields import (
     seconds,
     text_in,
 )
-from scoring.evidence.harnesses.harness import FileNames, ForeignFileError, Harness, Home
+from scoring.evidence.harnesses.harness import (
+    FileNames,
+    ForeignFileError,
+    Harness,
+    Home,
+    home_named,
+)
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
-from scoring.files import expanded
 from scoring.frozen import PlainData
 
 TOOLS = ToolNames("shell", "write edit text_editor", agents="subagent delegate")
@@ -188,17 +193,13 @@ class Goose(Harness):
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder of the database."""
-        root = environment.get("GOOSE_PATH_ROOT", "").strip()
-        if root:
-            return [Home(expanded(root) / "data" / "sessions", "GOOSE_PATH_ROOT")]
+        root = home_named(environment, "GOOSE_PATH_ROOT", "")
+        if root.origin:
+            return [Home(root.path / "data/sessions", root.origin)]
 
-        shared = environment.get("XDG_DATA_HOME", "").strip()
-        origin = "XDG_DATA_HOME" if shared else "~/.local/share/goose"
-        return [Home(expanded(shared or "~/.local/share") / "goose/sessions", origin)]
-
-    def claims(self, line: bytes) -> bool:  # noqa: ARG002 - for those with lines
-        """Return that no line is of it: it keeps a database."""
-        return False
+        shared = home_named(environment, "XDG_DATA_HOME", "~/.local/share")
+        origin = "~/.local/share/goose" if shared.origin.startswith("~") else shared.origin
+        return [Home(shared.path / "goose/sessions", origin)]
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield the head of each session, and then its messages and what its responses used.

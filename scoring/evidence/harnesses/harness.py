@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.fields import keys_of
+from scoring.evidence.harnesses.event_reader import lines_in, place_line
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.transcripts.counter import EventsOfSession, LineClock, count_events
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.tally import Tally
 from scoring.files import expanded
-
-MODEL_LIMIT = 200
-"""How many characters of the name of a model are kept."""
+from scoring.frozen import PlainData
 
 
 class ForeignFileError(Exception):
@@ -37,6 +35,18 @@ class Home(NamedTuple):
     origin: str
     prefix: str = ""
     below: bool = True
+
+
+def home_named(environment: Mapping[str, str], variables: str, usual: str) -> Home:
+    """Return the folder that the first variable of some names, or the usual one.
+
+    Its origin is the variable, or the usual folder.
+    """
+    for variable in variables.split():
+        value = environment.get(variable, "").strip()
+        if value:
+            return Home(expanded(value), variable)
+    return Home(expanded(usual), usual)
 
 
 class FileNames(NamedTuple):
@@ -108,7 +118,7 @@ class Harness:
         hook: how it runs a command when its agent stops; None where it cannot, or that is not
             known.
         reader: makes a reader of one transcript, from the test tools; None: those of the table.
-        keys: the keys that each of its lines, or documents, has.
+        keys: the keys that each of its lines, or documents, has; none where they do not tell.
         places: where it keeps transcripts: variables that may name a folder, the usual folder
             without them, and what is below it.
         input_holds_cached: whether the input that it states includes what was read from the cache.
@@ -118,7 +128,7 @@ class Harness:
     files: Sequence[FileNames] = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
     hook: Hook | None = None
     reader: Callable[[TestTools | None], JsonReader]
-    keys: frozenset[str]
+    keys: frozenset[str] = frozenset()
     places: Sequence[tuple[str, str, str]] = ()
     input_holds_cached = False
 
@@ -131,27 +141,25 @@ class Harness:
         """Return the folders where it keeps transcripts, by the variables of an environment."""
         homes: dict[Path, Home] = {}
         for variables, usual, below in self.places:
-            origin = f"{usual}/{below}"
-            top = usual
-            for variable in variables.split():
-                value = environment.get(variable, "").strip()
-                if value:
-                    origin = variable
-                    top = value
-                    break
-
-            path = expanded(top) / below
+            home = home_named(environment, variables, usual)
+            path = home.path / below
+            origin = f"{usual}/{below}" if home.origin == usual else home.origin
             homes.setdefault(path, Home(path, origin))
         return list(homes.values())
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield the lines of a store.
+        """Yield the lines of a store: what its place shows, and then those of the file.
 
         Raises:
             OSError: it cannot be read, or its form is not known.
             ForeignFileError: another program wrote it.
         """
-        raise NotImplementedError
+        yield place_line(self.shown(path))
+        yield from lines_in(path)
+
+    def shown(self, path: Path) -> PlainData:  # noqa: ARG002 - for those that need it
+        """Return what the place of a store shows, and its lines do not."""
+        return {}
 
     def beside(self, path: Path) -> Sequence[Path] | None:  # noqa: ARG002 - for those with stores
         """Return the files that change a store, or None where they are not known."""
@@ -161,9 +169,9 @@ class Harness:
         """Return of which transcript a file is a copy, by its path, or None without copies."""
         return None
 
-    def claims(self, line: bytes) -> bool:
+    def claims(self, line: PlainData) -> bool:
         """Return whether a line, or a document, is one of its."""
-        return keys_of(line) >= self.keys
+        return bool(self.keys) and line.keys() >= self.keys
 
     def count(self, tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
         """Count a transcript. See :func:`~scoring.evidence.transcripts.counter.count_events`."""

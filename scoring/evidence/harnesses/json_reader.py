@@ -12,6 +12,9 @@ from scoring.evidence.transcripts.events import Event, TranscriptEvents
 DOCUMENT_LIMIT = 256 << 20
 """The longest document that is read, in bytes."""
 
+MODEL_LIMIT = 200
+"""How many characters of the name of a model are kept."""
+
 # Why a line is skipped.
 NOT_JSON = "not JSON"
 OTHER_TYPE = "a field of another type"

@@ -4,20 +4,18 @@
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
+from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
     TokenFields,
-    keys_of,
     member,
     milliseconds,
     text_in,
     value_in,
-    value_of,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
@@ -137,27 +135,21 @@ class KimiCode(Harness):
     places = (("KIMI_CODE_HOME", "~/.kimi-code", "sessions"),)
     reader = KimiReader
 
-    def claims(self, line: bytes) -> bool:
+    def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line: the first of a file, or one of a kind in two words."""
-        keys = keys_of(line)
-        if {"type", "protocol_version"} <= keys:
+        if {"type", "protocol_version"} <= line.keys():
             return True
-        return {"type", "time"} <= keys and "." in text_in(value_of(line), "type")
+        return "time" in line and "." in text_in(line, "type")
 
-    def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield what the place of a file shows, and then its lines."""
-        session = path.parents[2]
-        shown = {
-            "session": session.name.removeprefix("session_"),
-            "folder": text_in(value_in(_state_of(path)), "workDir"),
+    def shown(self, path: Path) -> PlainData:
+        """Return the session, its folder, and the agent that wrote the file."""
+        (state,) = self.beside(path)
+        return {
+            "session": state.parent.name.removeprefix("session_"),
+            "folder": text_in(value_in(state), "workDir"),
             "agent": path.parent.name,
         }
-        return lines_behind(shown, path)
 
     def beside(self, path: Path) -> Sequence[Path]:
         """Return the file that names the folder of the session."""
-        return (_state_of(path),)
-
-
-def _state_of(path: Path) -> Path:
-    return path.parents[2] / "state.json"
+        return (path.parents[2] / "state.json",)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.fields import keys_of
+from scoring.evidence.harnesses.fields import keys_of, value_of
 from scoring.evidence.harnesses.harness import ForeignFileError, Harness
 from scoring.evidence.harnesses.json_reader import (
     DOCUMENT_LIMIT,
@@ -145,9 +145,11 @@ class Lines:
 
     def document_writer(self, text: bytes) -> Harness | None:
         """Return the harness that may have written a text as a document, or None for none."""
-        for harness in self._harnesses:
-            if harness.writes_documents and harness.claims(text):
-                return harness
+        value = value_of(text)
+        if isinstance(value, dict):
+            for harness in self._harnesses:
+                if harness.writes_documents and harness.claims(value):
+                    return harness
         return None
 
     def can_go_on(self) -> bool:
@@ -178,9 +180,11 @@ class Lines:
         order = list(reversed(self._harnesses))
         if self._first is not None:
             order.sort(key=lambda harness: self._readers.get(harness.name) is not self._first)
-        for harness in order:
-            if harness.claims(line):
-                return self._reader(harness)
+        value = value_of(line)
+        if isinstance(value, dict):
+            for harness in order:
+                if harness.claims(value):
+                    return self._reader(harness)
         self._unclaimed += 1
         return None
 

@@ -23,12 +23,17 @@ from scoring.evidence.harnesses.fields import (
     value_in,
     value_of,
 )
-from scoring.evidence.harnesses.harness import FileNames, ForeignFileError, Harness, Home
+from scoring.evidence.harnesses.harness import (
+    FileNames,
+    ForeignFileError,
+    Harness,
+    Home,
+    home_named,
+)
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, OTHER_TYPE
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
 from scoring.evidence.transcripts.events import LineSpan
-from scoring.files import expanded
 from scoring.frozen import PlainData
 
 TOOLS = ToolNames(
@@ -273,20 +278,14 @@ class OpenCode(Harness):
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder with the database, and those with the files of older versions."""
-        shared = environment.get("XDG_DATA_HOME", "").strip()
-        origin = "XDG_DATA_HOME" if shared else f"~/.local/share/{self.name}"
-        data = expanded(shared or "~/.local/share") / self.name
+        shared = home_named(environment, "XDG_DATA_HOME", "~/.local/share")
+        data = shared.path / self.name
+        origin = f"~/.local/share/{self.name}" if shared.origin.startswith("~") else shared.origin
 
-        variable = f"{self.name.upper()}_DB"
-        named = environment.get(variable, "").strip()
-        database = data / self.name
-        database_origin = origin
-        if named:
-            database = data / expanded(named)
-            database_origin = variable
-
+        named = home_named(environment, f"{self.name.upper()}_DB", "")
+        database = data / named.path if named.origin else data / self.name
         return [
-            Home(database.parent, database_origin, database.name, below=False),
+            Home(database.parent, named.origin or origin, database.name, below=False),
             Home(data / "storage" / "session", origin),
             Home(data / "project", origin),
         ]

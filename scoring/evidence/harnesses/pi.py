@@ -10,16 +10,14 @@ from scoring.evidence.harnesses.event_reader import EventReader, identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     items_in,
-    keys_of,
     member,
     milliseconds,
     parts_in,
     text_in,
     time_in,
     value_in,
-    value_of,
 )
-from scoring.evidence.harnesses.harness import Harness, Home
+from scoring.evidence.harnesses.harness import Harness, Home, home_named
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.files import expanded
@@ -140,34 +138,26 @@ class Pi(Harness):
 
     name = "pi"
     reader = PiReader
+    places = (("PI_CODING_AGENT_DIR", "~/.pi/agent", "sessions"),)
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder of all sessions: a variable, the settings or the default names it."""
-        named = environment.get("PI_CODING_AGENT_SESSION_DIR", "").strip()
-        if named:
-            return [Home(expanded(named), "PI_CODING_AGENT_SESSION_DIR")]
+        named = home_named(environment, "PI_CODING_AGENT_SESSION_DIR", "")
+        if named.origin:
+            return [named]
 
-        home = expanded("~/.pi/agent")
-        origin = "~/.pi/agent/sessions"
-        configured = environment.get("PI_CODING_AGENT_DIR", "").strip()
-        if configured:
-            home = expanded(configured)
-            origin = "PI_CODING_AGENT_DIR"
-
-        settings = home / "settings.json"
+        home = home_named(environment, "PI_CODING_AGENT_DIR", "~/.pi/agent")
+        settings = home.path / "settings.json"
         sessions = text_in(value_in(settings), "sessionDir").strip()
         if sessions:
-            return [Home(home / expanded(sessions), str(settings))]
-        return [Home(home / "sessions", origin)]
+            return [Home(home.path / expanded(sessions), str(settings))]
+        return super().homes(environment)
 
-    def claims(self, line: bytes) -> bool:
+    def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line: the first of a session, or a message with a time."""
-        keys = keys_of(line)
-        if not {"type", "timestamp"} <= keys or "sessionId" in keys:
+        if "timestamp" not in line or "sessionId" in line:
             return False
-
-        value = value_of(line)
-        if member(value, "type") == "session":
-            return {"id", "cwd"} <= keys
-        has_time = type(member(value, "message", "timestamp")) is int
-        return member(value, "type") == "message" and has_time
+        if line.get("type") == "session":
+            return {"id", "cwd"} <= line.keys()
+        has_time = type(member(line, "message", "timestamp")) is int
+        return line.get("type") == "message" and has_time

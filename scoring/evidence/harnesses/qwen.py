@@ -3,20 +3,15 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a chat.
 """
 
-from collections.abc import Iterable
-from pathlib import Path
-
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import document_of, identity, lines_behind
+from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     count_in,
     items_in,
-    keys_of,
     member,
     text_in,
     time_in,
-    value_of,
 )
 from scoring.evidence.harnesses.gemini import (
     CONTEXT,
@@ -171,22 +166,13 @@ class QwenCode(Harness):
         ("QWEN_RUNTIME_DIR QWEN_HOME", "~/.qwen", "tmp"),
     )
     reader = QwenReader
+    keys = frozenset(("uuid", "sessionId"))
     input_holds_cached = True
 
-    def claims(self, line: bytes) -> bool:
+    def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line, by the form of its message or by its other keys."""
-        keys = keys_of(line)
-        if not keys >= {"uuid", "sessionId"}:
+        if not super().claims(line):
             return False
-        if not keys.isdisjoint(("systemPayload", "toolCallResult", "usageMetadata")):
+        if not line.keys().isdisjoint(("systemPayload", "toolCallResult", "usageMetadata")):
             return True
-        return isinstance(member(value_of(line), "message", "parts"), list)
-
-    def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield the lines of a chat.
-
-        One of an older version is a document.
-        """
-        if path.suffix == ".json":
-            return document_of(path)
-        return lines_behind({}, path)
+        return isinstance(member(line, "message", "parts"), list)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.evidence.harnesses.fields import member, value_of
-from scoring.evidence.harnesses.harness import FileNames, Harness, Home
+from scoring.evidence.harnesses.fields import member
+from scoring.evidence.harnesses.harness import FileNames, Harness, Home, home_named
 from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
 from scoring.evidence.harnesses.sqlite_store import opened_database
 from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.files import expanded
+from scoring.frozen import PlainData
 
 _LINES_NOT_READ = "of a harness that is not read"
 
@@ -57,7 +57,7 @@ class UnreadHarness(Harness):
         kept: where its sessions are: a variable that may name a folder, the usual folder, and the
             pattern of one file a session below it.
         files: how such a file is named, where it is not one of JSON lines.
-        wrote: tells whether it wrote a line, which is decoded.
+        wrote: tells whether it wrote a line.
     """
 
     def __init__(
@@ -81,16 +81,15 @@ class UnreadHarness(Harness):
         """Yield no line of a file that is known by its name."""
         yield from ()
 
-    def claims(self, line: bytes) -> bool:
+    def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line."""
-        return self._wrote(value_of(line))
+        return self._wrote(line)
 
     def count_sessions(self, environment: Mapping[str, str]) -> int:
         """Return how many of its sessions are in the usual places."""
         sessions: set[Path] = set()
         for variable, usual, pattern in self._kept:
-            top = expanded(environment.get(variable, "").strip() or usual)
-            sessions.update(top.glob(pattern))
+            sessions.update(home_named(environment, variable, usual).path.glob(pattern))
         return len(sessions)
 
 

@@ -32,7 +32,6 @@ from scoring.evidence.attribution.checkpoint_transcripts import NOT_HERE, checkp
 from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import lines
-from scoring.evidence.harnesses.fields import keys_of
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.harnesses.lines import read_parts
@@ -290,8 +289,8 @@ class Papers(Harness):
     files = (FileNames("paper-*.json", document=True),)
     reader = PaperReader
 
-    def claims(self, line: bytes) -> bool:
-        return "paper" in keys_of(line)
+    def claims(self, line: dict[str, Any]) -> bool:
+        return "paper" in line
 
 
 def papers(*parts: bytes) -> dict[str, list[str]]:
