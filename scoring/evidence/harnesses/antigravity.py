@@ -6,13 +6,12 @@
 import contextlib
 import json
 import re
-from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, lines_in, place_line
 from scoring.evidence.harnesses.fields import (
     TokenFields,
@@ -26,14 +25,16 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.protobuf import first_text, numbers_in, packed_numbers
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.transcripts.edits import lines_added
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.frozen import PlainData
 
 _LOGS = ".system_generated/logs"
-_SHELL = "run_command"
-_EDITS = ("write_to_file", "replace_file_content", "multi_replace_file_content")
-_AGENTS = ("invoke_subagent",)
+TOOLS = ToolNames(
+    "run_command",
+    "write_to_file replace_file_content multi_replace_file_content",
+    agents="invoke_subagent",
+)
 
 _TYPED = re.compile(r"<USER_REQUEST>(.*?)(?:</USER_REQUEST>|\Z)", re.DOTALL)
 _REFUSED = "user denied permission for"
@@ -57,9 +58,7 @@ class AntigravityReader(EventReader):
     place of the file shows the folder, and the tokens of responses that do not state theirs.
     """
 
-    def __init__(self, tools: TestTools | None) -> None:
-        super().__init__(tools)
-        self._waiting: deque[_OpenCall] = deque()
+    _waiting: Sequence[_OpenCall] = ()
 
     def entry(self, line: PlainData) -> None:
         """Take a step."""
@@ -93,42 +92,27 @@ class AntigravityReader(EventReader):
         self.response(f"step {index}", _tokens_of(line, measured))
         self.seen.said(text_in(line, "content"))
 
-        self._waiting.clear()
+        calls: list[_OpenCall] = []
         for number, call in enumerate(items_in(line, "tool_calls")):
             opened = _OpenCall(f"{self.where.session} {index} {number}", text_in(call, "name"))
-            self._waiting.append(opened)
+            calls.append(opened)
             self._take_call(opened, member(call, "args"))
+        self._waiting = calls
 
     def _take_call(self, call: _OpenCall, asked: Any) -> None:
-        if call.tool == _SHELL:
-            self.command(call.id, text_in(asked, "CommandLine"), text_in(asked, "Cwd"))
-        elif call.tool in _EDITS and member(asked, "IsArtifact") is not True:
-            self._take_edit(call, asked)
-        else:
-            self.call(call.id, agent=call.tool in _AGENTS)
-
-    def _take_edit(self, call: _OpenCall, asked: Any) -> None:
-        path = text_in(asked, "TargetFile")
-        content = member(asked, "CodeContent")
-        if content is not None:
-            self.edit(call.id, (path,), {path: lines_added(text_in(content))}, whole=True)
-            return
-
-        replacements = [asked]
-        for value in asked.values() if isinstance(asked, dict) else ():
-            if isinstance(value, list):
-                replacements += value
-        lines: list[int] = []
-        for replacement in replacements:
-            new = text_in(replacement, "ReplacementContent")
-            lines += lines_added(new, text_in(replacement, "TargetContent"))
-        self.edit(call.id, (path,), {path: tuple(lines)})
+        tool = call.tool
+        if tool in TOOLS.edits and isinstance(asked, dict):
+            replacements = [value for value in asked.values() if isinstance(value, list)]
+            asked = asked | {"edits": [asked, *chain(*replacements)]}
+            if asked.get("IsArtifact") is True:
+                tool = ""
+        note_call(self, TOOLS, call.id, tool, asked)
 
     def _take_result(self, line: PlainData) -> None:
         """Take the result of the next call. One that still runs has no verdict."""
         if not self._waiting:
             return
-        call = self._waiting.popleft()
+        call, *self._waiting = self._waiting
         text = text_in(line, "content")
         status = line.get("status")
 
@@ -137,7 +121,7 @@ class AntigravityReader(EventReader):
         elif status == "ERROR":
             self.result(call.id, True, text)
         elif status == "DONE":
-            failed = False if call.tool != _SHELL else _command_failed(line, text)
+            failed = False if call.tool not in TOOLS.shells else _command_failed(line, text)
             self.result(call.id, failed, _INDENTATION.sub("", _OUTPUT.split(text, 1)[-1]))
 
 

@@ -66,8 +66,7 @@ _QUEUED_PROMPT = ("queued_command", "prompt")
 
 _SYNTHETIC_MODEL = "<synthetic>"
 _KEYS_OF_MESSAGE = ("role", "content", "usage", "model")
-_TRUE = msgspec.Raw(b"true")
-_COMPACTION = b'"compact_boundary"'
+_COMPACTION = "compact_boundary"
 
 
 _BOOKKEEPING = names(
@@ -125,7 +124,7 @@ class ClaudeReader(EventReader):
             line.sessionId or "",
             model=message.model or "",
             agent=is_agent,
-            agent_id=text_in(value_of(line.agentId)) if is_agent else "",
+            agent_id=text_in(line.agentId) if is_agent else "",
         )
         span = self.span_here()
         if line.isApiErrorMessage or message.model == _SYNTHETIC_MODEL:
@@ -134,7 +133,7 @@ class ClaudeReader(EventReader):
 
         self.begin(span, self.place, time, self._key_of(line))
         if line.type == "system":
-            if line.subtype is not UNSET and bytes(line.subtype) == _COMPACTION:
+            if line.subtype == _COMPACTION:
                 self.seen.compacted()
         elif line.type == "attachment":
             self._take_attachment(line)
@@ -153,9 +152,9 @@ class ClaudeReader(EventReader):
         if line.isSidechain:
             return
 
-        attachment = value_of(line.attachment)
-        if (member(attachment, "type"), member(attachment, "commandMode")) == _QUEUED_PROMPT:
-            self.seen.prompt(text_in(attachment, "prompt"))
+        kind = (member(line.attachment, "type"), member(line.attachment, "commandMode"))
+        if kind == _QUEUED_PROMPT:
+            self.seen.prompt(text_in(line.attachment, "prompt"))
 
     def _take_response(self, line: ClaudeLine, message: ClaudeMessage) -> None:
         """Take a line of the agent."""
@@ -164,18 +163,20 @@ class ClaudeReader(EventReader):
         for item in items_of(message):
             self._take_item(item)
             if item.type == "text" and not line.isSidechain:
-                self.seen.said(text_of(item.text))
+                self.seen.said(text_in(item.text))
 
     def _take_user_message(self, line: ClaudeLine, message: ClaudeMessage) -> None:
         """Take a line that is written as the user's: prompts, and results of calls."""
-        is_by_person = not (line.isSidechain or _TRUE in (line.isMeta, line.isCompactSummary))
+        is_by_person = not (
+            line.isSidechain or line.isMeta is True or line.isCompactSummary is True
+        )
         if isinstance(message.content, str):
             self._take_user_text(message.content, is_by_person=is_by_person)
         self._note_response(line, message)
         for item in items_of(message):
             self._take_item(item)
             if item.type == "text":
-                self._take_user_text(text_of(item.text), is_by_person=is_by_person)
+                self._take_user_text(text_in(item.text), is_by_person=is_by_person)
 
     def _take_user_text(self, text: str, *, is_by_person: bool) -> None:
         """Take a text that is written as the user's.

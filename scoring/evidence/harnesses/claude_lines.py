@@ -2,11 +2,12 @@
 
 from functools import lru_cache
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from scoring.evidence.harnesses.fields import Count, RawField, text_in, value_of
+from scoring.evidence.harnesses.fields import Count, RawField, count_in, text_in, value_of
 from scoring.evidence.harnesses.json_reader import MODEL_LIMIT
 from scoring.evidence.transcripts.events import BilledApart, Response, TokensStated, key_of
 from scoring.evidence.transcripts.facts import special_service
@@ -23,18 +24,10 @@ class ClaudeUsage(msgspec.Struct, gc=False):
     cache_read_input_tokens: Count | None = None
     cache_creation_input_tokens: Count | None = None
     cache_creation: RawField = UNSET
-    speed: RawField = UNSET
-    service_tier: RawField = UNSET
-    server_tool_use: RawField = UNSET
+    speed: Any = None
+    service_tier: Any = None
+    server_tool_use: Any = None
     iterations: RawField = UNSET
-
-
-class _Creation(msgspec.Struct, gc=False):
-    ephemeral_1h_input_tokens: Count | None = None
-
-
-class _ServerTools(msgspec.Struct, gc=False):
-    web_search_requests: Count | None = None
 
 
 class _Iteration(ClaudeUsage, gc=False):
@@ -53,7 +46,7 @@ class ClaudeItem(msgspec.Struct, gc=False):
     input: RawField = UNSET
     tool_use_id: str | None = None
     is_error: bool | None = None
-    text: RawField = UNSET
+    text: Any = None
     content: RawField = UNSET
 
 
@@ -70,7 +63,7 @@ class ClaudeLine(msgspec.Struct, gc=False):
     """A line, or one that is repeated in another. Most lines lack most fields."""
 
     type: str | None = None
-    subtype: RawField = UNSET
+    subtype: Any = None
     timestamp: str | None = None
     cwd: str | None = None
     uuid: RawField = UNSET
@@ -78,13 +71,13 @@ class ClaudeLine(msgspec.Struct, gc=False):
     sessionId: str | None = None  # noqa: N815 - as it is written
     requestId: str | None = None  # noqa: N815 - as it is written
     isSidechain: bool | None = None  # noqa: N815 - as it is written
-    agentId: RawField = UNSET  # noqa: N815 - as it is written
-    isMeta: RawField = UNSET  # noqa: N815 - as it is written
-    isCompactSummary: RawField = UNSET  # noqa: N815 - as it is written
+    agentId: Any = None  # noqa: N815 - as it is written
+    isMeta: Any = None  # noqa: N815 - as it is written
+    isCompactSummary: Any = None  # noqa: N815 - as it is written
     isApiErrorMessage: bool | None = None  # noqa: N815 - as it is written
     message: ClaudeMessage | None = None
     data: RawField = UNSET
-    attachment: RawField = UNSET
+    attachment: Any = None
     payload: RawField = UNSET
 
 
@@ -92,12 +85,10 @@ class _Progress(msgspec.Struct, gc=False):
     """What a sub-agent said or did, repeated to the session that waits for it."""
 
     message: ClaudeLine | None = None
-    agentId: RawField = UNSET  # noqa: N815 - as it is written
+    agentId: Any = None  # noqa: N815 - as it is written
 
 
-_server_tools_decoder = msgspec.json.Decoder(_ServerTools)
 _iterations_decoder = msgspec.json.Decoder(list[_Iteration])
-_creation_decoder = msgspec.json.Decoder(_Creation)
 _progress_decoder = msgspec.json.Decoder(_Progress)
 
 
@@ -129,9 +120,6 @@ def response_of(
     span: int, number: int, line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
 ) -> Response:
     """Return the copy of a response that a line of a span and a number holds."""
-    speed = text_in(value_of(usage.speed))
-    tier = text_in(value_of(usage.service_tier))
-    server_tools = value_of(usage.server_tool_use, _server_tools_decoder, _ServerTools())
     return Response(
         span,
         number,
@@ -144,8 +132,8 @@ def response_of(
         cache_reads=usage.cache_read_input_tokens or 0,
         cache_writes=usage.cache_creation_input_tokens or 0,
         cache_writes_1h=_for_an_hour(usage),
-        service=special_service(speed, tier),
-        web_searches=server_tools.web_search_requests or 0,
+        service=special_service(text_in(usage.speed), text_in(usage.service_tier)),
+        web_searches=count_in(usage.server_tool_use, "web_search_requests") or 0,
         apart=_billed_apart(usage.iterations, message.model),
     )
 
@@ -196,8 +184,7 @@ def _for_an_hour(usage: ClaudeUsage) -> int:
 def _stated_hour(creation: bytes) -> int:
     if b"1h" not in creation:
         return 0
-    tokens: _Creation = value_of(creation, _creation_decoder, _Creation())
-    return tokens.ephemeral_1h_input_tokens or 0
+    return count_in(value_of(creation), "ephemeral_1h_input_tokens") or 0
 
 
 def still_runs(item: ClaudeItem) -> bool:

@@ -7,6 +7,7 @@ import errno
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +35,9 @@ TOOLS = ToolNames(
     agents="task",
 )
 
-_TOKENS = TokenFields("outputTokens", "inputTokens", "cacheReadTokens", "cacheWriteTokens")
+_TOKENS = TokenFields(
+    "outputTokens", "inputTokens", "cacheReadTokens", "cacheWriteTokens", holds_cached=True
+)
 
 _SHOW_SHELLS = frozenset({"read_bash", "read_powershell"})
 """Tools that show what a shell has printed since."""
@@ -70,31 +73,6 @@ class _RunningCommand(NamedTuple):
     printed: str
 
 
-class _ModelTokens(NamedTuple):
-    """The tokens of one model as the end of a session states them.
-
-    Attributes:
-        output: tokens of output, with those of reasoning.
-        input: tokens of input, with cached ones.
-        reads: tokens of input that were read from the cache.
-        writes: tokens of input that were written to the cache.
-    """
-
-    output: int = 0
-    input: int = 0
-    reads: int = 0
-    writes: int = 0
-
-    def since(self, earlier: "_ModelTokens") -> "_ModelTokens":
-        """Return the tokens after those of an earlier end of the session."""
-        return _ModelTokens(
-            self.output - earlier.output,
-            self.input - earlier.input,
-            self.reads - earlier.reads,
-            self.writes - earlier.writes,
-        )
-
-
 class CopilotReader(EventReader):
     """Reads a session."""
 
@@ -106,7 +84,7 @@ class CopilotReader(EventReader):
         self._refused_calls: set[str] = set()
         self._part_begins_at = 0  # the line after the last end of the session
         self._part_outputs: Counter[str] = Counter()  # of the responses since then, by model
-        self._last_end: dict[str, _ModelTokens] = {}  # by model
+        self._last_end: dict[str, Tokens] = {}  # by model
         self._names: dict[str, str] = {}  # those of models, as the end of a session states them
 
     @property
@@ -269,7 +247,7 @@ class CopilotReader(EventReader):
         self._part_begins_at = self.place + 1
         self._part_outputs = Counter()
 
-    def _name_models(self, tokens: dict[str, _ModelTokens]) -> None:
+    def _name_models(self, tokens: dict[str, Tokens]) -> None:
         """Find the models of responses that name none, or name it in another way than the end.
 
         Where that is not certain, the tokens of all models that may be theirs count together, as
@@ -292,7 +270,7 @@ class CopilotReader(EventReader):
 
         if unmatched and candidates:
             together = [tokens.pop(model) for model in candidates]
-            tokens[""] = _ModelTokens(*map(sum, zip(*together, strict=True)))
+            tokens[""] = Tokens(*map(sum, zip(*together, strict=True)))
             for model in unmatched:
                 self._rename(model, "")
 
@@ -300,16 +278,14 @@ class CopilotReader(EventReader):
         self._names[model] = name
         self._part_outputs[name] += self._part_outputs.pop(model)
 
-    def _note_tokens(self, model: str, tokens: _ModelTokens, time: int) -> None:
+    def _note_tokens(self, model: str, tokens: Tokens, time: int) -> None:
         """Note the tokens of a model since the session began, or was resumed."""
-        uncached = max(tokens.input - tokens.reads - tokens.writes, 0)
-        used = Tokens(tokens.output, uncached, tokens.reads, tokens.writes)
         self.where = self._session._replace(model=model)
         self.event(time, self.where.session, self.place, model)
         if model in self._part_outputs:
-            self.totals(self._part_begins_at, used)
-        elif tokens.output or uncached:  # of helpers: their responses are not written
-            self.response("", used)
+            self.totals(self._part_begins_at, tokens)
+        elif tokens.output or tokens.uncached:  # of helpers: their responses are not written
+            self.response("", tokens)
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read, with the names of models as far as they are known."""
@@ -319,16 +295,16 @@ class CopilotReader(EventReader):
             events.spans[index] = span._replace(model="" if model.startswith("\0") else model)
         return events
 
-    def _tokens_of_part(self, metrics: PlainData) -> dict[str, _ModelTokens]:
+    def _tokens_of_part(self, metrics: PlainData) -> dict[str, Tokens]:
         """Return the tokens of each model since the last end of the session.
 
         The end of a resumed session may state those of all parts, or of the last one alone.
         """
         unnamed = [model for model in metrics if model not in self._part_outputs]
-        tokens: dict[str, _ModelTokens] = {}
+        tokens: dict[str, Tokens] = {}
         for model, measured in metrics.items():
-            stated = _stated_tokens(member(measured, "usage"))
-            if stated is None:
+            stated = _TOKENS.of(member(measured, "usage"))
+            if not stated.are_stated:
                 continue
 
             outputs = self._part_outputs.get(model, 0)
@@ -336,22 +312,13 @@ class CopilotReader(EventReader):
                 outputs = sum(
                     count for name, count in self._part_outputs.items() if name not in metrics
                 )
-            earlier = self._last_end.get(model, _ModelTokens())
-            goes_on = all(now >= before for now, before in zip(stated, earlier, strict=True))
-            has_all_responses = stated.output >= earlier.output + outputs
+            earlier = self._last_end.get(model, Tokens(0, 0))
             tokens[model] = stated
-            if goes_on and has_all_responses:
-                tokens[model] = stated.since(earlier)
+            since = list(map(sub, stated, earlier))
+            if min(since) >= 0 and since[0] >= outputs:
+                tokens[model] = Tokens(*since)
             self._last_end[model] = stated
         return tokens
-
-
-def _stated_tokens(usage: Any) -> _ModelTokens | None:
-    """Return the tokens that a model used, or None where output or input is not stated."""
-    output, given, reads, writes = _TOKENS.of(usage)
-    if output is None or given is None:
-        return None
-    return _ModelTokens(output, given, reads, writes)
 
 
 class CopilotCli(Harness):

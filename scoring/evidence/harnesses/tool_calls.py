@@ -13,13 +13,22 @@ from scoring.evidence.harnesses.fields import items_in, member, text_in
 from scoring.evidence.transcripts.edits import lines_added, lines_patched, paths_patched
 from scoring.evidence.transcripts.events import Hashes
 
-_COMMANDS = ("command", "cmd")
-_FOLDERS = ("cwd", "workdir", "dir_path", "directory")
+_COMMANDS = ("command", "cmd", "CommandLine")
+_FOLDERS = ("cwd", "workdir", "dir_path", "directory", "Cwd")
 _REPOSITORIES = ("repo_path", "repoPath", "path", "cwd", "directory")
-_PATHS = ("file_path", "path", "filePath", "notebook_path")
-_WHOLE = ("content", "contents", "file_text")
-_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "before")
-_NEW = ("new_string", "new_str", "newString", "newText", "new_text", "new_source", "after")
+_PATHS = ("file_path", "path", "filePath", "notebook_path", "TargetFile")
+_WHOLE = ("content", "contents", "file_text", "CodeContent")
+_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "before", "TargetContent")
+_NEW = (
+    "new_string",
+    "new_str",
+    "newString",
+    "newText",
+    "new_text",
+    "new_source",
+    "after",
+    "ReplacementContent",
+)
 _PATCHES = ("input", "patch", "patchText")
 
 _EXIT_CODE = "\nExit Code: "

@@ -267,7 +267,7 @@ class Reference(Harness):
     name = ""
     reader = ReferenceReader
 
-    def claims(self, line: bytes) -> bool:  # noqa: ARG002 - whatever it is
+    def claims(self, line: PlainData) -> bool:  # noqa: ARG002 - whatever it is
         """Claim it."""
         return True
 
