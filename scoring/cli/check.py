@@ -51,7 +51,7 @@ def _gate_options(command: Command) -> Command:
         for option in reversed(gate.options):
             command = click.option(
                 f"--{option.name}",
-                is_flag=option.kind == "flag",
+                is_flag=option.kind == "flag" or None,  # False would take no value such as -x
                 type=SHARE if option.kind == "share" else None,
                 metavar=option.metavar or None,
                 help=option.help,
