@@ -25,7 +25,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.artifacts import artifact_status
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.entry_files import hook_facts
-from scoring.evidence.harnesses.lines import read_parts
+from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import label_facts
 from scoring.evidence.reference.transcripts import read_exactly
@@ -197,7 +197,7 @@ def _file(name: str, read: Callable[[Path], object]) -> Reader:
 def _transcript(observes: bool) -> Reader:
     def read(_: Path, data: bytes) -> object:
         tools = TOOLS if observes else None
-        return read_parts([iter([data])], HARNESSES, lambda _: None, tools)
+        return read_parts([iter([data])], Lines(HARNESSES, tools))
 
     return read
 
@@ -209,7 +209,7 @@ def _session(session_type: str) -> Reader:
         field = "message" if session_type in ("user", "assistant") else "payload"
         text = b'{"type": "%s", "timestamp": "2026-05-01T10:00:00Z", "sessionId": "s", "%s": %s}\n'
         line = text % (session_type.encode(), field.encode(), data.replace(b"\n", b" "))
-        return read_parts([iter([line * 2])], HARNESSES, lambda _: None, TOOLS)
+        return read_parts([iter([line * 2])], Lines(HARNESSES, TOOLS))
 
     return read
 

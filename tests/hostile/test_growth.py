@@ -35,7 +35,7 @@ from scoring.evidence.git.facts import Rules
 from scoring.evidence.git.patches import read_patches
 from scoring.evidence.git.revert_words import names_taken_back
 from scoring.evidence.git.same_changes import _digests_of_patches
-from scoring.evidence.harnesses.lines import read_parts
+from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import labels_in
 from scoring.evidence.reference.transcripts import read_exactly
@@ -142,7 +142,7 @@ def _transcript(make: Callable[[str], bytes]) -> Work:
     def read(text: str) -> None:
         data = make(text)
         pieces = (data[n : n + 120_000] for n in range(0, len(data), 120_000))
-        read_parts([pieces], HARNESSES, lambda _: None, TOOLS)
+        read_parts([pieces], Lines(HARNESSES, TOOLS))
 
     return read
 

@@ -4,9 +4,7 @@ See docs/EVIDENCE.md, "Transcripts".
 """
 
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
-from fnmatch import translate
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,13 +75,10 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
 
     writers = []
     for harness in harnesses:
-        names = [
-            file_names
-            for file_names in harness.files
-            if file_names.document == transcript.document and file_names.store == transcript.store
-        ]
-        if _matcher(names)(transcript.name):
-            writers.append(harness)
+        for names in _fitting(harness.files, transcript.name):
+            if names.document == transcript.document and names.store == transcript.store:
+                writers.append(harness)
+                break
     return writers
 
 
@@ -120,8 +115,7 @@ def _look_in(place: _Place, warn: Warn) -> tuple[list[TranscriptFile], RootFound
         os.scandir(place.path).close()
         if is_of_the_system(place.path):
             raise ValueError("is a system folder")
-        named = _walk(place.path, _matcher(place.names), warn, below=place.below)
-        paths = [path for path in named if os.path.basename(path).startswith(place.prefix)]
+        paths = _walk(place, warn)
         if not paths:
             problem = no_files
     except FileNotFoundError:
@@ -135,12 +129,11 @@ def _look_in(place: _Place, warn: Warn) -> tuple[list[TranscriptFile], RootFound
     if place.whole and problem == no_files:
         warn(f"transcript directory {place.path}: {problem}")
 
-    is_document = _matcher([names for names in place.names if names.document])
-    is_store = _matcher([names for names in place.names if names.store])
     transcripts = []
     for path in paths:
-        store = is_store(path)
-        document = not store and is_document(path)
+        fitting = _fitting(place.names, path)
+        store = any(names.store for names in fitting)
+        document = not store and any(names.document for names in fitting)
         transcripts.append(TranscriptFile(path, place.whole, document, store=store))
     root = RootFound(place.path, place.origin, place.harness, len(paths), problem)
     return transcripts, root
@@ -153,38 +146,21 @@ def _wanted_patterns(file_names: Sequence[FileNames]) -> list[str]:
     return anywhere or [names.pattern for names in wanted]
 
 
-def _matcher(file_names: Sequence[FileNames]) -> Callable[[str], bool]:
-    """Return what decides whether a file is named in one of some ways.
-
-    A file with a name that is not for transcripts is not.
-    """
-    others = [_pattern_of(names) for names in file_names if names.none]
-    wanted = [_pattern_of(names) for names in file_names if not names.none]
-
-    def fits(path: str) -> bool:
-        return not any(matches(path) for matches in others) and any(
-            matches(path) for matches in wanted
-        )
-
-    return fits
+def _fitting(file_names: Sequence[FileNames], path: str) -> list[FileNames]:
+    """Return those of some ways to name files in which one is named."""
+    return [names for names in file_names if names.fit(path)]
 
 
-def _pattern_of(names: FileNames) -> Callable[[str], bool]:
-    """Return what tells whether a file is named so, and is in such a folder."""
-    match = re.compile(translate(names.pattern)).match
-    in_folder = re.compile(translate(f"*/{names.folder}")).match
-
-    def matches(path: str) -> bool:
-        folder, name = os.path.split(path)
-        if match(name) is None:
-            return False
-        return not names.folder or in_folder(f"/{folder}") is not None
-
-    return matches
+def _is_wanted(entry: "os.DirEntry[str]", place: _Place) -> bool:
+    """Return whether a file is named as a transcript, and not in a way that is for other files."""
+    if not entry.name.startswith(place.prefix):
+        return False
+    fitting = _fitting(place.names, entry.path)
+    return bool(fitting) and not any(names.none for names in fitting)
 
 
-def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, *, below: bool) -> list[str]:
-    """Return the files below a folder that are wanted, in byte order of their paths.
+def _walk(place: _Place, warn: Warn) -> list[str]:
+    """Return the transcripts in a place, in byte order of their paths.
 
     Links that lead out of the folder are not followed, and each folder is looked in once.
 
@@ -194,7 +170,7 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, *, below: bool) 
     files: list[str] = []
     count = 0
     visited: set[tuple[int, int]] = set()
-    waiting = [os.fspath(top)]
+    waiting = [os.fspath(place.path)]
     while waiting:
         folder = waiting.pop()
         try:
@@ -209,12 +185,12 @@ def _walk(top: Path, wanted: Callable[[str], bool], warn: Warn, *, below: bool) 
                         raise ValueError(
                             f"more than {MOST_FILES:,} files in it and below; name a narrower one"
                         )
-                    if entry.is_symlink() and not is_inside(entry.path, top):
+                    if entry.is_symlink() and not is_inside(entry.path, place.path):
                         continue
                     if _is_folder(entry):
-                        if below:
+                        if place.below:
                             waiting.append(entry.path)
-                    elif wanted(entry.path):
+                    elif _is_wanted(entry, place):
                         files.append(str(Path(entry.path)))
         except OSError as e:
             warn(f"transcript directory {folder}: {reason(e)}; skipped")

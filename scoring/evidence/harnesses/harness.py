@@ -3,16 +3,16 @@
 See docs/ARCHITECTURE.md, "A harness".
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import lines_in, place_line
 from scoring.evidence.harnesses.json_reader import JsonReader
-from scoring.evidence.transcripts.counter import EventsOfSession, LineClock, count_events
-from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
-from scoring.evidence.transcripts.tally import Tally
+from scoring.evidence.transcripts.counter import CountedHarness
 from scoring.files import expanded
 from scoring.frozen import PlainData
 
@@ -66,6 +66,13 @@ class FileNames(NamedTuple):
     store: bool = False
     none: bool = False
 
+    def fit(self, path: str) -> bool:
+        """Return whether a file is named so, and is in such a folder."""
+        folder, name = os.path.split(path)
+        if not fnmatchcase(name, self.pattern):
+            return False
+        return not self.folder or fnmatchcase(f"/{folder}", f"*/{self.folder}")
+
 
 class Hook(NamedTuple):
     """How a harness runs a command when its agent stops.
@@ -109,11 +116,10 @@ class Copy(NamedTuple):
     left_out: str
 
 
-class Harness:
+class Harness(CountedHarness):
     """A program that runs agents and writes transcripts. It holds no state of a reading.
 
     Attributes:
-        name: as details and provenance write it; "" when it is not reported.
         files: how its transcripts are named.
         hook: how it runs a command when its agent stops; None where it cannot, or that is not
             known.
@@ -121,16 +127,13 @@ class Harness:
         keys: the keys that each of its lines, or documents, has; none where they do not tell.
         places: where it keeps transcripts: variables that may name a folder, the usual folder
             without them, and what is below it.
-        input_holds_cached: whether the input that it states includes what was read from the cache.
     """
 
-    name: str
     files: Sequence[FileNames] = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
     hook: Hook | None = None
     reader: Callable[[TestTools | None], JsonReader]
     keys: frozenset[str] = frozenset()
     places: Sequence[tuple[str, str, str]] = ()
-    input_holds_cached = False
 
     @property
     def writes_documents(self) -> bool:
@@ -172,39 +175,3 @@ class Harness:
     def claims(self, line: PlainData) -> bool:
         """Return whether a line, or a document, is one of its."""
         return bool(self.keys) and line.keys() >= self.keys
-
-    def count(self, tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
-        """Count a transcript. See :func:`~scoring.evidence.transcripts.counter.count_events`."""
-        count_events(tally, file, events, clock)
-
-    def folders(self, spans: Sequence[LineSpan]) -> list[str]:
-        """Return for each span the folder in which the work was done, or "" where it names none."""
-        return [span.cwd for span in spans]
-
-    def original(
-        self,
-        events: TranscriptEvents,
-        events_of: EventsOfSession,  # noqa: ARG002 - for those that repeat lines
-    ) -> TranscriptEvents:
-        """Return the events without those that only repeat another session, with new times.
-
-        Args:
-            events: the events of a transcript, which may be of a forked session.
-            events_of: returns the events of the transcripts of a session.
-        """
-        return events
-
-    def joined(
-        self,
-        first: TranscriptEvents,  # noqa: ARG002 - for those with totals
-        second: TranscriptEvents,  # noqa: ARG002
-        shift: int,  # noqa: ARG002
-    ) -> TranscriptEvents | None:
-        """Return two parts of a transcript as one, or None where they count the same apart.
-
-        Args:
-            first: the earlier part.
-            second: the part that goes on from it.
-            shift: by how much the numbers of the second part's lines grow.
-        """
-        return None

@@ -41,6 +41,10 @@ MOST_UNCLAIMED = 300
 """After how many lines that no harness claims the harnesses are not asked any more."""
 
 
+TooLong = Callable[[int], None]
+"""Takes the offset in bytes of a line that is too long."""
+
+
 class Lines:
     """Gives each line to the reader of the harness that wrote it.
 
@@ -48,13 +52,20 @@ class Lines:
     line is claimed, it is not known which harness wrote the file.
 
     Args:
-        harnesses: the harnesses.
+        harnesses: the harnesses that may have written the lines.
         tools: the test tools; None: those of the table alone.
+        too_long: takes the offset in bytes of each line that is too long.
     """
 
-    def __init__(self, harnesses: Sequence[Harness], tools: TestTools | None = None) -> None:
+    def __init__(
+        self,
+        harnesses: Sequence[Harness],
+        tools: TestTools | None = None,
+        too_long: TooLong = lambda _: None,
+    ) -> None:
         self._harnesses = harnesses
         self._tools = tools
+        self.too_long = too_long
         self._readers: dict[str, JsonReader] = {}
         self._first: JsonReader | None = None
         self._number = 0
@@ -158,11 +169,12 @@ class Lines:
             return False
         return {HALF_WRITTEN, TOO_LONG}.isdisjoint(self._first.skipped)
 
-    def skip(self, reason: str) -> None:
-        """Note that a line was skipped."""
+    def skip_long(self, offset: int) -> None:
+        """Note that a line was skipped because it is too long."""
         self._number += 1
         reader = self._first or self._fallback()
-        reader.skip(reason)
+        reader.skip(TOO_LONG)
+        self.too_long(offset)
 
     def events(self) -> EventsByHarness:
         """Return the events that were read."""
@@ -194,37 +206,23 @@ class Lines:
         return self._readers[harness.name]
 
 
-TooLong = Callable[[int], None]
-"""Takes the offset in bytes of a line that is too long."""
-
-
-def read_whole(
-    fd: int,
-    compressed: bool,
-    document: bool,
-    harnesses: Sequence[Harness],
-    too_long: TooLong,
-    tools: TestTools | None = None,
-) -> EventsByHarness:
+def read_whole(fd: int, compressed: bool, document: bool, lines: Lines) -> EventsByHarness:
     """Read a transcript from an open file.
 
     Args:
         fd: the file.
         compressed: whether it is compressed.
         document: whether it is one JSON text.
-        harnesses: the harnesses that may have written it.
-        too_long: takes the offset of each line that is too long.
-        tools: the test tools; None: those of the table alone.
+        lines: what reads its lines.
 
     Raises:
         OSError: it cannot be read.
     """
     data = decompressed(fd) if compressed else chunks(fd, os.fstat(fd).st_size)
-    lines = Lines(harnesses, tools)
     if document:
         lines.document(_document(data))
     else:
-        rest = _read_lines(data, 0, lines, too_long)
+        rest = _read_lines(data, 0, lines)
         lines.last(rest.text)  # the file will not grow, so a line without an end is what there is
     return lines.events()
 
@@ -250,31 +248,23 @@ def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> 
     return {harness.name: reader.events()}
 
 
-def read_parts(
-    parts: Iterable[Iterator[bytes]],
-    harnesses: Sequence[Harness],
-    too_long: TooLong,
-    tools: TestTools | None = None,
-) -> EventsByHarness:
+def read_parts(parts: Iterable[Iterator[bytes]], lines: Lines) -> EventsByHarness:
     """Read a transcript in parts.
 
     Args:
         parts: the parts, each in pieces: whole lines, or one document.
-        harnesses: the harnesses that may have written it.
-        too_long: takes the offset of each line that is too long.
-        tools: the test tools; None: those of the table alone.
+        lines: what reads their lines.
 
     Raises:
         OSError: it cannot be read.
     """
-    lines = Lines(harnesses, tools)
     start = 0
     for part in parts:
-        start = _read_part(part, start, lines, too_long)
+        start = _read_part(part, start, lines)
     return lines.events()
 
 
-def _read_part(part: Iterator[bytes], start: int, lines: Lines, too_long: TooLong) -> int:
+def _read_part(part: Iterator[bytes], start: int, lines: Lines) -> int:
     """Read a part that begins at an offset, and return the offset of its end."""
     head = _head(part)
     opening, line_break, rest = head.lstrip().partition(b"\n")
@@ -288,7 +278,7 @@ def _read_part(part: Iterator[bytes], start: int, lines: Lines, too_long: TooLon
         lines.document(text)
         return start + len(text)
 
-    last = _read_lines(data, start, lines, too_long)
+    last = _read_lines(data, start, lines)
     lines.last(last.text)
     return last.offset + len(last.text)
 
@@ -321,11 +311,12 @@ class Copies:
         if begins_alike and b"\n" in (previous[-1:], text[start : start + 1]):
             if previous[-1:] != b"\n":
                 start += 1
-            rest = _read_lines(_pieces(text, start), start, self._lines, too_long)
+            self._lines.too_long = too_long
+            rest = _read_lines(_pieces(text, start), start, self._lines)
             self._lines.last(rest.text)
         else:
-            self._lines = self._new_lines()
-            _read_part(_pieces(text), 0, self._lines, too_long)
+            self._lines = self._new_lines(too_long=too_long)
+            _read_part(_pieces(text), 0, self._lines)
 
         if self._lines.can_go_on():
             self._previous = text
@@ -370,14 +361,13 @@ class _Rest(NamedTuple):
     text: bytes
 
 
-def _read_lines(data: Iterable[bytes], start: int, lines: Lines, too_long: TooLong) -> _Rest:
+def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> _Rest:
     """Read data in blocks of whole lines.
 
     Args:
         data: the data, in pieces.
         start: the offset at which it begins.
         lines: what reads the lines.
-        too_long: takes the offset of each line that is too long, which are skipped.
     """
     end = line_start = start
     rest = b""
@@ -392,8 +382,7 @@ def _read_lines(data: Iterable[bytes], start: int, lines: Lines, too_long: TooLo
             _, line_break, piece = piece.partition(b"\n")
             if not line_break:
                 continue
-            lines.skip(TOO_LONG)
-            too_long(line_start)
+            lines.skip_long(line_start)
             skipping = False
             line_start = end - len(piece)
 
@@ -406,8 +395,7 @@ def _read_lines(data: Iterable[bytes], start: int, lines: Lines, too_long: TooLo
             rest += piece
 
     if skipping:
-        lines.skip(TOO_LONG)
-        too_long(line_start)
+        lines.skip_long(line_start)
     return _Rest(line_start, rest)
 
 

@@ -14,7 +14,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import ReadObject
 from scoring.evidence.harnesses.discovery import companions, discover, writers
 from scoring.evidence.harnesses.harness import Harness
-from scoring.evidence.harnesses.lines import Copies, read_parts, read_store, read_whole
+from scoring.evidence.harnesses.lines import Copies, Lines, read_parts, read_store, read_whole
 from scoring.evidence.transcripts.events import EventsByHarness
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.kept import decode_events, encode_events
@@ -95,14 +95,8 @@ class Reading:
         with opened(transcript.path, warnings.append) as fd:
             if fd is None:
                 return None
-            return read_whole(
-                fd,
-                transcript.compressed,
-                transcript.document,
-                harnesses,
-                too_long,
-                self._tools,
-            )
+            lines = Lines(harnesses, self._tools, too_long)
+            return read_whole(fd, transcript.compressed, transcript.document, lines)
 
     def _events_in_git(
         self,
@@ -119,7 +113,7 @@ class Reading:
         if transcript.session and is_small:
             self._copies = self._copies or Copies(harnesses, self._tools)
             return self._copies.read(b"".join(next(parts)), too_long)
-        return read_parts(parts, harnesses, too_long, self._tools)
+        return read_parts(parts, Lines(harnesses, self._tools, too_long))
 
     def prepare(self) -> None:
         """Load what all readers need, so that processes forked from this one have it."""

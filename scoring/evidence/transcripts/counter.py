@@ -1,7 +1,7 @@
 """How the events of a harness are counted: what :mod:`counting` needs of one."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.events import (
     Call,
@@ -39,43 +39,6 @@ class LineClock(NamedTuple):
         """Return the quarter of an hour in which a line was written, or -1 where it is unknown."""
         time = self.written(line)
         return -1 if time is None else time // QUARTER
-
-
-class CountedHarness(Protocol):
-    """What counting needs of a harness: :class:`~scoring.evidence.harnesses.harness.Harness`."""
-
-    @property
-    def name(self) -> str:
-        """The name, as details and provenance write it."""
-
-    @property
-    def input_holds_cached(self) -> bool:
-        """Whether the input that it states includes what was read from the cache."""
-
-    def count(self, tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
-        """Count a transcript, as :func:`count_events` does."""
-
-    def folders(self, spans: Sequence[LineSpan]) -> list[str]:
-        """Return for each span the folder in which the work was done, or "" where it names none."""
-
-    def original(self, events: TranscriptEvents, events_of: "EventsOfSession") -> TranscriptEvents:
-        """Return the events without those that only repeat another session, with new times.
-
-        Args:
-            events: the events of a transcript, which may be of a forked session.
-            events_of: returns the events of the transcripts of a session.
-        """
-
-    def joined(
-        self, first: TranscriptEvents, second: TranscriptEvents, shift: int
-    ) -> TranscriptEvents | None:
-        """Return two parts of a transcript as one, or None where they count the same apart.
-
-        Args:
-            first: the earlier part.
-            second: the part that goes on from it.
-            shift: by how much the numbers of the second part's lines grow.
-        """
 
 
 def count_events(tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
@@ -118,3 +81,51 @@ def count_calls(
         time = clock.of_line(result.line)
         if time is not None:
             tally.note_result(time, key_of_call(result.id), result.failed)
+
+
+class CountedHarness:
+    """What counting needs of a harness.
+
+    Attributes:
+        name: as details and provenance write it; "" when it is not reported.
+        input_holds_cached: whether the input that it states includes what was read from the cache.
+    """
+
+    name: str
+    input_holds_cached = False
+
+    def count(self, tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
+        """Count a transcript. See :func:`count_events`."""
+        count_events(tally, file, events, clock)
+
+    def folders(self, spans: Sequence[LineSpan]) -> list[str]:
+        """Return for each span the folder in which the work was done, or "" where it names none."""
+        return [span.cwd for span in spans]
+
+    def original(
+        self,
+        events: TranscriptEvents,
+        events_of: EventsOfSession,  # noqa: ARG002 - for those that repeat lines
+    ) -> TranscriptEvents:
+        """Return the events without those that only repeat another session, with new times.
+
+        Args:
+            events: the events of a transcript, which may be of a forked session.
+            events_of: returns the events of the transcripts of a session.
+        """
+        return events
+
+    def joined(
+        self,
+        first: TranscriptEvents,  # noqa: ARG002 - for those with totals
+        second: TranscriptEvents,  # noqa: ARG002
+        shift: int,  # noqa: ARG002
+    ) -> TranscriptEvents | None:
+        """Return two parts of a transcript as one, or None where they count the same apart.
+
+        Args:
+            first: the earlier part.
+            second: the part that goes on from it.
+            shift: by how much the numbers of the second part's lines grow.
+        """
+        return None

@@ -75,7 +75,7 @@ def test_workers_end_with_it(tmp_path: Path, end: str) -> None:
 
 
 def alone(text: bytes) -> EventsByHarness:
-    return read_parts([iter([text])], HARNESSES, lambda _: None, Tools())
+    return read_parts([iter([text])], Lines(HARNESSES, Tools()))
 
 
 CLAUDE = [

@@ -34,7 +34,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import lines
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import JsonReader
-from scoring.evidence.harnesses.lines import read_parts
+from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.facts import (
@@ -297,7 +297,8 @@ def papers(*parts: bytes) -> dict[str, list[str]]:
     """The sessions that are read, by harness, when a document comes a byte or so at a time."""
     pieces = [iter([part[at : at + 5] for at in range(0, len(part), 5)]) for part in parts]
     harnesses = [*HARNESSES, Papers()]
-    return {who: events.sessions() for who, events in read_parts(pieces, harnesses, print).items()}
+    read = read_parts(pieces, Lines(harnesses))
+    return {who: events.sessions() for who, events in read.items()}
 
 
 PAPER = {"paper": "p1", "sessionId": "s1", "words": [1, {"a": "{\n"}]}
