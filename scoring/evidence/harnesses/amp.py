@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     Tokens,
@@ -20,11 +19,9 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
 
 _TOKENS = TokenFields(
     "usage.outputTokens",
@@ -37,8 +34,10 @@ _STATE_ALL_INPUT_AS_WRITTEN = "gpt-"
 """How the names of models begin of which all uncached input is stated as written to the cache."""
 
 
-class AmpReader(EventReader):
+class AmpReader(ToolReader):
     """Reads a thread. A message is known by its id, or by its position."""
+
+    tools = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
 
     in_documents = True
 
@@ -89,7 +88,7 @@ class AmpReader(EventReader):
             self.response()
 
         self.seen.said(text)
-        note_calls(self, TOOLS, content)
+        self.note_calls(content)
         if member(message, "state", "type") == "cancelled":
             self.seen.interrupted()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from scoring.evidence.harnesses.event_reader import EventReader, lines_in, place_line
+from scoring.evidence.harnesses.event_reader import lines_in, place_line
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     Tokens,
@@ -25,16 +25,11 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.protobuf import first_text, numbers_in, packed_numbers
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.frozen import PlainData
 
 _LOGS = ".system_generated/logs"
-TOOLS = ToolNames(
-    "run_command",
-    "write_to_file replace_file_content multi_replace_file_content",
-    agents="invoke_subagent",
-)
 
 _TYPED = re.compile(r"<USER_REQUEST>(.*?)(?:</USER_REQUEST>|\Z)", re.DOTALL)
 _REFUSED = "user denied permission for"
@@ -51,12 +46,18 @@ class _OpenCall(NamedTuple):
     tool: str
 
 
-class AntigravityReader(EventReader):
+class AntigravityReader(ToolReader):
     """Reads the steps of a conversation, in their order.
 
     Calls have no ids: the steps of the model after a response are the results of its calls. The
     place of the file shows the folder, and the tokens of responses that do not state theirs.
     """
+
+    tools = ToolNames(
+        "run_command",
+        "write_to_file replace_file_content multi_replace_file_content",
+        agents="invoke_subagent",
+    )
 
     _waiting: Sequence[_OpenCall] = ()
 
@@ -101,12 +102,12 @@ class AntigravityReader(EventReader):
 
     def _take_call(self, call: _OpenCall, asked: Any) -> None:
         tool = call.tool
-        if tool in TOOLS.edits and isinstance(asked, dict):
+        if tool in self.tools.edits and isinstance(asked, dict):
             replacements = [value for value in asked.values() if isinstance(value, list)]
             asked = asked | {"edits": [asked, *chain(*replacements)]}
             if asked.get("IsArtifact") is True:
                 tool = ""
-        note_call(self, TOOLS, call.id, tool, asked)
+        self.note_call(call.id, tool, asked)
 
     def _take_result(self, line: PlainData) -> None:
         """Take the result of the next call. One that still runs has no verdict."""
@@ -121,7 +122,7 @@ class AntigravityReader(EventReader):
         elif status == "ERROR":
             self.result(call.id, True, text)
         elif status == "DONE":
-            failed = False if call.tool not in TOOLS.shells else _command_failed(line, text)
+            failed = False if call.tool not in self.tools.shells else _command_failed(line, text)
             self.result(call.id, failed, _INDENTATION.sub("", _OUTPUT.split(text, 1)[-1]))
 
 

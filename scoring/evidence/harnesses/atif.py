@@ -6,7 +6,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     items_in,
@@ -16,20 +15,9 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames(
-    shells="Bash bash shell exec_command run_shell_command execute_bash run_command",
-    edits=(
-        "Edit Write MultiEdit edit write create edit_file create_file write_file replace"
-        " str_replace_editor"
-    ),
-    patches="apply_patch",
-    agents="Task Agent task agent",
-)
-"""The tools of the agents that run in such jobs, under the names of each agent's own harness."""
 
 _TOKENS = TokenFields(
     "metrics.completion_tokens",
@@ -49,8 +37,19 @@ _TOTALS = TokenFields(
 _SOURCES = ("user", "agent", "system")
 
 
-class AtifReader(EventReader):
+class AtifReader(ToolReader):
     """Reads a trajectory."""
+
+    # Those of the agents that run in such jobs, under the names of each agent's own harness.
+    tools = ToolNames(
+        shells="Bash bash shell exec_command run_shell_command execute_bash run_command",
+        edits=(
+            "Edit Write MultiEdit edit write create edit_file create_file write_file replace"
+            " str_replace_editor"
+        ),
+        patches="apply_patch",
+        agents="Task Agent task agent",
+    )
 
     in_documents = True
 
@@ -120,7 +119,7 @@ class AtifReader(EventReader):
         for call in calls:
             if isinstance(call, dict):
                 name = call.get("function_name")
-                note_call(self, TOOLS, call.get("tool_call_id"), name, call.get("arguments"))
+                self.note_call(call.get("tool_call_id"), name, call.get("arguments"))
 
         for position, result in enumerate(results):
             call_id = member(result, "source_call_id")

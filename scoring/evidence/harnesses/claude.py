@@ -24,11 +24,10 @@ from scoring.evidence.harnesses.claude_lines import (
     still_runs,
     text_of,
 )
-from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import member, text_in, value_of
 from scoring.evidence.harnesses.harness import Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME
-from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import (
     LineSpan,
@@ -54,12 +53,6 @@ REFUSED = ("The user doesn't want to", DENIED)
 REASON = re.compile("[Tt]he user said:\n")
 """What precedes, in a refusal, the words of the user."""
 
-TOOLS = ToolNames(
-    "Bash",
-    "Edit Write MultiEdit NotebookEdit",
-    questions="ExitPlanMode AskUserQuestion",
-    agents="Task Agent",
-)
 
 _QUEUED_PROMPT = ("queued_command", "prompt")
 """The type and mode of an attachment that is a prompt, given while the agent works."""
@@ -77,8 +70,15 @@ _BOOKKEEPING = names(
 """The types of lines that Claude Code writes for itself, without a time: they hold no work."""
 
 
-class ClaudeReader(EventReader):
+class ClaudeReader(ToolReader):
     """See :class:`~scoring.evidence.harnesses.json_reader.JsonReader`."""
+
+    tools = ToolNames(
+        "Bash",
+        "Edit Write MultiEdit NotebookEdit",
+        questions="ExitPlanMode AskUserQuestion",
+        agents="Task Agent",
+    )
 
     decoder = msgspec.json.Decoder(ClaudeLine)
     goes_on = True
@@ -213,7 +213,7 @@ class ClaudeReader(EventReader):
     def _take_call(self, item: ClaudeItem) -> None:
         given = value_of(item.input)
         if item.name != "Read":
-            note_call(self, TOOLS, item.id, item.name, given)
+            self.note_call(item.id, item.name, given)
             return
 
         file = text_in(given, "file_path")
@@ -235,7 +235,7 @@ class ClaudeReader(EventReader):
 
         ended = None if still_runs(item) else failed
         self.seen.result(item.tool_use_id, ended, text)
-        self.note_result(item.tool_use_id, failed)
+        self.count_result(item.tool_use_id, failed)
 
     def _take_refusal(self, item: ClaudeItem, text: str) -> None:
         """Take the error of a call that was refused: by the user, or of a sub-agent by a rule."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     items_in,
@@ -30,11 +29,9 @@ from scoring.evidence.harnesses.harness import (
     home_named,
 )
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames(shells="run_commands", edits="editor", patches="apply_patch")
 
 _TOKENS = TokenFields(
     "metrics.outputTokens",
@@ -49,8 +46,10 @@ _REFUSED = ("denied by user", "User denied", "The user denied this edit")
 _EXIT_CODE = re.compile(r"\A\[Command exited with code -?\d+\]\n?")
 
 
-class ClineReader(EventReader):
+class ClineReader(ToolReader):
     """Reads a session, one document. The place of the file shows what is stated about it."""
+
+    tools = ToolNames(shells="run_commands", edits="editor", patches="apply_patch")
 
     in_documents = True
 
@@ -107,7 +106,7 @@ class ClineReader(EventReader):
 
     def _take_call(self, call: object, tool: str, asked: Any) -> None:
         """Take a call, which may run several commands: each has a result of its own."""
-        if tool in TOOLS.shells:
+        if tool in self.tools.shells:
             commands = [
                 text_in(item) or text_in(item, "command") for item in items_in(asked, "commands")
             ]
@@ -117,10 +116,10 @@ class ClineReader(EventReader):
                 self.seen.command(f"{text_in(call)} {number}", command, self.folder)
             return
 
-        if tool in TOOLS.edits and isinstance(asked, dict) and "old_text" not in asked:
+        if tool in self.tools.edits and isinstance(asked, dict) and "old_text" not in asked:
             if member(asked, "insert_line") is None:
                 asked = {"path": asked.get("path"), "content": asked.get("new_text")}
-        note_call(self, TOOLS, call, tool, asked)
+        self.note_call(call, tool, asked)
 
     def _take_user_message(self, message: PlainData, parts: Sequence[Any]) -> None:
         """Take results of calls, a prompt of a person, or a summary."""

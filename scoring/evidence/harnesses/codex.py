@@ -331,7 +331,7 @@ class CodexReader(EventReader):
         key = self.seen.command(
             call, "\n".join(commands), self.folder, paths_patched(program), lines
         )
-        self.note_call(key, command_flags(program) if runs_commands(program) else 0)
+        self.count_call(key, command_flags(program) if runs_commands(program) else 0)
         self._programs[call] = len(commands)
         self._continue(call, f"process {process_continued(program)}")
 
@@ -355,7 +355,7 @@ class CodexReader(EventReader):
             return
 
         if failed is not None:
-            self.note_result(starting_call, failed)
+            self.count_result(starting_call, failed)
         if not _has_output_elsewhere(payload, failed):
             self._observe_result(payload, starting_call, failed)
 
@@ -394,7 +394,7 @@ class CodexReader(EventReader):
         if payload.call_id != call:
             self.seen.result(payload.call_id, failed, str)
             if payload.call_id in self._programs:
-                self.note_result(payload.call_id, failed=failed is True)
+                self.count_result(payload.call_id, failed=failed is True)
         if running:
             self._goes_on(running, call, f"{output.printed}\n")
             return
@@ -406,7 +406,7 @@ class CodexReader(EventReader):
             elif not answer.header.lstrip().startswith(OF_PROGRAM):
                 ended = failed
         if failed is not None:
-            self.note_result(call, failed or ended is True)
+            self.count_result(call, failed or ended is True)
         earlier_output = self._printed.pop(call or "", "")
         self.seen.result(call, ended, lambda: earlier_output + output.printed)
 
@@ -425,7 +425,7 @@ class CodexReader(EventReader):
             return
 
         failed = exit_code != 0
-        self.note_result(call, failed)
+        self.count_result(call, failed)
         if not self.seen.commits(call):
             self.seen.result(call, failed, lambda: printed)
 
@@ -448,7 +448,7 @@ class CodexReader(EventReader):
         elif kind in ("FileChange", "McpToolCall"):
             if call in self._called and status in ("completed", "failed"):
                 failed = status == "failed"
-                self.note_result(call, failed)
+                self.count_result(call, failed)
                 if failed and kind == "FileChange":
                     self.seen.result(call, True, str)
 

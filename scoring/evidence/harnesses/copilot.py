@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader, identity
+from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     Tokens,
@@ -23,17 +23,9 @@ from scoring.evidence.harnesses.fields import (
     time_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames(
-    shells="bash powershell",
-    edits="create edit str_replace_editor",
-    patches="apply_patch",
-    questions="ask_user exit_plan_mode",
-    agents="task",
-)
 
 _TOKENS = TokenFields(
     "outputTokens", "inputTokens", "cacheReadTokens", "cacheWriteTokens", holds_cached=True
@@ -73,13 +65,20 @@ class _RunningCommand(NamedTuple):
     printed: str
 
 
-class CopilotReader(EventReader):
+class CopilotReader(ToolReader):
     """Reads a session."""
+
+    tools = ToolNames(
+        shells="bash powershell",
+        edits="create edit str_replace_editor",
+        patches="apply_patch",
+        questions="ask_user exit_plan_mode",
+        agents="task",
+    )
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
         self._session = LineSpan()
-        self._shell_calls: set[str] = set()
         self._running: dict[str, _RunningCommand] = {}  # by the id of the shell
         self._refused_calls: set[str] = set()
         self._part_begins_at = 0  # the line after the last end of the session
@@ -162,12 +161,12 @@ class CopilotReader(EventReader):
     def _take_call(self, call: str, data: PlainData) -> None:
         tool = text_in(data, "toolName")
         arguments = data.get("arguments")
-        if isinstance(arguments, str) and tool not in TOOLS.patches:
+        if isinstance(arguments, str) and tool not in self.tools.patches:
             arguments = json_in(arguments)
 
-        note_call(self, TOOLS, call, tool, arguments)
-        if tool in TOOLS.shells or tool in _SHOW_SHELLS:
-            self._shell_calls.add(call)
+        self.note_call(call, tool, arguments)
+        if tool in _SHOW_SHELLS:
+            self.shell_calls.add(call)
 
     def _take_result(self, call: str, data: PlainData) -> None:
         """Note how a call ended."""
@@ -179,7 +178,7 @@ class CopilotReader(EventReader):
 
         text = text_in(data, "result", "content") or text_in(data, "result", "text_result_for_llm")
         failed = data.get("success") is not True
-        if call in self._shell_calls:
+        if call in self.shell_calls:
             exit_code = member(data, "toolTelemetry", "metrics", "exit_code")
             self._take_shell_result(call, text, error, exit_code, failed=failed)
         else:

@@ -10,22 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import items_in, text_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents, key_of
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames(
-    shells="Shell",
-    edits="Write StrReplace Delete EditNotebook",
-    patches="ApplyPatch",
-    questions="AskQuestion",
-    agents="Task Subagent",
-)
 
 FOLDER = "agent-transcripts"
 
@@ -47,12 +38,20 @@ class _WaitingLine(NamedTuple):
     line: PlainData
 
 
-class CursorReader(EventReader):
+class CursorReader(ToolReader):
     """Reads a transcript.
 
     Only prompts state times. A line has that of the last prompt before it, and lines before the
     first prompt have its time.
     """
+
+    tools = ToolNames(
+        shells="Shell",
+        edits="Write StrReplace Delete EditNotebook",
+        patches="ApplyPatch",
+        questions="AskQuestion",
+        agents="Task Subagent",
+    )
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
@@ -114,7 +113,7 @@ class CursorReader(EventReader):
         elif line.get("role") == "assistant":
             self.response()
             self.seen.said(text.replace(_HIDDEN_THOUGHTS, ""))
-            note_calls(self, TOOLS, items_in(line, "message", "content"))
+            self.note_calls(items_in(line, "message", "content"))
         elif line.get("status") == "aborted":
             self.seen.interrupted()
 

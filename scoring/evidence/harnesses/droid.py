@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader, identity
+from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     items_in,
@@ -19,17 +18,9 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
-from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.transcripts.events import LineSpan, Response, TranscriptEvents
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames(
-    shells="Execute",
-    edits="Create Edit MultiEdit",
-    patches="ApplyPatch",
-    questions="AskUser ExitSpecMode",
-    agents="Task",
-)
 
 _ATTACHED_BY_HARNESS = ("<system-reminder>", "Contents of ")
 """How the texts in a prompt begin that the harness adds."""
@@ -42,13 +33,16 @@ _EXITED = re.compile(r"\[Process exited with code (-?\d+)\]\s*\Z")
 _FAILED = re.compile(r"\AError: Command failed \(exit code: (-?\d+)\)")
 
 
-class DroidReader(EventReader):
+class DroidReader(ToolReader):
     """Reads a session. The place of the file shows its settings."""
 
-    def __init__(self, tools: TestTools | None) -> None:
-        super().__init__(tools)
-        self._shell_calls: set[str] = set()
-        self._response_count = 0
+    tools = ToolNames(
+        shells="Execute",
+        edits="Create Edit MultiEdit",
+        patches="ApplyPatch",
+        questions="AskUser ExitSpecMode",
+        agents="Task",
+    )
 
     def entry(self, line: PlainData) -> None:
         """Take a line."""
@@ -84,14 +78,9 @@ class DroidReader(EventReader):
 
     def _take_response(self, line: PlainData) -> None:
         self.response(text_in(line, "id"))
-        self._response_count += 1
         self.seen.said(text_in(line, "message", "content"))
 
-        parts = items_in(line, "message", "content")
-        note_calls(self, TOOLS, parts)
-        for part in parts:
-            if text_in(part, "name") in TOOLS.shells:
-                self._shell_calls.add(text_in(part, "id"))
+        self.note_calls(items_in(line, "message", "content"))
 
     def _take_user_message(self, line: PlainData) -> None:
         """Take results of calls, and a prompt without what the harness adds to it."""
@@ -123,7 +112,7 @@ class DroidReader(EventReader):
         text = text_in(part, "content")
 
         exit_code = None
-        if text_in(part, "tool_use_id") in self._shell_calls:
+        if text_in(part, "tool_use_id") in self.shell_calls:
             exit_code = _EXITED.search(text) or _FAILED.match(text)
 
         failed = part.get("is_error") is True
@@ -134,7 +123,7 @@ class DroidReader(EventReader):
     def events(self) -> TranscriptEvents:
         """Return the events that were read, with the tokens of the whole session."""
         tokens = _TOKENS.of(member(self.shown, "settings", "tokenUsage"))
-        if self._response_count and any(tokens):
+        if self.counted[Response] and any(tokens):
             self.totals(0, tokens)
         return super().events()
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
@@ -61,6 +60,7 @@ class EventReader(JsonReader):
         place: the number of the line that is read now.
         at: the index of the span and the number of the event that was begun last.
         shown: what the place of the file shows; see :func:`place_line`.
+        shell_calls: the ids of calls that run shell commands.
         version: the version of the harness or of its format, which names unknown lines too.
     """
 
@@ -80,6 +80,7 @@ class EventReader(JsonReader):
         self.covers: list[list[int]] = []
         self._indices: dict[LineSpan, int] = {}  # of spans
         self.at = (-1, -1)
+        self.shell_calls: set[str] = set()
         self._lines_in_front = 0
 
     @property
@@ -177,9 +178,27 @@ class EventReader(JsonReader):
                 as written.
         """
         self.seen.responds(name or f"at {self.at[1]}")
-        response = Response(*self.at, side_chain=self.where.agent)
-        if tokens.output is not None:
-            response = _with_tokens(response, tokens.output, tokens)
+        stated = TokensStated.ALL
+        if tokens.output is None:
+            stated = TokensStated.NOTHING
+            tokens = _NO_TOKENS
+        elif tokens.uncached is None:
+            stated = TokensStated.OUTPUT_ONLY
+            tokens = Tokens(tokens.output)
+        elif not tokens.writes:
+            stated = TokensStated.WITHOUT_CACHE_WRITES
+            all_input = tokens.uncached + tokens.reads
+            tokens = Tokens(tokens.output, all_input, tokens.reads, tokens.uncached)
+
+        response = Response(
+            *self.at,
+            side_chain=self.where.agent,
+            stated=stated,
+            output=tokens.output or 0,
+            input=tokens.uncached or 0,
+            cache_reads=tokens.reads,
+            cache_writes=tokens.writes,
+        )
         self.counted[Response].append(response)
 
     def totals(self, since: int, tokens: Tokens) -> None:
@@ -211,30 +230,30 @@ class EventReader(JsonReader):
     ) -> None:
         """Note a call that runs shell commands. See :meth:`Observations.command`."""
         key = self.seen.command(_id_of(call), text, folder or self.folder, patched, lines)
-        self.note_call(key, command_flags(text))
+        self.count_call(key, command_flags(text))
 
     def edit(
         self, call: object, paths: Iterable[str], lines: AddedLines, whole: bool = False
     ) -> None:
         """Note a call of a tool that edits files. See :meth:`Observations.edit`."""
-        self.note_call(self.seen.edit(_id_of(call), paths, self.folder, lines, whole))
+        self.count_call(self.seen.edit(_id_of(call), paths, self.folder, lines, whole))
 
     def commit(self, call: object, folder: str) -> None:
         """Note a call of a tool that makes a commit. See :meth:`Observations.commit`."""
-        self.note_call(self.seen.commit(_id_of(call), folder or self.folder))
+        self.count_call(self.seen.commit(_id_of(call), folder or self.folder))
 
     def call(
         self, call: object, question: bool = False, agent: bool = False, shows: int = 0
     ) -> None:
         """Note a call of any other tool. See :meth:`Observations.call`."""
-        self.note_call(self.seen.call(_id_of(call), question, agent), shows)
+        self.count_call(self.seen.call(_id_of(call), question, agent), shows)
 
     def result(self, call: object, failed: bool | None, text: str) -> None:
         """Note how a call ended, ``failed`` or not (None: not stated), and what it printed."""
         name = _id_of(call)
         self.seen.result(name, failed, lambda: text)
         if failed is not None:
-            self.note_result(name, failed)
+            self.count_result(name, failed)
 
     def refused(self, call: object, reason: str = "") -> None:
         """Note that the user refused a call, and why. It does not count as a call then."""
@@ -255,37 +274,14 @@ class EventReader(JsonReader):
             events.put(kind, counted)
         return self.seen.fill(events, self.opens)
 
-    def note_result(self, call: str | None, failed: bool) -> None:
+    def count_result(self, call: str | None, failed: bool) -> None:
         """Count how a call ended."""
         key = key_of(call) if call else 0
         self.counted[CallResult].append(CallResult(*self.at, id=key, failed=failed))
 
-    def note_call(self, key: int, shows: int = 0) -> None:
+    def count_call(self, key: int, shows: int = 0) -> None:
         """Count a call by its key, with the bits of what it shows."""
         self.counted[Call].append(Call(*self.at, id=key, shows=shows))
-
-
-def _with_tokens(response: Response, output: int, tokens: Tokens) -> Response:
-    """Return a response with its tokens, as :meth:`EventReader.response` describes."""
-    uncached = tokens.uncached
-    if uncached is None:
-        return replace(response, stated=TokensStated.OUTPUT_ONLY, output=output)
-
-    stated = TokensStated.ALL
-    all_input = uncached
-    writes = tokens.writes
-    if not writes:
-        stated = TokensStated.WITHOUT_CACHE_WRITES
-        all_input = uncached + tokens.reads
-        writes = uncached
-    return replace(
-        response,
-        stated=stated,
-        output=output,
-        input=all_input,
-        cache_reads=tokens.reads,
-        cache_writes=writes,
-    )
 
 
 def identity(name: object, *others: object) -> Sequence[object]:

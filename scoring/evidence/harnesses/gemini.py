@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member, text_in, time_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_call, shell_answer
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, shell_answer
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames("run_shell_command", "write_file replace", questions="ask_user exit_plan_mode")
 
 CANCELLED_BY_USER = "Request cancelled."
 """What a message of the type info says when the user stopped the agent."""
@@ -38,14 +35,17 @@ _TAKEN_BACK = "taken back"
 _TOKEN_COUNTS = ("input", "output", "cached", "thoughts", "tool")
 
 
-class GeminiReader(EventReader):
+class GeminiReader(ToolReader):
     """Reads a chat, as a document or as lines.
 
     Lines add, replace and take back messages, so the messages are taken when all lines were read.
     The position of a message is its number.
     """
 
-    tools = TOOLS
+    tools = ToolNames(
+        "run_shell_command", "write_file replace", questions="ask_user exit_plan_mode"
+    )
+
     contexts: tuple[str, ...] = CONTEXT
 
     def __init__(self, tools: TestTools | None) -> None:
@@ -240,7 +240,7 @@ class GeminiReader(EventReader):
         if text_in(call, "agentId"):
             self.call(call_id, agent=True)
         else:
-            note_call(self, self.tools, call_id, tool, call.get("args"))
+            self.note_call(call_id, tool, call.get("args"))
         self.ended(call_id, tool, call.get("status"), answer_of(call.get("result")))
 
     def ended(self, call: object, tool: object, status: object, answer: str) -> None:

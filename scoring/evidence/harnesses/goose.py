@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader, encoded, identity
+from scoring.evidence.harnesses.event_reader import encoded, identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     items_in,
@@ -26,11 +25,9 @@ from scoring.evidence.harnesses.harness import (
     home_named,
 )
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames("shell", "write edit text_editor", agents="subagent delegate")
 
 _TOKENS = TokenFields(
     "output_tokens", "input_tokens", "cache_read_tokens", "cache_write_tokens", holds_cached=True
@@ -51,18 +48,18 @@ _STOPPED = "Interrupted by the user to make a correction"
 _OF_SESSION = "SELECT * FROM {} WHERE session_id = ? ORDER BY created_timestamp, id"
 
 
-class GooseReader(EventReader):
+class GooseReader(ToolReader):
     """Reads the sessions of a database: of each its head, and then its messages and responses.
 
     What a response used is a row of its own, with its time.
     """
 
-    def __init__(self, tools: TestTools | None) -> None:
-        super().__init__(tools)
-        self._has_usage = False
-        self._totals: PlainData = {}
-        self._begins_at = 0
-        self._last_response = -1
+    tools = ToolNames("shell", "write edit text_editor", agents="subagent delegate")
+
+    _has_usage = False
+    _totals: Any = None
+    _begins_at = 0
+    _last_response = -1
 
     def entry(self, line: PlainData) -> None:
         """Take the head of a session, a message, or what a response used."""
@@ -75,9 +72,9 @@ class GooseReader(EventReader):
 
     def _note_totals(self) -> None:
         """Note the sums of a session of which no response states what it used."""
-        totals, self._totals = self._totals, {}
         if self._last_response > self._begins_at:
-            self.totals(self._begins_at, _TOTALS.of(totals))
+            self.totals(self._begins_at, _TOTALS.of(self._totals))
+        self._totals = None
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read."""
@@ -89,7 +86,7 @@ class GooseReader(EventReader):
         parent = text_in(head, "parent_session_id")
         model = json_in(head, "model_config_json")
         self._has_usage = has_usage
-        self._totals = head if isinstance(head, dict) and not has_usage else {}
+        self._totals = None if has_usage else head
         self._begins_at = self.place
         self.where = LineSpan(
             text_in(head, "working_dir"),
@@ -147,7 +144,7 @@ class GooseReader(EventReader):
         tool = name.removeprefix(_OF_EXTENSION)
         if tool == "text_editor" and member(asked, "command") in ("view", "undo_edit"):
             tool = ""
-        note_call(self, TOOLS, call, tool, asked)
+        self.note_call(call, tool, asked)
 
     def _take_user_message(self, message: Any, parts: Sequence[Any]) -> None:
         """Take results of calls, and the prompt of a person."""

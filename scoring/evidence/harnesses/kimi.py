@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     member,
@@ -18,11 +17,9 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames("Bash", "Edit Write MultiEdit", questions="AskUserQuestion", agents="Task Agent")
 
 _TOKENS = TokenFields(
     "usage.output", "usage.inputOther", "usage.inputCacheRead", "usage.inputCacheCreation"
@@ -45,8 +42,12 @@ _WITHOUT_INTEREST = (
 """How the kinds of lines begin that hold nothing else of interest; usage is that of steps again."""
 
 
-class KimiReader(EventReader):
+class KimiReader(ToolReader):
     """Reads what one agent of a session did. The place of the file shows the session."""
+
+    tools = ToolNames(
+        "Bash", "Edit Write MultiEdit", questions="AskUserQuestion", agents="Task Agent"
+    )
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
@@ -112,7 +113,7 @@ class KimiReader(EventReader):
             if member(event, "part", "type") == "text":
                 self.seen.said(text_in(event, "part", "text"))
         elif kind == "tool.call":
-            note_call(self, TOOLS, event.get("toolCallId"), event.get("name"), event.get("args"))
+            self.note_call(event.get("toolCallId"), event.get("name"), event.get("args"))
         elif kind == "tool.result":
             failed = member(event, "result", "isError") is True
             self.result(event.get("toolCallId"), failed, text_in(event, "result", "output"))

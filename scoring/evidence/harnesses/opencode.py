@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.evidence.harnesses.event_reader import EventReader, encoded
+from scoring.evidence.harnesses.event_reader import encoded
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     Tokens,
@@ -32,17 +32,9 @@ from scoring.evidence.harnesses.harness import (
 )
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, OTHER_TYPE
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames(
-    shells="bash",
-    edits="edit write multiedit",
-    patches="apply_patch patch",
-    questions="question plan_enter plan_exit",
-    agents="task",
-)
 
 _TOKENS = TokenFields("output", "input", "cache.read", "cache.write")
 
@@ -64,8 +56,16 @@ _NEWER_TABLE = "session_v2"
 """The table that only newer versions have, and the key of a line that names it."""
 
 
-class OpenCodeReader(EventReader):
+class OpenCodeReader(ToolReader):
     """Reads sessions. A message is an event when it begins, and each of its calls when it ended."""
+
+    tools = ToolNames(
+        shells="bash",
+        edits="edit write multiedit",
+        patches="apply_patch patch",
+        questions="question plan_enter plan_exit",
+        agents="task",
+    )
 
     in_documents = True
 
@@ -201,13 +201,17 @@ class OpenCodeReader(EventReader):
 
         tool = text_in(part, "tool")
         error = text_in(state, "error")
-        note_call(self, TOOLS, call, tool, member(state, "input"))
+        self.note_call(call, tool, member(state, "input"))
         if status == "error" and error.startswith(_REFUSED):
             self.refused(call, error.partition("feedback:")[2])
         elif status == "error":
             self.result(call, None if error.startswith(_ABORTED) else True, error)
         elif status == "completed":
-            self.result(call, _has_failed(tool, state), text_in(state, "output"))
+            failed: bool | None = tool == "invalid"
+            if tool in self.tools.shells:  # it need not state a status
+                exit_code = member(state, "metadata", "exit")
+                failed = exit_code != 0 if type(exit_code) is int else None
+            self.result(call, failed, text_in(state, "output"))
 
     def _note_stop(self, began: int | None, info: PlainData) -> None:
         """Note that the user stopped the agent.
@@ -251,17 +255,6 @@ def _tokens_of(tokens: Any) -> Tokens:
     if count_in(tokens, "total") == sum(count or 0 for count in step) + reasoning:
         step = step._replace(output=(output or 0) + reasoning)
     return step
-
-
-def _has_failed(tool: str, state: Any) -> bool | None:
-    """Return whether a call that was completed failed.
-
-    Return None where a shell states no status.
-    """
-    if tool not in TOOLS.shells:
-        return tool == "invalid"
-    exit_code = member(state, "metadata", "exit")
-    return exit_code != 0 if type(exit_code) is int else None
 
 
 class OpenCode(Harness):

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scoring.evidence.harnesses.event_reader import EventReader, identity
+from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     items_in,
@@ -18,12 +18,10 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import Harness, Home, home_named
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.files import expanded
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames("bash", "edit write", agents="subagent")
 
 _TOKENS = TokenFields("usage.output", "usage.input", "usage.cacheRead", "usage.cacheWrite")
 
@@ -49,8 +47,10 @@ _TASK = "Task: "
 _STOPPED = "aborted"
 
 
-class PiReader(EventReader):
+class PiReader(ToolReader):
     """Reads a session, of any version of the format."""
+
+    tools = ToolNames("bash", "edit write", agents="subagent")
 
     def entry(self, line: PlainData) -> None:
         """Take a line."""
@@ -124,7 +124,7 @@ class PiReader(EventReader):
 
         self.seen.said(text_in(content))
         for part in parts_in(content, "toolCall"):
-            note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
+            self.note_call(part.get("id"), part.get("name"), part.get("arguments"))
         if stopped:
             self.seen.interrupted()
 

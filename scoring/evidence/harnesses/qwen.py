@@ -21,16 +21,9 @@ from scoring.evidence.harnesses.gemini import (
     holds_results,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.frozen import PlainData
-
-TOOLS = ToolNames(
-    "run_shell_command",
-    "write_file replace edit notebook_edit",
-    questions="ask_user_question exit_plan_mode",
-    agents="task agent",
-)
 
 _TOKENS = TokenFields(
     "candidatesTokenCount", "promptTokenCount", "cachedContentTokenCount", holds_cached=True
@@ -45,7 +38,13 @@ _KINDS = ("user", "assistant", "tool_result", "system")
 class QwenReader(GeminiReader):
     """Reads a chat: lines that have a ``uuid``, or one in the form of Gemini CLI."""
 
-    tools = TOOLS
+    tools = ToolNames(
+        "run_shell_command",
+        "write_file replace edit notebook_edit",
+        questions="ask_user_question exit_plan_mode",
+        agents="task agent",
+    )
+
     contexts = (*CONTEXT, "This is the Qwen Code. We are setting up the context")
 
     def __init__(self, tools: TestTools | None) -> None:
@@ -118,7 +117,7 @@ class QwenReader(GeminiReader):
         for part in parts:
             call = member(part, "functionCall")
             if isinstance(call, dict):
-                note_call(self, TOOLS, call.get("id"), call.get("name"), call.get("args"))
+                self.note_call(call.get("id"), call.get("name"), call.get("args"))
 
     def _note_response(self, line: PlainData) -> None:
         """Note the tokens of a response.

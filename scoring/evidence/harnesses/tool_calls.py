@@ -11,7 +11,6 @@ from scoring.evidence.commands.git_commands import is_commit_tool
 from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import items_in, member, text_in
 from scoring.evidence.transcripts.edits import lines_added, lines_patched, paths_patched
-from scoring.evidence.transcripts.events import Hashes
 
 _COMMANDS = ("command", "cmd", "CommandLine")
 _FOLDERS = ("cwd", "workdir", "dir_path", "directory", "Cwd")
@@ -63,60 +62,56 @@ def names(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def note_call(
-    reader: EventReader, tools: ToolNames, call: object, name: object, given: object
-) -> None:
-    """Note a call of a tool.
+class ToolReader(EventReader):
+    """Reads calls of tools by their names and arguments.
 
-    Args:
-        reader: the reader that notes it.
+    Attributes:
         tools: the tools of the harness.
-        call: the id of the call.
-        name: the name of the tool.
-        given: the arguments of the call.
     """
-    tool = text_in(name)
-    if tool in tools.shells:
-        folder = text_in(_first_of(given, _FOLDERS))
-        reader.command(call, script_of(_first_of(given, _COMMANDS)), folder)
-    elif tool in tools.patches:
-        patch = given if isinstance(given, str) else text_in(_first_of(given, _PATCHES))
-        reader.edit(call, paths_patched(patch), lines_patched(patch))
-    elif tool in tools.edits:
-        _note_edit(reader, call, given)
-    elif is_commit_tool(tool):
-        reader.commit(call, repository_of(given))
-    else:
-        reader.call(call, question=tool in tools.questions, agent=tool in tools.agents)
 
+    tools: ToolNames
 
-def repository_of(given: object) -> str:
-    """Return the folder of the repository among the arguments of a tool of git, or ""."""
-    return text_in(_first_of(given, _REPOSITORIES))
+    def note_call(self, call: object, name: object, given: object) -> None:
+        """Note a call of a tool.
 
+        Args:
+            call: the id of the call.
+            name: the name of the tool.
+            given: the arguments of the call.
+        """
+        tool = text_in(name)
+        if tool in self.tools.shells:
+            self.shell_calls.add(text_in(call))
+            folder = text_in(_first_of(given, _FOLDERS))
+            self.command(call, script_of(_first_of(given, _COMMANDS)), folder)
+        elif tool in self.tools.patches:
+            patch = given if isinstance(given, str) else text_in(_first_of(given, _PATCHES))
+            self.edit(call, paths_patched(patch), lines_patched(patch))
+        elif tool in self.tools.edits:
+            self._note_edit(call, given)
+        elif is_commit_tool(tool):
+            self.commit(call, text_in(_first_of(given, _REPOSITORIES)))
+        else:
+            asks_user = tool in self.tools.questions
+            self.call(call, question=asks_user, agent=tool in self.tools.agents)
 
-def _note_edit(reader: EventReader, call: object, given: object) -> None:
-    path = text_in(_first_of(given, _PATHS))
-    whole = _first_of(given, _WHOLE)
-    if whole is not None:
-        reader.edit(call, (path,), {path: lines_added(text_in(whole))}, whole=True)
-        return
+    def note_calls(self, parts: Iterable[object]) -> None:
+        """Note the calls among the parts of a message."""
+        for part in parts:
+            if isinstance(part, dict) and part.get("type") == "tool_use":
+                self.note_call(part.get("id"), part.get("name"), part.get("input"))
 
-    lines: list[int] = []
-    for part in items_in(given, "edits") or [given]:
-        lines += _replaced_lines(part)
-    reader.edit(call, (path,), {path: tuple(lines)})
+    def _note_edit(self, call: object, given: object) -> None:
+        path = text_in(_first_of(given, _PATHS))
+        whole = _first_of(given, _WHOLE)
+        if whole is not None:
+            self.edit(call, (path,), {path: lines_added(text_in(whole))}, whole=True)
+            return
 
-
-def _replaced_lines(part: object) -> Hashes:
-    return lines_added(text_in(_first_of(part, _NEW)), text_in(_first_of(part, _OLD)))
-
-
-def note_calls(reader: EventReader, tools: ToolNames, parts: Iterable[object]) -> None:
-    """Note the calls among the parts of a message."""
-    for part in parts:
-        if isinstance(part, dict) and part.get("type") == "tool_use":
-            note_call(reader, tools, part.get("id"), part.get("name"), part.get("input"))
+        lines: list[int] = []
+        for part in items_in(given, "edits") or [given]:
+            lines += lines_added(text_in(_first_of(part, _NEW)), text_in(_first_of(part, _OLD)))
+        self.edit(call, (path,), {path: tuple(lines)})
 
 
 def _first_of(given: object, keys: Iterable[str]) -> Any:
