@@ -9,7 +9,6 @@ from urllib.parse import unquote, urlsplit
 
 from scoring.evidence.harnesses.fields import (
     TokenFields,
-    Tokens,
     items_in,
     member,
     milliseconds,
@@ -58,7 +57,11 @@ class AmpReader(ToolReader):
                 continue
 
             name = message.get("messageId", position)
-            time = _later(time, _stated_time(message) or _end_of(name, tool_ends))
+            stated = milliseconds(member(message, "meta", "sentAt"))
+            stated = stated or time_in(message, "usage", "timestamp")
+            if not stated and type(name) is int:
+                stated = tool_ends.get(name)
+            time = max(filter(None, (time, stated)), default=None)
             self.where = self.where._replace(model=text_in(message, "usage", "model"))
             if not self.event(time, self.where.session, name):
                 continue
@@ -83,7 +86,10 @@ class AmpReader(ToolReader):
 
         tokens = _TOKENS.of(message)
         if tokens.are_stated:
-            self._note_tokens(tokens)
+            if self.where.model.startswith(_STATE_ALL_INPUT_AS_WRITTEN):
+                uncached = (tokens.uncached or 0) + tokens.writes
+                tokens = tokens._replace(uncached=uncached, writes=0)
+            self.response("", tokens)
         elif text or parts_in(content, "tool_use"):
             self.response()
 
@@ -91,12 +97,6 @@ class AmpReader(ToolReader):
         self.note_calls(content)
         if member(message, "state", "type") == "cancelled":
             self.seen.interrupted()
-
-    def _note_tokens(self, tokens: Tokens) -> None:
-        if self.where.model.startswith(_STATE_ALL_INPUT_AS_WRITTEN):
-            uncached = (tokens.uncached or 0) + tokens.writes
-            tokens = tokens._replace(uncached=uncached, writes=0)
-        self.response("", tokens)
 
     def _take_result(self, part: PlainData) -> None:
         call = part.get("toolUseID")
@@ -148,21 +148,6 @@ def _ends_of_tools(traces: Sequence[Any]) -> dict[int, int]:
         if type(name) is int and end and member(trace, "name") == "tools":
             ends[name] = max(end, ends.get(name, end))
     return ends
-
-
-def _end_of(name: object, tool_ends: dict[int, int]) -> int | None:
-    return tool_ends.get(name) if type(name) is int else None
-
-
-def _stated_time(message: PlainData) -> int | None:
-    return milliseconds(member(message, "meta", "sentAt")) or time_in(message, "usage", "timestamp")
-
-
-def _later(time: int | None, stated: int | None) -> int | None:
-    """Return the time of a message after one of ``time``, whether it states one or not."""
-    if time and stated:
-        return max(time, stated)
-    return time or stated or None
 
 
 def _output_of(run: Any) -> str:

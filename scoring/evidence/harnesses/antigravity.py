@@ -6,13 +6,13 @@
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from scoring.evidence.harnesses.event_reader import lines_in, place_line
+from scoring.evidence.harnesses.event_reader import lines_in
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     Tokens,
@@ -178,22 +178,21 @@ class Antigravity(Harness):
     input_holds_cached = True
     keys = frozenset(("step_index", "source", "type"))
 
-    def lines_of(self, path: Path) -> Iterator[bytes]:
-        """Yield what is stated about a conversation, and then its steps in their order.
+    def lines_of(self, path: Path) -> Sequence[bytes]:
+        """Return the steps of a conversation in their order.
 
         Raises:
             OSError: it cannot be read.
         """
-        steps = [(_index_of(line), line) for line in lines_in(path)]
-        steps.sort(key=lambda step: step[0])
+        return sorted(lines_in(path), key=_index_of)
 
+    def shown(self, path: Path) -> PlainData:
+        """Return what is stated about a conversation."""
         shown: PlainData = {"session": _conversation_of(path).name}
         with contextlib.suppress(OSError), opened_database(_database_of(path)) as ask:
             shown |= _about(ask)
         shown.setdefault("folder", _folder_in_history(path))
-        yield place_line(shown)
-        for _, line in steps:
-            yield line
+        return shown
 
     def beside(self, path: Path) -> Sequence[Path]:
         """Return the database of the conversation, and the list of prompts."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from scoring.evidence.harnesses.fields import (
     TokenFields,
+    Tokens,
     items_in,
     member,
     text_in,
@@ -83,7 +84,10 @@ class AtifReader(ToolReader):
             self.where = LineSpan(session=session, model=model, agent=is_agent)
             if step.get("source") not in _SOURCES:
                 self.unknown(step.get("source"))
-            elif self.event(time, session, *_identity_of(trajectory, step)):
+                continue
+
+            of = text_in(trajectory, "session_id")
+            if self.event(time, session, of, step.get("step_id"), step.get("message")):
                 states_tokens = self._take_step(step) or states_tokens
 
         if self.next_event and self.opens and not states_tokens:
@@ -100,15 +104,12 @@ class AtifReader(ToolReader):
         if step["source"] != "agent":
             return False
 
-        states_tokens = step.get("llm_call_count") != 0 and self._note_response(step)
+        tokens = Tokens()
+        if step.get("llm_call_count") != 0:
+            tokens = _TOKENS.of(step)
+            self.response("", tokens)
         self.seen.said(text)
         self._note_calls(items_in(step, "tool_calls"), items_in(step, "observation", "results"))
-        return states_tokens
-
-    def _note_response(self, step: PlainData) -> bool:
-        """Note a response, and return whether it states its tokens."""
-        tokens = _TOKENS.of(step)
-        self.response("", tokens)
         return tokens.are_stated
 
     def _note_calls(self, calls: Sequence[Any], results: Sequence[Any]) -> None:
@@ -126,11 +127,6 @@ class AtifReader(ToolReader):
             if not call_id and position < len(calls):
                 call_id = member(calls[position], "tool_call_id")
             self.result(call_id, None, text_in(result, "content"))
-
-
-def _identity_of(trajectory: Any, step: PlainData) -> tuple[object, ...]:
-    """Return what a step is known by in its session."""
-    return text_in(trajectory, "session_id"), step.get("step_id"), step.get("message")
 
 
 class Atif(Harness):

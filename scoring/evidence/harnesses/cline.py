@@ -183,16 +183,16 @@ class Cline(Harness):
         return [Home(data.path / "sessions", data.origin)]
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Return what is stated about a session, and the session.
+        """Yield the session.
 
         Raises:
             OSError: it cannot be read.
             ForeignFileError: another program wrote it.
         """
-        place, document = super().lines_of(path)
-        if "messages" not in keys_of(document):
-            raise ForeignFileError
-        return place, document
+        for document in super().lines_of(path):
+            if "messages" not in keys_of(document):
+                raise ForeignFileError
+            yield document
 
     def shown(self, path: Path) -> PlainData:
         """Return what the file about a session states, and the session that started an agent."""

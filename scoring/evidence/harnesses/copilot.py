@@ -24,7 +24,7 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
-from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents, key_of
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -80,7 +80,6 @@ class CopilotReader(ToolReader):
         super().__init__(tools)
         self._session = LineSpan()
         self._running: dict[str, _RunningCommand] = {}  # by the id of the shell
-        self._refused_calls: set[str] = set()
         self._part_begins_at = 0  # the line after the last end of the session
         self._part_outputs: Counter[str] = Counter()  # of the responses since then, by model
         self._last_end: dict[str, Tokens] = {}  # by model
@@ -231,8 +230,7 @@ class CopilotReader(ToolReader):
 
     def _refuse(self, call: str, reason: str) -> None:
         """Note once that the user refused a call."""
-        if call not in self._refused_calls:
-            self._refused_calls.add(call)
+        if key_of(call) not in self.seen.refused_calls:
             self.refused(call, reason)
 
     def _take_end(self, metrics: object, time: int) -> None:

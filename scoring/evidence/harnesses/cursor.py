@@ -68,20 +68,13 @@ class CursorReader(ToolReader):
         if not self._key_of_first_line:
             self._key_of_first_line = key_of(json.dumps(line))
         if line.get("role") == "user":
-            self._note_time(text_in(line, "message", "content"))
+            stated = _time_in(text_in(line, "message", "content"))
+            if stated is not None:  # it never goes back
+                self._time = max(stated, self._time or stated)
 
         self._waiting.append(_WaitingLine(self.place, line))
         if self._time is not None:
             self._take_waiting()
-
-    def _note_time(self, prompt: str) -> None:
-        """Note the time that a prompt states.
-
-        It never goes back.
-        """
-        stated = _time_in(prompt)
-        if stated is not None:
-            self._time = max(stated, self._time or stated)
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read. Lines of a transcript without any time have none."""
@@ -109,20 +102,17 @@ class CursorReader(ToolReader):
     def _take(self, line: PlainData) -> None:
         text = text_in(line, "message", "content")
         if line.get("role") == "user":
-            self._take_user_message(text)
+            typed = _TYPED.search(text)
+            if typed:
+                self.prompt(typed[1].strip())
+            else:
+                self.seen.asked()
         elif line.get("role") == "assistant":
             self.response()
             self.seen.said(text.replace(_HIDDEN_THOUGHTS, ""))
             self.note_calls(items_in(line, "message", "content"))
         elif line.get("status") == "aborted":
             self.seen.interrupted()
-
-    def _take_user_message(self, text: str) -> None:
-        typed = _TYPED.search(text)
-        if typed:
-            self.prompt(typed[1].strip())
-        else:
-            self.seen.asked()
 
 
 def _time_in(text: str) -> int | None:

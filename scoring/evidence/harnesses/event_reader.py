@@ -1,6 +1,5 @@
 """The base of readers for transcripts of JSON objects, a line each or in one document."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -29,9 +28,6 @@ from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, SPELLED_FOLDE
 from scoring.files import READ_PLAIN, refuse_special
 from scoring.frozen import PlainData
 
-PLACE = "$place"
-"""The key of the line that :func:`place_line` makes."""
-
 _MOST_KINDS = 40
 """How many reasons to skip a line are kept apart before further kinds count together."""
 
@@ -59,7 +55,6 @@ class EventReader(JsonReader):
         messages: in documents, the number of the first event of each message.
         place: the number of the line that is read now.
         at: the index of the span and the number of the event that was begun last.
-        shown: what the place of the file shows; see :func:`place_line`.
         shell_calls: the ids of calls that run shell commands.
         version: the version of the harness or of its format, which names unknown lines too.
     """
@@ -74,14 +69,12 @@ class EventReader(JsonReader):
         self.where = LineSpan()
         self.messages: list[int] = []
         self.place = 0
-        self.shown: Any = None
         self.version: object = None
         self.spans: list[LineSpan] = []
         self.covers: list[list[int]] = []
         self._indices: dict[LineSpan, int] = {}  # of spans
         self.at = (-1, -1)
         self.shell_calls: set[str] = set()
-        self._lines_in_front = 0
 
     @property
     def next_event(self) -> int:
@@ -103,14 +96,10 @@ class EventReader(JsonReader):
         raise NotImplementedError
 
     def take(self, lines: Sequence[Any]) -> list[int]:
-        """Take some lines. The one of :func:`place_line` has no number."""
+        """Take some lines."""
         for position, line in enumerate(lines):
-            self.place = self.number + position - self._lines_in_front
-            if self.place == 0 and PLACE in line:
-                self.shown = line[PLACE]
-                self._lines_in_front = 1
-            else:
-                self.entry(line)
+            self.place = self.number + position
+            self.entry(line)
         return []
 
     def event(self, time: int | None, *identity: object) -> bool:
@@ -299,11 +288,6 @@ def _plain(value: object) -> str:
 
 def _id_of(call: object) -> str | None:
     return id_in(call) or None
-
-
-def place_line(shown: PlainData) -> bytes:
-    """Return the line that says what the place of a file shows, to come before its lines."""
-    return json.dumps({PLACE: shown}).encode()
 
 
 def lines_in(path: Path) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
+from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member, text_in, time_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
@@ -190,11 +191,7 @@ class GeminiReader(ToolReader):
         if kind not in _KINDS and kind != _TAKEN_BACK:
             self.unknown(kind)
 
-        if name:
-            counts = self.event(time, name)
-        else:
-            counts = self.event(time, self.where.session, self.place, time)
-        if not counts:
+        if not self.event(time, *identity(name, self.where.session, self.place, time)):
             return
 
         text = text_in(message, "content")

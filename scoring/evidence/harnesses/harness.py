@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import lines_in, place_line
+from scoring.evidence.harnesses.event_reader import lines_in
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.transcripts.counter import CountedHarness
 from scoring.files import expanded
@@ -151,14 +151,13 @@ class Harness(CountedHarness):
         return list(homes.values())
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield the lines of a store: what its place shows, and then those of the file.
+        """Yield the lines of a store.
 
         Raises:
             OSError: it cannot be read, or its form is not known.
             ForeignFileError: another program wrote it.
         """
-        yield place_line(self.shown(path))
-        yield from lines_in(path)
+        return lines_in(path)
 
     def shown(self, path: Path) -> PlainData:  # noqa: ARG002 - for those that need it
         """Return what the place of a store shows, and its lines do not."""

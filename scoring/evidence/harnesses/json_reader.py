@@ -33,6 +33,7 @@ class JsonReader:
         skipped: how many lines were skipped, by reason.
         counted: the events that are counted, by kind.
         number: the number in the file of the first of the lines that are taken.
+        shown: what the place of the file shows, and its lines do not.
         next_number: the number of the line after the last block.
     """
 
@@ -43,6 +44,7 @@ class JsonReader:
         self.skipped: Counter[str] = Counter()
         self.counted: defaultdict[type[Event], list[Any]] = defaultdict(list)
         self.number = 0
+        self.shown: Any = None
         self.next_number = 0
         self._block = b""
         self._written: Sequence[bytes] | None = None

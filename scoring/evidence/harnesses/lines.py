@@ -1,6 +1,7 @@
 """Cuts transcripts into lines and gives each line to the reader of the harness that wrote it."""
 
 import errno
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -234,6 +235,7 @@ def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> 
         OSError: it cannot be read, or its form is not known.
     """
     reader = harness.reader(tools)
+    reader.shown = value_of(json.dumps(harness.shown(path)).encode())
     try:
         for number, line in enumerate(harness.lines_of(path)):
             if number >= MOST_LINES:

@@ -5,8 +5,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scoring.evidence.harnesses.event_reader import encoded
 from scoring.evidence.harnesses.fields import (
@@ -298,10 +299,8 @@ class OpenCode(Harness):
         if path.suffix != ".json":
             return [Path(f"{path}-wal")]
 
-        files: list[Path] = []
-        for message in _messages(path):
-            files += [message.file, *message.parts]
-        return files
+        messages = _messages(path)
+        return [*messages, *chain(*messages.values())]
 
 
 class Kilo(OpenCode):
@@ -321,37 +320,34 @@ class Kilo(OpenCode):
     )
 
 
-class _MessageFiles(NamedTuple):
-    """The file of a message, and those of its parts."""
-
-    file: Path
-    parts: list[Path]
-
-
-def _messages(session: Path) -> list[_MessageFiles]:
-    """Return the files of the messages of a session."""
+def _messages(session: Path) -> dict[Path, list[Path]]:
+    """Return the files of the messages of a session, and of each those of its parts."""
     is_old = session.parent.name == "info"  # up to version 0.5
     root = session.parents[1 if is_old else 2]
     parts_root = root / "part"
     if is_old:
         parts_root /= session.stem
 
-    messages: list[_MessageFiles] = []
+    messages: dict[Path, list[Path]] = {}
     for file in sorted((root / "message" / session.stem).glob("*.json")):
-        parts = sorted((parts_root / file.stem).glob("*.json"))
-        messages.append(_MessageFiles(file, parts))
+        messages[file] = sorted((parts_root / file.stem).glob("*.json"))
     return messages
+
+
+def _time_of(message: PlainData) -> int:
+    return milliseconds(member(message, "info", "time", "created")) or 0
 
 
 def _lines_of_files(session: Path) -> Iterator[Any]:
     """Yield the head of a session that is kept in files, and then its messages by time."""
     yield {"info": value_in(session, DOCUMENT_LIMIT), "messages": []}
 
-    messages = [(value_in(message.file, DOCUMENT_LIMIT), message) for message in _messages(session)]
-    messages.sort(key=lambda pair: milliseconds(member(pair[0], "time", "created")) or 0)
-    for info, message in messages:
-        parts = [value_in(part, DOCUMENT_LIMIT) for part in message.parts]
-        yield {"info": info, "id": message.file.stem, "parts": parts}
+    messages: list[PlainData] = []
+    for file, part_files in _messages(session).items():
+        parts = [value_in(part, DOCUMENT_LIMIT) for part in part_files]
+        info = value_in(file, DOCUMENT_LIMIT)
+        messages.append({"info": info, "id": file.stem, "parts": parts})
+    yield from sorted(messages, key=_time_of)
 
 
 def _lines_of_database(path: Path) -> Iterator[Any]:
