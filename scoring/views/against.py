@@ -256,12 +256,12 @@ def against_page(against: Against) -> Page:
     rows += [_figure_row(figure) for figure in against.figures]
 
     yield Line(f"{first_name} against {second_name}", "bold")
-    yield Line()
+    yield ""
     yield Table(columns, rows)
-    yield Line()
+    yield ""
     if sides.left_out:
         units = counted(len(sides.left_out), "unit is", "units are")
-        yield Line(f"{units} on neither side: {sides.why_left_out}.")
+        yield f"{units} on neither side: {sides.why_left_out}."
     if against.latest:
         yield Line(
             "Shares that landed or were taken back are of decided units that ended by "

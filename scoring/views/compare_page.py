@@ -55,22 +55,22 @@ def comparison_page(
     columns = (Column("SIGNAL", width=20), *sides, change)
 
     yield Line(f"Rubric {' → '.join(diff.names)}", "bold")
-    yield Line()
+    yield ""
     yield Table(columns, [_spec_row(spec) for spec in diff.signals])
-    yield Line()
-    yield from map(Line, _summary(diff))
+    yield ""
+    yield from _summary(diff)
 
     if source is None:
         return
-    yield Line()
+    yield ""
     if log is None:
         text = f"There is no iteration log at {source}; --iter-log-dir compares the scores of one."
         yield Line(text, "dim")
         return
     yield Line(f"Iterations of {source}", "bold")
-    yield Line()
+    yield ""
     yield _iterations_table(diff, log, sides, tasks)
-    yield Line()
+    yield ""
     yield pairs(_total_rows(log.totals()), width=12)
 
 

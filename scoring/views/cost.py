@@ -5,9 +5,8 @@ It rests on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, tzinfo
-from itertools import starmap
 from typing import Any, NamedTuple, TypeVar
 
 from scoring.evidence.openable import openable
@@ -21,7 +20,7 @@ from scoring.text import counted, short, shortened
 from scoring.views.landing_text import STATE_WORDS
 from scoring.views.shares import percent
 from scoring.views.spending_text import cost_text, models_text
-from scoring.views.table import AnyCell, Cells, Line, Page, Table, columns_of, numeric
+from scoring.views.table import Cells, Line, Page, Table, columns_of, numeric
 from scoring.views.work_rows import WorkRow, day_of
 
 FATES = ("landed", "fixed", "taken_back", "nothing", "open", "talk")
@@ -79,34 +78,36 @@ def expenses(
     wanted = []
     for row in rows:
         for (harness, session), spent in row.unit.spent.items():
-            spending = Spending(source="transcripts", spent=spent, ended=row.unit.ended)
-            for charge in spending.charges:
-                day = _day_of(charge, zone, row.unit.ended)
-                if period is None or day in period:
-                    wanted.append(Expense(row, harness, session, charge, day))
+            spending = Spending("transcripts", spent, ended=row.unit.ended)
+            for charge, day in _dated_charges(spending, period, zone):
+                wanted.append(Expense(row, harness, session, charge, day))
     return wanted
 
 
-def _day_of(charge: Charge, zone: tzinfo | None, ended: int | None = None) -> date | None:
-    """Return the day of responses; where they have no time, that on which their unit ended."""
-    if charge.spent.quarter >= 0:
-        return day_of(charge.spent.quarter * QUARTER, zone)
-    return day_of(ended, zone)
+def _dated_charges(
+    spending: Spending, period: Period | None, zone: tzinfo | None
+) -> Iterator[tuple[Charge, date | None]]:
+    """Yield the charges of some days, each with its day.
+
+    Responses without a time are of the day on which the work ended.
+    """
+    for charge in spending.charges:
+        moment = spending.ended
+        if charge.spent.quarter >= 0:
+            moment = charge.spent.quarter * QUARTER
+        day = day_of(moment, zone)
+        if period is None or day in period:
+            yield charge, day
 
 
-def _week(day: date) -> str:
-    year, week, _ = day.isocalendar()
-    return f"{year}-W{week:02}"
-
-
-def _dated(form: Callable[[date], str]) -> Callable[[Expense], str]:
-    return lambda expense: form(expense.day) if expense.day else ""
+def _dated(form: str) -> Callable[[Expense], str]:
+    return lambda expense: f"{expense.day:{form}}" if expense.day else ""
 
 
 GROUPINGS: dict[str, Callable[[Expense], str]] = {
-    "day": _dated(date.isoformat),
-    "week": _dated(_week),
-    "month": _dated(lambda day: day.isoformat()[:7]),
+    "day": _dated("%Y-%m-%d"),
+    "week": _dated("%G-W%V"),
+    "month": _dated("%Y-%m"),
     "session": lambda expense: expense.session,
     "model": lambda expense: expense.charge.model,
     "harness": lambda expense: expense.harness,
@@ -151,8 +152,8 @@ def cost_sums(paid: Iterable[Expense], grouping: str) -> list[PlainData]:
 
     Times come in their order, all else by its cost, the dearest first.
     """
-    groups = sorted(_grouped(paid, GROUPINGS[grouping]).items())
-    sums = [cost_sum(name, group) for name, group in groups]
+    groups = _grouped(paid, GROUPINGS[grouping])
+    sums = [cost_sum(name, groups[name]) for name in sorted(groups)]
     if grouping not in ("day", "week", "month"):
         sums.sort(key=lambda group: -(group["cost"] or 0.0))
     return sums
@@ -184,11 +185,7 @@ def dearest(paid: Iterable[Expense]) -> list[PlainData]:
     return units[:_MOST_DEAREST]
 
 
-def cost_page(
-    value: PlainData,
-    days: str,
-    zone: tzinfo | None = None,
-) -> Page:
+def cost_page(value: PlainData, days: str, zone: tzinfo | None = None) -> Page:
     """Yield costs as people read them: the sum, the sums by ``by``, and the dearest units.
 
     Args:
@@ -197,9 +194,10 @@ def cost_page(
         zone: the time zone of days; None for the local one.
     """
     total = value["total"]
-    if not value["groups"]:
-        yield Line(_nothing_known(days))
-        yield from map(Line, value["notes"])
+    groups = value["groups"]
+    if not groups:
+        yield _nothing_known(days)
+        yield from value["notes"]
         return
 
     units = counted(total["units"], "unit of work", "units of work")
@@ -207,25 +205,25 @@ def cost_page(
     yield Line(f"Days are those of {value['timezone']}.", "dim")
     if total["unpriced"]:
         responses = counted(sum(total["unpriced"].values()), "response has", "responses have")
-        yield Line(f"{responses} no known price: {models_text(total['unpriced'])}.")
+        yield f"{responses} no known price: {models_text(total['unpriced'])}."
     if value["without_cost"]:
-        yield Line(f"The cost of {counted(value['without_cost'], 'other unit')} is not known.")
+        yield f"The cost of {counted(value['without_cost'], 'other unit')} is not known."
 
-    for note in value["notes"]:
-        yield Line(note)
+    yield from value["notes"]
 
-    groups = value["groups"]
-    yield Line()
+    yield ""
     headings = [heading.upper() for heading in ("Cost", *HEADINGS)]
-    columns = columns_of(value["by"].upper(), *map(numeric, headings))
     shown = groups[:_MOST_GROUPS]
     if value["by"] in ("day", "week"):
         shown = groups[-_MOST_GROUPS:]
-    yield Table(columns, [_sum_row(group) for group in (*shown, total)])
+    rows: list[Cells] = []
+    for group in (*shown, total):
+        rows.append((shortened(group["name"]), cost_text(group["cost"]), *shares_of(group)))
+    yield Table(columns_of(value["by"].upper(), *map(numeric, headings)), rows)
     if len(shown) < len(groups):
         yield Line(f"and {len(groups) - len(shown)} more: --json has all", "dim")
 
-    yield Line()
+    yield ""
     yield Line("The dearest", "bold")
     dear_columns = columns_of(numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE")
     yield Table(dear_columns, [_dearest_row(unit, zone) for unit in value["dearest"]])
@@ -247,9 +245,7 @@ _MACHINE_GROUPINGS: dict[str, Callable[[_Paid], str]] = {
 
 
 def everything(
-    used: Iterable[UsedBySession],
-    period: Period | None,
-    zone: tzinfo | None,
+    used: Iterable[UsedBySession], period: Period | None, zone: tzinfo | None
 ) -> dict[str, list[PlainData]]:
     """Return what all sessions of the machine cost, by repository, harness and model, for JSON.
 
@@ -260,30 +256,26 @@ def everything(
     """
     paid = []
     for use in used:
-        for charge in use.spending.charges:
-            if period is None or _day_of(charge, zone) in period:
-                paid.append(_Paid(use, charge))
+        for charge, _ in _dated_charges(use.spending, period, zone):
+            paid.append(_Paid(use, charge))
     if not paid:
         return {}
 
     sums_by_kind = {}
     for kind, name_of in _MACHINE_GROUPINGS.items():
-        sums = starmap(_machine_sum, _grouped(paid, name_of).items())
-        sums_by_kind[kind] = sorted(
-            sums, key=lambda group: (-(group["cost"] or 0.0), group["name"])
-        )
+        sums = [_machine_sum(name, group) for name, group in _grouped(paid, name_of).items()]
+        sums_by_kind[kind] = sorted(sums, key=lambda each: (-(each["cost"] or 0.0), each["name"]))
     return sums_by_kind
 
 
 def _machine_sum(name: str, paid: Sequence[_Paid]) -> PlainData:
     charges = [part.charge for part in paid]
-    unpriced = [charge.spent.responses for charge in charges if charge.cost is None]
     return {
         "name": name or "unknown",
         "cost": sum_of_known(charge.cost for charge in charges),
         "sessions": len({part.use.session for part in paid}),
-        "responses": sum(charge.spent.responses for charge in charges),
-        "unpriced_responses": sum(unpriced),
+        "responses": sum(each.spent.responses for each in charges),
+        "unpriced_responses": sum(each.spent.responses for each in charges if each.cost is None),
     }
 
 
@@ -295,28 +287,23 @@ def everything_page(value: PlainData, days: str) -> Page:
         days: which days these are, in words.
     """
     if not value["everything"]:
-        yield Line(_nothing_known(days))
+        yield _nothing_known(days)
         return
 
     (total,) = value["everything"]["all"]
     sessions = counted(total["sessions"], "session")
     yield Line(f"{cost_text(total['cost'])} for {sessions} on this machine, {days}", "bold")
     yield Line(f"Days are those of {value['timezone']}.", "dim")
+    heads = [numeric(head) for head in ("COST", "SESSIONS", "RESPONSES", "WITHOUT A PRICE")]
     for kind in ("repository", "harness", "model"):
-        yield Line()
-        heads = ("COST", "SESSIONS", "RESPONSES", "WITHOUT A PRICE")
+        yield ""
+        groups = value["everything"][kind]
         rows: list[Cells] = []
-        for group in value["everything"][kind]:
-            cells = (
-                shortened(group["name"]),
-                cost_text(group["cost"]),
-                group["sessions"],
-                group["responses"],
-                group["unpriced_responses"],
-            )
-            rows.append(cells)
-        yield Table(columns_of(kind.upper(), *map(numeric, heads)), rows)
-        if sum(group["sessions"] for group in value["everything"][kind]) > total["sessions"]:
+        for group in groups:
+            counts = [group[key] for key in ("sessions", "responses", "unpriced_responses")]
+            rows.append((shortened(group["name"]), cost_text(group["cost"]), *counts))
+        yield Table(columns_of(kind.upper(), *heads), rows)
+        if sum(group["sessions"] for group in groups) > total["sessions"]:
             yield Line(f"A session of more than one {kind} counts in the row of each.", "dim")
 
 
@@ -334,20 +321,13 @@ def left_out_sessions(
     """
     sessions = []
     for use in used:
-        charges = use.spending.charges
-        if period is not None:
-            charges = [charge for charge in charges if _day_of(charge, zone) in period]
-            if not charges:
-                continue
-        harness, session = use.session
-        sessions.append(
-            {
-                "session": session,
-                "harness": harness,
-                "folder": use.repository,
-                "cost": sum_of_known(charge.cost for charge in charges),
-            }
-        )
+        charges = [charge for charge, _ in _dated_charges(use.spending, period, zone)]
+        if charges or period is None:
+            harness, session = use.session
+            cost = sum_of_known(charge.cost for charge in charges)
+            sessions.append(
+                {"session": session, "harness": harness, "folder": use.repository, "cost": cost}
+            )
     return sessions
 
 
@@ -359,9 +339,7 @@ def left_out_notes(sessions: Sequence[Mapping[str, Any]]) -> list[str]:
     cost = cost_text(sum_of_known(session["cost"] for session in sessions))
     folders = sorted({session["folder"] for session in sessions})
     options = " ".join(f"--worktrees {shlex.quote(folder)}" for folder in folders)
-    gone = "a folder that is gone"
-    if len(folders) > 1:
-        gone = "folders that are gone"
+    gone = "a folder that is gone" if len(folders) == 1 else "folders that are gone"
     edit = "edits" if len(sessions) == 1 else "edit"
     count = counted(len(sessions), "session")
     return [f"{count} ({cost}) of {gone} {edit} files of this repository: {options}"]
@@ -371,10 +349,6 @@ def _nothing_known(days: str) -> str:
     if days == ALL_DAYS:
         return "No cost is known."
     return f"No cost is known, {days}."
-
-
-def _sum_row(group: PlainData) -> list[AnyCell]:
-    return [shortened(group["name"]), cost_text(group["cost"]), *shares_of(group)]
 
 
 def shares_of(group: PlainData) -> list[str]:
@@ -389,7 +363,7 @@ def shares_of(group: PlainData) -> list[str]:
     return [f"{percent(max(part, 0.0) / cost)} %" for part in (*others, group["unclear"], talk)]
 
 
-def _dearest_row(unit: PlainData, zone: tzinfo | None) -> list[AnyCell]:
+def _dearest_row(unit: PlainData, zone: tzinfo | None) -> Cells:
     state = STATE_WORDS.get(unit["state"], unit["state"])
     if unit["fate"] == "fixed":
         state = "landed, fixed later"

@@ -17,7 +17,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from scoring.text import show_hidden, visible
-from scoring.views.table import AnyCell, Block, Cell, Line, Table, TableRow, as_cell
+from scoring.views.table import AnyCell, Block, Line, Table, TableRow, as_cell, line_or_table
 
 T = TypeVar("T")
 
@@ -31,11 +31,10 @@ _LINE_START = re.compile(r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?")
 
 def draw(blocks: Iterable[Block], console: Console) -> None:
     """Draw lines and tables on a terminal."""
-    for block in blocks:
-        if block.only == "pipe":
-            continue
-        for part in _drawn(block, console.width):
-            console.print(part, overflow="fold")
+    for block in map(line_or_table, blocks):
+        if block.only != "pipe":
+            for part in _drawn(block, console.width):
+                console.print(part, overflow="fold")
 
 
 def folded_text(text: str, width: int) -> str:
@@ -44,7 +43,7 @@ def folded_text(text: str, width: int) -> str:
     console = Console(
         file=screen, width=width, color_system=None, highlight=False, markup=False, emoji=False
     )
-    draw((Line([Cell(line)]) for line in text.splitlines()), console)
+    draw(text.splitlines(), console)
     return unpadded(screen.getvalue())
 
 
@@ -53,7 +52,7 @@ def unpadded(text: str) -> str:
     return re.sub(r" +$", "", text, flags=re.MULTILINE)
 
 
-def _drawn(block: Block, width: int) -> Iterator[RenderableType]:
+def _drawn(block: Line | Table, width: int) -> Iterator[RenderableType]:
     if isinstance(block, Line):
         parts = [_text(cell) for cell in block.cells()]
         yield _hanging(Text(style=block.style).join(parts), width)
@@ -79,11 +78,18 @@ def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
         texts.append([_text(cell, row.style) for cell in row.cells])
 
     whole = _with_notes(table, heads, texts)
-    if _total(_widths(whole)) <= width:
-        yield from _aligned(table, whole)
+    widths = _widths(whole)
+    if _total(widths) <= width:
+        if whole:
+            right = [*(column.right for column in table.columns), False]  # the last are the notes
+            yield _grid(whole, widths, right)
         return
+
     if not table.heads:
-        yield from _folded_pairs(table, texts, width)
+        widths = _widths(texts)
+        for row, line in zip(table.table_rows(), texts, strict=True):
+            yield from _last_folded(line, widths, width)
+            yield from _notes_below(row, width)
         return
 
     _take_brief_texts(table, heads, texts, width)
@@ -101,24 +107,14 @@ def _with_notes(
 ) -> list[list[Text]]:
     """Return the lines of a table, with the notes of its rows as the last column."""
     rows = table.table_rows()
-    lines = [list(row_texts) for row_texts in texts]
-    has_notes = any(row.notes for row in rows)
-    if has_notes:
-        for row, line in zip(rows, lines, strict=True):
-            line.append(Text("\n".join(map(visible, row.notes)), row.style))
-
-    if table.heads:
-        head_of_notes = [Text(table.notes, "bold")] if has_notes else []
-        lines.insert(0, [*heads, *head_of_notes])
+    lines = [list(line) for line in ([heads, *texts] if table.heads else texts)]
+    if any(row.notes for row in rows):
+        notes = [Text("\n".join(map(visible, row.notes)), row.style) for row in rows]
+        if table.heads:
+            notes.insert(0, Text(table.notes, "bold"))
+        for line, text in zip(lines, notes, strict=True):
+            line.append(text)
     return lines
-
-
-def _aligned(table: Table, lines: Sequence[Sequence[Text]]) -> Iterator[RenderableType]:
-    if not lines:
-        return
-
-    right = [*(column.right for column in table.columns), False]  # the last are the notes
-    yield _grid(lines, _widths(lines), right)
 
 
 def _grid(
@@ -140,18 +136,6 @@ def _grid(
     for line in lines:
         grid.add_row(*line)
     return grid
-
-
-def _folded_pairs(
-    table: Table,
-    texts: Sequence[Sequence[Text]],
-    width: int,
-) -> Iterator[RenderableType]:
-    """Yield the rows of a table without headings, with their last column folded."""
-    widths = _widths(texts)
-    for row, line in zip(table.table_rows(), texts, strict=True):
-        yield from _last_folded(line, widths, width)
-        yield from _notes_below(row, width)
 
 
 def _take_brief_texts(
@@ -274,11 +258,7 @@ def _last_folded(
     yield _below(last, width)
 
 
-def _side_by_side(
-    left: RenderableType,
-    left_width: int,
-    right: Text,
-) -> RichTable:
+def _side_by_side(left: RenderableType, left_width: int, right: Text) -> RichTable:
     grid = RichTable.grid()
     grid.add_column(width=left_width, no_wrap=True)
     grid.add_column(overflow="fold")

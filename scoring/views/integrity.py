@@ -150,16 +150,16 @@ def integrity_page(
         words: the claims in words; None leaves them out.
     """
     yield Line(f"Claimed against observed — {source}", "bold")
-    yield Line()
+    yield ""
     yield Table(_COLUMNS, [_row(summary) for summary in rows])
-    yield Line()
+    yield ""
     yield Line(
         "Deltas are observed minus claimed: below 0 the agent claimed more than was observed.",
         "dim",
     )
     if words:
-        yield Line()
-        yield Line(words.text)
+        yield ""
+        yield words.text
 
 
 def _row(summary: IntegritySummary) -> TableRow:

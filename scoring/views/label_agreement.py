@@ -26,7 +26,7 @@ from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
 from scoring.statistics import DRAWS, Interval, resampled
 from scoring.text import counted
 from scoring.views.labelled import NO_LABELS
-from scoring.views.table import Line, Page, Table, columns_of, number, numeric, titled
+from scoring.views.table import Page, Table, columns_of, number, numeric, titled
 
 T = TypeVar("T")
 
@@ -246,12 +246,12 @@ def agreement_of(
 def agreement_page(result: LabelAgreement) -> Page:
     """Yield a measured agreement as tables."""
     if not result.iterations:
-        yield Line(NO_LABELS)
+        yield NO_LABELS
         return
 
     iterations = counted(result.iterations, "labelled iteration")
     people = counted(len(result.actors), "person", "people")
-    yield Line(f"{iterations}, {people}.")
+    yield f"{iterations}, {people}."
 
     title = "Krippendorff's alpha, ordinal, over iterations that two or more people labelled"
     yield from _measures(title, "JUDGEMENT", result.alpha)
@@ -275,7 +275,7 @@ def _measures(title: str, head: str, measures: Mapping[str, Measured]) -> Page:
         interval = "-"
         if measured.interval:
             interval = f"{measured.interval.low:.3f} to {measured.interval.high:.3f}"
-        value = number(measured.value or 0, measured.value is not None)
+        value = number(measured.value)
         rows.append((name, measured.n, value, interval))
 
     columns = columns_of(head, numeric("N"), numeric("VALUE"), "95 % INTERVAL")

@@ -71,7 +71,7 @@ def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[PlainD
 def list_page(rows: Sequence[Mapping[str, Any]]) -> Page:
     """Yield the labels of a log, from :func:`label_rows`, as a table."""
     if not rows:
-        yield Line(NO_LABELS)
+        yield NO_LABELS
         return
     yield Table(_COLUMNS, [_label_cells(row) for row in rows])
 
@@ -155,7 +155,7 @@ def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Page:
         total: how many iterations there are.
     """
     if not waiting:
-        yield Line("Nothing is left to label.")
+        yield "Nothing is left to label."
         return
 
     first = waiting[0]
@@ -165,11 +165,11 @@ def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Page:
         task = f" ({cut(printable(first['task_id']), _TASK_WIDTH)})"
     yield Line(f"Iteration {iteration}{task}: most can be learned from its label.", "bold")
 
-    value = number(first["value"] or 0, first["value"] is not None)
-    neighbours = number(first["neighbours"] or 0, first["neighbours"] is not None)
+    value = number(first["value"])
+    neighbours = number(first["neighbours"])
     weight = f"evidence for {first['coverage'] * 100:.1f} % of the weight"
-    yield Line(f"Score {value} without labels, its neighbours {neighbours}; {weight}.")
+    yield f"Score {value} without labels, its neighbours {neighbours}; {weight}."
 
     verb = "waits" if len(waiting) == 1 else "wait"
     waits = f"{len(waiting)} of {counted(total, 'iteration')} {verb}"
-    yield Line(f"{waits}. Label it with: da-score label {iteration}")
+    yield f"{waits}. Label it with: da-score label {iteration}"

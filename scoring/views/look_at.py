@@ -13,7 +13,7 @@ from scoring.outcomes.unit import Unit
 from scoring.text import counted, printable, short
 from scoring.views.landing_text import taken_back_text
 from scoring.views.spending_text import cost_text
-from scoring.views.table import SHA, SUBJECT, Block, Column, Line, Table, subject_cell
+from scoring.views.table import SHA, SUBJECT, Column, Line, Page, Table, subject_cell
 from scoring.views.work_rows import WorkRow, day_of, in_state
 
 MOST_SHOWN = 5  # units
@@ -281,12 +281,12 @@ _COLUMNS = (
 )
 
 
-def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
+def look_at_page(rows: Sequence[WorkRow]) -> Page:
     """Yield the units that most deserve a look, and how many there are of each kind of trouble."""
     worst = look_at(rows)
     others = list(_kinds(rows, Counter(unit["reason"] for unit in worst)))
     if not worst and not others:
-        yield Line("Nothing needs a look.")
+        yield "Nothing needs a look."
         return
 
     if worst:

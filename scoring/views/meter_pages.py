@@ -144,7 +144,7 @@ def _setting_cells(calibration: Calibration) -> Sequence[str]:
     return (
         str(calibration.setting),
         _agreed_text(agreement),
-        number(agreement.share or 0, agreement.share is not None),
+        number(agreement.share),
         f"{low:.3f} to {high:.3f}",
         _agreed_text(calibration.agreement_on("novelty")),
         _agreed_text(calibration.agreement_on("readiness")),
@@ -289,7 +289,7 @@ def _round_blocks(verdict: MeetingVerdict) -> Page:
     lines = list(_labelled_lines(verdict))
     cells = [(Cell(label, style="dim"), text) for label, text in lines]
 
-    yield Line()
+    yield ""
     yield Line((Cell(f"Round {verdict.round_index}: ", style="bold"), _status_cell(verdict)))
     for label, text in lines:
         yield Line(f"  {label:<11}{text}", only="pipe")

@@ -15,7 +15,6 @@ from scoring.views.table import (
     AnyCell,
     Cell,
     Cells,
-    Line,
     Page,
     Table,
     columns_of,
@@ -61,13 +60,13 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
         horizon_days: how many days after it landed the work was judged.
     """
     if not rows:
-        yield Line("no iterations")
+        yield "no iterations"
         return
 
     yield Table(_COLUMNS, [_outcome_row(row) for row in rows], full=True)
 
-    yield Line()
-    yield Line(states_text(Counter(row.unit.state for row in rows), "iteration", "iterations"))
+    yield ""
+    yield states_text(Counter(row.unit.state for row in rows), "iteration", "iterations")
     judged = [row.outcome for row in rows if row.outcome.defective is not None]
     defective = sum(bool(outcome.defective) for outcome in judged)
     text = "None can be judged yet"
@@ -76,12 +75,12 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
     young = sum(row.outcome.status == "too_young" for row in rows)
     if young:
         text += f"; {young} landed too recently to tell"
-    yield Line(f"{text}.")
+    yield f"{text}."
 
     for row in rows:
         facts = _facts(row.outcome)
         if facts:
-            yield Line(f"Iteration {row.record.iteration}: {', '.join(facts)}.")
+            yield f"Iteration {row.record.iteration}: {', '.join(facts)}."
 
 
 def _outcome_row(row: BecameRow) -> Cells:

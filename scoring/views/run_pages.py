@@ -1,7 +1,7 @@
 """What ``run`` shows: what became of the work, the scores of a log, and what to look at."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import field
@@ -96,11 +96,11 @@ def run_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
         return
 
     yield from became_page(more.rows, more.horizon_days, more.notes)
-    yield Line()
+    yield ""
     yield from _scores_page(scored, source, more)
-    yield Line()
+    yield ""
     yield Line(_written_text(scored.written, source), "dim")
-    yield Line()
+    yield ""
     yield from look_at_page(more.rows)
 
 
@@ -113,11 +113,9 @@ def _written_text(written: WrittenSidecars | None, source: Path) -> str:
 
 def _reference_page(scored: LogSummary, source: Path) -> Page:
     """Yield the scores in the reference's words."""
-    yield Line(f"Outcome scoring — rubric {scored.rubric.version}")
-    yield Line(
-        f"Iterations: {len(scored.lines)}   Sessions: {len(scored.sessions)}   Source: {source}"
-    )
-    yield Line()
+    yield f"Outcome scoring — rubric {scored.rubric.version}"
+    yield f"Iterations: {len(scored.lines)}   Sessions: {len(scored.sessions)}   Source: {source}"
+    yield ""
 
     rows = []
     for line in scored.lines:
@@ -126,15 +124,15 @@ def _reference_page(scored: LogSummary, source: Path) -> Page:
         rows.append((line.iteration, line.task_id, value, band, line.date))
     yield Table(_REFERENCE_COLUMNS, rows)
     if scored.sessions:
-        yield Line()
+        yield ""
         yield Table(SESSIONS, session_rows(scored.sessions, {}, intervals=False))
 
-    yield Line()
+    yield ""
     wrote = _WROTE_NOTHING
     if scored.written:
         iterations, sessions = scored.written
         wrote = f"Wrote {iterations} iter sidecars + {sessions} session sidecars to {source}"
-    yield Line(wrote)
+    yield wrote
 
 
 def scores_head(
@@ -142,7 +140,7 @@ def scores_head(
     rubric: str,
     scores: Sequence[tuple[float | None, str]],
     source: Path | str,
-) -> Iterator[Line]:
+) -> Page:
     """Yield what scores are worth here, and how many there are.
 
     Their mean and bands are shown only where scores foretell something.
@@ -164,14 +162,14 @@ def scores_head(
         bands = Counter(band for _, band in enough).most_common()
         listed = ", ".join(f"{count} {band_text(band)}" for band, count in bands)
         text += f"; mean {mean:.3f}: {listed}"
-    yield Line(text)
+    yield text
 
 
 def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
     lines = scored.lines
     scores = [(line.value if line.scored else None, line.band) for line in lines]
     yield from scores_head(more.meaning, scored.rubric.version, scores, source)
-    yield Line()
+    yield ""
 
     shown = lines
     if more.terminal and not more.every:
@@ -198,7 +196,7 @@ def _sessions_table(scored: LogSummary, score: Column, more: RunShown) -> Page:
     rows = session_rows(
         scored.sessions, members, intervals=more.terminal, graded=more.meaning.means_something
     )
-    yield Line()
+    yield ""
     yield Table(columns, rows, full=True)
 
 

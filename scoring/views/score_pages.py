@@ -78,7 +78,7 @@ def iteration_page(
         meaning: what scores are worth here.
     """
     yield from _score_head(score, full, state, about, meaning)
-    yield Line()
+    yield ""
     yield Table(_BREAKDOWN, [_breakdown_row(row) for row in score.breakdown], full=full)
     if hooks:
         yield from _section("Hook outcome sources", _hooks_table(hooks, full))
@@ -87,7 +87,7 @@ def iteration_page(
     if objectives is not None:
         yield from _objectives_section(objectives)
     yield from spending_section(spending, full)
-    yield Line()
+    yield ""
     yield Line(f"Source: {source}", "dim")
 
 
@@ -134,7 +134,7 @@ def _breakdown_row(row: SignalContribution) -> TableRow:
 
 def _section(title: str, table: Table) -> Page:
     """Yield a table under a title. A pipe has a colon after the title and indents the table."""
-    yield Line()
+    yield ""
     yield Line(f"{title}:", only="pipe")
     yield Line(title, "bold", only="terminal")
     yield table._replace(indent=2, only="pipe")

@@ -137,7 +137,7 @@ def session_page(
     interval = _interval(session) if intervals else None
     if interval:
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
-    yield Line()
+    yield ""
 
     graded = meaning.means_something or not (full or intervals)
     rows = []
@@ -149,7 +149,7 @@ def session_page(
 
     yield Table(_member_columns(meaning, graded), rows, full=full)
     yield from spending_section(spending, full)
-    yield Line()
+    yield ""
     yield Line(f"Source: {source}", "dim")
 
 

@@ -60,9 +60,9 @@ def as_cell(cell: AnyCell) -> Cell:
     return Cell(cell)
 
 
-def number(value: float, present: bool = True) -> str:
-    """Return a score as tables show it: three decimals, or ``-`` if it is not present."""
-    if not present:
+def number(value: float | None, present: bool = True) -> str:
+    """Return a score as tables show it: three decimals, or ``-`` for None or if not present."""
+    if value is None or not present:
         return "-"
     return f"{value:.3f}"
 
@@ -150,17 +150,20 @@ class Table(NamedTuple):
 
         Only a table with a fixed width for every column pads the last cell of a line.
         """
-        places = [None, "pipe", "full"] if self.full else [None, "pipe"]
-        table = self.shown_in(*places)
+        table = self.shown_in(None, "pipe", "full" if self.full else None)
         rows = table.table_rows()
+        if self.heads:
+            rows.insert(0, TableRow([column.head for column in table.columns]))
         lines = [table._pipe_cells(row) for row in rows]
 
-        heads = []
-        if self.heads:
-            heads = [[column.head for column in table.columns]]
-        widths = table._pipe_widths([*heads, *lines])
+        widths = []
+        for column, texts in zip(table.columns, zip(*lines, strict=True), strict=False):
+            width = column.width
+            if self.full or width is None:
+                width = max(map(len, texts))
+            widths.append(width)
 
-        text = [table._pipe_line(head, widths) for head in heads]
+        text = []
         margin = " " * (self.indent + self.notes_indent)
         for row, cells in zip(rows, lines, strict=True):
             text.append(table._pipe_line(cells, widths))
@@ -168,7 +171,7 @@ class Table(NamedTuple):
         return "".join(f"{line}\n" for line in text)
 
     def _pipe_line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
-        padded = list(map(str.ljust, cells[:-1], widths))
+        padded = map(str.ljust, cells[:-1], widths)
         line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
         if self.full or any(column.width is None for column in self.columns):
             return line.rstrip(" ")
@@ -182,19 +185,6 @@ class Table(NamedTuple):
                 text = cut(text, column.width)
             texts.append(text)
         return texts
-
-    def _pipe_widths(self, lines: Sequence[Sequence[str]]) -> list[int]:
-        """Return the widths of the columns, given the texts of all lines."""
-        if not lines:
-            return []
-
-        widths = []
-        for column, texts in zip(self.columns, zip(*lines, strict=True), strict=True):
-            width = column.width
-            if self.full or width is None:
-                width = max(map(len, texts))
-            widths.append(width)
-        return widths
 
     def shown_in(self, *places: str | None) -> "Table":
         """Return the table with the columns that have one of these places as ``only``.
@@ -253,7 +243,8 @@ class Line(NamedTuple):
         return self.parts
 
 
-Block: TypeAlias = Line | Table
+Block: TypeAlias = Line | Table | str
+"""A part of a page; a bare text is a line in the usual style."""
 
 Page: TypeAlias = Iterator[Block]
 """What a command shows, from top to bottom."""
@@ -261,26 +252,30 @@ Page: TypeAlias = Iterator[Block]
 
 def titled(title: str, *blocks: Block) -> Iterator[Block]:
     """Yield blocks under a title, with an empty line before it."""
-    yield Line()
+    yield ""
     yield Line(title, "bold")
     yield from blocks
 
 
-def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:
+def pairs(rows: Iterable[tuple[str, str]], width: int | None = None) -> Table:
     """Return names and texts as a table without headings.
 
     Args:
         rows: pairs of a name and a text.
         width: characters for the names; None takes as many as the longest name has.
-        indent: spaces before each line.
     """
-    columns = columns_of(Column("", width=width), "")
-    return Table(columns, list(rows), heads=False, indent=indent)
+    return Table(columns_of(Column("", width=width), ""), list(rows), heads=False)
 
 
 def pipe_text(blocks: Iterable[Block]) -> str:
-    """Return lines and tables as text for a pipe."""
-    return "".join(block.pipe() for block in blocks if block.only in (None, "pipe"))
+    """Return a page as text for a pipe."""
+    lines_and_tables = map(line_or_table, blocks)
+    return "".join(block.pipe() for block in lines_and_tables if block.only in (None, "pipe"))
+
+
+def line_or_table(block: Block) -> Line | Table:
+    """Return a part of a page, with a bare text as a :class:`Line`."""
+    return Line(block) if isinstance(block, str) else block
 
 
 ITER = numeric("ITER", width=6)

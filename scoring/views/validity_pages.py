@@ -66,9 +66,9 @@ def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Page:
     if gain and gain["interval"]:
         low, high = gain["interval"]
         change = f"{gain['gain']:+.2f} ({low:+.2f} to {high:+.2f})"
-        yield Line()
-        yield Line(f"Against rubric {rubric}, the same {gain['n']} iterations: {change}")
-    yield Line()
+        yield ""
+        yield f"Against rubric {rubric}, the same {gain['n']} iterations: {change}"
+    yield ""
 
 
 def validity_sentences(validity: Validity) -> Iterator[str]:

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.transcripts.facts import NS
 from scoring.outcomes.outcome import DAY
+from scoring.outcomes.spending import sum_of_known
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN
 from scoring.text import counted, short, shortened
 from scoring.views.comparisons import comparisons, months, trend
@@ -85,17 +85,14 @@ def work_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str]
         horizon_days: how many days after it landed work is judged.
         notes: what people should know of the history that was judged.
     """
-    if not rows:
-        yield from became_page(rows, horizon_days, notes)
-        return
-
-    days = f"Days and months are those of {zone_text()}."
-    yield from became_page(rows, horizon_days, [days, *notes])
-
-    yield Line()
-    yield Table(_BY_STATE, list(by_state(rows)))
-    yield Line()
-    yield from look_at_page(rows)
+    if rows:
+        notes = [f"Days and months are those of {zone_text()}.", *notes]
+    yield from became_page(rows, horizon_days, notes)
+    if rows:
+        yield ""
+        yield Table(_BY_STATE, list(by_state(rows)))
+        yield ""
+        yield from look_at_page(rows)
 
 
 def unit_page(row: WorkRow, horizon_days: float, asked: str = "") -> Page:
@@ -109,40 +106,38 @@ def unit_page(row: WorkRow, horizon_days: float, asked: str = "") -> Page:
     unit = row.unit
     if asked:
         yield Line(asked, "bold")
-        yield Line("Lines of this commit were written in the unit of work that follows.")
-        yield Line()
+        yield "Lines of this commit were written in the unit of work that follows."
+        yield ""
     yield Line(f"Unit {unit.unit}, which no entry names", "bold")
     commit = named_commit(unit.commit, unit.subject or "")
     if commit:
-        yield Line(commit)
-    yield Line(unit_text(unit))
+        yield commit
+    yield unit_text(unit)
     became = outcome_text(unit.outcome, unit.landing, horizon_days)
     if became:
-        yield Line(became)
+        yield became
 
     reasons = look_at([row])
     for reason in reasons:
-        yield Line(f"Look at {reason['where']}: {reason['text']}.")
+        yield f"Look at {reason['where']}: {reason['text']}."
     if unit.last_passed is False and not any(one["reason"] == "tests_failed" for one in reasons):
-        yield Line("Its last test run failed.")
+        yield "Its last test run failed."
 
     if unit.session is None:
-        yield Line("No session of it is here.")
+        yield "No session of it is here."
         return
     harness, session = unit.session
     model = f", {row.values['model']}" if row.values["model"] else ""
-    yield Line(f"Session {session} of {harness}{model}")
+    yield f"Session {session} of {harness}{model}"
     if unit.brought_in:
         names = ", ".join(map(short, unit.brought_in))
-        yield Line(
-            f"The session wrote it, and shows no commit of it: a person may have made {names}."
-        )
+        yield f"The session wrote it, and shows no commit of it: a person may have made {names}."
     used = [cost_text(row.cost), duration_text((unit.minutes or 0) * 60)]
     if unit.lines_written is not None:
         used.append(f"{counted(unit.lines_written, 'line')} written")
     least = "at least " if unit.missing_sessions else ""
-    yield Line(f"It took {least}{', '.join(used)}.")
-    yield Line("It has no score, which needs an entry in the log.")
+    yield f"It took {least}{', '.join(used)}."
+    yield "It has no score, which needs an entry in the log."
 
 
 def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:
@@ -155,7 +150,7 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[st
     """
     lines_of_notes = [Line(note, "dim") for note in notes]
     if not rows:
-        yield Line(
+        yield (
             "No work of agents is here: no entry and no session of this repository, "
             "or none that the options choose."
         )
@@ -164,8 +159,8 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[st
 
     work = WorkGroup.of("", rows)
     yield Line(states_text(work.summary, "unit of work", "units of work"), "bold")
-    yield Line(_fixed_sentence(work, horizon_days))
-    yield from map(Line, _cost_lines(work, rows))
+    yield _fixed_sentence(work, horizon_days)
+    yield from _cost_lines(work)
     missing = work.summary["missing_sessions"]
     if missing:
         sessions = counted(missing, "session")
@@ -177,10 +172,10 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[st
         agents = counted(missing, "sub-agent")
         yield Line(f"No figure includes the {agents} that left no transcript here.", "dim")
 
-    yield Line()
+    yield ""
     if lines_of_notes:
         yield from lines_of_notes
-        yield Line()
+        yield ""
     yield from _comparison_blocks(rows)
 
 
@@ -194,7 +189,7 @@ def _fixed_sentence(work: WorkGroup, horizon_days: float) -> str:
     return f"Of those on the trunk for {days} {fixed} {verb} reverted or fixed later."
 
 
-def _cost_lines(work: WorkGroup, rows: Sequence[WorkRow]) -> Iterator[str]:
+def _cost_lines(work: WorkGroup) -> Iterator[str]:
     """Yield what the work cost, and then what that part cost that did not land."""
     cost = work.summary["cost"]
     if cost is None:
@@ -208,53 +203,43 @@ def _cost_lines(work: WorkGroup, rows: Sequence[WorkRow]) -> Iterator[str]:
         if landed_priced > 1:
             landed = f"each of {landed_priced} landed units"
         text += f", {cost_text(work.summary['cost_per_landed'])} for {landed} with a known cost"
-    unknown = without_cost(rows)
+    unknown = without_cost(work.rows)
     if unknown:
         units = counted(work.summary["units"], "unit")
-        yield f"{text}; of {units} the cost of {unknown} is not known."
-    else:
-        yield f"{text}."
+        text += f"; of {units} the cost of {unknown} is not known"
+    yield f"{text}."
 
     unpriced = work.summary["unpriced"]
     if unpriced:
         responses = counted(sum(unpriced.values()), "response has", "responses have")
         yield f"{responses} no known price: {models_text(unpriced)}."
 
-    text = "; ".join(_costs_without_landing(work, rows))
+    text = "; ".join(_costs_without_landing(work))
     if text:
         yield f"{text[0].upper()}{text[1:]}."
 
 
-def _costs_without_landing(work: WorkGroup, rows: Sequence[WorkRow]) -> Iterator[str]:
+def _costs_without_landing(work: WorkGroup) -> Iterator[str]:
     to_nothing = work.summary["came_to_nothing"]
     if to_nothing["units"]:
-        yield _cost_of_nothing(to_nothing)
+        were = counted(to_nothing["units"], "unit was", "units were")
+        ends = " or ".join(STATE_WORDS[state] for state in CAME_TO_NOTHING if to_nothing[state])
+        text = f"{were} {ends}: {_cost_or_unknown(to_nothing['cost'])}"
+        if to_nothing["without_cost"] and to_nothing["cost"] is not None:
+            text += f" (the cost of {to_nothing['without_cost']} of them is not known)"
+        yield text
 
-    for state in ("open", "unclear", "talk"):
-        in_this_state = [row for row in in_state(rows, state) if not row.unit.of_landed]
-        if not in_this_state:
-            continue
-        what = counted(len(in_this_state), f"unit is {state}", f"units are {state}")
+    for state in ("open", "unclear", "talk", SPLIT_NOT_KNOWN):
+        in_this_state = in_state(work.rows, state)
+        count = len(in_this_state)
+        what = counted(count, f"unit is {state}", f"units are {state}")
         if state == "talk":
             what = "talk that led to no work"
-        yield f"{what}: {_cost_or_unknown(total_cost(in_this_state))}"
-
-    of_landed = [row for row in rows if row.unit.of_landed]
-    if of_landed:
-        sessions = counted(len(of_landed), "session belongs", "sessions belong")
-        cost = _cost_or_unknown(total_cost(of_landed))
-        yield f"{sessions} to landed work, split not known: {cost}"
-
-
-def _cost_of_nothing(to_nothing: dict[str, Any]) -> str:
-    units = to_nothing["units"]
-    ends = " or ".join(STATE_WORDS[state] for state in CAME_TO_NOTHING if to_nothing[state])
-    were = counted(units, "unit was", "units were")
-
-    text = f"{were} {ends}: {_cost_or_unknown(to_nothing['cost'])}"
-    if to_nothing["without_cost"] and to_nothing["cost"] is not None:
-        text += f" (the cost of {to_nothing['without_cost']} of them is not known)"
-    return text
+        elif state == SPLIT_NOT_KNOWN:
+            sessions = counted(count, "session belongs", "sessions belong")
+            what = f"{sessions} to landed work, split not known"
+        if count:
+            yield f"{what}: {_cost_or_unknown(total_cost(in_this_state))}"
 
 
 def _cost_or_unknown(cost: float | None) -> str:
@@ -282,8 +267,8 @@ def _comparison_blocks(rows: Sequence[WorkRow]) -> Page:
     sentences += trend(rows)
 
     if sentences:
-        yield Line()
-        yield from map(Line, sentences)
+        yield ""
+        yield from sentences
 
 
 def _by_row(kind: str, group: WorkGroup) -> Cells:
@@ -309,20 +294,18 @@ def _share_cell(share: CountedShare) -> Cell:
 
 def by_state(rows: Sequence[WorkRow]) -> Iterator[tuple[str, int, str, str, str]]:
     """Yield for each state, and talk: its name, units, cost, time and output, as people read it."""
-    of_states = {word: in_state(rows, state) for state, word in STATE_WORDS.items()}
-    of_states["talk"] = [row for row in in_state(rows, "talk") if not row.unit.of_landed]
-    of_landed = [row for row in rows if row.unit.of_landed]
-    if of_landed:
-        of_states[SPLIT_NOT_KNOWN] = of_landed
+    others = [(name, name) for name in ("talk", SPLIT_NOT_KNOWN)]
+    for state, word in (*STATE_WORDS.items(), *others):
+        in_this_state = in_state(rows, state)
+        if state == SPLIT_NOT_KNOWN and not in_this_state:
+            continue
 
-    for word, in_this_state in of_states.items():
-        minutes = [row.unit.minutes for row in in_this_state if row.unit.minutes is not None]
-        output = [row.values["tokens"]["output"] for row in in_this_state]
-        known_output = [tokens for tokens in output if tokens is not None]
+        minutes = sum_of_known(row.unit.minutes for row in in_this_state)
+        output = sum_of_known(row.values["tokens"]["output"] for row in in_this_state)
         yield (
             word,
             len(in_this_state),
-            cost_text(total_cost(in_this_state) if in_this_state else None),
-            duration_text(sum(minutes) * 60 if minutes else None),
-            tokens_text(sum(known_output)) if known_output else "-",
+            cost_text(sum_of_known(row.cost for row in in_this_state)),
+            duration_text(None if minutes is None else minutes * 60),
+            "-" if output is None else tokens_text(int(output)),
         )

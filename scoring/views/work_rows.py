@@ -4,7 +4,7 @@ import datetime
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +15,10 @@ from scoring.evidence.git.agents import StatedAgent, shown_or_stated
 from scoring.evidence.git.undone import STANDS
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from scoring.evidence.transcripts.facts import NS, TranscriptFacts, timestamp_ns
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.frozen import PlainData, fields_of
+from scoring.log.selection import Selection
 from scoring.outcomes.ledger import Ledger, ledger, ledger_of_log
 from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.prices import model_name, stored_prices
@@ -89,19 +90,14 @@ def work_of(
 
     on_ledger(work)
     del preloaded, records  # frees memory: what rows need of the evidence is in the units
-    wanted = [unit for unit in work.units if _is_wanted(unit, view, chosen)]
+    wanted = [unit for unit in work.units if _is_wanted(unit, view.selection, chosen)]
     return work_rows(wanted, sources.cache_dir)
 
 
-def _is_wanted(unit: Unit, view: LogView, chosen: Collection[int]) -> bool:
+def _is_wanted(unit: Unit, selection: Selection, chosen: Collection[int]) -> bool:
     if unit.entries:
         return any(entry.iteration in chosen for entry in unit.entries)
-
-    selection = view.selection
-    selects_entries = not (
-        selection.last is None and selection.task is None and selection.only is None
-    )
-    if selects_entries:
+    if (selection.last, selection.task, selection.only) != (None, None, None):
         return False
     if selection.since is None:
         return True
@@ -139,20 +135,12 @@ def month_of(row: WorkRow) -> str:
 
 def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
     """Return the rows of units, in their order, with the prices stored in ``cache_dir``."""
-    hide_cache_writes = frozenset(
-        harness.name for harness in HARNESSES if harness.input_holds_cached
-    )
     with stored_prices(cache_dir):
-        return [work_row(unit, hide_cache_writes) for unit in units]
+        return list(map(work_row, units))
 
 
-def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
-    """Return the row of a unit.
-
-    Args:
-        unit: the unit.
-        hide_cache_writes: as for :func:`tokens_of`.
-    """
+def work_row(unit: Unit) -> WorkRow:
+    """Return the row of a unit."""
     counted = unit.counted
     harness, session = unit.session or ("", None)
     model = model_name(counted.model) if counted else ""
@@ -166,6 +154,7 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
         cost = 0.0  # without a response, nothing was billed
         cost_by_model = {"": cost}
 
+    undone = (unit.landing and unit.landing.undone) or STANDS
     values = {
         **fields_of(unit, "unit", "kind", "state", "iteration"),
         "iterations": sorted({entry.iteration for entry in unit.entries}),
@@ -178,7 +167,7 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
         "author": name or address or None,
         "began": _to_the_second(counted.began if counted else None),
         "ended": _to_the_second(unit.ended),
-        "tokens": tokens_of(unit, hide_cache_writes),
+        "tokens": _tokens_of(counted),
         "cost": cost,
         "cost_by_model": cost_by_model,
         "unpriced": dict(spending.unpriced),
@@ -186,21 +175,11 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
         **fields_of(unit, "minutes", "lines_written", "lines_landed"),
         "yield": unit.landed_share,
         "defective": unit.defective,
-        **_undone_values(unit),
-    }
-    return WorkRow(unit, cost, values)
-
-
-def _undone_values(unit: Unit) -> PlainData:
-    """Return what undid the work of a unit, and where it came back, each None if nothing did."""
-    undone = unit.landing.undone if unit.landing else None
-    if undone is None:
-        undone = STANDS
-    return {
-        "taken_back": undone.taken_back.as_dict() if undone.taken_back else None,
+        "taken_back": undone.taken_back and undone.taken_back.as_dict(),
         "came_back": msgspec.to_builtins(undone.came_back),
         "partly_reverted": msgspec.to_builtins(undone.partly_reverted),
     }
+    return WorkRow(unit, cost, values)
 
 
 def _to_the_second(ns: int | None) -> str | None:
@@ -219,46 +198,30 @@ def spending_of_unit(unit: Unit) -> Spending:
     )
 
 
-def tokens_of(unit: Unit, hide_cache_writes: Collection[str]) -> dict[str, int | None]:
-    """Return the tokens of a unit, by kind, as its transcripts state them.
-
-    Args:
-        unit: the unit.
-        hide_cache_writes: the harnesses with transcripts that do not say what the cache was given.
-    """
-    tokens: dict[str, int | None] = dict.fromkeys(
-        ("input", "output", "cache_read", "cache_creation")
-    )
-    counted = unit.counted
-    if not counted:
-        return tokens
-
+def _tokens_of(counted: TranscriptFacts | None) -> dict[str, int | None]:
+    """Return the tokens of a unit, by kind, as its transcripts state them; None if they do not."""
+    kinds = ("input", "output", "cache_read", "cache_creation")
+    hide_cache_writes = {harness.name for harness in HARNESSES if harness.input_holds_cached}
     every_harness_states_writes = True
-    for harness in counted.harnesses:
+    tokens: Counter[str] = Counter()
+    for harness in counted.harnesses if counted else ():
         is_measured = harness.turns > harness.unmeasured
         if is_measured or harness.output_tokens:
-            _add(tokens, "output", harness.output_tokens)
+            tokens["output"] += harness.output_tokens
         if not is_measured:
             continue
 
-        _add(tokens, "input", harness.input_tokens)
-        _add(tokens, "cache_read", harness.cache_read_tokens)
+        tokens["input"] += harness.input_tokens
+        tokens["cache_read"] += harness.cache_read_tokens
         if harness.name in hide_cache_writes:
             every_harness_states_writes = False
         else:
-            _add(tokens, "cache_creation", harness.cache_creation_tokens)
+            tokens["cache_creation"] += harness.cache_creation_tokens
 
-    if every_harness_states_writes and tokens["input"] is not None:
+    if counted and every_harness_states_writes and "input" in tokens:
         # The responses say it more exactly, also of one for which nothing was written.
-        tokens["input"] = sum(spent.input_tokens for spent in counted.spent)
-        tokens["output"] = sum(spent.output_tokens for spent in counted.spent)
-        tokens["cache_read"] = sum(spent.cache_read_tokens for spent in counted.spent)
-        tokens["cache_creation"] = sum(spent.cache_write_tokens for spent in counted.spent)
-    return tokens
-
-
-def _add(tokens: dict[str, int | None], kind: str, count: int) -> None:
-    tokens[kind] = (tokens[kind] or 0) + count
+        return dict(zip(kinds, Spending(spent=counted.spent).tokens.values(), strict=True))
+    return {kind: tokens.get(kind) for kind in kinds}
 
 
 def work_summary(rows: Sequence[WorkRow]) -> PlainData:
@@ -267,13 +230,12 @@ def work_summary(rows: Sequence[WorkRow]) -> PlainData:
     Talk is not a unit that could land, so ``units`` leaves it out; ``cost`` includes it. Sessions
     of landed work of which the split is not known are not talk.
     """
-    states = Counter(row.unit.state for row in rows if not row.unit.of_landed)
-    split_not_known = [row for row in rows if row.unit.of_landed]
+    states = Counter(_shown_state(row.unit) for row in rows)
     judged = [row.unit.defective for row in rows if row.unit.defective is not None]
     to_nothing = [row for row in rows if row.unit.state in CAME_TO_NOTHING]
-    landed_priced = [row for row in in_state(rows, "landed") if row.cost is not None]
-    cost_landed = total_cost(landed_priced) if landed_priced else None
-    talk = [row for row in in_state(rows, "talk") if not row.unit.of_landed]
+    landed = in_state(rows, "landed")
+    landed_costs = [row.cost for row in landed if row.cost is not None]
+    split_not_known = in_state(rows, SPLIT_NOT_KNOWN)
     unpriced: Counter[str] = Counter()
     for row in rows:
         unpriced.update(row.values.get("unpriced") or {})
@@ -284,19 +246,17 @@ def work_summary(rows: Sequence[WorkRow]) -> PlainData:
         "judged": len(judged),
         "defective": sum(judged),
         "cost": total_cost(rows),
-        "cost_landed": total_cost(in_state(rows, "landed")),
-        "landed_priced": len(landed_priced),
-        "cost_per_landed": cost_landed / len(landed_priced) if cost_landed is not None else None,
+        "cost_landed": total_cost(landed),
+        "landed_priced": len(landed_costs),
+        "cost_per_landed": sum(landed_costs) / len(landed_costs) if landed_costs else None,
         "unpriced": dict(sorted(unpriced.items())),
         "cost_lost": total_cost(in_state(rows, "lost")),
-        "cost_talk": total_cost(talk),
+        "cost_talk": total_cost(in_state(rows, "talk")),
         "split_not_known": len(split_not_known),
         "cost_split_not_known": total_cost(split_not_known),
         "came_to_nothing": {
             "units": len(to_nothing),
-            "lost": states["lost"],
-            "reverted": states["reverted"],
-            "taken_back": states["taken_back"],
+            **{state: states[state] for state in CAME_TO_NOTHING},
             "without_cost": sum(row.cost is None for row in to_nothing),
             "cost": total_cost(to_nothing),
         },
@@ -306,8 +266,12 @@ def work_summary(rows: Sequence[WorkRow]) -> PlainData:
 
 
 def in_state(rows: Iterable[WorkRow], state: str) -> list[WorkRow]:
-    """Return the work that is in a state."""
-    return [row for row in rows if row.unit.state == state]
+    """Return the work that is in a state: one of :data:`STATES`, ``talk``, or SPLIT_NOT_KNOWN."""
+    return [row for row in rows if _shown_state(row.unit) == state]
+
+
+def _shown_state(unit: Unit) -> str:
+    return SPLIT_NOT_KNOWN if unit.of_landed else unit.state
 
 
 def total_cost(rows: Sequence[WorkRow]) -> float | None:
@@ -363,7 +327,8 @@ def grouped(rows: Iterable[WorkRow], grouping: str) -> list[WorkGroup]:
     groups: dict[str, list[WorkRow]] = {}
     costs: dict[str, float] = {}
     for row in rows:
-        groups.setdefault(_name_in(grouping, row), []).append(row)
+        name = month_of(row) if grouping == "month" else row.values.get(grouping) or ""
+        groups.setdefault(name, []).append(row)
         if grouping == "model":
             for model, cost in _cost_by_model(row).items():
                 groups.setdefault(model, [])
@@ -377,40 +342,31 @@ def grouped(rows: Iterable[WorkRow], grouping: str) -> list[WorkGroup]:
     return work
 
 
-def _name_in(grouping: str, row: WorkRow) -> str:
-    if grouping == "month":
-        return month_of(row)
-    return row.values.get(grouping) or ""
-
-
 def _cost_by_model(row: WorkRow) -> dict[str, float]:
     """Return what the models of a unit cost. A fleet may only know the one with most output."""
-    kept = row.values.get("cost_by_model")
-    if isinstance(kept, str):
-        kept = json.loads(kept)
-    costs: dict[str, float] = kept or {}
+    kept = row.values.get("cost_by_model") or {}
+    costs: dict[str, float] = json.loads(kept) if isinstance(kept, str) else kept
     if not costs and row.cost is not None:
-        return {_name_in("model", row): row.cost}
+        return {row.values.get("model") or "": row.cost}
     return costs
 
 
 def work_by(rows: Sequence[WorkRow]) -> dict[str, list[PlainData]]:
     """Return the work by harness, model and month, for JSON."""
-    groupings = ("harness", "model", "month")
-    return {grouping: list(_group_payloads(rows, grouping)) for grouping in groupings}
+    by = {}
+    for grouping in ("harness", "model", "month"):
+        by[grouping] = [_group_payload(group) for group in grouped(rows, grouping)]
+    return by
 
 
-def _group_payloads(rows: Sequence[WorkRow], grouping: str) -> Iterator[PlainData]:
-    for group in grouped(rows, grouping):
-        summary = group.summary
-        keys = ("units", *STATES, "judged", "defective")
-        yield {
-            "name": group.name or "unknown",
-            **{key: summary[key] for key in keys},
-            "decided": group.landed.whole,
-            "landed_share": group.landed.as_dict(),
-            "defective_share": group.fixed.as_dict(),
-            "cost": summary["cost"],
-            "landed_priced": summary["landed_priced"],
-            "cost_per_landed": summary["cost_per_landed"],
-        }
+def _group_payload(group: WorkGroup) -> PlainData:
+    summary = group.summary
+    keys = ("units", *STATES, "judged", "defective")
+    return {
+        "name": group.name or "unknown",
+        **{key: summary[key] for key in keys},
+        "decided": group.landed.whole,
+        "landed_share": group.landed.as_dict(),
+        "defective_share": group.fixed.as_dict(),
+        **{key: summary[key] for key in ("cost", "landed_priced", "cost_per_landed")},
+    }

@@ -516,7 +516,7 @@ def lost_rest(first_line: str, path: str = "a.py", cost: float | None = 1.0) -> 
         first_line=first_line,
         checkpoint_branch="origin/entire/checkpoints/v1",
     )
-    return work_row(unit, frozenset())._replace(cost=cost)
+    return work_row(unit)._replace(cost=cost)
 
 
 @cases(

@@ -23,7 +23,6 @@ from scoring.views.report.commit_links import commit_page, commit_pages, where_i
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration, TranscriptLines, Vote
 from scoring.views.shares import CountedShare
-from scoring.views.table import Line
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import WorkRow, grouped, without_cost
 
@@ -83,7 +82,7 @@ def test_units_without_a_known_cost_are_of_all_units() -> None:
     """They are not of the landed ones alone, and talk is no unit."""
     work = [piece("landed", 2.0), piece("landed"), piece("open")]
     talk = WorkRow(Unit("talk", "talk", state="talk"), None, work[0].values)
-    lines = [line.parts for line in became_page([*work, talk], 14) if isinstance(line, Line)]
+    lines = list(became_page([*work, talk], 14))
     text = "$2.00 for the landed unit with a known cost; of 3 units the cost of 2 is not known."
     assert f"It cost $2.00, {text}" in lines
     assert without_cost([*work, talk]) == 2

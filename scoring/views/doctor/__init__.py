@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -108,8 +109,6 @@ class SignalPresence(NamedTuple):
     @property
     def share(self) -> float:
         """The share of iterations in which it is present, 0 to 1."""
-        if not self.iterations:
-            return 0.0
         return self.present / self.iterations
 
 
@@ -235,19 +234,16 @@ def _survey_repository(
     """
     path = Path(sources.repo_dir)
     profile = meter_profile(rubric)
-    labels = labels_vote(rubric)
+    evidence_from = partial(Evidence, records, log_dir, profile=profile, labels=labels_vote(rubric))
     trunk_problem = ""
     try:
         try:
-            evidence = Evidence(records, log_dir, sources, scan, profile=profile, labels=labels)
+            evidence = evidence_from(sources, scan)
         except GitError as e:
             if sources.trunk is None or isinstance(e, NotARepositoryError):
                 raise
             trunk_problem = str(e)
-            without_trunk = msgspec.structs.replace(sources, trunk=None)
-            evidence = Evidence(
-                records, log_dir, without_trunk, scan, profile=profile, labels=labels
-            )
+            evidence = evidence_from(msgspec.structs.replace(sources, trunk=None), scan)
         return _described(path, evidence, records, trunk_problem), evidence
     except GitError as e:
         return RepositorySurvey(path, problem=str(e), trunk_problem=trunk_problem), None
@@ -273,7 +269,6 @@ def _described(
 
     own = own_repository(path)
     remotes = [(name, same_remote(url)) for name, url in own.remotes.items()]
-    local_branches = [name for _, name, _ in repository.branches if name.startswith("refs/heads/")]
     return RepositorySurvey(
         path=path,
         top_level=own.top_level,
@@ -283,7 +278,7 @@ def _described(
         unresolved=unresolved,
         without_commit=without_commit,
         branch=own.branch,
-        branches=len(local_branches),
+        branches=sum(name.startswith("refs/heads/") for _, name, _ in repository.branches),
         remotes=tuple(sorted(remotes)),
         assisted=_count_assisted(evidence),
         work_trees=len(own.work_trees),
@@ -308,9 +303,8 @@ def _count_assisted(evidence: Evidence) -> int:
 def _uncovered(iterations: Sequence[IterationFacts]) -> list[int]:
     uncovered = []
     for facts in iterations:
-        counts_tokens_itself = facts.record.session_tokens is not None
-        has_window = facts.transcripts is not None and not counts_tokens_itself
-        if has_window and facts.transcripts and not facts.transcripts.flags:
+        lines = facts.transcripts
+        if facts.record.session_tokens is None and lines and not lines.flags:
             uncovered.append(facts.record.iteration)
     return uncovered
 

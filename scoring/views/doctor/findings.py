@@ -183,23 +183,22 @@ def _transcripts(examination: Examination) -> Iterator[Finding]:
             )
         yield Finding("transcripts", "problem", "no transcripts are read", advice)
     elif all(file.left_out for file in survey.files):
-        what = "no transcript of work in this repository was found"
-        yield Finding("transcripts", "problem", what, _how_to_have_transcripts(examination))
+        first = "work with an agent here first, or"
+        work_trees = ""
+        if examination.sources.places.auto and survey.files:
+            first = "those that were found are of other folders; if this repository moved,"
+            if examination.attribution is not None:
+                work_trees = ", or where its work trees were with the setting worktrees"
+        yield Finding(
+            "transcripts",
+            "problem",
+            "no transcript of work in this repository was found",
+            f"{first} name the folders of its transcripts with --transcript-dir{work_trees}",
+        )
 
     if examination.uncovered and examination.attribution is None:
         what = f"no transcript covers these iterations: {some_spans(examination.uncovered)}"
         yield Finding("transcripts", "note", what, _IN_TIME)
-
-
-def _how_to_have_transcripts(examination: Examination) -> str:
-    name_folders = "name the folders of its transcripts with --transcript-dir"
-    if not examination.sources.places.auto or not examination.transcripts.files:
-        return f"work with an agent here first, or {name_folders}"
-
-    advice = f"those that were found are of other folders; if this repository moved, {name_folders}"
-    if examination.attribution is not None:
-        advice += ", or where its work trees were with the setting worktrees"
-    return advice
 
 
 def _checkpoints(examination: Examination) -> Iterator[Finding]:
@@ -301,18 +300,15 @@ def _skipped_lines(examination: Examination) -> Iterator[Finding]:
 
 
 def _signals(examination: Examination) -> Iterator[Finding]:
-    rubric = examination.rubric
-    total_weight = sum(spec.weight for spec in rubric.signals)
+    specs = examination.rubric.signals
+    total_weight = sum(spec.weight for spec in specs)
 
-    for signal in examination.signals:
+    for spec, signal in zip(specs, examination.signals, strict=False):  # without entries none
         missing = signal.iterations - signal.present
         if not missing:
             continue
 
-        spec = rubric.signal(signal.signal)
-        share = 0.0
-        if spec:
-            share = spec.weight / total_weight
+        share = spec.weight / total_weight
         iterations = counted(missing, "iteration")
         absent = f"{missing} of {counted(signal.iterations, 'iteration')}"
         may_be_absent = signal.present or is_chosen(signal.signal)
@@ -327,11 +323,10 @@ def _signals(examination: Examination) -> Iterator[Finding]:
 
 
 def _reasons(signal: SignalPresence) -> str:
-    by_count = sorted(signal.absent.items(), key=lambda item: -item[1])
-    shown = [f"{reason} ({count})" for reason, count in by_count[:_MOST_REASONS]]
-    text = ", ".join(shown)
-    more = len(by_count) - len(shown)
-    if more:
+    reasons = [f"{reason} ({count})" for reason, count in signal.absent.items()]
+    text = ", ".join(reasons[:_MOST_REASONS])
+    more = len(reasons) - _MOST_REASONS
+    if more > 0:
         text += f" and {counted(more, 'more reason')}"
     return text
 

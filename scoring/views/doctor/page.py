@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -12,7 +12,7 @@ from scoring.frozen import PlainData, fields_of
 from scoring.text import counted, short, some_spans, spans
 from scoring.views.doctor import AttributionSurvey, Examination
 from scoring.views.doctor.finding import Finding
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
+from scoring.views.table import AnyCell, Cell, Cells, Line, Page, Table, columns_of, pairs
 
 _MOST_EXAMPLES = 2  # folders of transcripts that are left out for one reason
 _MOST_SESSIONS = 5
@@ -25,7 +25,7 @@ def doctor_page(
     found: Sequence[Finding],
     every: bool,
     list_files: bool,
-) -> Iterator[Block]:
+) -> Page:
     """Yield what was looked at and what to do.
 
     Args:
@@ -36,25 +36,26 @@ def doctor_page(
     """
     rubric = examination.rubric
     yield Line(f"da-score doctor — rubric {rubric.version}, {rubric.evidence} evidence", "bold")
-    yield Line()
-    yield pairs(list(_heads(examination)), width=12)
+    yield ""
+    heads = [("LOG", _log_text(examination)), *_repository_heads(examination)]
+    yield pairs([*heads, *_transcript_heads(examination)], width=12)
 
     for section in _sections(examination, list_files):
         if section.rows and (every or section.columns[0].head == "SIGNAL"):
-            yield Line()
+            yield ""
             yield section
 
     if examination.unread:
-        yield Line()
+        yield ""
     for sessions in examination.unread:
-        yield Line(f"{sessions}.")
-    yield Line()
+        yield f"{sessions}."
+    yield ""
     yield from _what_to_do(found, every)
 
 
-def _what_to_do(found: Sequence[Finding], every: bool) -> Iterator[Line]:
+def _what_to_do(found: Sequence[Finding], every: bool) -> Page:
     if not found:
-        yield Line("Nothing is missing.")
+        yield "Nothing is missing."
         return
 
     yield Line("WHAT TO DO", "bold")
@@ -62,7 +63,7 @@ def _what_to_do(found: Sequence[Finding], every: bool) -> Iterator[Line]:
     for number, finding in enumerate(shown, 1):
         style = "bold red" if finding.level == "problem" else "yellow"
         yield Line([f"{number:>3}. ", Cell(finding.level, style=style), f": {finding.what}"])
-        yield Line(f"     → {finding.advice}")
+        yield f"     → {finding.advice}"
         if finding.change and not finding.needs_nothing:
             yield Line(f"     → then {finding.change}", "dim")
 
@@ -71,19 +72,12 @@ def _what_to_do(found: Sequence[Finding], every: bool) -> Iterator[Line]:
         yield Line(f"{more} more, and what was found: da-score doctor --all", "dim")
 
 
-_Rows: TypeAlias = Sequence[Sequence[AnyCell]]
-
-
-def _section(heads: Sequence[str], rows: _Rows) -> Table:
-    return Table([Column(head) for head in heads], rows)
-
-
 def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
     survey = examination.transcripts
     roots = []
     for root in survey.roots:
         roots.append((str(root.path), root.origin, root.files, root.problem or "read"))
-    yield _section(("PLACE", "NAMED BY", "FILES", "STATE"), roots)
+    yield Table(columns_of("PLACE", "NAMED BY", "FILES", "STATE"), roots)
     yield _harness_section(survey)
     if examination.attribution:
         yield from _attribution_sections(examination.attribution, list_files)
@@ -92,57 +86,46 @@ def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
     sessions = []
     for each in unclaimed:
         sessions.append((each.session, each.harness, each.lines, str(each.path)))
-    yield _section(("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"), sessions)
+    yield Table(columns_of("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"), sessions)
 
     left_out = list(_left_out(survey.files))
-    yield _section(("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), left_out)
+    yield Table(columns_of("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), left_out)
     skipped = [(count, reason) for reason, count in survey.lines_skipped.items()]
-    yield _section(("LINES", "SKIPPED BECAUSE"), skipped)
+    yield Table(columns_of("LINES", "SKIPPED BECAUSE"), skipped)
 
     signals = []
     for signal in examination.signals:
         share = f"{signal.share * 100:.0f} %"
         signals.append((signal.signal, share, f"{signal.present}/{signal.iterations}"))
-    yield _section(("SIGNAL", "PRESENT", "OF"), signals)
+    yield Table(columns_of("SIGNAL", "PRESENT", "OF"), signals)
 
     if list_files:
         yield _file_section(survey.files)
 
 
 def _harness_section(survey: TranscriptSurvey) -> Table:
-    heads = (
-        "HARNESS",
-        "SESSIONS",
-        "FILES",
-        "TURNS",
-        "TOOL CALLS",
-        "FAILED",
-        "DUPLICATES DROPPED",
-    )
-    rows = []
+    rows: list[Cells] = []
     for harness in survey.harnesses:
-        failed: AnyCell = harness.tool_errors
-        if harness.ends_unknown:
-            failed = "unknown"
+        failed = "unknown" if harness.ends_unknown else harness.tool_errors
         counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
         rows.append((harness.name, *counts, failed, harness.duplicates_dropped))
-    return _section(heads, rows)
+
+    counted_heads = ("SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED")
+    return Table(columns_of("HARNESS", *counted_heads), rows)
 
 
 def _attribution_sections(attribution: AttributionSurvey, list_files: bool) -> Iterator[Table]:
-    methods = [
-        (method, count.iterations, count.sessions) for method, count in attribution.methods.items()
-    ]
-    yield _section(("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
+    methods = [(method, *count) for method, count in attribution.methods.items()]
+    yield Table(columns_of("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
 
     without = []
     for reason, numbers in attribution.without.items():
         most = len(numbers) if list_files else _MOST_ITERATIONS
         without.append((len(numbers), reason, some_spans(numbers, most)))
-    yield _section(("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
+    yield Table(columns_of("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
 
 
-def _left_out(files: Sequence[FileFound]) -> Iterator[Sequence[AnyCell]]:
+def _left_out(files: Sequence[FileFound]) -> Iterator[Cells]:
     reasons = Counter(file.left_out for file in files if file.left_out)
     for reason, count in reasons.most_common():
         places = [file.cwd or str(file.path) for file in files if file.left_out == reason]
@@ -151,27 +134,20 @@ def _left_out(files: Sequence[FileFound]) -> Iterator[Sequence[AnyCell]]:
 
 
 def _file_section(files: Sequence[FileFound]) -> Table:
-    if not _sessions_known(files):
-        rows = [(str(file.path), file.left_out or "-") for file in files]
-        return _section(("TRANSCRIPT", "LEFT OUT BECAUSE"), rows)
-
-    full_rows = []
+    sessions_known = _sessions_known(files)
+    heads = ["HARNESS", "SESSIONS", "WORKED IN"] if sessions_known else []
+    rows: list[Cells] = []
     for file in files:
-        session = (file.harness or "-", len(file.sessions), file.cwd or "-")
-        full_rows.append((str(file.path), *session, file.left_out or "-"))
-    heads = ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
-    return _section(heads, full_rows)
+        session: list[AnyCell] = []
+        if sessions_known:
+            session = [file.harness or "-", len(file.sessions), file.cwd or "-"]
+        rows.append((str(file.path), *session, file.left_out or "-"))
+    return Table(columns_of("TRANSCRIPT", *heads, "LEFT OUT BECAUSE"), rows)
 
 
 def _sessions_known(files: Sequence[FileFound]) -> bool:
     """Return whether the rules look for harness and sessions. Those of the reference do not."""
     return not files or any(file.harness or file.sessions or file.cwd for file in files)
-
-
-def _heads(examination: Examination) -> Iterator[tuple[str, str]]:
-    yield "LOG", _log_text(examination)
-    yield from _repository_heads(examination)
-    yield from _transcript_heads(examination)
 
 
 def _log_text(examination: Examination) -> str:
@@ -209,13 +185,11 @@ def _repository_heads(examination: Examination) -> Iterator[tuple[str, str]]:
     yield "TRUNK", f"{trunk.name or 'none'}{tip}: {trunk.how}"
     yield "HISTORY", "shallow" if trunk.shallow else "complete"
     if examination.log.iterations:
-        yield "COMMITS", _commits_text(sorted(repository.unresolved))
-
-
-def _commits_text(unresolved: Sequence[int]) -> str:
-    if not unresolved:
-        return "every one that the log names is here"
-    return f"{counted(len(unresolved), 'does', 'do')} not resolve: {spans(unresolved)}"
+        text = "every one that the log names is here"
+        unresolved = sorted(repository.unresolved)
+        if unresolved:
+            text = f"{counted(len(unresolved), 'does', 'do')} not resolve: {spans(unresolved)}"
+        yield "COMMITS", text
 
 
 def _transcript_heads(examination: Examination) -> Iterator[tuple[str, str]]:
@@ -237,14 +211,12 @@ def _transcript_heads(examination: Examination) -> Iterator[tuple[str, str]]:
         text += f"; {len(checkpoints.missing)} of these are not in this clone"
     yield "CHECKPOINTS", text
     if sessions or checkpoints.transcripts:
-        yield "SESSIONS", _unclaimed_text(len(survey.unclaimed))
-
-
-def _unclaimed_text(count: int) -> str:
-    if not count:
-        return "every one that worked in this repository belongs to an iteration"
-    verb = "belongs" if count == 1 else "belong"
-    return f"{count} that worked in this repository {verb} to no iteration"
+        text = "every one that worked in this repository belongs to an iteration"
+        count = len(survey.unclaimed)
+        if count:
+            verb = "belongs" if count == 1 else "belong"
+            text = f"{count} that worked in this repository {verb} to no iteration"
+        yield "SESSIONS", text
 
 
 def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainData:

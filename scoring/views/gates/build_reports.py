@@ -29,12 +29,11 @@ def junit(verdict: Verdict, log: str) -> bytes:
     }
     suite = ElementTree.Element("testsuite", attributes)
     for checked in verdict.iterations:
-        case = _test_case(suite, log, _case_name(checked), checked.failures)
-        if checked.notes:
-            ElementTree.SubElement(case, "system-out").text = xml_text("\n".join(checked.notes))
-    whole = _test_case(suite, log, "the log as a whole", verdict.whole)
-    if verdict.notes:
-        ElementTree.SubElement(whole, "system-out").text = xml_text("\n".join(verdict.notes))
+        name = f"iteration {checked.iteration}"
+        if checked.task_id:
+            name += f" ({cut(checked.task_id, _LONGEST)})"
+        _add_test_case(suite, log, name, checked.failures, checked.notes)
+    _add_test_case(suite, log, "the log as a whole", verdict.whole, verdict.notes)
 
     suites = ElementTree.Element("testsuites", suite.attrib)
     suites.append(suite)
@@ -42,18 +41,13 @@ def junit(verdict: Verdict, log: str) -> bytes:
     return bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def _case_name(checked: Checked) -> str:
-    if not checked.task_id:
-        return f"iteration {checked.iteration}"
-    return f"iteration {checked.iteration} ({cut(checked.task_id, _LONGEST)})"
-
-
-def _test_case(
+def _add_test_case(
     suite: ElementTree.Element,
     log: str,
     name: str,
     failures: Sequence[Failure],
-) -> ElementTree.Element:
+    notes: Sequence[str],
+) -> None:
     case = ElementTree.SubElement(
         suite, "testcase", classname=xml_text(log), name=xml_text(name), time="0"
     )
@@ -64,7 +58,8 @@ def _test_case(
         )
         lines = [f"{failure.gate}: {failure.reason}" for failure in failures]
         element.text = xml_text("\n".join(lines))
-    return case
+    if notes:
+        ElementTree.SubElement(case, "system-out").text = xml_text("\n".join(notes))
 
 
 def xml_text(text: str) -> str:
@@ -80,16 +75,27 @@ def markdown(verdict: Verdict, log: str) -> str:
         head = f"failed: {len(verdict.failures)} of the gates' demands are not met"
     mean = "none" if verdict.mean is None else f"{verdict.mean:.3f}"
 
-    lines = [f"## Iteration scores: {head}", ""]
-    lines += [f"Log <code>{markdown_text(log)}</code>, {counted(count, 'iteration')}, mean {mean}."]
+    lines = [
+        f"## Iteration scores: {head}",
+        "",
+        f"Log <code>{markdown_text(log)}</code>, {counted(count, 'iteration')}, mean {mean}.",
+    ]
     if verdict.looked_at:
-        lines += [f"{verdict.looked_at}."]
+        lines.append(f"{verdict.looked_at}.")
     lines += [f"Note: {markdown_text(note)}." for note in verdict.notes]
-    lines += ["", *_failure_table(verdict.failures)]
-    lines += ["<details><summary>Iterations</summary>", ""]
-    lines += ["| iteration | task | score | band | |", "| ---: | --- | ---: | --- | --- |"]
-    lines += map(_iteration_row, verdict.iterations[-_MOST_ROWS:])
-    lines += ["", *_left_out(count, "older iterations"), "</details>", ""]
+    lines += [
+        "",
+        *_failure_table(verdict.failures),
+        "<details><summary>Iterations</summary>",
+        "",
+        "| iteration | task | score | band | |",
+        "| ---: | --- | ---: | --- | --- |",
+        *map(_iteration_row, verdict.iterations[-_MOST_ROWS:]),
+        "",
+        *_left_out(count, "older iterations"),
+        "</details>",
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -110,10 +116,8 @@ def _iteration_row(checked: Checked) -> str:
     task = markdown_text(checked.task_id)
     score = number(checked.score.value, checked.score.scored)
     band = markdown_text(checked.score.band)
-    result = "; ".join(checked.notes)
-    if checked.failures:
-        result = "fails"
-    return f"| {checked.iteration} | {task} | {score} | {band} | {markdown_text(result)} |"
+    result = "fails" if checked.failures else markdown_text("; ".join(checked.notes))
+    return f"| {checked.iteration} | {task} | {score} | {band} | {result} |"
 
 
 def _left_out(count: int, what: str) -> Iterator[str]:

@@ -91,15 +91,14 @@ def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
 
 
 def _fell(drop: Drop, iteration: ExaminedIteration) -> Iterator[str]:
-    score = iteration.score
+    value = iteration.score.value
     earlier = _comparable_value(drop, iteration)
-    if earlier is None:
-        return
+    if earlier is not None and earlier - value > drop.most + TOLERANCE:
+        yield f"score {value:.3f} is {_below(drop, earlier, value)}; {why_low(iteration)}"
 
-    fall = earlier - score.value
-    if fall > drop.most + TOLERANCE:
-        below = f"{fall:.3f} below the {earlier:.3f} of {drop.baseline.source}"
-        yield f"score {score.value:.3f} is {below}; {why_low(iteration)}"
+
+def _below(drop: Drop, earlier: float, value: float) -> str:
+    return f"{earlier - value:.3f} below the {earlier:.3f} of {drop.baseline.source}"
 
 
 def _comparable_value(drop: Drop, iteration: ExaminedIteration) -> float | None:
@@ -109,10 +108,6 @@ def _comparable_value(drop: Drop, iteration: ExaminedIteration) -> float | None:
     if not score.scored or earlier is None or earlier.rubric_version != score.rubric_version:
         return None
     return earlier.value
-
-
-def _compares(drop: Drop, iteration: ExaminedIteration) -> bool:
-    return _comparable_value(drop, iteration) is not None
 
 
 def _why_not_compared(drop: Drop, iteration: ExaminedIteration) -> Iterator[str]:
@@ -151,9 +146,8 @@ def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
 
     old_mean = sum(old) / len(old)
     new_mean = sum(new) / len(new)
-    fall = old_mean - new_mean
-    if fall > drop.most + TOLERANCE:
-        below = f"{fall:.3f} below the {old_mean:.3f} of {drop.baseline.source}"
+    if old_mean - new_mean > drop.most + TOLERANCE:
+        below = _below(drop, old_mean, new_mean)
         yield f"the mean score {new_mean:.3f} is {below}; {lowest(scores)}"
 
 
@@ -174,7 +168,7 @@ MAX_DROP = Gate(
     ),
     reasons=_fell,
     log_reasons=_mean_fell,
-    looks_at=_compares,
+    looks_at=lambda drop, iteration: _comparable_value(drop, iteration) is not None,
     nothing_found="no iteration has a score under the rubric of an earlier one to compare with",
     notes=_why_not_compared,
     demanded=_demanded,

@@ -7,7 +7,7 @@ from scoring.examine import ExaminedIteration
 from scoring.sidecars.states import CURRENT
 from scoring.signals.values import SignalValue
 from scoring.text import cut, printable
-from scoring.views.gates.gate import Gate, GateOption, IterationReasons
+from scoring.views.gates.gate import Gate, GateOption
 
 
 def _over_claims(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
@@ -22,15 +22,10 @@ def _side(value: SignalValue) -> str:
     return f"{value.sub_score:.2f} ({value.detail})"
 
 
-def _has_pair(_: bool, iteration: ExaminedIteration) -> bool:
-    pairs = iteration.signals.integrity
-    return any(pair.claimed.present and pair.observed.present for pair in pairs)
-
-
 NO_OVER_CLAIMS = Gate(
     options=(GateOption("no-over-claims", "No claim is above what was observed."),),
     reasons=_over_claims,
-    looks_at=_has_pair,
+    looks_at=lambda _, iteration: any(pair.comparable for pair in iteration.signals.integrity),
     nothing_found="no iteration has both a claim and an observation to compare",
     forbids=True,
 )
@@ -50,30 +45,13 @@ def _without_commit(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
         yield "names no commit"
 
 
-def _names_commit(_: bool, iteration: ExaminedIteration) -> bool:
-    return bool(iteration.facts.landing.field)
-
-
 NO_UNRESOLVED_COMMITS = Gate(
     options=(GateOption("no-unresolved-commits", "Every commit that an entry names is here."),),
     reasons=_unresolved,
-    looks_at=_names_commit,
+    looks_at=lambda _, iteration: bool(iteration.facts.landing.field),
     nothing_found="no iteration names a commit",
     notes=_without_commit,
 )
-
-
-def _has_sidecar(_: bool, iteration: ExaminedIteration) -> bool:
-    return iteration.origin == "sidecar" or iteration.state != CURRENT
-
-
-def _gate_on_sidecars(option: GateOption, reasons: IterationReasons) -> Gate:
-    return Gate(
-        options=(option,),
-        reasons=reasons,
-        looks_at=_has_sidecar,
-        nothing_found="no iteration has a sidecar",
-    )
 
 
 def _stale(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
@@ -84,9 +62,11 @@ def _stale(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
     yield f"its sidecar is {state}; '{command}' brings it up to date"
 
 
-NO_STALE = _gate_on_sidecars(
-    GateOption("no-stale", "No sidecar differs from what the evidence gives."),
-    _stale,
+NO_STALE = Gate(
+    options=(GateOption("no-stale", "No sidecar differs from what the evidence gives."),),
+    reasons=_stale,
+    looks_at=lambda _, iteration: iteration.origin == "sidecar" or iteration.state != CURRENT,
+    nothing_found="no iteration has a sidecar",
 )
 
 
@@ -96,7 +76,7 @@ def _unverified(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
         yield f"its sidecar is {iteration.state}; {advice}"
 
 
-REQUIRE_VERIFIED = _gate_on_sidecars(
-    GateOption("require-verified", "Every sidecar's evidence is here."),
-    _unverified,
+REQUIRE_VERIFIED = NO_STALE._replace(
+    options=(GateOption("require-verified", "Every sidecar's evidence is here."),),
+    reasons=_unverified,
 )

@@ -5,20 +5,22 @@ from functools import partial
 from typing import NamedTuple
 
 from scoring.errors import OptionError
-from scoring.examine import ExaminedIteration, LogView
+from scoring.examine import LogView
 from scoring.text import and_more, counted, printable, short
-from scoring.views.gates.gate import Gate, GateOption
+from scoring.views.gates.gate import Gate, GateOption, WorkReasons
 from scoring.views.look_at import failing_tests
 from scoring.views.shares import DECIDED
 from scoring.views.spending_text import cost_text
 from scoring.views.work_rows import WorkRow, in_state, total_cost
 
-_NO_UNIT = "there is no work of an agent"
 _MOST_NAMED = 3  # units in one reason
-
-
-def _no_iteration(_: object, __: ExaminedIteration) -> bool:
-    return False
+_ON_WORK = Gate(
+    options=(),
+    looks_at=lambda _, __: False,
+    nothing_found="there is no work of an agent",
+    forbids=True,
+)
+"""What gates on the work have in common: they look at no iteration."""
 
 
 class Limit(NamedTuple):
@@ -77,30 +79,36 @@ def _too_many(state: str, advice: str, most: Limit, rows: Sequence[WorkRow]) -> 
         )
 
 
-def _most_in_state(state: str, name: str, text: str, advice: str) -> Gate:
-    """Return a gate on how many units are in a state."""
-    return Gate(
-        options=(GateOption(name, text, "N|P%", "text"),),
-        work_reasons=partial(_too_many, state, advice),
-        looks_at=_no_iteration,
-        nothing_found=_NO_UNIT,
-        forbids=True,
-        demanded=partial(_limit, name),
+def _at_most(option: GateOption, work_reasons: WorkReasons) -> Gate:
+    """Return a gate on how much of the work may be in a state."""
+    return _ON_WORK._replace(
+        options=(option,),
+        work_reasons=work_reasons,
+        demanded=partial(_limit, option.name),
         as_data=lambda most: (most.text,),
     )
 
 
-MAX_REVERTED = _most_in_state(
-    state="reverted",
-    name="max-reverted",
-    text="At most N units, or P% of them, were reverted.",
-    advice="say in the next change why it will stay, or choose later work with --since",
+MAX_REVERTED = _at_most(
+    GateOption("max-reverted", "At most N units, or P% of them, were reverted.", "N|P%", "text"),
+    partial(
+        _too_many,
+        "reverted",
+        "say in the next change why it will stay, or choose later work with --since",
+    ),
 )
-MAX_TAKEN_BACK = _most_in_state(
-    state="taken_back",
-    name="max-taken-back",
-    text="At most N units, or P% of them, were taken back without a word.",
-    advice="bring back what was not meant to go: git show on both commits has the lines",
+MAX_TAKEN_BACK = _at_most(
+    GateOption(
+        "max-taken-back",
+        "At most N units, or P% of them, were taken back without a word.",
+        "N|P%",
+        "text",
+    ),
+    partial(
+        _too_many,
+        "taken_back",
+        "bring back what was not meant to go: git show on both commits has the lines",
+    ),
 )
 
 
@@ -125,16 +133,9 @@ def _lost_without_cost(_: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
         yield f"the cost of {counted(count, 'lost unit')} is not known"
 
 
-MAX_LOST_COST = Gate(
-    options=(GateOption("max-lost-cost", "Lost work cost at most $X, or P%.", "X|P%", "text"),),
-    work_reasons=_lost_cost,
-    work_notes=_lost_without_cost,
-    looks_at=_no_iteration,
-    nothing_found=_NO_UNIT,
-    forbids=True,
-    demanded=partial(_limit, "max-lost-cost"),
-    as_data=lambda most: (most.text,),
-)
+MAX_LOST_COST = _at_most(
+    GateOption("max-lost-cost", "Lost work cost at most $X, or P%.", "X|P%", "text"), _lost_cost
+)._replace(work_notes=_lost_without_cost)
 
 
 def _failing_tests(_: bool, rows: Sequence[WorkRow]) -> Iterator[str]:
@@ -145,10 +146,7 @@ def _failing_tests(_: bool, rows: Sequence[WorkRow]) -> Iterator[str]:
         )
 
 
-NO_FAILING_TESTS = Gate(
+NO_FAILING_TESTS = _ON_WORK._replace(
     options=(GateOption("no-failing-tests", "No work has a last test run that failed."),),
     work_reasons=_failing_tests,
-    looks_at=_no_iteration,
-    nothing_found=_NO_UNIT,
-    forbids=True,
 )

@@ -106,7 +106,7 @@ def _contents(digest: Digest) -> PlainData:
 def _functions(digest: Digest) -> PlainData:
     """Return the functions that the template calls, by its names for them."""
     return {
-        "number": lambda value: number(value or 0, value is not None),
+        "number": number,
         "percent": lambda share: f"{share * 100:.0f} %",
         "cost": cost_text,
         "per_landed": per_landed_text,

@@ -6,29 +6,28 @@ from scoring.text import counted, some_spans, spans
 from scoring.views.look_at import look_at_page
 from scoring.views.report.digest import Digest
 from scoring.views.run_pages import scores_head
-from scoring.views.table import Block, Line
+from scoring.views.table import Line, Page
 from scoring.views.work_pages import became_page
 
 
-def report_lines(digest: Digest) -> Iterator[Block]:
+def report_lines(digest: Digest) -> Page:
     """Yield what became of the work, what the scores are worth, and what to look at."""
     yield from became_page(digest.work, digest.horizon_days)
     if not digest.is_fleet:
-        yield Line()
+        yield ""
         yield from _score_lines(digest)
         yield from _claim_lines(digest)
-    yield Line()
+    yield ""
     yield from look_at_page(digest.work)
 
 
-def _score_lines(digest: Digest) -> Iterator[Line]:
+def _score_lines(digest: Digest) -> Page:
     scores = [(line.value, line.band) for line in digest.lines]
     yield from scores_head(digest.meaning, digest.rubric.version, scores, digest.log)
-    for text in certainty(digest, digest.meaning.means_something):
-        yield Line(text)
+    yield from certainty(digest, digest.meaning.means_something)
 
 
-def _claim_lines(digest: Digest) -> Iterator[Line]:
+def _claim_lines(digest: Digest) -> Page:
     texts = [digest.words.text] if digest.words else []
     for row in digest.integrity:
         if row.over_claims:
@@ -39,10 +38,9 @@ def _claim_lines(digest: Digest) -> Iterator[Line]:
     if not texts:
         return
 
-    yield Line()
+    yield ""
     yield Line("Claimed against observed", "bold")
-    for text in texts:
-        yield Line(text)
+    yield from texts
 
 
 def certainty(digest: Digest, compares: bool) -> Iterator[str]:
