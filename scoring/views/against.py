@@ -92,14 +92,17 @@ class Against(NamedTuple):
     Attributes:
         sides: the two sides.
         figures: the measures of both.
-        young: how many units of each side are too young to judge.
         latest: the last day of work that is old enough; None without a trunk.
     """
 
     sides: Sides
     figures: list[Figure]
-    young: tuple[int, int]
     latest: date | None
+
+    @property
+    def young(self) -> list[int]:
+        """How many units of each side are too young to judge."""
+        return [len(rows) - len(settled(rows)) for rows in self.sides.rows]
 
     def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
@@ -133,8 +136,7 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
         samples = [sample_of(measure, counting(measure, side)) for side in (first, second)]
         figures.append(figure_of(measure, samples[0], samples[1], changed))
 
-    young = (len(first) - len(settled(first)), len(second) - len(settled(second)))
-    return Against(sides, figures, young, latest)
+    return Against(sides, figures, latest)
 
 
 def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = False) -> Figure:

@@ -11,7 +11,7 @@ LONGEST_NAME = 200  # characters of a name that are shown
 
 _MOST_LISTED = 5  # sessions or transcripts
 
-_METHODS: dict[Method, str] = {
+_METHODS: dict[Method | None, str] = {
     "checkpoint": "by checkpoint: the commit names a checkpoint, and that names the session",
     "shared": "with an earlier iteration: no edit is in the lines between the two commits",
     "commit": "by commit: a session made the commit",
@@ -84,7 +84,7 @@ def _session_lines(observed: Observed) -> Iterator[str]:
     if observed.checkpoint_tokens:
         problem = observed.problem or "no transcript is here"
         yield f"{problem}; the tokens are totals that its checkpoint states"
-    elif observed.method is not None:
+    else:
         yield f"transcript lines found {_METHODS[observed.method]}"
         if observed.problem:
             yield f"but: {observed.problem}"
@@ -141,8 +141,12 @@ def _work_parts(observed: Observed) -> Iterator[str]:
 
 def _authorship_lines(facts: IterationFacts, observed: Observed) -> Iterator[str]:
     """Yield what is known of who wrote the lines of the commit."""
-    minutes = _minutes_before_commit(facts)
-    if minutes > 0 and not _made_something(observed):
+    minutes = 0
+    if facts.window and facts.transcripts and facts.transcripts.ended:
+        minutes = (facts.window.end - facts.transcripts.ended) // (60 * NS)
+    work = observed.work
+    shows_commit = any(sighting.kind == "commit" for sighting in observed.seen)
+    if minutes > 0 and not (work.edits or work.agents or observed.by_agents or shows_commit):
         yield (
             "no edit tool was used in these lines, "
             f"which end {counted(minutes, 'minute')} before the commit"
@@ -150,18 +154,6 @@ def _authorship_lines(facts: IterationFacts, observed: Observed) -> Iterator[str
     if observed.by_agents is not None:
         percent = int(observed.by_agents * 100)
         yield f"agents wrote at least {percent} % of the lines that its commit adds"
-
-
-def _minutes_before_commit(facts: IterationFacts) -> int:
-    ended = facts.transcripts and facts.transcripts.ended
-    if not facts.window or not ended:
-        return 0
-    return (facts.window.end - ended) // (60 * NS)
-
-
-def _made_something(observed: Observed) -> bool:
-    shows_commit = any(sighting.kind == "commit" for sighting in observed.seen)
-    return bool(observed.work.edits or observed.work.agents or observed.by_agents or shows_commit)
 
 
 def claim_lines(facts: IterationFacts) -> Iterator[str]:

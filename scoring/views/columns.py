@@ -5,6 +5,7 @@ A new column is one line in ``columns.toml``, and one in ``docs/TABLES.md``.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -103,20 +104,11 @@ class _Type(NamedTuple):
 
 
 _TYPES: dict[str, _Type] = {
-    "text": _Type("text"),
-    "word": _Type("text"),
-    "models": _Type("text"),
-    "numbers": _Type("text"),
-    "json": _Type("text"),
-    "flag": _Type("yes/no"),
-    "check": _Type("yes/no"),
+    **dict.fromkeys(("text", "word", "models", "numbers", "json"), _Type("text")),
+    **dict.fromkeys(("flag", "check"), _Type("yes/no")),
+    **dict.fromkeys(("share", "score", "any score", "vote", "sum"), _Type("number", "0 to 1")),
     "count": _Type("integer"),
     "dollars": _Type("number", "US dollars"),
-    "share": _Type("number", "0 to 1"),
-    "score": _Type("number", "0 to 1"),
-    "any score": _Type("number", "0 to 1"),
-    "vote": _Type("number", "0 to 1"),
-    "sum": _Type("number", "0 to 1"),
     "seconds": _Type("number", "seconds"),
     "minutes": _Type("number", "minutes"),
 }
@@ -148,10 +140,7 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 """What becomes of the value that a column names, for the types that need it."""
 
 
-def _value_at(
-    path: str,
-    convert: Callable[[Any], Any] | None,
-) -> Callable[[RowSource], Any]:
+def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Callable[[RowSource], Any]:
     """Return a function that takes the value at a dotted path, where None stays None.
 
     Args:
@@ -180,20 +169,8 @@ def _step(value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
-def _tokens_at(
-    path: str,
-    kind: str,
-) -> Callable[[RowSource], int | None]:
-    """Return a function that takes the tokens of one kind from the spending at a dotted path."""
-    spending_at = _value_at(path, None)
-
-    def take(source: RowSource) -> int | None:
-        spending: Spending | None = spending_at(source)
-        if not spending or not spending.spent:
-            return None
-        return spending.tokens[kind]
-
-    return take
+def _tokens(kind: str, spending: Spending) -> int | None:
+    return spending.tokens[kind] if spending.spent else None
 
 
 def _cost(source: RowSource) -> float | None:
@@ -220,8 +197,9 @@ _COMPUTED: dict[tuple[str, str], Callable[[RowSource], Any]] = {
 """The columns that ``columns.toml`` calls computed, by table and name."""
 
 for _kind in KINDS:
-    _COMPUTED["iterations", f"used_{_kind}_tokens"] = _tokens_at("spending", _kind)
-    _COMPUTED["group", f"used_{_kind}_tokens"] = _tokens_at("bought.spending", _kind)
+    for _table, _path in (("iterations", "spending"), ("group", "bought.spending")):
+        _take = _value_at(_path, partial(_tokens, _kind))
+        _COMPUTED[_table, f"used_{_kind}_tokens"] = _take
 
 _LISTED = read_toml((Path(__file__).parent / "columns.toml").read_text("utf-8"))
 
@@ -267,12 +245,7 @@ TABLES: dict[str, tuple[DataColumn, ...]] = {
 """Every table, with its columns in order."""
 
 
-def _row(
-    table: str,
-    log: Path,
-    iteration: int,
-    content: object,
-) -> NamedRow:
+def _row(table: str, log: Path, iteration: int, content: object) -> NamedRow:
     """Return the row of a table, with the name of the table."""
     source = RowSource(str(log), iteration, content)
     return table, {column.name: column.take(source) for column in TABLES[table]}
@@ -308,11 +281,7 @@ class Member(NamedTuple):
         )
 
 
-def group_rows(
-    log: Path,
-    rubric: Rubric,
-    members: Sequence[Member],
-) -> Iterator[NamedRow]:
+def _group_rows(log: Path, rubric: Rubric, members: Sequence[Member]) -> Iterator[NamedRow]:
     """Yield the rows of sessions and then of tasks, each with the name of its table.
 
     Both are sorted by name and rubric version. Members without a name are in no row.
@@ -324,19 +293,14 @@ def group_rows(
             if name:
                 groups.setdefault((name, member.rubric_version), []).append(member)
 
-        for name, version in sorted(groups):
-            group = _group_score(rubric, name, version, groups[name, version])
-            yield _row(table, log, group.score.iterations[0], group)
-
-
-def _group_score(rubric: Rubric, name: str, version: str, members: Sequence[Member]) -> GroupScore:
-    score = session_score(rubric, name, [member.score for member in members])
-    sessions = {member.session for member in members if member.session}
-    return GroupScore(
-        score=replace(score, rubric_version=version),
-        bought=purchase(member.paid_work for member in members),
-        sessions=len(sessions),
-    )
+        for (name, version), group in sorted(groups.items(), key=lambda item: item[0]):
+            score = session_score(rubric, name, [member.score for member in group])
+            content = GroupScore(
+                score=replace(score, rubric_version=version),
+                bought=purchase(member.paid_work for member in group),
+                sessions=len({member.session for member in group if member.session}),
+            )
+            yield _row(table, log, score.iterations[0], content)
 
 
 def table_rows(
@@ -358,7 +322,7 @@ def table_rows(
             yield _row("signals", log, number, content)
         for pair in iteration.signals.integrity:
             yield _row("integrity", log, number, pair)
-    yield from group_rows(log, rubric, members)
+    yield from _group_rows(log, rubric, members)
 
 
 def rows_of_view(

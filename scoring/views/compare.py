@@ -85,10 +85,8 @@ class RubricDiff(NamedTuple):
     @property
     def changed_data(self) -> dict[str, tuple[Any, Any]]:
         """What of :data:`DATA` differs, with both values."""
-        changed = {}
-        for name in _differing(DATA, self.before, self.after):
-            changed[name] = (getattr(self.before, name), getattr(self.after, name))
-        return changed
+        names = _differing(DATA, self.before, self.after)
+        return {name: (getattr(self.before, name), getattr(self.after, name)) for name in names}
 
     @property
     def names(self) -> tuple[str, str]:
@@ -100,11 +98,7 @@ class RubricDiff(NamedTuple):
         return (f"{old} (A)", f"{new} (B)")
 
 
-def _differing(
-    names: Sequence[str],
-    before: object,
-    after: object,
-) -> list[str]:
+def _differing(names: Sequence[str], before: object, after: object) -> list[str]:
     """Return the names of attributes in which two objects differ."""
     return [name for name in names if getattr(before, name) != getattr(after, name)]
 
@@ -112,10 +106,8 @@ def _differing(
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
     """Compare two rubrics, signal by signal."""
     names = dict.fromkeys(spec.id for spec in (*after.signals, *before.signals))
-    changes = []
-    for name in names:
-        changes.append(SpecChange(name, before.signal(name), after.signal(name)))
-    return RubricDiff(before, after, tuple(changes))
+    changes = tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names)
+    return RubricDiff(before, after, changes)
 
 
 class SignalMove(NamedTuple):
@@ -183,11 +175,6 @@ class IterationDiff(NamedTuple):
         """Whether either side has too little evidence."""
         return BAND_INSUFFICIENT in (self.before.band, self.after.band)
 
-    @property
-    def suffices(self) -> bool:
-        """Whether both sides are scored on enough evidence, so that the change is in means."""
-        return self.change is not None and not self.insufficient
-
 
 class Totals(NamedTuple):
     """What the step does to a whole log. Means are over iterations with enough evidence.
@@ -224,7 +211,7 @@ class LogDiff(NamedTuple):
         band_changes: Counter[tuple[str, str]] = Counter()
         effects: dict[str, list[float]] = {}
         for diff in self.iterations:
-            if diff.change is not None and diff.suffices:
+            if diff.change is not None and not diff.insufficient:
                 changes.append(diff.change)
             if diff.band_changed:
                 band_changes[diff.before.band, diff.after.band] += 1
@@ -232,17 +219,13 @@ class LogDiff(NamedTuple):
                 if move.moved:
                     effects.setdefault(move.signal, []).append(move.effect)
 
-        mean_effects = {}
-        for name, each in effects.items():
-            mean_effects[name] = (len(each), _mean(each) or 0.0)
-
         return Totals(
             iterations=len(self.iterations),
             moved=sum(diff.moved for diff in self.iterations),
             mean_change=_mean(changes),
             mean_move=_mean([change for change in changes if abs(change) > EQUAL_WITHIN]),
             band_changes=band_changes,
-            signals=mean_effects,
+            signals={name: (len(each), _mean(each) or 0.0) for name, each in effects.items()},
             interval=bootstrap_interval(changes),
             insufficient=sum(diff.insufficient for diff in self.iterations),
         )

@@ -48,11 +48,8 @@ def comparison_page(
         source: the log, as it was named; None where none was asked for.
         tasks: the tasks of iterations.
     """
-    sides = []
-    for name in diff.names:
-        sides.append(numeric(name, width=max(7, len(name))))
-    change = numeric("CHANGE", width=0)
-    columns = (Column("SIGNAL", width=20), *sides, change)
+    sides = [numeric(name, width=max(7, len(name))) for name in diff.names]
+    columns = (Column("SIGNAL", width=20), *sides, numeric("CHANGE", width=0))
 
     yield Line(f"Rubric {' → '.join(diff.names)}", "bold")
     yield ""
@@ -146,13 +143,12 @@ def _iterations_table(
     sides: list[Column],
     tasks: Mapping[int, str],
 ) -> Table:
-    change = numeric("CHANGE", width=7)
     rows = []
     for iteration in log.iterations:
         cells = _iteration_cells(iteration, tasks)
         rows.append(TableRow(cells, list(_moves(diff, iteration))))
 
-    columns = (ITER, TASK, *sides, change, BAND)
+    columns = (ITER, TASK, *sides, numeric("CHANGE", width=7), BAND)
     full = FULL_TEXT in (diff.before.text, diff.after.text)
     return Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
 
@@ -215,11 +211,9 @@ def _why(move: SignalMove) -> str:
     for cause in move.causes:
         words = f"{_sub_score(move.before)} → {_sub_score(move.after)}"
         if cause == "weight" and move.before and move.after:
-            old = move.before.nominal_weight
-            new = move.after.nominal_weight
-            words = "in proportion to others"
-            if old != new:
-                words = f"{old:.6g} → {new:.6g}"
+            words = f"{move.before.nominal_weight:.6g} → {move.after.nominal_weight:.6g}"
+            if move.before.nominal_weight == move.after.nominal_weight:
+                words = "in proportion to others"
         causes.append(f"{cause}: {words}")
     return ", ".join(causes)
 
@@ -233,7 +227,12 @@ def _sub_score(row: SignalContribution | None) -> str:
 def _total_rows(totals: Totals) -> list[tuple[str, str]]:
     rows = [("MOVED", f"{totals.moved} of {counted(totals.iterations, 'iteration')}")]
     if totals.mean_change is not None:
-        rows.append(("MEAN CHANGE", _mean_change_text(totals)))
+        text = f"{totals.mean_change:+.4f}"
+        if totals.interval is not None:
+            text += f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
+        if totals.mean_move is not None:
+            text += f", {totals.mean_move:+.4f} over those that moved"
+        rows.append(("MEAN CHANGE", text))
     if totals.insufficient:
         iterations = counted(totals.insufficient, "iteration")
         rows.append(("LEFT OUT", f"{iterations} without enough evidence, in no mean"))
@@ -247,15 +246,6 @@ def _total_rows(totals: Totals) -> list[tuple[str, str]]:
     for name, (count, mean) in totals.signals.items():
         rows.append(("SIGNAL", f"{name} moved {count}, by {mean:+.4f} on average"))
     return rows
-
-
-def _mean_change_text(totals: Totals) -> str:
-    text = f"{totals.mean_change:+.4f}"
-    if totals.interval is not None:
-        text += f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
-    if totals.mean_move is not None:
-        text += f", {totals.mean_move:+.4f} over those that moved"
-    return text
 
 
 _ROW_FIELDS = (
@@ -282,9 +272,7 @@ def comparison_payload(
     """
     first = diff.before
     second = diff.after
-    changed = {}
-    for name, (old, new) in diff.changed_data.items():
-        changed[name] = {"a": old, "b": new}
+    changed = {name: {"a": old, "b": new} for name, (old, new) in diff.changed_data.items()}
     return {
         "a": _rubric_payload(first),
         "b": _rubric_payload(second),
@@ -309,13 +297,11 @@ def _spec_payload(spec: SpecChange) -> PlainData:
     change = None
     if spec.before and spec.after:
         change = spec.after.weight - spec.before.weight
-
-    changed_words = {field: _both(spec, field) for field in spec.fields if field != "weight"}
     return {
         "signal": spec.signal,
         "change": spec.change,
         "weight": {**_both(spec, "weight"), "change": change},
-        "changed_words": changed_words,
+        "changed_words": {name: _both(spec, name) for name in spec.fields if name != "weight"},
     }
 
 

@@ -37,9 +37,6 @@ class Comparison(NamedTuple):
     verdicts: list[str]
 
 
-_KINDS = ("Repository", "Harness", "Model")
-
-
 _SHARES = tuple(measure for measure in MEASURES if measure.key in ("landed", "fixed"))
 
 
@@ -51,11 +48,9 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
         least: how many groups a kind has at least; a kind with fewer is left out.
     """
     compared = []
-    for kind in _KINDS:
-        groups = []
-        for group in grouped(work, kind.lower()):
-            if group.summary["units"] or group.summary["cost"]:
-                groups.append(group)
+    for kind in ("Repository", "Harness", "Model"):
+        groups = grouped(work, kind.lower())
+        groups = [group for group in groups if group.summary["units"] or group.summary["cost"]]
         groups.sort(key=lambda group: (not group.name, -group.summary["units"], group.name))
 
         named_groups = [group for group in groups if group.name]
@@ -151,10 +146,7 @@ def _verdict(share: Measure, groups: Sequence[WorkGroup]) -> str:
     compared = {name: each for name, each in samples.items() if each.units >= LEAST_DECIDED}
     if len(compared) < 2:
         largest = sorted(samples, key=lambda name: -samples[name].units)[:2]
-        sizes = []
-        for name, sample in samples.items():
-            if name in largest:
-                sizes.append(str(sample.units))
+        sizes = [str(sample.units) for name, sample in samples.items() if name in largest]
         return f"{NO_DIFFERENCE} (too few: {' and '.join(sizes)})."
 
     decided = []

@@ -68,53 +68,43 @@ def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:
     return Text(show_hidden(cell.shown(brief)), f"{style} {cell.style}".strip())
 
 
+def _texts(row: TableRow) -> list[Text]:
+    return [_text(cell, row.style) for cell in row.cells]
+
+
 def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a table in the first form that has room."""
-    heads = []
+    rows = table.table_rows()
+    has_notes = any(row.notes for row in rows)
     if table.heads:
-        heads = [Text(visible(column.head), "bold") for column in table.columns]
-    texts = []
-    for row in table.table_rows():
-        texts.append([_text(cell, row.style) for cell in row.cells])
+        notes = [table.notes] if has_notes else []
+        rows.insert(0, TableRow([column.head for column in table.columns], notes, "bold"))
 
-    whole = _with_notes(table, heads, texts)
-    widths = _widths(whole)
+    lines = list(map(_texts, rows))
+    if has_notes:
+        for row, line in zip(rows, lines, strict=True):
+            line.append(Text("\n".join(map(visible, row.notes)), row.style))
+    widths = _widths(lines)
     if _total(widths) <= width:
-        if whole:
+        if lines:
             right = [*(column.right for column in table.columns), False]  # the last are the notes
-            yield _grid(whole, widths, right)
+            yield _grid(lines, widths, right)
         return
 
+    lines = list(map(_texts, rows))
     if not table.heads:
-        widths = _widths(texts)
-        for row, line in zip(table.table_rows(), texts, strict=True):
+        widths = _widths(lines)
+        for row, line in zip(rows, lines, strict=True):
             yield from _last_folded(line, widths, width)
             yield from _notes_below(row, width)
         return
 
-    _take_brief_texts(table, heads, texts, width)
-    shown = _columns_with_room(table, _widths([heads, *texts]), width)
+    _take_brief_texts(rows, lines, width)
+    shown = _columns_with_room(table, _widths(lines), width)
     if shown:
-        yield from _with_columns_below(table, heads, texts, shown, width)
+        yield from _with_columns_below(table, rows, lines, shown, width)
     else:
-        yield from _blocks(table, heads, width)
-
-
-def _with_notes(
-    table: Table,
-    heads: Sequence[Text],
-    texts: Sequence[Sequence[Text]],
-) -> list[list[Text]]:
-    """Return the lines of a table, with the notes of its rows as the last column."""
-    rows = table.table_rows()
-    lines = [list(line) for line in ([heads, *texts] if table.heads else texts)]
-    if any(row.notes for row in rows):
-        notes = [Text("\n".join(map(visible, row.notes)), row.style) for row in rows]
-        if table.heads:
-            notes.insert(0, Text(table.notes, "bold"))
-        for line, text in zip(lines, notes, strict=True):
-            line.append(text)
-    return lines
+        yield from _blocks(rows, width)
 
 
 def _grid(
@@ -138,18 +128,12 @@ def _grid(
     return grid
 
 
-def _take_brief_texts(
-    table: Table,
-    heads: Sequence[Text],
-    texts: Sequence[list[Text]],
-    width: int,
-) -> None:
+def _take_brief_texts(rows: Sequence[TableRow], lines: Sequence[list[Text]], width: int) -> None:
     """Replace texts by their brief forms, from the last column on, until the table fits."""
-    rows = table.table_rows()
-    for index in reversed(range(len(heads))):
-        if _total(_widths([heads, *texts])) <= width:
+    for index in reversed(range(len(lines[0]))):
+        if _total(_widths(lines)) <= width:
             return
-        for row, line in zip(rows, texts, strict=True):
+        for row, line in zip(rows, lines, strict=True):
             line[index] = _text(row.cells[index], row.style, brief=True)
 
 
@@ -172,30 +156,25 @@ def _picked(items: Sequence[T], indices: Sequence[int]) -> list[T]:
 
 def _with_columns_below(
     table: Table,
-    heads: Sequence[Text],
-    texts: Sequence[Sequence[Text]],
+    rows: Sequence[TableRow],
+    lines: Sequence[Sequence[Text]],
     shown: Sequence[int],
     width: int,
 ) -> Iterator[RenderableType]:
     """Yield a table with some of its columns in rows, and the others below each row."""
-    widths = _picked(_widths([heads, *texts]), shown)
+    widths = _picked(_widths(lines), shown)
     right = [column.right for column in _picked(table.columns, shown)]
 
-    yield _grid([_picked(heads, shown)], widths, right)
-    for row, line in zip(table.table_rows(), texts, strict=True):
+    yield _grid([_picked(lines[0], shown)], widths, right)
+    for row, line in zip(rows[1:], lines[1:], strict=True):
         yield _grid([_picked(line, shown)], widths, right)
-        moved = _moved_texts(table, heads, line, shown)
+        moved = _moved_texts(table, line, shown)
         if moved:
             yield _below(Text(" " * _GAP).join(moved), width)
         yield from _notes_below(row, width)
 
 
-def _moved_texts(
-    table: Table,
-    heads: Sequence[Text],
-    line: Sequence[Text],
-    shown: Sequence[int],
-) -> list[Text]:
+def _moved_texts(table: Table, line: Sequence[Text], shown: Sequence[int]) -> list[Text]:
     """Return the texts of the columns below a row, with their headings unless they are prose."""
     moved = []
     for index, column in enumerate(table.columns):
@@ -203,19 +182,20 @@ def _moved_texts(
         if index in shown or text.plain in ("", "-"):
             continue
         if not column.prose:
-            text = Text.assemble((f"{heads[index]} ", "dim"), text)
+            text = Text.assemble((f"{visible(column.head)} ", "dim"), text)
         moved.append(text)
     return moved
 
 
-def _blocks(table: Table, heads: Sequence[Text], width: int) -> Iterator[RenderableType]:
+def _blocks(rows: Sequence[TableRow], width: int) -> Iterator[RenderableType]:
     """Yield each row as a block: a line for each column, that begins with the heading."""
+    heads = _texts(rows[0])
     name_width = max(head.cell_len for head in heads)
-    for number, row in enumerate(table.table_rows()):
+    for number, row in enumerate(rows[1:]):
         if number:
             yield Text()
-        for head, cell in zip(heads, row.cells, strict=True):
-            yield from _last_folded([head, _text(cell, row.style)], [name_width], width)
+        for head, text in zip(heads, _texts(row), strict=True):
+            yield from _last_folded([head, text], [name_width], width)
         yield from (Text(visible(note), row.style) for note in row.notes)
 
 

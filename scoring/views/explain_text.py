@@ -58,7 +58,9 @@ def _head(explanation: Explanation, landing: str, meaning: Meaning) -> Iterator[
     examined = explanation.examined
     score = examined.score
 
-    yield _name(explanation)
+    record = examined.record
+    task = f" ({cut(record.task_id, LONGEST_NAME)})" if record.task_id else ""
+    yield f"Iteration {record.iteration}{task}"
     commit = named_commit(examined.facts.landing.sha, explanation.subject)
     if commit:
         yield commit
@@ -67,25 +69,12 @@ def _head(explanation: Explanation, landing: str, meaning: Meaning) -> Iterator[
     if became:
         yield became
     yield f"{score_text(meaning, score, score.bounds)}."
-    yield f"The score {_origin(explanation)}. {_coverage(explanation)}"
-
-
-def _name(explanation: Explanation) -> str:
-    record = explanation.examined.record
-    task = f" ({cut(record.task_id, LONGEST_NAME)})" if record.task_id else ""
-    return f"Iteration {record.iteration}{task}"
-
-
-def _origin(explanation: Explanation) -> str:
-    if explanation.examined.origin == "sidecar":
-        return "comes from the sidecar"
-    return "was computed now, and nothing was written"
-
-
-def _coverage(explanation: Explanation) -> str:
-    coverage = explanation.examined.score.coverage
-    signals = f"{coverage.present} of {coverage.total} signals have evidence"
-    return f"{signals}, with {coverage.weight * 100:.1f} % of the rubric's weight."
+    origin = "was computed now, and nothing was written"
+    if examined.origin == "sidecar":
+        origin = "comes from the sidecar"
+    signals = f"{score.coverage.present} of {score.coverage.total} signals have evidence"
+    weight = f"{score.coverage.weight * 100:.1f} % of the rubric's weight"
+    yield f"The score {origin}. {signals}, with {weight}."
 
 
 def _about_evidence(explanation: Explanation) -> Iterator[str]:

@@ -65,22 +65,22 @@ def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
             if observation.comparable:
                 pairs.append(_Pair(signals.iteration, observation.delta))
 
-    return [_summary(role, signal, pairs) for (role, signal), pairs in compared.items()]
-
-
-def _summary(role: AgentRole, signal: SignalID, pairs: list[_Pair]) -> IntegritySummary:
-    deltas = [pair.delta for pair in pairs]
-    over_claimed = tuple(pair.iteration for pair in pairs if pair.delta < 0)
-    return IntegritySummary(
-        role=role,
-        signal=signal,
-        comparable=len(pairs),
-        over_claims=len(over_claimed),
-        mean_delta=sum(deltas) / len(deltas) if deltas else None,
-        worst_delta=min(deltas, default=None),
-        iterations=tuple(pair.iteration for pair in pairs),
-        over_claimed=over_claimed,
-    )
+    summaries = []
+    for (role, signal), pairs in compared.items():
+        deltas = [pair.delta for pair in pairs]
+        over_claimed = tuple(pair.iteration for pair in pairs if pair.delta < 0)
+        summary = IntegritySummary(
+            role=role,
+            signal=signal,
+            comparable=len(pairs),
+            over_claims=len(over_claimed),
+            mean_delta=sum(deltas) / len(deltas) if deltas else None,
+            worst_delta=min(deltas, default=None),
+            iterations=tuple(pair.iteration for pair in pairs),
+            over_claimed=over_claimed,
+        )
+        summaries.append(summary)
+    return summaries
 
 
 class WordsSummary(NamedTuple):

@@ -169,13 +169,10 @@ def agreement(
         judgements: what each person said last, by iteration.
         scores: pairs of a score and the value of the labels.
     """
-    actors = sorted({actor for by_actor in judgements.values() for actor in by_actor})
-    iterations = list(judgements.values())
+    iterations = judgements.values()
+    actors = sorted({actor for by_actor in iterations for actor in by_actor})
 
-    def by_judgement(
-        people: Sequence[str],
-        statistic: _Statistic,
-    ) -> dict[str, Measured]:
+    def by_judgement(people: Sequence[str], statistic: _Statistic) -> dict[str, Measured]:
         return {name: _measured(_ratings(iterations, name, people), statistic) for name in SCALES}
 
     kappa = {}
@@ -193,9 +190,7 @@ def agreement(
 
 
 def _ratings(
-    iterations: Iterable[Judgements],
-    name: str,
-    people: Sequence[str],
+    iterations: Iterable[Judgements], name: str, people: Sequence[str]
 ) -> list[list[float]]:
     """Return the ratings of one judgement by iteration, where two or more people gave one."""
     units = []

@@ -131,12 +131,12 @@ def candidates(
                 "distance": distance,
             }
         )
-    return sorted(waiting, key=_candidate_order)
 
+    def order(candidate: PlainData) -> tuple[float, float, int]:
+        distance = round(candidate["distance"], _DISTANCE_DIGITS)
+        return -distance, candidate["coverage"], candidate["iteration"]
 
-def _candidate_order(candidate: Mapping[str, Any]) -> tuple[float, float, int]:
-    distance = round(candidate["distance"], _DISTANCE_DIGITS)
-    return -distance, candidate["coverage"], candidate["iteration"]
+    return sorted(waiting, key=order)
 
 
 def _mean_of_neighbours(values: Sequence[float | None], position: int) -> float | None:
@@ -159,17 +159,16 @@ def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Page:
         return
 
     first = waiting[0]
-    iteration = first["iteration"]
-    task = ""
+    name = f"Iteration {first['iteration']}"
     if first["task_id"]:
-        task = f" ({cut(printable(first['task_id']), _TASK_WIDTH)})"
-    yield Line(f"Iteration {iteration}{task}: most can be learned from its label.", "bold")
+        name += f" ({cut(printable(first['task_id']), _TASK_WIDTH)})"
+    yield Line(f"{name}: most can be learned from its label.", "bold")
 
-    value = number(first["value"])
-    neighbours = number(first["neighbours"])
-    weight = f"evidence for {first['coverage'] * 100:.1f} % of the weight"
-    yield f"Score {value} without labels, its neighbours {neighbours}; {weight}."
+    scores = (
+        f"{number(first['value'])} without labels, its neighbours {number(first['neighbours'])}"
+    )
+    yield f"Score {scores}; evidence for {first['coverage'] * 100:.1f} % of the weight."
 
     verb = "waits" if len(waiting) == 1 else "wait"
     waits = f"{len(waiting)} of {counted(total, 'iteration')} {verb}"
-    yield f"{waits}. Label it with: da-score label {iteration}"
+    yield f"{waits}. Label it with: da-score label {first['iteration']}"

@@ -3,7 +3,7 @@
 import importlib.util
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from scoring.evidence.attribution.collecting import SAID_WRONG
 from scoring.evidence.openable import openable
@@ -28,14 +28,7 @@ ReasonKind: TypeAlias = Literal[
     "taken_back", "reverted", "tests_failed", "defective", "lost", "corrected"
 ]
 
-_WORST_FIRST: tuple[ReasonKind, ...] = (
-    "taken_back",
-    "reverted",
-    "tests_failed",
-    "defective",
-    "lost",
-    "corrected",
-)
+_WORST_FIRST: tuple[ReasonKind, ...] = get_args(ReasonKind)
 
 _LISTED_KINDS: Mapping[ReasonKind, tuple[str, str]] = {
     "taken_back": ("taken back", "state = 'taken_back'"),
@@ -62,35 +55,24 @@ class Reason(NamedTuple):
     where: str
 
 
-class _Ranked(NamedTuple):
-    """A unit with its reason, ordered by rank, then the dearest first, then by name."""
-
-    rank: int
-    negative_cost: float
-    unit: str
-    row: WorkRow
-    reason: Reason
-
-
 def look_at(rows: Sequence[WorkRow]) -> list[PlainData]:
     """Return the units that are worth a look as data, worst and dearest first."""
     passed_at = _last_passes(rows)
     unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
     landed_at = _last_ends(in_state(rows, "landed"))
 
-    ranked = []
-    for row in rows:
+    reasons = []
+    for row in sorted(rows, key=lambda row: (-(row.cost or 0), row.unit.unit)):
         reason = _reason(row, passed_at, unit_of, landed_at)
         if reason is not None:
-            rank = _WORST_FIRST.index(reason.kind)
-            ranked.append(_Ranked(rank, -(row.cost or 0), row.unit.unit, row, reason))
+            reasons.append((row, reason))
 
-    ranked.sort(key=lambda entry: (entry.rank, entry.negative_cost, entry.unit))
-    shown: dict[str, _Ranked] = {}
-    for entry in ranked:
-        is_of_tests = entry.reason.kind == "tests_failed"  # one run may be the last of several
-        shown.setdefault(entry.reason.where if is_of_tests else entry.unit, entry)
-    return [_payload(entry.row, entry.reason) for entry in list(shown.values())[:MOST_SHOWN]]
+    reasons.sort(key=lambda pair: _WORST_FIRST.index(pair[1].kind))
+    shown: dict[str, tuple[WorkRow, Reason]] = {}
+    for row, reason in reasons:
+        is_of_tests = reason.kind == "tests_failed"  # one run may be the last of several
+        shown.setdefault(reason.where if is_of_tests else row.unit.unit, (row, reason))
+    return [_payload(row, reason) for row, reason in list(shown.values())[:MOST_SHOWN]]
 
 
 def _was_still_in_work(unit: Unit, commit: str, unit_of: Mapping[str, Unit]) -> bool:
@@ -148,10 +130,7 @@ def _payload(row: WorkRow, reason: Reason) -> PlainData:
 
     return {
         "unit": row.unit.unit,
-        "iteration": row.values.get("iteration"),
-        "ended": row.values.get("ended"),
-        "subject": row.values.get("subject"),
-        "commit": row.values.get("commit"),
+        **{key: row.values.get(key) for key in ("iteration", "ended", "subject", "commit")},
         "reason": reason.kind,
         "text": reason.text,
         "where": where,
@@ -221,15 +200,13 @@ def _tests_failed(unit: Unit, passed_at: Mapping[object, int]) -> Reason | None:
 def _defective(unit: Unit, unit_of: Mapping[str, Unit]) -> Reason | None:
     """Return that a fix changed the work soon. What its own session fixes was still in work."""
     outcome = unit.outcome
-    if outcome is None:
+    if outcome is None or not outcome.main_fix:
         return None
-    if outcome.main_fix:
-        sha, fixed_lines = outcome.main_fix
-        if _was_still_in_work(unit, sha, unit_of):
-            return None
-        share = f"{fixed_lines} of its {outcome.lines_added} lines of code"
-        return Reason("defective", f"{share} were changed by the fix {short(sha)}", sha)
-    return None
+    sha, fixed_lines = outcome.main_fix
+    if _was_still_in_work(unit, sha, unit_of):
+        return None
+    share = f"{fixed_lines} of its {outcome.lines_added} lines of code"
+    return Reason("defective", f"{share} were changed by the fix {short(sha)}", sha)
 
 
 def _lost(row: WorkRow, landed_at: Mapping[object, int]) -> Reason | None:
@@ -238,9 +215,8 @@ def _lost(row: WorkRow, landed_at: Mapping[object, int]) -> Reason | None:
     What its own session landed later took the place of an attempt.
     """
     unit = row.unit
-    if unit.state != "lost" or not row.cost or not unit.wrote_code:
-        return None
-    if _happened_later(unit, landed_at):
+    is_lost = unit.state == "lost" and row.cost and unit.wrote_code
+    if not is_lost or _happened_later(unit, landed_at):
         return None
 
     text = f"lost, cost {cost_text(row.cost)}"
@@ -292,8 +268,7 @@ def look_at_page(rows: Sequence[WorkRow]) -> Page:
     if worst:
         yield Line("Look at", "bold")
         yield Table(_COLUMNS, [_table_row(unit) for unit in worst])
-    for text in others:
-        yield Line(text, "dim")
+    yield from (Line(text, "dim") for text in others)
 
 
 def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from scoring.meters import PLACES, rounded
 from scoring.meters.dr.calibrate import Agreement, Calibration, Collection, FileOutcome
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.obstacles import words
+from scoring.meters.meeting.round_scores import Difference
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import cut, quote, some_of
 from scoring.views.table import (
@@ -37,9 +38,7 @@ _MOST_ROUNDS = 5  # that are listed
 
 def advice_view(advice: Mapping[str, Any]) -> list[Block]:
     """Return an advice of the diminishing-returns meter: its signal, and a line for each part."""
-    rows = []
-    for label, text in _advice_parts(advice):
-        rows.append(TableRow((Cell(label, style="bold"), text)))
+    rows = [TableRow((Cell(label, style="bold"), text)) for label, text in _advice_parts(advice)]
     note = (Cell("Note", style="bold"), advice["does_not_claim"])
     rows.append(TableRow(note, style="dim"))
 
@@ -303,7 +302,7 @@ def _labelled_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:
         "to say": [verdict.facilitator_prompt],
         "next focus": list(verdict.next_round_focus_prompts),
         "used": [_used_text(verdict)],
-        "stated": list(_stated_differences(verdict)),
+        "stated": [_difference_text(difference) for difference in verdict.stated_differences],
         "messages": list(_message_lines(verdict)),
     }
     for label, lines in parts.items():
@@ -321,11 +320,9 @@ def _used_text(verdict: MeetingVerdict) -> str:
     return ", ".join(parts)
 
 
-def _stated_differences(verdict: MeetingVerdict) -> Iterator[str]:
-    for difference in verdict.stated_differences:
-        stated = _value_text(difference.stated)
-        computed = _value_text(difference.computed)
-        yield f"{difference.field} {stated}, computed {computed}"
+def _difference_text(difference: Difference) -> str:
+    stated = _value_text(difference.stated)
+    return f"{difference.field} {stated}, computed {_value_text(difference.computed)}"
 
 
 def _value_text(value: float | str | None) -> str:

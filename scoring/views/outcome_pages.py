@@ -25,10 +25,7 @@ from scoring.views.table import (
 _COLUMNS = columns_of(
     *NAMED,
     "STATE",
-    numeric("ADDED"),
-    numeric("CHANGED"),
-    numeric("SURVIVED"),
-    numeric("FIXED"),
+    *map(numeric, ("ADDED", "CHANGED", "SURVIVED", "FIXED")),
     "UNDONE BY",
     "DEFECTIVE",
 )
@@ -109,11 +106,7 @@ def _count_cell(count: int | None) -> AnyCell:
     return count
 
 
-def outcome_text(
-    outcome: Outcome | None,
-    landing: Landing | None,
-    horizon_days: float,
-) -> str:
+def outcome_text(outcome: Outcome | None, landing: Landing | None, horizon_days: float) -> str:
     """Return in one or two sentences what became of landed work, or "" of work that did not land.
 
     Args:

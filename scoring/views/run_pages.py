@@ -10,14 +10,19 @@ from rubric import BAND_INSUFFICIENT
 from rubric.model import FULL_TEXT
 from scoring.frozen import Frozen, PlainData
 from scoring.outcomes.outcome_rules import HORIZON_DAYS
-from scoring.scored import LogSummary, ScoredIteration, ScoredLine, WrittenSidecars
+from scoring.scored import LogSummary, ScoredIteration, ScoredLine
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.states import in_words
 from scoring.text import counted
 from scoring.views.look_at import look_at, look_at_page
 from scoring.views.score_pages import score_payload
-from scoring.views.session_pages import SESSIONS, session_payload, session_rows
+from scoring.views.session_pages import (
+    SESSIONS,
+    session_payload,
+    session_rows,
+    with_score_named,
+)
 from scoring.views.table import (
     BAND,
     BOUNDS,
@@ -99,16 +104,14 @@ def run_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
     yield ""
     yield from _scores_page(scored, source, more)
     yield ""
-    yield Line(_written_text(scored.written, source), "dim")
+    wrote = _WROTE_NOTHING
+    if scored.written:
+        iterations = counted(scored.written.iterations, "iteration sidecar")
+        sessions = counted(scored.written.sessions, "session sidecar")
+        wrote = f"Wrote {iterations} and {sessions} to {source}"
+    yield Line(wrote, "dim")
     yield ""
     yield from look_at_page(more.rows)
-
-
-def _written_text(written: WrittenSidecars | None, source: Path) -> str:
-    if written is None:
-        return _WROTE_NOTHING
-    sessions = counted(written.sessions, "session sidecar")
-    return f"Wrote {counted(written.iterations, 'iteration sidecar')} and {sessions} to {source}"
 
 
 def _reference_page(scored: LogSummary, source: Path) -> Page:
@@ -174,30 +177,22 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
     shown = lines
     if more.terminal and not more.every:
         shown = lines[-_MOST_ROWS:]
-    score = SCORE._replace(head=more.meaning.name.partition(" ")[0].upper())
-    columns = columns_of(*NAMED, score, BOUNDS, BAND, COVERAGE, "DATE", _LOST_EVIDENCE)
-    yield Table(columns, [_iteration_row(line, more) for line in shown], full=True)
+    columns = columns_of(*NAMED, SCORE, BOUNDS, BAND, COVERAGE, "DATE", _LOST_EVIDENCE)
+    rows = [_iteration_row(line, more) for line in shown]
+    yield Table(with_score_named(more.meaning, columns), rows, full=True)
     if len(shown) < len(lines):
         every = counted(len(lines), "iteration")
         yield Line(f"The last {len(shown)} of {every}; --all shows every one.", "dim")
 
-    if scored.sessions:
-        yield from _sessions_table(scored, score, more)
-
-
-def _sessions_table(scored: LogSummary, score: Column, more: RunShown) -> Page:
-    if len(scored.sessions) >= _MANY_SESSIONS and not more.sessions:
-        yield Line(f"{counted(len(scored.sessions), 'session')}; --sessions shows them.", "dim")
-        return
-
-    columns = list(SESSIONS)
-    columns[columns.index(SCORE)] = score
-    members = {line.iteration: line for line in scored.lines}
-    rows = session_rows(
-        scored.sessions, members, intervals=more.terminal, graded=more.meaning.means_something
-    )
-    yield ""
-    yield Table(columns, rows, full=True)
+    sessions = scored.sessions
+    if len(sessions) >= _MANY_SESSIONS and not more.sessions:
+        yield Line(f"{counted(len(sessions), 'session')}; --sessions shows them.", "dim")
+    elif sessions:
+        members = {line.iteration: line for line in lines}
+        graded = more.meaning.means_something
+        rows = session_rows(sessions, members, intervals=more.terminal, graded=graded)
+        yield ""
+        yield Table(with_score_named(more.meaning, SESSIONS), rows, full=True)
 
 
 def _iteration_row(line: ScoredLine, more: RunShown) -> Cells:

@@ -19,6 +19,7 @@ from scoring.sidecars.states import CURRENT, State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.views.session_pages import score_text, spending_section
 from scoring.views.table import (
+    Cells,
     Column,
     Line,
     Page,
@@ -81,7 +82,11 @@ def iteration_page(
     yield ""
     yield Table(_BREAKDOWN, [_breakdown_row(row) for row in score.breakdown], full=full)
     if hooks:
-        yield from _section("Hook outcome sources", _hooks_table(hooks, full))
+        rows: list[Cells] = []
+        for hook in hooks:
+            gate = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
+            rows.append((*gate, hook.result, hook.intervention_class))
+        yield from _section("Hook outcome sources", Table(_HOOKS, rows, full=full))
     if deliberation is not None:
         yield from _deliberation_section(deliberation, score)
     if objectives is not None:
@@ -141,28 +146,16 @@ def _section(title: str, table: Table) -> Page:
     yield table._replace(only="terminal")
 
 
-def _hooks_table(hooks: Sequence[HookOutcome], full: bool) -> Table:
-    rows = []
-    for hook in hooks:
-        gate = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
-        rows.append((*gate, hook.result, hook.intervention_class))
-    return Table(_HOOKS, rows, full=full)
-
-
 def _deliberation_section(deliberation: Deliberation, score: PersistedScore) -> Page:
     votes = any(row.signal == "diminishing_returns" for row in score.breakdown)
     role = "votes" if votes else "observed, does not vote"
     title = f"Diminishing returns ({role} under rubric {score.rubric_version})"
-    yield from _section(title, pairs(_deliberation_rows(deliberation), width=9))
 
-
-def _deliberation_rows(deliberation: Deliberation) -> list[tuple[str, str]]:
-    meter = deliberation.meter
-    if meter is None or not deliberation.value.present:
-        rows = [("ABSENT", deliberation.value.detail)]
-    else:
-        rows = _meter_rows(meter, deliberation.value.sub_score)
-    return [*rows, ("PROFILE", deliberation.profile), ("SOURCE", str(deliberation.source))]
+    rows = [("ABSENT", deliberation.value.detail)]
+    if deliberation.meter is not None and deliberation.value.present:
+        rows = _meter_rows(deliberation.meter, deliberation.value.sub_score)
+    rows += [("PROFILE", deliberation.profile), ("SOURCE", str(deliberation.source))]
+    yield from _section(title, pairs(rows, width=9))
 
 
 def _meter_rows(meter: Mapping[str, Any], sub_score: float) -> list[tuple[str, str]]:
@@ -259,9 +252,7 @@ def chain_payload(facts: IterationFacts) -> PlainData | None:
         "commit": facts.landing.sha,
         "landed_as": facts.landing.commit,
         "counted_for": facts.counted_for,
-        "shared_with": observed.shared_with,
-        "checkpoints": observed.checkpoints,
-        "checkpoint_tokens": observed.checkpoint_tokens,
+        **fields_of(observed, "shared_with", "checkpoints", "checkpoint_tokens"),
         "calls": observed.tool_calls,
         "errors": observed.failed_calls,
         "lines": [lines._asdict() for lines in observed.lines],

@@ -10,7 +10,7 @@ from rubric import Bounds
 from rubric.breakdown import Rested
 from scoring.frozen import PlainData
 from scoring.outcomes.spending import Spending
-from scoring.sessions import SessionIterRef, SessionScore
+from scoring.sessions import SessionScore
 from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.scores import PersistedScore, session_as_dict
 from scoring.sidecars.states import CURRENT, State
@@ -140,14 +140,22 @@ def session_page(
     yield ""
 
     graded = meaning.means_something or not (full or intervals)
-    rows = []
+    rows: list[Cells] = []
     for ref in session.per_iteration:
-        iteration = ref.iteration
-        named = names.get(iteration) or named_cells(iteration, "", "", None)
-        cells = _member_cells(ref, members.get(iteration), states.get(iteration), graded)
-        rows.append((*named, *cells))
+        named = names.get(ref.iteration) or named_cells(ref.iteration, "", "", None)
+        member = members.get(ref.iteration)
+        row = (
+            *named,
+            number(ref.value, ref.scored),
+            bounds_text(member.bounds, ref.scored) if member else "",
+            band_cell(ref.band, graded),
+            coverage_cell(member.coverage) if member else "-",
+            _state_cell(states.get(ref.iteration)),
+        )
+        rows.append(row)
 
-    yield Table(_member_columns(meaning, graded), rows, full=full)
+    columns = _MEMBERS if graded else with_score_named(meaning, _MEMBERS)
+    yield Table(columns, rows, full=full)
     yield from spending_section(spending, full)
     yield ""
     yield Line(f"Source: {source}", "dim")
@@ -178,30 +186,17 @@ def _session_head(
     yield Line(coverage.shown(), "dim", only=only)
 
 
-def _member_columns(meaning: Meaning, graded: bool) -> list[Column]:
-    columns = list(_MEMBERS)
-    if not graded:
-        head = meaning.name.partition(" ")[0].upper()
-        columns[columns.index(SCORE)] = SCORE._replace(head=head)
-    return columns
+def with_score_named(meaning: Meaning, columns: Sequence[Column]) -> list[Column]:
+    """Return columns with the heading of :data:`SCORE` by what scores are called here."""
+    score = SCORE._replace(head=meaning.name.partition(" ")[0].upper())
+    return [score if column is SCORE else column for column in columns]
 
 
-def _member_cells(
-    ref: SessionIterRef,
-    member: Rested | None,
-    state: State | None,
-    graded: bool,
-) -> Cells:
-    bounds = bounds_text(member.bounds, ref.scored) if member else ""
-    coverage = coverage_cell(member.coverage) if member else "-"
-
-    state_cell: AnyCell = ""
-    if state is not None:
-        style = "dim" if state.name == "current" else "bold yellow"
-        state_cell = Cell(state.name, str(state), style, brief=state.name)
-
-    value = number(ref.value, ref.scored)
-    return value, bounds, band_cell(ref.band, graded), coverage, state_cell
+def _state_cell(state: State | None) -> AnyCell:
+    if state is None:
+        return ""
+    style = "dim" if state.name == "current" else "bold yellow"
+    return Cell(state.name, str(state), style, brief=state.name)
 
 
 def spending_section(spending: Spending | None, full: bool = False) -> Page:
@@ -242,7 +237,7 @@ def _interval(session: SessionScore) -> Interval | None:
 def _bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | None:
     """Return the mean bounds of the iterations that count, or None where one is not known."""
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
-    if not counting or not all(iteration in members for iteration in counting):
+    if not counting or not members.keys() >= {*counting}:
         return None
 
     bounds = [members[iteration].bounds for iteration in counting]
@@ -331,18 +326,15 @@ def session_payload(
     }
     if spending:
         payload["spending"] = spending.as_dict()
-    if states is not None:
-        payload |= _states_payload(states, sidecar)
-    return payload
+    if states is None:
+        return payload
 
-
-def _states_payload(states: Mapping[int, State], sidecar: State) -> PlainData:
     names = {state.name for state in states.values()}
     if states or sidecar != CURRENT:
         names.add(sidecar.name)
     worst_first = [name for name in ("stale", "unverified", "current") if name in names]
-
     return {
+        **payload,
         "state": worst_first[0] if worst_first else None,
         "state_reason": sidecar.reason or None,
         "states": [

@@ -80,22 +80,18 @@ def spending_lines(spending: Spending | None) -> list[str]:
     if spending is None:
         return []
 
-    tokens = note = ""
+    lines = [_circumstances(spending)]
     if spending.spent:
-        tokens = _tokens_line(spending)
-        note = price_note(spending)
-    lines = [line for line in (tokens, _circumstances(spending), note) if line]
+        by_kind = []
+        for kind, count in spending.tokens.items():
+            by_kind.append(f"{kind.replace('_', ' ')} {tokens_text(count)}")
+        lines.insert(0, f"tokens {tokens_text(spending.total_tokens)}: {', '.join(by_kind)}")
+        lines.append(price_note(spending))
     if spending.source == "transcripts":
         lines.append(
             "counted up to the commit; da-score work also counts what the agent wrote to report it"
         )
-    return lines
-
-
-def _tokens_line(spending: Spending) -> str:
-    counts = spending.tokens.items()
-    by_kind = [f"{kind.replace('_', ' ')} {tokens_text(count)}" for kind, count in counts]
-    return f"tokens {tokens_text(spending.total_tokens)}: {', '.join(by_kind)}"
+    return list(filter(None, lines))
 
 
 def _circumstances(spending: Spending) -> str:

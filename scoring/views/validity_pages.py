@@ -49,9 +49,7 @@ def validity_page(validity: Validity) -> Page:
         if rows:
             yield from titled(title, Table(columns, rows))
 
-    bands = []
-    for band in validity.bands:
-        bands.append((band_text(band.band), band.n, f"{band.sound * 100:.0f} %"))
+    bands = [(band_text(each.band), each.n, f"{each.sound * 100:.0f} %") for each in validity.bands]
     if bands:
         yield from titled("By band", Table(_BANDS, bands))
 
@@ -181,17 +179,11 @@ def validity_row(
     """
     figure = "-" if foretold.auc is None else f"{foretold.auc:.2f}"
     interval = "-"
+    clear = ""
     if foretold.interval:
-        interval = f"{foretold.interval.low:.2f} to {foretold.interval.high:.2f}"
-    return name, foretold.n, figure, interval, _clear_text(validity, foretold)
-
-
-def _clear_text(validity: Validity, foretold: Foretold) -> str:
-    interval = foretold.interval
-    if interval is None or foretold.rarer < LEAST_OF_A_KIND:
-        return ""
-
-    chance = 0.0 if validity.measure == "spearman" else 0.5
-    if interval.low <= chance <= interval.high:
-        return ""
-    return "clear" if (foretold.auc or 0) > chance else "the wrong way"
+        low, high = foretold.interval
+        interval = f"{low:.2f} to {high:.2f}"
+        chance = 0.0 if validity.measure == "spearman" else 0.5
+        if foretold.rarer >= LEAST_OF_A_KIND and not low <= chance <= high:
+            clear = "clear" if (foretold.auc or 0) > chance else "the wrong way"
+    return name, foretold.n, figure, interval, clear

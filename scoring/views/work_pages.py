@@ -33,19 +33,9 @@ from scoring.views.work_rows import (
     zone_text,
 )
 
-_BY = columns_of(
-    "BY",
-    numeric("UNITS"),
-    numeric("LANDED"),
-    numeric("OPEN"),
-    numeric("UNCLEAR"),
-    numeric("FIXED LATER"),
-    numeric("COST"),
-    numeric("PER LANDED UNIT"),
-)
-_BY_STATE = columns_of(
-    "STATE", numeric("UNITS"), numeric("COST"), numeric("TIME"), numeric("OUTPUT")
-)
+_FIGURES = ("UNITS", "LANDED", "OPEN", "UNCLEAR", "FIXED LATER", "COST", "PER LANDED UNIT")
+_BY = columns_of("BY", *map(numeric, _FIGURES))
+_BY_STATE = columns_of("STATE", *map(numeric, ("UNITS", "COST", "TIME", "OUTPUT")))
 
 
 def notes_on_history(

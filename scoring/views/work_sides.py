@@ -3,6 +3,7 @@
 import datetime
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from scoring.errors import InputError, OptionError
@@ -58,11 +59,7 @@ class Other(NamedTuple):
     name: str
 
 
-def other_named(
-    text: str,
-    rows: Sequence[WorkRow],
-    newest: datetime.date,
-) -> Other:
+def other_named(text: str, rows: Sequence[WorkRow], newest: datetime.date) -> Other:
     """Return what a user means by a month, a harness, a model or an author.
 
     Args:
@@ -74,11 +71,11 @@ def other_named(
     Raises:
         InputError: no work is of that name, or the name may mean several.
     """
-    month = _month_named(text, newest)
-    if month:
-        return Other("month", month)
-
     wanted = " ".join(text.casefold().split())
+    if _MONTH.fullmatch(wanted):  # days and weeks name no month, even all of its days
+        with suppress(OptionError):
+            return Other("month", f"{parse_period(text, newest).first:%Y-%m}")
+
     for kind in ("harness", "model", "author"):
         for row in rows:
             for name in _names_of(row, kind):
@@ -103,19 +100,6 @@ def other_named(
 def _values_of(rows: Sequence[WorkRow], column: str) -> list[str]:
     values = {row.values[column] for row in rows}
     return sorted(filter(None, values))
-
-
-def _month_named(text: str, newest: datetime.date) -> str:
-    """Return the month that a text names, as ``2026-05``, or "" where it names none.
-
-    Days and weeks do not name a month, even where they happen to be all of its days.
-    """
-    if not _MONTH.fullmatch(" ".join(text.lower().split())):
-        return ""
-    try:
-        return f"{parse_period(text, newest).first:%Y-%m}"
-    except OptionError:
-        return ""
 
 
 def _names_of(row: WorkRow, kind: str) -> list[str]:

@@ -136,7 +136,7 @@ class TestVerdicts:
     def test_leave_out_what_is_too_young_to_judge(self) -> None:
         sides = Sides(("a", "b"), (many(30, day=40), many(30)), [], "", True)
         against = compare(sides, 14, FIRST_OF_MARCH + 41 * DAY)
-        assert against.young == (30, 0)
+        assert against.young == [30, 0]
         assert str(against.latest) == "2026-03-28"
         note = "that ended by 2026-03-28: da-score work counts younger ones too."
         assert note in pipe_text(against_page(against))

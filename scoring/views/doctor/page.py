@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
 from scoring.frozen import PlainData, fields_of
 from scoring.text import counted, short, some_spans, spans
-from scoring.views.doctor import AttributionSurvey, Examination
+from scoring.views.doctor import AttributionSurvey, Examination, RepositorySurvey
 from scoring.views.doctor.finding import Finding
 from scoring.views.table import AnyCell, Cell, Cells, Line, Page, Table, columns_of, pairs
 
@@ -47,18 +47,13 @@ def doctor_page(
 
     if examination.unread:
         yield ""
-    for sessions in examination.unread:
-        yield f"{sessions}."
+    yield from (f"{sessions}." for sessions in examination.unread)
     yield ""
     yield from _what_to_do(found, every)
 
 
 def _what_to_do(found: Sequence[Finding], every: bool) -> Page:
-    if not found:
-        yield "Nothing is missing."
-        return
-
-    yield Line("WHAT TO DO", "bold")
+    yield Line("WHAT TO DO", "bold") if found else "Nothing is missing."
     shown = found if every else found[:_MOST_FINDINGS]
     for number, finding in enumerate(shown, 1):
         style = "bold red" if finding.level == "problem" else "yellow"
@@ -67,8 +62,8 @@ def _what_to_do(found: Sequence[Finding], every: bool) -> Page:
         if finding.change and not finding.needs_nothing:
             yield Line(f"     → then {finding.change}", "dim")
 
-    if len(shown) < len(found):
-        more = len(found) - len(shown)
+    more = len(found) - len(shown)
+    if more:
         yield Line(f"{more} more, and what was found: da-score doctor --all", "dim")
 
 
@@ -233,7 +228,7 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
         "rubric_version": examination.rubric.version,
         "evidence": examination.rubric.evidence,
         "log": _plain(log) | {"iterations": len(log.iterations), "broken": log.broken},
-        "repository": _repository_payload(examination),
+        "repository": _repository_payload(repository),
         "trunk": repository.trunk and structs.asdict(repository.trunk),
         "trunk_problem": repository.trunk_problem or None,
         "commits": {
@@ -254,26 +249,15 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
     }
 
 
-_REPOSITORY_KEYS = (
-    "path",
-    "top_level",
-    "git_version",
-    "shallow",
-    "problem",
-    "branch",
-    "branches",
-    "work_trees",
-    "remotes",
-)
-
-
-def _repository_payload(examination: Examination) -> PlainData:
-    repository = examination.repository
+def _repository_payload(repository: RepositorySurvey) -> PlainData:
     plain = _plain(repository)
-    plain["git_version"] = ".".join(map(str, repository.git_version)) or None
-    plain["shallow"] = repository.trunk and repository.trunk.shallow
-    plain["remotes"] = dict(repository.remotes)
-    return {name: plain[name] for name in _REPOSITORY_KEYS}
+    return {
+        **{name: plain[name] for name in ("path", "top_level")},
+        "git_version": ".".join(map(str, repository.git_version)) or None,
+        "shallow": repository.trunk and repository.trunk.shallow,
+        **{name: plain[name] for name in ("problem", "branch", "branches", "work_trees")},
+        "remotes": dict(repository.remotes),
+    }
 
 
 def _transcripts_payload(examination: Examination) -> PlainData:
@@ -286,22 +270,22 @@ def _transcripts_payload(examination: Examination) -> PlainData:
             data["tool_errors"] = None
         harnesses.append(data)
 
+    files = []
+    for file in survey.files:
+        data = _plain(file)
+        left_out = data.pop("left_out")
+        files.append(data | {"counts": not left_out, "left_out": left_out})
+
     return {
         "auto": examination.sources.places.auto,
         "roots": [_plain(root) | {"harness": root.harness} for root in survey.roots],
-        "files": [_file_payload(file) for file in survey.files],
+        "files": files,
         "lines_skipped": survey.lines_skipped,
         "duplicates_dropped": sum(harness.duplicates_dropped for harness in survey.harnesses),
         "harnesses": harnesses,
         "not_read": [sessions._asdict() for sessions in examination.unread],
         "uncovered_iterations": examination.uncovered,
     }
-
-
-def _file_payload(file: FileFound) -> PlainData:
-    data = _plain(file)
-    left_out = data.pop("left_out")
-    return data | {"counts": not left_out, "left_out": left_out}
 
 
 def _attribution_payload(attribution: AttributionSurvey, survey: TranscriptSurvey) -> PlainData:

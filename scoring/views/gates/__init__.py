@@ -70,21 +70,17 @@ class Checked(NamedTuple):
     task_id: str
     score: PersistedScore
     failures: tuple[Failure, ...]
-    notes: tuple[str, ...] = ()
-    state: State | None = None
+    notes: tuple[str, ...]
+    state: State
 
     def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
-        data = {
+        return {
             "iteration": self.iteration,
             "task_id": self.task_id,
             **self.score.summary(),
-        }
-        if self.state:
-            data["state"] = self.state.name
-            data["state_reason"] = self.state.reason or None
-        return {
-            **data,
+            "state": self.state.name,
+            "state_reason": self.state.reason or None,
             "passed": not self.failures,
             "failures": _plain(self.failures),
             "notes": self.notes,

@@ -108,17 +108,13 @@ def weakest(score: PersistedScore) -> str:
     row = _weakest_row(score)
     if row is None:
         return "every vote is full"
-    if row.detail:
-        return f"{row.signal} cost most: {row.detail}"
-    return f"{row.signal} cost most"
+    return f"{row.signal} cost most" + (f": {row.detail}" if row.detail else "")
 
 
 def _weakest_row(score: PersistedScore) -> SignalContribution | None:
-    rows = []
-    for row in score.breakdown:
-        if row.present and row.effective_weight > row.contribution:
-            rows.append(row)
-    return max(rows, key=lambda row: row.effective_weight - row.contribution, default=None)
+    rows = (row for row in score.breakdown if row.present)
+    losing = (row for row in rows if row.effective_weight > row.contribution)
+    return max(losing, key=lambda row: row.effective_weight - row.contribution, default=None)
 
 
 def why_low(iteration: ExaminedIteration) -> str:

@@ -18,17 +18,19 @@ from scoring.views.gates.gate import (
     why_low,
 )
 
+_ON_BANDS = Gate(
+    options=(),
+    looks_at=lambda _, iteration: is_enough(iteration.score),
+    nothing_found="no iteration has enough evidence",
+)
+"""What gates have in common that look at scores on enough evidence for a band."""
 
-def _has_enough(_: object, iteration: ExaminedIteration) -> bool:
-    return is_enough(iteration.score)
-
-
-def _has_score(_: object, iteration: ExaminedIteration) -> bool:
-    return iteration.score.scored
-
-
-_NOTHING_ENOUGH = "no iteration has enough evidence"
-_NOTHING_SCORED = "no iteration has a score"
+_ON_SCORES = Gate(
+    options=(),
+    looks_at=lambda _, iteration: iteration.score.scored,
+    nothing_found="no iteration has a score",
+)
+"""What gates have in common that look at every score."""
 
 
 def _below_score(least: float, iteration: ExaminedIteration) -> Iterator[str]:
@@ -37,11 +39,9 @@ def _below_score(least: float, iteration: ExaminedIteration) -> Iterator[str]:
         yield f"score {score.value:.3f} is below {least:g}; {why_low(iteration)}"
 
 
-MIN_SCORE = Gate(
+MIN_SCORE = _ON_BANDS._replace(
     options=(GateOption("min-score", "Every score is at least X.", "X", "share"),),
     reasons=_below_score,
-    looks_at=_has_enough,
-    nothing_found=_NOTHING_ENOUGH,
 )
 
 
@@ -83,11 +83,9 @@ def _below_band(least: LeastBand, iteration: ExaminedIteration) -> Iterator[str]
         yield f"{band} is below {least.name}; {why_low(iteration)}"
 
 
-MIN_BAND = Gate(
+MIN_BAND = _ON_BANDS._replace(
     options=(GateOption("min-band", "Every score has at least this band.", "BAND", "text"),),
     reasons=_below_band,
-    looks_at=_has_enough,
-    nothing_found=_NOTHING_ENOUGH,
     demanded=_least_band,
     as_data=lambda least: (least.name,),
 )
@@ -99,11 +97,9 @@ def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Iterator[str]
         yield f"the mean score {mean:.3f} is below {least:g}; {lowest(scores)}"
 
 
-MIN_MEAN = Gate(
+MIN_MEAN = _ON_BANDS._replace(
     options=(GateOption("min-mean", "The mean of the scores is at least X.", "X", "share"),),
     log_reasons=_below_mean,
-    looks_at=_has_enough,
-    nothing_found=_NOTHING_ENOUGH,
 )
 
 
@@ -119,14 +115,13 @@ NO_UNSCORED = Gate(
 
 
 def _below_coverage(least: float, iteration: ExaminedIteration) -> Iterator[str]:
-    score = iteration.score
-    coverage = score.coverage  # 0 without a score
+    coverage = iteration.score.coverage  # 0 without a score
     if coverage.weight < least - TOLERANCE:
         needed = f"which is below {least * 100:.1f} %"
         yield f"only {coverage} had evidence, {needed}; {why_little(iteration)}"
 
 
-MIN_COVERAGE = Gate(
+MIN_COVERAGE = _ON_SCORES._replace(
     options=(
         GateOption(
             "min-coverage",
@@ -136,8 +131,6 @@ MIN_COVERAGE = Gate(
         ),
     ),
     reasons=_below_coverage,
-    looks_at=_has_score,
-    nothing_found=_NOTHING_SCORED,
 )
 
 
@@ -149,9 +142,7 @@ def _below_low(least: float, iteration: ExaminedIteration) -> Iterator[str]:
         yield f"{bound}; {score.coverage} had evidence; {why_little(iteration)}"
 
 
-MIN_LOW = Gate(
+MIN_LOW = _ON_SCORES._replace(
     options=(GateOption("min-low", "Every score's lower bound is at least X.", "X", "share"),),
     reasons=_below_low,
-    looks_at=_has_score,
-    nothing_found=_NOTHING_SCORED,
 )

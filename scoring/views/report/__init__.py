@@ -56,7 +56,6 @@ def page_parts(digest: Digest) -> Iterator[str]:
 
     stream = template.stream(
         **_contents(digest),
-        **_functions(digest),
         version=version("da-score"),
         style=(page / "report.css").read_text("utf-8"),
         scripts=[(page / name).read_text("utf-8") for name in _SCRIPTS],
@@ -73,7 +72,7 @@ def _without_hidden(value: Any) -> Any:
 
 
 def _contents(digest: Digest) -> PlainData:
-    """Return what the template shows, by its names for it."""
+    """Return what the template shows, and the functions that it calls, by its names for them."""
     work = digest.work
     pieces = answers.pieces(digest)
     return {
@@ -100,12 +99,6 @@ def _contents(digest: Digest) -> PlainData:
         "days": days_of(digest.work),
         "fates": HEADINGS,
         "data": page_data(digest, pieces),
-    }
-
-
-def _functions(digest: Digest) -> PlainData:
-    """Return the functions that the template calls, by its names for them."""
-    return {
         "number": number,
         "percent": lambda share: f"{share * 100:.0f} %",
         "cost": cost_text,

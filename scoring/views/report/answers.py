@@ -71,9 +71,9 @@ def fleet_work(rows: Iterable[Mapping[str, Any]]) -> list[WorkRow]:
             row["commit"],
             minutes=row["minutes"],
             state=row["state"],
+            is_settled=True,  # the table does not say when the trunks were read
+            defective=row["defective"],
         )
-        unit.defective = row["defective"]
-        unit.is_settled = True  # the table does not say when the trunks were read
         values = {"subject": None, "tokens": {"output": row["output_tokens"]}, **row}
         work.append(WorkRow(unit, row["cost"], values))
     return work
@@ -87,15 +87,15 @@ def pieces(digest: Digest) -> list[Piece]:
     if digest.is_fleet:
         return []
 
+    every_piece: list[Piece] = []
     without_unit = {line.iteration: line for line in digest.lines}
-    rows: list[tuple[WorkRow | None, list[ReportedIteration]]] = []
     for row in digest.work:
         numbers = [number for number in row.values["iterations"] if number in without_unit]
-        rows.append((row, [without_unit.pop(number) for number in numbers]))
+        lines = [without_unit.pop(number) for number in numbers]
+        every_piece.append(Piece(len(every_piece), row, lines))
     for line in without_unit.values():
-        rows.append((None, [line]))
-
-    return [Piece(number, row, lines) for number, (row, lines) in enumerate(rows)]
+        every_piece.append(Piece(len(every_piece), None, [line]))
+    return every_piece
 
 
 def looked_at(rows: Sequence[Piece]) -> list[tuple[Piece, dict[str, Any]]]:
@@ -127,25 +127,22 @@ class SignalRow(NamedTuple):
 
 def signal_rows(digest: Digest) -> list[SignalRow]:
     """Return every signal, the one that takes most from the mean score first."""
-    rows = []
-    for signal, label in digest.signals.items():
-        rows.append(_signal_row(digest, signal, label))
+    rows = [_signal_row(digest.lines, name, label) for name, label in digest.signals.items()]
     return sorted(rows, key=lambda row: (not row.present, -row.lost, row.label))
 
 
-def _signal_row(digest: Digest, signal: str, label: str) -> SignalRow:
-    sub_scores = [line.sub_scores.get(signal) for line in digest.lines]
-    values = [value for value in sub_scores if value is not None]
-
-    counted = [line for line in digest.lines if line.counted]
+def _signal_row(lines: Sequence[ReportedIteration], signal: str, label: str) -> SignalRow:
+    values = []
     lost = []
     losing = []
-    for line in counted:
+    for line in lines:
         for vote in line.rows:
             if vote.signal != signal or not vote.present:
                 continue
-            lost.append(vote.lost)
-            if vote.lost > 0:
+            values.append(vote.sub_score)
+            if line.counted:
+                lost.append(vote.lost)
+            if line.counted and vote.lost > 0:
                 losing.append((vote, line))
 
     worst_first = sorted(losing, key=lambda pair: (-pair[0].lost, -pair[1].iteration))
@@ -153,7 +150,7 @@ def _signal_row(digest: Digest, signal: str, label: str) -> SignalRow:
         label=label,
         present=len(values),
         mean=sum(values) / len(values) if values else None,
-        lost=sum(lost) / (len(counted) or 1),
+        lost=sum(lost) / (sum(line.counted for line in lines) or 1),
         zeros=[line.iteration for vote, line in losing if not vote.sub_score],
         worst=[line for _, line in worst_first[:_WORST]],
     )
@@ -162,10 +159,7 @@ def _signal_row(digest: Digest, signal: str, label: str) -> SignalRow:
 def nothing_known(digest: Digest) -> list[str]:
     """Return what a log has nothing of, as parts of one sentence."""
     missing = []
-    never_present = []
-    for name, label in digest.signals.items():
-        if not digest.presence(name):
-            never_present.append(label)
+    never_present = [label for name, label in digest.signals.items() if not digest.presence(name)]
     if never_present:
         noun = "the signal" if len(never_present) == 1 else "signals"
         missing.append(f"{noun} {', '.join(never_present)}")

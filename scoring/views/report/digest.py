@@ -25,7 +25,7 @@ from scoring.views.integrity import (
     summarize_integrity,
     summarize_words,
 )
-from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote, line_of
+from scoring.views.report.reported import ReportedClaim, ReportedIteration, line_of
 from scoring.views.work_rows import WorkRow, day_of
 
 RESULTS = ("remediate", "advise", "allow", "other")
@@ -180,8 +180,8 @@ class Digest:
 
     def presence(self, signal: str) -> float:
         """Return the share of iterations, 0 to 1, in which a signal is present."""
-        present = sum(line.sub_scores.get(signal) is not None for line in self.lines)
-        return present / (len(self.lines) or 1)
+        with_it = [line for line in self.lines if line.has(signal)]
+        return len(with_it) / (len(self.lines) or 1)
 
     @property
     def deliberated(self) -> list[ReportedIteration]:
@@ -200,11 +200,8 @@ class Digest:
     @property
     def over_claims(self) -> list[tuple[ReportedIteration, ReportedClaim]]:
         """Every claim of more than was observed, the largest difference first."""
-        over_claims = []
-        for line in self.lines:
-            for claim in line.claims:
-                if claim.delta < 0:
-                    over_claims.append((line, claim))
+        claims = [(line, claim) for line in self.lines for claim in line.claims]
+        over_claims = [pair for pair in claims if pair[1].delta < 0]
         return sorted(over_claims, key=lambda pair: (pair[1].delta, -pair[0].iteration))
 
     @property
@@ -212,9 +209,8 @@ class Digest:
         """Every rule of a hook gate with the number of each result, most remediated first."""
         rules = []
         for rule in sorted({rule for rule, _ in self.hooks}):
-            counts = {result: self.hooks[rule, result] for result in RESULTS}
-            rules.append((rule, counts))
-        return sorted(rules, key=lambda counted: [-count for count in counted[1].values()])
+            rules.append((rule, {result: self.hooks[rule, result] for result in RESULTS}))
+        return sorted(rules, key=lambda counted: list(counted[1].values()), reverse=True)
 
 
 def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> Digest:
@@ -228,7 +224,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> 
     collected = Digest(as_utf8(str(log)), rubric)
     sessions: dict[tuple[str, str], list[SessionIterRef]] = {}
     observed: list[Observed | None] = []
-    lines_of = _SharedParts()
+    shared: dict[object, Any] = {}  # equal votes and claims are one object, to save memory
 
     def signal_sets() -> Iterator[SignalSet]:
         for iteration in examined:
@@ -237,8 +233,13 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> 
                 key = (session_id, iteration.score.rubric_version)
                 sessions.setdefault(key, []).append(SessionIterRef.of(iteration.score))
 
-            collected.lines.append(lines_of.reported(iteration))
-            collected.hooks.update(_hook_results(iteration))
+            line = line_of(iteration)
+            votes = tuple(shared.setdefault(vote, vote) for vote in line.rows)
+            claims = tuple(shared.setdefault(claim, claim) for claim in line.claims)
+            collected.lines.append(line._replace(rows=votes, claims=claims))
+            for hook in iteration.facts.hooks.records or ():
+                result = hook.result if hook.result in RESULTS else "other"
+                collected.hooks[shortened(hook.rule_id), result] += 1
             observed.append(iteration.facts.observed)
             yield iteration.signals
 
@@ -248,24 +249,3 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> 
         score = session_score(rubric, session_id, refs)
         collected.sessions.append(structs.replace(score, rubric_version=version))
     return collected
-
-
-def _hook_results(iteration: ExaminedIteration) -> Iterator[tuple[str, str]]:
-    for hook in iteration.facts.hooks.records or ():
-        result = hook.result if hook.result in RESULTS else "other"
-        yield shortened(hook.rule_id), result
-
-
-class _SharedParts:
-    """Makes equal votes and claims of several iterations one object, to save memory."""
-
-    def __init__(self) -> None:
-        self._votes: dict[Vote, Vote] = {}
-        self._claims: dict[ReportedClaim, ReportedClaim] = {}
-
-    def reported(self, iteration: ExaminedIteration) -> ReportedIteration:
-        """Return what a report keeps of an iteration."""
-        line = line_of(iteration)
-        votes = tuple(self._votes.setdefault(vote, vote) for vote in line.rows)
-        claims = tuple(self._claims.setdefault(claim, claim) for claim in line.claims)
-        return line._replace(rows=votes, claims=claims)

@@ -20,24 +20,20 @@ _MOST_DOTS = 3000  # of a chart: the newest
 _DIGITS = 9  # of a number; every other command shows three
 
 
-class _Texts:
-    """The texts of a page, each kept once, since details repeat themselves."""
+def _packed(value: Any, numbers: dict[str, int]) -> Any:
+    """Return a value with each text in it replaced by its number, as details repeat themselves.
 
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def packed(self, value: Any) -> Any:
-        """Return a value with each text in it replaced by the text's number."""
-        if isinstance(value, str):
-            return self._numbers.setdefault(value, len(self._numbers))
-        if isinstance(value, float):
-            return round(value, _DIGITS)
-        if isinstance(value, tuple | list):
-            return [self.packed(item) for item in value]
-        return value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
+    Args:
+        value: the value.
+        numbers: the number of each text; a new one gets the next number.
+    """
+    if isinstance(value, str):
+        return numbers.setdefault(value, len(numbers))
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    if isinstance(value, tuple | list):
+        return [_packed(item, numbers) for item in value]
+    return value
 
 
 def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
@@ -57,13 +53,13 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
     }
     yield _json(head)[:-1]
 
-    texts = _Texts()
+    texts: dict[str, int] = {}
     signal_positions = {signal: position for position, signal in enumerate(signals)}
     subjects = {line.iteration: piece.subject for piece in pieces for line in piece.lines}
     yield ',"breakdowns":['
     for index, line in enumerate(digest.lines):
         values = _iteration_values(line, digest, signal_positions, subjects)
-        yield ("," if index else "") + _json(texts.packed(values))
+        yield ("," if index else "") + _json(_packed(values, texts))
 
     yield '],"texts":['
     for index, text in enumerate(texts):
@@ -78,15 +74,10 @@ def _work(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
             counts = [month.summary[state] for state in STATES]
             counts_by_month.append((month.name, *counts))
 
-    days = []
-    for day in days_of(digest.work):
-        days.append((day["name"], day["cost"]))
-
-    dated = [piece for piece in pieces if piece.row and piece.date]
     units = []
-    for piece in dated[-_MOST_DOTS:]:
+    for piece in pieces:
         row = piece.row
-        if row:
+        if row and piece.date:
             unit = (
                 piece.number,
                 row.values["ended"],
@@ -103,8 +94,8 @@ def _work(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
         "by": work_by(digest.work),
         "look_at": look_at(digest.work),
         "months": counts_by_month,
-        "days": days,
-        "units": units,
+        "days": [(day["name"], day["cost"]) for day in days_of(digest.work)],
+        "units": units[-_MOST_DOTS:],
     }
 
 

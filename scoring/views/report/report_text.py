@@ -15,16 +15,12 @@ def report_lines(digest: Digest) -> Page:
     yield from became_page(digest.work, digest.horizon_days)
     if not digest.is_fleet:
         yield ""
-        yield from _score_lines(digest)
+        scores = [(line.value, line.band) for line in digest.lines]
+        yield from scores_head(digest.meaning, digest.rubric.version, scores, digest.log)
+        yield from certainty(digest, digest.meaning.means_something)
         yield from _claim_lines(digest)
     yield ""
     yield from look_at_page(digest.work)
-
-
-def _score_lines(digest: Digest) -> Page:
-    scores = [(line.value, line.band) for line in digest.lines]
-    yield from scores_head(digest.meaning, digest.rubric.version, scores, digest.log)
-    yield from certainty(digest, digest.meaning.means_something)
 
 
 def _claim_lines(digest: Digest) -> Page:

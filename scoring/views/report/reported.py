@@ -119,10 +119,9 @@ class ReportedIteration(NamedTuple):
     spending: Spending | None = None
     places: tuple[TranscriptLines, ...] = ()
 
-    @property
-    def sub_scores(self) -> dict[str, float | None]:
-        """The sub-scores by signal, or None where it is absent."""
-        return {row.signal: row.sub_score if row.present else None for row in self.rows}
+    def has(self, signal: str) -> bool:
+        """Return whether a signal is present."""
+        return any(row.signal == signal and row.present for row in self.rows)
 
     @property
     def counted(self) -> bool:
