@@ -15,7 +15,6 @@ from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.harnesses.reading import Reading
 from scoring.evidence.harnesses.unread import UNREAD
 from scoring.evidence.transcripts.events import (
-    BreakKind,
     Call,
     CallResult,
     ChatText,
@@ -71,8 +70,9 @@ def understood(events: TranscriptEvents) -> Iterator[tuple[str, str]]:
     yield "calls", f"{len(events.of(Call))}, {len(results)} ended, {failed} failed"
 
     breaks = [stop.kind for stop in events.of(UserBreak)]
-    refusals = breaks.count(BreakKind.REFUSAL)
-    yield "refusals, interruptions", f"{refusals}, {breaks.count(BreakKind.INTERRUPTION)}"
+    refusals = breaks.count("refusal")
+    interruptions = breaks.count("interruption")
+    yield "refusals, interruptions", f"{refusals}, {interruptions}"
 
     edited = {events.texts[edit.path] for edit in events.of(Edit)}
     yield "edited files", ", ".join(sorted(edited)) or "none"

@@ -49,7 +49,7 @@ _FETCHED_REFS = ("pull", "merge-requests", "entire")
 """Namespaces of refs that a clone leaves out, though work and transcripts may be there."""
 
 PROMPT_LABEL = "prompt"
-PROMPT_FINDINGS = {"correction": PromptKind.SAYS_WRONG, "report": PromptKind.REPORT}
+PROMPT_FINDINGS: dict[str, PromptKind] = {"correction": "wrong", "report": "report"}
 """What a reader may call a prompt, and what da-score calls it."""
 
 OBSERVATIONS = (

@@ -20,6 +20,8 @@ from scoring.evidence.transcripts.streams import (
     SessionKey,
     commits_shown,
     count_once,
+    line_count,
+    note_parts,
     order_lines,
 )
 from scoring.evidence.transcripts.work_trees import WorkTrees
@@ -181,19 +183,19 @@ def _count(
     """Return what the lines of each repository and session used."""
     for file in files:
         file.here = bytearray(b"\1") * len(file.numbers)
-    lines = 1 + max((max(file.ids, default=-1) for file in files), default=-1)
-    count_once(files, lines, order_lines(sessions))
+    count_once(files, order_lines(sessions))
 
-    parts = array("q", [-1]) * lines
+    parts = array("q", [-1]) * line_count(files)
     names: dict[tuple[str, SessionKey], int] = {}
     for file in files:
         for line, fresh, owner in zip(file.ids, file.fresh, owners[id(file)], strict=True):
             if fresh:
-                key = (owner or NO_REPOSITORY, (file.harness.name, file.owner))
+                key = (owner or NO_REPOSITORY, file.key)
                 parts[line] = names.setdefault(key, len(names))
 
     groups = [range(part, part + 1) for part in range(len(names))]
-    counted, _ = count_lines(files, parts, groups, last_lines(files, parts))
+    note_parts(files, parts)
+    counted, _ = count_lines(files, groups, last_lines(files))
     return [
         UsedBySession(repository, session, Spending("transcripts", facts.stated))
         for (repository, session), facts in zip(names, counted, strict=True)

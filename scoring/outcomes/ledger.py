@@ -433,7 +433,7 @@ def _give_lines(units: Units, work: AllWork, commits: _Commits) -> "array[int]":
                 unit.lines.setdefault(tree.sessions[0], array("i")).append(line)
 
             reported = None
-            if part.is_made:
+            if part.made:
                 in_log = part.place >= 0
                 reported = units[commits.entry_names[part.place]] if in_log else own_unit
     return times
@@ -441,8 +441,8 @@ def _give_lines(units: Units, work: AllWork, commits: _Commits) -> "array[int]":
 
 def _unit_without_entry(part: SessionPart, units: Units, commits: _Commits) -> OpenUnit:
     """Return the unit of the lines of a part that belong to no iteration."""
-    if part.cut and part.cut.made and part.place == OTHER_COMMIT:
-        digits = part.cut.made.sha
+    if part.made and part.place == OTHER_COMMIT:
+        digits = part.made.sha
         sha = commits.session_commits.get(digits, digits)
         landing = commits.session_landings.get(sha)
         if landing:

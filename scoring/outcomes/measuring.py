@@ -15,7 +15,7 @@ from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.events import Edit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS, Observed, Spent
-from scoring.evidence.transcripts.streams import File, SessionKey, part_of
+from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
 from scoring.evidence.transcripts.sub_agents import missing_sub_agents
 from scoring.outcomes.unit import OpenUnit
 
@@ -67,21 +67,18 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
     files = work.files
     _observe_tests_of_rests(measured, parts, files)
 
-    written = written_lines(files, parts.of_lines, range(len(parts.sessions)))
-    words = written_lines(files, parts.of_lines, _without_commit(measured, parts), words=True)
-    missing = missing_sub_agents(files, parts.of_lines, parts.of_units)
-    with_unknown_lines = _parts_with_unknown_lines(work, parts.of_lines, written)
+    note_parts(files, parts.of_lines)
+    written = written_lines(files, range(len(parts.sessions)))
+    words = written_lines(files, _without_commit(measured, parts), words=True)
+    missing = missing_sub_agents(files, parts.of_units)
+    with_unknown_lines = _parts_with_unknown_lines(work, written)
 
     of_single_parts = []
     for group in parts.of_units:
         if len(group) > 1:
             of_single_parts += [range(part, part + 1) for part in group]
     counted, _ = count_lines(
-        files,
-        parts.of_lines,
-        [*parts.of_units, *of_single_parts],
-        last_lines(files, parts.of_lines),
-        keep=False,
+        files, [*parts.of_units, *of_single_parts], last_lines(files), keep=False
     )
 
     outputs: dict[int, int] = {}
@@ -124,9 +121,9 @@ def _observe_tests_of_rests(
             rests.append((unit, group))
 
     of_rests = {part for _, group in rests for part in group}
-    of_lines = [part if part in of_rests else _NO_PART for part in parts.of_lines]
-    about = [file for file in files if any(of_lines[line] != _NO_PART for line in file.ids)]
-    sightings = sightings_of(about, of_lines, len(parts.sessions), {})
+    note_parts(files, [part if part in of_rests else _NO_PART for part in parts.of_lines])
+    about = [file for file in files if not of_rests.isdisjoint(file.parts)]
+    sightings = sightings_of(about, len(parts.sessions), {})
 
     for unit, group in rests:
         tests, last_run = together([sightings[part] for part in group]).tests(None)
@@ -157,16 +154,14 @@ def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> N
             whole[folder, path] = whole.get((folder, path), array("q")) + lines
 
 
-def _parts_with_unknown_lines(
-    work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]
-) -> set[int]:
+def _parts_with_unknown_lines(work: AllWork, written: Mapping[int, WrittenLines]) -> set[int]:
     """Return the parts in which commands wrote unknown lines into files of the repository."""
     unknown: set[int] = set()
     for file in work.files:
         for edit in _edits_by_commands(file):
             folder = file.events.spans[edit.span].cwd
             path = file.events.texts[edit.path]
-            part = part_of(file, parts, edit.line)
+            part = file.part(edit.line)
 
             if isinstance(edit, Edit) and (folder, path) in written.get(part, ()):
                 continue
@@ -188,7 +183,8 @@ def small_rests(units: Iterable[OpenUnit], work: AllWork) -> list[OpenUnit]:
     for number, rest in enumerate(rests):
         for line in rest.all_lines:
             parts[line] = number
-    written = written_lines(work.files, parts, range(len(rests)))
+    note_parts(work.files, parts)
+    written = written_lines(work.files, range(len(rests)))
 
     small = []
     for number, rest in enumerate(rests):

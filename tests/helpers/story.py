@@ -10,7 +10,7 @@ import pytest
 from helpers.sessions import CORRECTION
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.events import BreakKind, TranscriptEvents
+from scoring.evidence.transcripts.events import TranscriptEvents
 
 FOLDER = "/work/app"
 TYPED = ("Round the total", "Commit it", CORRECTION, "Never mind")
@@ -59,7 +59,7 @@ FOUND: dict[str, Any] = {
     "responses": 9,
     "calls": 7,
     "failed": [0, 0, 1, 0, 0, 0, 1],
-    "breaks": [BreakKind.REFUSAL, BreakKind.INTERRUPTION],
+    "breaks": ["refusal", "interruption"],
     "edits": [f"{FOLDER}/src/cart.py", f"{FOLDER}/src/round.py"],
     "runs": [0, 1],
     "commits": ["5f0c2aa"],

@@ -2,11 +2,9 @@
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Self
 
 from scoring.evidence.commands.file_writes import ANY_BELOW
 from scoring.evidence.transcripts.events import TEXT_LIMIT, Edit, PossibleEdit
@@ -17,36 +15,19 @@ _ANY_FOLDERS = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}|\*\*|`")
 _VARIABLE = re.compile(r".*\$(?:\{[^}]*\}?|\(\)|\w+|\W)?")
 
 
-@dataclass(frozen=True, slots=True)
 class Writes:
     """The paths that sessions wrote or may have written.
 
-    Attributes:
-        written: the paths that they wrote, by their last part.
-        possible: the paths that they may have written; ``$`` begins what is not known.
-        linked: the artifacts, by their paths in the repository, to which written paths lead.
-        maybe_linked: those to which possible paths lead.
-        tops: the tops of the work trees, and the folders outside of them in which sessions worked.
+    Args:
+        root: a directory of the repository.
+        tops: the tops of its work trees.
+        files: the transcripts.
+        artifacts: the paths of artifacts in the repository.
     """
 
-    written: Mapping[str, Collection[str]]
-    possible: Collection[str]
-    linked: Collection[str]
-    maybe_linked: Collection[str]
-    tops: Collection[str]
-
-    @classmethod
-    def of(
-        cls, root: Path, tops: Sequence[str], files: Sequence[File], artifacts: Collection[str]
-    ) -> Self:
-        """Look through transcripts for what wrote artifacts.
-
-        Args:
-            root: a directory of the repository.
-            tops: the tops of its work trees.
-            files: the transcripts.
-            artifacts: the paths of artifacts in the repository.
-        """
+    def __init__(
+        self, root: Path, tops: Sequence[str], files: Sequence[File], artifacts: Iterable[str]
+    ) -> None:
         artifact_of = {}
         for artifact in artifacts:
             identity = identity_of(root / artifact) if artifact else None
@@ -54,25 +35,22 @@ class Writes:
                 artifact_of[identity] = artifact
 
         def artifacts_at(paths: Iterable[str]) -> set[str]:
+            """Return the artifacts to which paths lead."""
             identities = [identity_of(root / path) for path in paths]
             return {artifact_of[identity] for identity in identities if identity in artifact_of}
 
         paths = _paths(files, Edit)
-        written: dict[str, set[str]] = {}
+        self._linked = artifacts_at(paths)
+        self._written: dict[str, set[str]] = {}  # by the last part of the path
         for path in paths:
-            written.setdefault(posixpath.basename(path), set()).add(path)
-        possible = _paths(files, PossibleEdit)
+            self._written.setdefault(posixpath.basename(path), set()).add(path)
+        self._possible = _paths(files, PossibleEdit)
+        self._maybe_linked = artifacts_at(path.removeprefix("$") for path in self._possible)
 
         inside = tuple(f"{top}/" for top in tops)
         folders = {span.cwd for file in files for span in file.events.spans}
         outside = {folder for folder in folders if not folder.startswith(inside)}
-        return cls(
-            written=written,
-            possible=possible,
-            linked=artifacts_at(paths),
-            maybe_linked=artifacts_at(path.removeprefix("$") for path in possible),
-            tops={*tops, *outside} if files else set(),
-        )
+        self._folders = {*tops, *outside}
 
     def surely(self, artifact: str, stated: str) -> bool:
         """Return whether an artifact was written.
@@ -81,12 +59,12 @@ class Writes:
             artifact: its path in the repository.
             stated: its path as the entry has it.
         """
-        if artifact in self.linked:
+        if artifact in self._linked:
             return True
 
         ends = [f"/{posixpath.normpath(name)}" for name in (artifact, stated) if name]
         for end in ends:
-            for path in self.written.get(posixpath.basename(end), ()):
+            for path in self._written.get(posixpath.basename(end), ()):
                 if f"/{path}".endswith(tuple(ends)):
                     return True
         return False
@@ -100,16 +78,16 @@ class Writes:
             artifact: its path in the repository.
             stated: its path as the entry has it.
         """
-        if artifact in self.maybe_linked:
+        if artifact in self._maybe_linked:
             return True
 
         below = [path for path in _paths(own, PossibleEdit) if path.endswith(ANY_BELOW)]
         for name in (artifact, stated):
             if not name:
                 continue
-            if any(may_be_written(name, path) for path in self.possible):
+            if any(may_be_written(name, path) for path in self._possible):
                 return True
-            if any(may_be_written(name, path, self.tops) for path in below):
+            if any(may_be_written(name, path, self._folders) for path in below):
                 return True
         return False
 

@@ -3,8 +3,9 @@
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self, TypeAlias, Unpack
+from typing import NamedTuple, Self, TypeAlias
 
 from msgspec.structs import replace
 
@@ -16,13 +17,12 @@ from scoring.evidence.attribution.checkpoint_transcripts import (
     files_of,
 )
 from scoring.evidence.attribution.iteration_shares import NO_TRANSCRIPT, NOT_READ, Share
-from scoring.evidence.attribution.neighbourhood import Neighbourhood
+from scoring.evidence.attribution.neighbourhood import Neighbourhood, OwnFolders
 from scoring.evidence.attribution.observing_iterations import (
     AttributedFacts,
+    IterationsSeen,
     Question,
     count_against_each,
-    facts_of,
-    seen_in_parts,
 )
 from scoring.evidence.attribution.session_trees import Asked, Tree
 from scoring.evidence.attribution.written import LinesAdded
@@ -38,10 +38,8 @@ from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
     FileFound,
     IterationWindow,
-    ReadingOptions,
     SessionFound,
     TranscriptFacts,
-    TranscriptPlaces,
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.scan import (
@@ -77,24 +75,6 @@ class AllWork(NamedTuple):
     in_repository: InRepository
 
 
-class _Sessions(NamedTuple):
-    """The sessions that were read.
-
-    Attributes:
-        files: the transcripts.
-        lines: how many lines there are.
-        sessions: the sessions, by their keys.
-        trees: the work trees of the repository.
-        in_repository: returns whether a folder is in the repository.
-    """
-
-    files: list[streams.File]
-    lines: int
-    sessions: dict[streams.SessionKey, streams.Session]
-    trees: WorkTrees
-    in_repository: InRepository
-
-
 NeighbourhoodOf: TypeAlias = Callable[[WorkTrees, Collection[streams.Session]], Neighbourhood]
 """Returns what is the repository's, by its work trees and all sessions."""
 
@@ -103,13 +83,6 @@ QuestionsFor: TypeAlias = Callable[
     [Collection[streams.Session]], tuple[Sequence[Question], Mapping[str, str]]
 ]
 """Returns what is asked about each iteration, and what the commits of all sessions became."""
-
-
-def attributed_scan(
-    places: TranscriptPlaces, **reading: Unpack[ReadingOptions]
-) -> "AttributedScan":
-    """Prepare to read the transcripts of all harnesses and of the checkpoints."""
-    return AttributedScan(ATTRIBUTED_TRANSCRIPTS, places, **reading)
 
 
 class AttributedScan(Scan):
@@ -155,12 +128,13 @@ class AttributedScan(Scan):
         Raises:
             NotARepositoryError: outside a work tree.
         """
-        work = self._read_sessions(neighbourhood)
-        files, sessions = work.files, work.sessions
+        files = self._read_files()
+        sessions = streams.sessions_of(files)
+        trees, folders = self._mark(sessions.values(), neighbourhood)
         questions, became = questions_for(sessions.values())
         if self._places.trusted:
             _keep_known_commits(sessions.values(), became)
-        streams.count_once(files, work.lines, streams.order_lines(sessions.values()))
+        streams.count_once(files, streams.order_lines(sessions.values()))
 
         asked = [question.asked for question in questions]
         read = {file.checkpoint for file in files if file.numbers}
@@ -169,65 +143,56 @@ class AttributedScan(Scan):
             asked,
             files,
             sessions,
-            work.lines,
             became,
             self._session_ids_by_checkpoint(files),
             totals,
-            work.in_repository,
+            folders.has,
             entries,
             self._reviewers(),
         )
-        self.work = AllWork(files, given.owners, entries, given.trees, work.in_repository)
+        self.work = AllWork(files, given.owners, entries, given.trees, folders.has)
         self._report_unread(given.shares, asked, read)
 
+        streams.note_parts(files, given.parts)
         files_about = _files_about(questions, given, files)
-        counts = self._count(files_about, given)
-        seen = seen_in_parts(
+        groups = [share.own for share in given.shares]
+        groups += [range(part, part + 1) for part in range(given.total)]
+        counts, self._counted = counting.count_lines(files_about, groups)
+        seen = IterationsSeen(
             questions,
             given,
             files,
             files_about,
-            counts[len(given.shares) :],
+            counting.with_times(counts, files_about, groups),
             sessions,
             totals,
             lines_added,
             Path(self._places.repo_dir),
-            lambda: work.trees.tops,
+            trees,
         )
-        answers = [
-            facts_of(index, question, given.shares[index], counts[index], seen, questions)
-            for index, question in enumerate(questions)
-        ]
+        answers = [seen.facts(index) for index in range(len(questions))]
         if self._places.trusted:
             count_against_each(answers, questions, given.shares)
         return answers
 
-    def _count(self, files: Sequence[streams.File], given: Attribution) -> list[TranscriptFacts]:
-        """Return what is counted in the own lines of each iteration, then in those of each part."""
-        groups = [share.own for share in given.shares]
-        groups += [range(part, part + 1) for part in range(given.total)]
-        counts, self._counted = counting.count_lines(files, given.parts, groups)
-        return counting.with_times(counts, files, given.parts, groups)
-
-    def _read_sessions(self, neighbourhood: NeighbourhoodOf) -> _Sessions:
-        """Read everything, and mark what of it is the repository's."""
-        self.start()
-        files = self._files_read()
-        lines = streams.number_lines(files)
-        sessions = streams.sessions_of(files)
-
+    def _mark(
+        self, sessions: Collection[streams.Session], neighbourhood: NeighbourhoodOf
+    ) -> tuple[WorkTrees, OwnFolders]:
+        """Mark what of sessions is the repository's, and return its work trees and folders."""
         trees = WorkTrees(self.repository or self._places.repo_dir)
-        own_folders = neighbourhood(trees, sessions.values()).mark(sessions.values())
-        return _Sessions(files, lines, sessions, trees, own_folders.has)
+        return trees, neighbourhood(trees, sessions).mark(sessions)
 
-    def _files_read(self) -> list[streams.File]:
+    def _read_files(self) -> list[streams.File]:
         """Return every readable transcript, by harness, and those of checkpoints once each."""
+        self.start()
         harnesses = {harness.name: harness for harness in self._harnesses}
         read = []
         for transcript, events_by_harness in self._read():
             for name, events in events_by_harness.items():
                 read.append(ReadTranscript(transcript, harnesses[name], events))
-        return files_of(read, self.checkpoints.values())
+        files = files_of(read, self.checkpoints.values())
+        streams.number_lines(files)
+        return files
 
     def _report_unread(
         self, shares: Iterable[Share], asked: Iterable[Asked], read: Collection[str]
@@ -306,17 +271,16 @@ class AttributedScan(Scan):
 
         It may be called once, and then no other method.
         """
-        return list(self._read_sessions(neighbourhood).sessions.values())
+        sessions = self.unmarked_sessions()
+        self._mark(sessions, neighbourhood)
+        return sessions
 
     def unmarked_sessions(self) -> Sequence[streams.Session]:
         """Return the same, of which no line is marked as work in the repository.
 
         It may be called once, and then no other method. It needs no repository.
         """
-        self.start()
-        files = self._files_read()
-        streams.number_lines(files)
-        return list(streams.sessions_of(files).values())
+        return list(streams.sessions_of(self._read_files()).values())
 
     def session_ids(self) -> set[str]:
         """Return the ids of all sessions in transcripts and checkpoints.
@@ -331,6 +295,10 @@ class AttributedScan(Scan):
             for events in events_by_harness.values():
                 ids.update(events.sessions())
         return ids
+
+
+attributed_scan = partial(AttributedScan, ATTRIBUTED_TRANSCRIPTS)
+"""Prepares to read the transcripts of all harnesses and of the checkpoints."""
 
 
 def _keep_known_commits(sessions: Iterable[streams.Session], known: Mapping[str, str]) -> None:
@@ -358,7 +326,7 @@ def _files_about(
         return files
 
     wanted = {part for share in shares for part in (*share.own, *share.voting)}
-    return counting.files_about(files, given.parts, wanted)
+    return counting.files_about(files, wanted)
 
 
 def _unclaimed(work: AllWork) -> list[SessionFound]:

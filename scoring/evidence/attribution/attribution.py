@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from scoring.evidence.attribution.changed_files import ChangedFiles
@@ -15,10 +16,9 @@ from scoring.evidence.attribution.session_trees import (
     Listed,
     SessionPart,
     Tree,
-    listed_trees,
     trees_of,
 )
-from scoring.evidence.transcripts.streams import File, Session, SessionKey
+from scoring.evidence.transcripts.streams import File, Session, SessionKey, line_count
 
 
 class Attribution(NamedTuple):
@@ -43,7 +43,6 @@ def attribute(
     asked: Sequence[Asked],
     files: Sequence[File],
     sessions: Mapping[SessionKey, Session],
-    lines: int,
     became: Mapping[str, str],
     listing: Mapping[str, Collection[str]],
     stated: Collection[str] = (),
@@ -57,7 +56,6 @@ def attribute(
         asked: the iterations.
         files: the transcripts.
         sessions: the sessions, by their keys.
-        lines: how many lines there are.
         became: what commits became, by the digits that sessions show.
         listing: the ids of the sessions of each checkpoint.
         stated: the ids of the checkpoints of which only the totals are known.
@@ -71,24 +69,20 @@ def attribute(
     trees = list(dict.fromkeys(tree_of.values()))
 
     twice = _named_twice(asked)
-    listed_ids = [_listed_ids(question, listing) for question in asked]
-    listed = list(listed_trees(listed_ids, tree_of))
-    for index in twice:
-        listed[index] = []
-    complete = _complete(asked, listed_ids, listed)
+    listed, complete = _listed_trees(asked, listing, tree_of, twice)
 
-    shown = cut_trees(asked, sessions, tree_of, listed, became, changed, complete)
+    shown = cut_trees(changed, sessions, tree_of, listed, became, complete)
     shares = [Share(made=shown.get(index)) for index in range(len(asked))]
-    ownership = OwnedLines([NO_ITERATION] * lines, {})
+    ownership = OwnedLines([NO_ITERATION] * line_count(files), {})
     parts_of = _parts_by_iteration(trees, ownership)
-    linker = Linker(asked, changed, sessions, listed, complete, reviewers)
+    linker = Linker(changed, sessions, listed, complete, reviewers)
     for index, share in enumerate(shares):
         for part in linker.link(index, share, parts_of.get(index, ())):
             is_own = part.edits_only(asked[index].files) or linker.is_by_helpers(part)
             ownership.count_vote(index, part, is_own=is_own)
 
     logged = len(asked) if entries is None else entries
-    _share_series(asked, changed, shares, trees, parts_of, logged)
+    _share_series(changed, shares, trees, parts_of, logged)
     for index, first in twice.items():
         shares[index].counted_for = first
         shares[index].problem = f"commit already counted for iteration {asked[first].iteration}"
@@ -96,14 +90,6 @@ def attribute(
     note_totals(asked, shares, stated)
     give_by_time(asked, shares, trees, ownership)
     return _numbered(shares, ownership, trees)
-
-
-def _listed_ids(question: Asked, listing: Mapping[str, Collection[str]]) -> list[str]:
-    """Return the ids of the sessions in an iteration's checkpoints, each once."""
-    ids: dict[str, None] = {}
-    for checkpoint in question.checkpoints:
-        ids.update(dict.fromkeys(listing.get(checkpoint, ())))
-    return list(ids)
 
 
 def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:
@@ -117,21 +103,42 @@ def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:
     return twice
 
 
-def _complete(
-    asked: Sequence[Asked], listed_ids: Sequence[Collection[str]], listed: Listed
-) -> set[int]:
-    """Return the iterations of which all listed sessions are here, up to the commit."""
+def _listed_trees(
+    asked: Sequence[Asked],
+    listing: Mapping[str, Collection[str]],
+    tree_of: Mapping[SessionKey, Tree],
+    twice: Collection[int],
+) -> tuple[Listed, set[int]]:
+    """Return the trees in the checkpoints of each iteration.
+
+    Args:
+        asked: the iterations.
+        listing: the ids of the sessions of each checkpoint.
+        tree_of: the trees, by the keys of their sessions.
+        twice: the indices of the iterations that have no trees.
+
+    Returns:
+        The trees; and the iterations of which all listed sessions are here, up to the commit.
+    """
+    trees_by_id: dict[str, list[Tree]] = {}
+    for key in sorted(tree_of):
+        trees_by_id.setdefault(key[1], []).append(tree_of[key])
+
+    listed = []
     complete = set()
     for index, question in enumerate(asked):
-        here = {
-            key[1]
-            for tree in listed[index]
-            if reaches_commit(tree, question)
-            for key in tree.sessions
-        }
-        if here.issuperset(listed_ids[index]):
+        trees: dict[Tree, None] = {}
+        is_complete = True
+        listed_ids = (listing.get(name, ()) for name in question.checkpoints)
+        for session_id in chain.from_iterable(listed_ids):
+            trees_of_session = [] if index in twice else trees_by_id.get(session_id, [])
+            trees.update(dict.fromkeys(trees_of_session))
+            is_here = any(reaches_commit(tree, question) for tree in trees_of_session)
+            is_complete = is_complete and is_here
+        listed.append(list(trees))
+        if is_complete:
             complete.add(index)
-    return complete
+    return listed, complete
 
 
 def _parts_by_iteration(
@@ -149,7 +156,6 @@ def _parts_by_iteration(
 
 
 def _share_series(
-    asked: Sequence[Asked],
     changed: ChangedFiles,
     shares: Sequence[Share],
     trees: Iterable[Tree],
@@ -177,7 +183,7 @@ def _share_series(
             took_edits = edits_nothing and (
                 _are_of_one_call(previous, part) or changed.took_from(index, previous)
             )
-            if not took_edits or not was_stored_for(tree, asked[index]):
+            if not took_edits or not was_stored_for(tree, changed.asked[index]):
                 previous = None
                 continue
 
@@ -191,11 +197,9 @@ def _share_series(
 
 def _are_of_one_call(previous: SessionPart, part: SessionPart) -> bool:
     """Return whether two parts end at commits that one call made."""
-    if previous.cut is None or part.cut is None:
+    if previous.made is None or part.made is None:
         return False
-    first = previous.cut.made
-    second = part.cut.made
-    return first is not None and second is not None and first.line == second.line
+    return previous.made.line == part.made.line
 
 
 def _numbered(shares: list[Share], ownership: OwnedLines, trees: Sequence[Tree]) -> Attribution:

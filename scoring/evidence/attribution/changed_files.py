@@ -21,10 +21,14 @@ class _Change(NamedTuple):
 
 
 class ChangedFiles:
-    """Which iterations of a log changed a file when, and which took a session's edits."""
+    """Which iterations of a log changed a file when, and which took a session's edits.
+
+    Attributes:
+        asked: the iterations.
+    """
 
     def __init__(self, asked: Sequence[Asked]) -> None:
-        self._asked = asked
+        self.asked = asked
         self._changes: dict[str, list[_Change]] = {}
         for index, question in enumerate(asked):
             if question.authored is None:
@@ -56,7 +60,7 @@ class ChangedFiles:
         for change in self._changes[name]:
             if change.time >= edited:
                 break
-            other = self._asked[change.iteration]
+            other = self.asked[change.iteration]
             if change.iteration == index or (other.committed or 0) < edited:
                 continue
             for file in tree.files:
@@ -68,7 +72,7 @@ class ChangedFiles:
     def _between(self, name: str, since: int, index: int) -> Sequence[_Change]:
         """Return the changes of a file from a time until the commit of an iteration."""
         changes = self._changes[name]
-        end = self._asked[index].authored or 0
+        end = self.asked[index].authored or 0
         return changes[bisect_left(changes, (since, -1)) : bisect_left(changes, (end, -1))]
 
     def untaken(self, index: int, part: SessionPart) -> SessionPart:
@@ -76,10 +80,10 @@ class ChangedFiles:
         tree = part.tree
         start = part.start
         for name, edits in tree.edited.items():
-            first = bisect_left(edits, part.start)
-            if first == len(edits) or edits[first] >= part.end:
+            edits_inside = part.inside(edits)
+            if not edits_inside:
                 continue
-            for change in self._between(name, tree.times[edits[first]], index):
+            for change in self._between(name, tree.times[edits_inside[0]], index):
                 if change.iteration != index:
                     start = max(start, bisect_right(tree.times, change.time))
         return part._replace(start=min(start, part.end))
@@ -89,8 +93,8 @@ class ChangedFiles:
 
         Where a part ends at a commit that names the same checkpoint, both took its edits.
         """
-        question = self._asked[index]
-        checkpoints = self._asked[part.place].checkpoints if part.place >= 0 else ()
+        question = self.asked[index]
+        checkpoints = self.asked[part.place].checkpoints if part.place >= 0 else ()
         is_own = part.place in (index, NO_ITERATION)
         if is_own or not set(question.checkpoints).isdisjoint(checkpoints):
             return any(part.last_edit(name) is not None for name in question.files)

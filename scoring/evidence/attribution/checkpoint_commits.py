@@ -25,20 +25,6 @@ _HORIZON = 14 * 86_400
 """How many seconds later a commit may be made that has the lines of a checkpoint."""
 
 
-class _Unnamed(NamedTuple):
-    """A checkpoint that no message names.
-
-    Attributes:
-        id: its id.
-        stored: when its sessions stored it, in seconds since 1970.
-        touched: the paths that agents changed for it.
-    """
-
-    id: str
-    stored: Sequence[float]
-    touched: Collection[str]
-
-
 def commits_of_unnamed(
     checkpoints: Iterable[Checkpoint], sessions: Iterable[Session], git: AttributedHistory
 ) -> dict[str, str]:
@@ -55,12 +41,8 @@ def commits_of_unnamed(
         git: the history of the repository.
     """
     by_id = {checkpoint.id: checkpoint for checkpoint in checkpoints}
-    unnamed = []
-    for name in sorted(git.checkpoints_without_commit(by_id)):
-        times = [timestamp_ns(session.created_at) for session in by_id[name].sessions]
-        stored = [time / NS for time in times if time]
-        if stored:
-            unnamed.append(_Unnamed(name, stored, by_id[name].files_touched))
+    names = sorted(git.checkpoints_without_commit(by_id))
+    unnamed = [by_id[name] for name in names if _times_stored(by_id[name])]
     if not unnamed:
         return {}
 
@@ -69,12 +51,18 @@ def commits_of_unnamed(
     return found | _by_lines(left, sessions, git) if left else found
 
 
-def _by_time(unnamed: Iterable[_Unnamed], git: AttributedHistory) -> dict[str, str]:
+def _times_stored(checkpoint: Checkpoint) -> list[float]:
+    """Return when the sessions of a checkpoint stored it, in seconds since 1970."""
+    times = [timestamp_ns(session.created_at) for session in checkpoint.sessions]
+    return [time / NS for time in times if time]
+
+
+def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str, str]:
     """Return the commits by their author times and files, where one alone fits."""
     near: dict[str, set[str]] = {}
     for checkpoint in unnamed:
         near[checkpoint.id] = set()
-        for time in checkpoint.stored:
+        for time in _times_stored(checkpoint):
             authored = git.authored_between(time - _NEAR_SECONDS, time + _NEAR_SECONDS)
             near[checkpoint.id].update(authored)
     files = git.files(git.written({sha for shas in near.values() for sha in shas}).values())
@@ -85,7 +73,7 @@ def _by_time(unnamed: Iterable[_Unnamed], git: AttributedHistory) -> dict[str, s
         for sha in near[checkpoint.id]:
             names_none = not checkpoint_ids(git.commits[sha].message)
             changed = files.get(sha, frozenset())
-            if names_none and not changed.isdisjoint(checkpoint.touched):
+            if names_none and not changed.isdisjoint(checkpoint.files_touched):
                 fitting.append(sha)
         if len(fitting) == 1:
             found[checkpoint.id] = fitting[0]
@@ -93,7 +81,7 @@ def _by_time(unnamed: Iterable[_Unnamed], git: AttributedHistory) -> dict[str, s
 
 
 def _by_lines(
-    unnamed: Sequence[_Unnamed], sessions: Iterable[Session], git: AttributedHistory
+    unnamed: Sequence[Checkpoint], sessions: Iterable[Session], git: AttributedHistory
 ) -> dict[str, str]:
     """Return the commits that add the lines of checkpoints."""
     files_of: dict[str, list[File]] = {}
@@ -104,10 +92,10 @@ def _by_lines(
 
     candidates: list[_Candidates] = []
     for checkpoint in unnamed:
-        changes = _changes_for(files_of.get(checkpoint.id, ()), checkpoint.touched)
+        changes = _changes_for(files_of.get(checkpoint.id, ()), checkpoint.files_touched)
         written = lines_left_by_file(changes)
         if sum(map(len, written.values())) >= LEAST_LINES:
-            made_after = _made_after(min(checkpoint.stored), git)
+            made_after = _made_after(min(_times_stored(checkpoint)), git)
             candidates.append(_Candidates(checkpoint, written, made_after))
 
     all_shas = dict.fromkeys(sha for each in candidates for sha in each.shas)
@@ -116,7 +104,7 @@ def _by_lines(
     for checkpoint, written, shas in candidates:
         touching = []
         for sha in shas:
-            if not files.get(sha, frozenset()).isdisjoint(checkpoint.touched):
+            if not files.get(sha, frozenset()).isdisjoint(checkpoint.files_touched):
                 touching.append(sha)
         sha = _commit_with(written, git.lines_added(touching))
         if sha:
@@ -127,7 +115,7 @@ def _by_lines(
 class _Candidates(NamedTuple):
     """A checkpoint, the lines that were written for it, and the commits that may have them."""
 
-    checkpoint: _Unnamed
+    checkpoint: Checkpoint
     written: WrittenLines
     shas: Sequence[str]
 

@@ -58,19 +58,12 @@ class ReadTranscript(NamedTuple):
     events: TranscriptEvents
 
 
-class _Holder(NamedTuple):
-    """A checkpoint that holds a transcript, and what it says of the session."""
-
-    checkpoint: str
-    session: CheckpointSession
-
-
 def files_of(read: Sequence[ReadTranscript], checkpoints: Collection[Checkpoint]) -> list[File]:
     """Return transcripts as files: those of checkpoints first, once for each checkpoint."""
-    holders: dict[tuple[str, ...], list[_Holder]] = {}
+    holders: dict[tuple[str, ...], list[tuple[str, CheckpointSession]]] = {}
     for checkpoint in checkpoints:
         for session in checkpoint.sessions:
-            holders.setdefault(session.blobs, []).append(_Holder(checkpoint.id, session))
+            holders.setdefault(session.blobs, []).append((checkpoint.id, session))
 
     by_harness: dict[str, defaultdict[str, list[TranscriptEvents]]] = {}
     for _, harness, events in read:
@@ -82,8 +75,11 @@ def files_of(read: Sequence[ReadTranscript], checkpoints: Collection[Checkpoint]
     for transcript, harness, as_read in read:
         events = harness.original(as_read, by_harness[harness.name].__getitem__)
         if transcript.blobs:
-            for holder in holders[transcript.blobs]:
-                files.append(_file_of_checkpoint(transcript, harness, events, holder))
+            for checkpoint_id, stated in holders[transcript.blobs]:
+                file = File(transcript, harness, events, checkpoint_id, stated.session_id)
+                file.start = events.line_of_message(stated.start)
+                file.stored = timestamp_ns(stated.created_at)
+                files.append(file)
         elif transcript.store and len(events.sessions()) > 1:
             for part in events.by_session():
                 files.append(File(transcript, harness, part, session=part.sessions()[0]))
@@ -96,17 +92,3 @@ def files_of(read: Sequence[ReadTranscript], checkpoints: Collection[Checkpoint]
         key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.name))
     )
     return files
-
-
-def _file_of_checkpoint(
-    transcript: TranscriptFile, harness: CountedHarness, events: TranscriptEvents, holder: _Holder
-) -> File:
-    return File(
-        transcript,
-        harness,
-        events,
-        checkpoint=holder.checkpoint,
-        session=holder.session.session_id,
-        start=events.line_of_message(holder.session.start),
-        stored=timestamp_ns(holder.session.created_at),
-    )

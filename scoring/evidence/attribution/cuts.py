@@ -2,6 +2,7 @@
 
 from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from scoring.evidence.attribution.changed_files import ChangedFiles
@@ -22,36 +23,28 @@ _A_MINUTE = 60 * NS
 
 
 def cut_trees(
-    asked: Sequence[Asked],
+    changed: ChangedFiles,
     sessions: Mapping[SessionKey, Session],
     tree_of: Mapping[SessionKey, Tree],
     listed: Listed,
     became: Mapping[str, str],
-    changed: ChangedFiles,
     complete: Collection[int],
 ) -> dict[int, SessionCommit]:
     """Cut trees at the commits of their sessions.
 
     Args:
-        asked: the iterations.
+        changed: the iterations, and the files that their commits changed.
         sessions: the sessions, by their keys.
         tree_of: the trees, by the keys of their sessions.
         listed: the trees in the checkpoints of each iteration.
         became: what commits became, by the digits that sessions show.
-        changed: the files that commits changed.
         complete: the indices of the iterations of which all listed sessions are here.
 
     Returns:
         What the last line shows of the commit of an iteration, by its index.
     """
-    known = known_commits(asked, sessions, became)
-    commits = []
-    for key, known_of_session in known.items():
-        for commit in known_of_session:
-            commits.append((commit.is_named, commit.made, key, commit.place))
-
     shown: dict[int, SessionCommit] = {}
-    for _, made, key, index in sorted(commits):
+    for _, made, key, index in known_commits(changed.asked, sessions, became):
         tree = tree_of[key]
         tree.cuts.append(Cut(tree.position(made.time, made.line) + 1, index, made))
         if index >= 0:
@@ -62,28 +55,19 @@ def cut_trees(
             tree.cuts.append(Cut(bisect_right(tree.times, time), OTHER_COMMIT))
 
     trees_to_cut = list(dict.fromkeys(tree_of.values()))
-    _TreeCutter(asked, changed, complete, shown).cut_all(trees_to_cut, listed)
+    _TreeCutter(changed, complete, shown).cut_all(trees_to_cut, listed)
     return shown
-
-
-class _Idle(NamedTuple):
-    """A commit that names a tree in which nothing was edited before it."""
-
-    tree: Tree
-    cut: Cut
 
 
 class _TreeCutter(NamedTuple):
     """Cuts trees also at commits that name them and that no line shows.
 
     Attributes:
-        asked: the iterations.
-        changed: the files that commits changed.
+        changed: the iterations, and the files that their commits changed.
         complete: the indices of the iterations of which all listed sessions are here.
         shown: the indices of the iterations with commits that lines show.
     """
 
-    asked: Sequence[Asked]
     changed: ChangedFiles
     complete: Collection[int]
     shown: Collection[int]
@@ -100,16 +84,16 @@ class _TreeCutter(NamedTuple):
                 for tree in trees_of_iteration:
                     naming.setdefault(tree, []).append(index)
 
-        idle: list[_Idle] = []
-        cut: set[int] = set()
+        idle: list[SessionPart] = []
+        cut_at: set[int] = set()
         for tree in trees:
             indices = [*naming.get(tree, ()), *self._made_again(tree)]
             idle += self._cut(tree, self._candidates(tree, indices))
-            cut.update(one.place for one in tree.cuts)
+            cut_at.update(cut.place for cut in tree.cuts)
 
-        for tree, candidate in idle:
-            if candidate.place not in cut and candidate.place in self.complete:
-                insort(tree.cuts, candidate, key=lambda one: one.at)
+        for part in idle:
+            if part.cut and part.place not in cut_at and part.place in self.complete:
+                insort(part.tree.cuts, part.cut, key=attrgetter("at"))
 
     def _made_again(self, tree: Tree) -> list[int]:
         """Return the iterations with a commit that was made again later, as by a rebase.
@@ -118,7 +102,7 @@ class _TreeCutter(NamedTuple):
         """
         indices = []
         for cut in tree.cuts:
-            authored = self.asked[cut.place].authored if cut.place >= 0 else None
+            authored = self.changed.asked[cut.place].authored if cut.place >= 0 else None
             if cut.made and authored is not None and cut.made.time - authored > _A_MINUTE:
                 indices.append(cut.place)
         return indices
@@ -127,19 +111,19 @@ class _TreeCutter(NamedTuple):
         """Return the cuts that lines show, and those by times, in order."""
         candidates = [(cut.at, 0, cut.place, cut) for cut in dict.fromkeys(tree.cuts)]
         for index in indices:
-            question = self.asked[index]
+            question = self.changed.asked[index]
             at = _lines_before(question, tree, is_shown=index in self.shown)
             if at is not None:
                 candidates.append((at, 1, question.authored or 0, Cut(at, index)))
         return [cut for *_, cut in sorted(candidates, key=lambda candidate: candidate[:3])]
 
-    def _cut(self, tree: Tree, candidates: Iterable[Cut]) -> list[_Idle]:
-        """Cut a tree, and return the cuts that only count where no other tree has them."""
+    def _cut(self, tree: Tree, candidates: Iterable[Cut]) -> list[SessionPart]:
+        """Cut a tree, and return parts with cuts that only count where no other tree has them."""
         tree.cuts = []
-        idle: list[_Idle] = []
+        idle: list[SessionPart] = []
         last_edited = SessionPart(tree, 0, 0)  # the last part in which something was edited
         for cut in candidates:
-            start = 0 if idle and not tree.cuts else _start(self.asked, tree, cut)
+            start = 0 if idle and not tree.cuts else _start(self.changed.asked, tree, cut)
             if start is None:
                 continue
 
@@ -154,24 +138,21 @@ class _TreeCutter(NamedTuple):
             elif cut.made or self._takes(part, last_edited):
                 tree.cuts.append(cut._replace(at=end))
             elif end > start and self._may_be_idle(part):
-                idle.append(_Idle(tree, cut))
+                idle.append(part)
         return idle
 
     def _takes(self, part: SessionPart, last_edited: SessionPart) -> bool:
         """Return whether a commit that no line shows took edits before it."""
-        question = self.asked[part.place]
+        question = self.changed.asked[part.place]
         if reaches_commit(part.tree, question):
             return self.changed.took_from(part.place, last_edited)
         return not self.changed.pending(part.place, part).isdisjoint(question.files)
 
     def _may_be_idle(self, part: SessionPart) -> bool:
-        question = self.asked[part.place]
-        is_pending = bool(self.changed.pending(part.place, part))
-        return (
-            not is_pending
-            and reaches_commit(part.tree, question)
-            and was_stored_for(part.tree, question)
-        )
+        question = self.changed.asked[part.place]
+        if self.changed.pending(part.place, part):
+            return False
+        return reaches_commit(part.tree, question) and was_stored_for(part.tree, question)
 
 
 def reaches_commit(tree: Tree, question: Asked) -> bool:

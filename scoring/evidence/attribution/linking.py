@@ -14,7 +14,6 @@ from scoring.evidence.attribution.iteration_shares import (
     Share,
 )
 from scoring.evidence.attribution.session_trees import (
-    Asked,
     Listed,
     SessionPart,
     Tree,
@@ -27,15 +26,13 @@ class Linker(NamedTuple):
     """Says which sessions an iteration has.
 
     Attributes:
-        asked: the iterations.
-        changed: the files that commits changed.
+        changed: the iterations, and the files that their commits changed.
         sessions: the sessions, by their keys.
         listed: the trees in the checkpoints of each iteration.
         complete: the indices of the iterations of which all listed sessions are here.
         reviewers: the ids of the sessions that were started to review others.
     """
 
-    asked: Sequence[Asked]
     changed: ChangedFiles
     sessions: Mapping[SessionKey, Session]
     listed: Listed
@@ -59,12 +56,15 @@ class Linker(NamedTuple):
         """
         voting, others = self._listed_parts(index, share, parts)
         own_sessions = _sessions_in(parts)
-        began = min((_began(part) for part in parts), default=NS_MAX)
-        share.also = tuple(
-            sorted(_sessions_in(_since(part, began) for part in others) - own_sessions)
-        )
+        begun = [part.tree.times[part.start] for part in parts if part.start < part.end]
+        began = min(begun, default=NS_MAX)
+        since = [
+            part._replace(start=max(part.start, bisect_left(part.tree.times, began)))
+            for part in others
+        ]
+        share.also = tuple(sorted(_sessions_in(since) - own_sessions))
 
-        question = self.asked[index]
+        question = self.changed.asked[index]
         trees = self.listed[index]
         are_old = bool(trees) and not any(was_stored_for(tree, question) for tree in trees)
         if parts and (own_sessions or not are_old):
@@ -92,7 +92,7 @@ class Linker(NamedTuple):
         self, index: int, share: Share, parts: Sequence[SessionPart]
     ) -> tuple[list[SessionPart], list[SessionPart]]:
         """Return the parts of listed sessions that vote on an iteration, and those that do not."""
-        question = self.asked[index]
+        question = self.changed.asked[index]
         time = share.made.time if share.made else question.authored
         own_trees = {part.tree for part in parts}
         last_commit_at = min((_commit_before(part) for part in parts), default=0)
@@ -140,7 +140,7 @@ class Linker(NamedTuple):
 
         ends = [part.tree.times[part.end - 1] for part in parts if part.end > part.start]
         last = max(ends, default=0)
-        share.end = max(last, self.asked[index].authored or last)
+        share.end = max(last, self.changed.asked[index].authored or last)
         if share.made:
             share.end = share.made.time
         share.problem = "" if ends else EMPTY
@@ -153,22 +153,12 @@ def _sessions_in(parts: Iterable[SessionPart]) -> set[SessionKey]:
     return sessions
 
 
-def _began(part: SessionPart) -> int:
-    """Return when the first line of a part was written, or the latest time without lines."""
-    return part.tree.times[part.start] if part.end > part.start else NS_MAX
-
-
 def _commit_before(part: SessionPart) -> int:
     """Return when the line before a part was written, or 0 without one.
 
     It is the line of a commit.
     """
     return part.tree.times[part.start - 1] if part.start else 0
-
-
-def _since(part: SessionPart, time: int) -> SessionPart:
-    """Return the lines of a part since a time."""
-    return part._replace(start=max(part.start, bisect_left(part.tree.times, time)))
 
 
 def _part_at(tree: Tree, time: int | None) -> SessionPart | None:

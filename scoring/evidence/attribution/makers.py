@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.session_trees import NO_ITERATION, OTHER_COMMIT, Asked
 from scoring.evidence.transcripts.facts import NS
@@ -20,14 +20,16 @@ class KnownCommit(NamedTuple):
     """A commit of a session.
 
     Attributes:
-        made: what a line shows of it.
-        place: the index of its iteration, or :data:`OTHER_COMMIT`.
         is_named: whether the iteration has it under the name that the line shows.
+        made: what a line shows of it.
+        session: the session.
+        place: the index of its iteration, or :data:`OTHER_COMMIT`.
     """
 
+    is_named: bool
     made: SessionCommit
+    session: SessionKey
     place: int
-    is_named: bool = False
 
 
 Names: TypeAlias = list[tuple[str, int]]
@@ -87,14 +89,11 @@ class HeldCommit(NamedTuple):
         return made.begun - made.begun % NS <= self.authored <= made.time  # git has whole seconds
 
 
-Name = TypeVar("Name")
-
-
 def amended(
     made: Mapping[str, Sequence[SessionCommit]],
     lost: Collection[SessionCommit],
-    held: Mapping[Name, HeldCommit],
-) -> dict[SessionCommit, Name]:
+    held: Mapping[str, HeldCommit],
+) -> dict[SessionCommit, str]:
     """Return what commits became that git does not have, as far as that is certain.
 
     Whatever an amend changes, the author time stays, which is between the command that made the
@@ -103,10 +102,10 @@ def amended(
     Args:
         made: the commits of sessions, by the ids of the sessions.
         lost: those that git does not have.
-        held: the commits that git has, by any name.
+        held: the commits that git has, by their SHAs.
     """
     by_time = sorted((commit.authored, name) for name, commit in held.items())
-    became: dict[SessionCommit, Name] = {}
+    became: dict[SessionCommit, str] = {}
     for session, commits in made.items():
         for commit in commits:
             if commit not in lost or commit.amends:
@@ -119,7 +118,7 @@ def amended(
             if len(names) == 1:
                 became[commit] = names[0]
 
-    name_of: dict[SessionCommit, Name] = {}
+    name_of: dict[SessionCommit, str] = {}
     for name, commit_in_git in held.items():
         for _, shown in commit_in_git.shown:
             name_of.setdefault(shown, name)
@@ -148,8 +147,8 @@ def amends(
 
 def known_commits(
     asked: Sequence[Asked], sessions: Mapping[SessionKey, Session], became: Mapping[str, str]
-) -> dict[SessionKey, list[KnownCommit]]:
-    """Return the known commits of each session, by time.
+) -> list[KnownCommit]:
+    """Return the known commits of sessions: by time, those that iterations name last.
 
     Rewritten ones are there as what they became. Others are left out.
 
@@ -161,9 +160,8 @@ def known_commits(
     names = in_order(question.commits for question in asked)
     landed = in_order(question.landed for question in asked)
 
-    known: dict[SessionKey, list[KnownCommit]] = {}
+    known = []
     for key, session in sessions.items():
-        known[key] = []
         for made in session.made:
             index = place_of(names, made.sha)
             is_named = index != NO_ITERATION
@@ -174,6 +172,5 @@ def known_commits(
                 if index == NO_ITERATION:
                     index = OTHER_COMMIT  # no entry is about it
             if index != NO_ITERATION:
-                known[key].append(KnownCommit(made, index, is_named))
-        known[key].sort()
-    return known
+                known.append(KnownCommit(is_named, made, key, index))
+    return sorted(known)

@@ -36,11 +36,8 @@ class OwnFolders:
 
     def has(self, folder: str) -> bool:
         """Return whether work in a folder is work in the repository."""
-        return self.was_in(folder) or self.trees(folder)
-
-    def was_in(self, folder: str) -> bool:
-        """Return whether a folder is one in which the repository was, or is below one."""
-        return any(f"{folder}/".startswith(f"{former}/") for former in self.former)
+        was_in = any(f"{folder}/".startswith(f"{former}/") for former in self.former)
+        return was_in or self.trees(folder)
 
 
 class _Sign(NamedTuple):
@@ -60,10 +57,17 @@ class _Sign(NamedTuple):
 
 
 class _Evidence(NamedTuple):
-    """A line that shows for which repository the lines before it are: its time in ns since 1970."""
+    """A line that shows for which repository the lines before it are. Times are ns since 1970.
+
+    Attributes:
+        time: when it was written.
+        is_ours: whether it shows work in this repository.
+        reports_until: until when the lines before it report work here.
+    """
 
     time: int
     is_ours: bool
+    reports_until: int = -NS_MAX
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,8 @@ class Neighbourhood:
         """Mark the lines of a session: by their folders, then by what they led to."""
         is_known = self._is_known(session)
         is_recorded = any(file.checkpoint for file in session.files)
-        judge = _Judge(self.trees, self.is_its_commit, own, _homes(session, is_recorded))
+        folders = {span.cwd for file in session.files for span in file.events.spans if span.cwd}
+        judge = _Judge(self.trees, self.is_its_commit, own, folders if is_recorded else ())
         session.elsewhere = frozenset(
             commit.sha for commit in session.made if judge.is_of_another(commit)
         )
@@ -133,12 +138,13 @@ class Neighbourhood:
                 evidence.update(_evidence(file, judge.signs(file, session, here)))
 
         session.away = sorted(shown.time for shown in evidence if not shown.is_ours)
-        leads_to = _leads_to(sorted(evidence), user_times(session.files) if evidence else ())
+        prompts = user_times(session.files) if evidence else ()
+        in_order = _with_reports(sorted(evidence), prompts)
         for file, here in zip(session.files, by_folder, strict=True):
             if not file.here:
                 file.here = bytearray(len(file.numbers))
             for index in file.of(session.key[1]):
-                is_ours = leads_to.ours(file.times[index])
+                is_ours = _leads_to_ours(in_order, file.times[index])
                 file.here[index] |= here[index] if is_ours is None else is_ours
 
     def _is_known(self, session: Session) -> bool:
@@ -185,7 +191,7 @@ class _Judge:
     trees: WorkTrees
     is_its_commit: Callable[[str], bool]
     own: OwnFolders
-    homes: Sequence[str]
+    homes: Collection[str]
 
     def signs(self, file: File, session: Session, here: bytearray) -> list[_Sign]:
         """Return what the edits and commits of a session in a file show, in order."""
@@ -199,18 +205,27 @@ class _Judge:
             if index in lines:
                 folder = file.events.spans[edit.span].cwd
                 path = path_in(folder, file.events.texts[edit.path])
-                is_ours = self._has_file(path, folder, is_here=bool(here[index]))
-                is_outside = edit.by_tool and not is_private_or_temporary(path)
-                signs.append(_Sign(index, False, is_ours, is_outside))
+                is_below = not folder or path.startswith(f"{folder}/")
+                is_private = is_private_or_temporary(path)
+                is_ours = self._is_ours(
+                    posixpath.dirname(path),
+                    is_shown=is_below and bool(here[index]),
+                    is_unsure=is_private or bool(here[index]),
+                )
+                signs.append(_Sign(index, False, is_ours, edit.by_tool and not is_private))
 
         index_of_line = {file.ids[index]: index for index in lines} if session.made else {}
         for commit in session.made:
             index = index_of_line.get(commit.line, -1)
             if index >= 0:
-                is_ours = self._is_our_commit(commit, is_here=bool(here[index]))
                 is_outside = commit.sha in session.elsewhere
-                is_trial = is_private_or_temporary(f"{commit.folder}/")
-                signs.append(_Sign(index, True, is_ours, is_outside and not is_trial))
+                is_private = is_private_or_temporary(f"{commit.folder}/")
+                is_ours = self._is_ours(
+                    commit.folder,
+                    is_shown=self.is_its_commit(commit.sha),
+                    is_unsure=is_private or bool(here[index]),
+                )
+                signs.append(_Sign(index, True, is_ours, is_outside and not is_private))
         return sorted(signs, key=lambda sign: sign[:2])
 
     def is_of_another(self, commit: SessionCommit) -> bool:
@@ -230,40 +245,24 @@ class _Judge:
         tops = tuple(f"{top}/" for top in self.trees.all_tops)
         return not all(here) and any(path.startswith(tops) for path in paths)
 
-    def _has_file(self, path: str, folder: str, *, is_here: bool) -> bool | None:
-        """Return whether a file that was edited is the repository's.
+    def _is_ours(self, folder: str, *, is_shown: bool, is_unsure: bool) -> bool | None:
+        """Return whether an edit or a commit is the repository's.
 
         Args:
-            path: its path.
-            folder: the folder of the line.
-            is_here: whether that folder counts.
+            folder: the folder of it.
+            is_shown: whether something shows that it is, unless another repository is there.
+            is_unsure: whether it may be where nothing shows that.
         """
-        parent = posixpath.dirname(path)
-        if self._is_in_another(parent):
+        if self._is_in_another(folder):
             return False
-        is_below = not folder or path.startswith(f"{folder}/")
-        if (is_here and is_below) or self.own.has(parent):
+        if is_shown or (folder and self.own.has(folder)):
             return True
-        return None if is_here or is_private_or_temporary(path) else False
-
-    def _is_our_commit(self, commit: SessionCommit, *, is_here: bool) -> bool | None:
-        if self._is_in_another(commit.folder):
-            return False
-        if self.is_its_commit(commit.sha):
-            return True
-        if commit.folder and self.own.has(commit.folder):
-            return True
-        return None if is_here or is_private_or_temporary(f"{commit.folder}/") else False
+        return None if is_unsure else False
 
     def _is_in_another(self, folder: str) -> bool:
         if not self.trees.is_in_another(folder):
             return False
         return not any(f"{folder}/".startswith(f"{home}/") for home in self.homes)
-
-
-def _homes(session: Session, is_recorded: bool) -> Sequence[str]:
-    folders = {span.cwd for file in session.files for span in file.events.spans if span.cwd}
-    return sorted(folders) if is_recorded else ()
 
 
 def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
@@ -286,46 +285,32 @@ def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
     return evidence
 
 
-class _LeadsTo(NamedTuple):
-    """To which repository's work the lines of a session lead.
-
-    Attributes:
-        times: when the lines were written that show that.
-        is_ours: whether each shows the repository's work.
-        reports_until: until when the lines before each report work here.
-    """
-
-    times: Sequence[int]
-    is_ours: Sequence[bool]
-    reports_until: Sequence[int]
-
-    def ours(self, time: int) -> bool | None:
-        """Return whether the line at a time is the repository's, or None without evidence.
-
-        A line leads to the next evidence. What follows the last one belongs to that, and so does
-        what reports work here before the user writes again.
-        """
-        if not self.times:
-            return None
-
-        following = bisect_left(self.times, time)
-        if following == len(self.times):
-            return self.is_ours[-1]
-        return time < self.reports_until[following] or self.is_ours[following]
-
-
-def _leads_to(evidence: Sequence[_Evidence], prompts: Sequence[int]) -> _LeadsTo:
-    """Return to which work lines lead.
+def _with_reports(evidence: Sequence[_Evidence], prompts: Sequence[int]) -> Sequence[_Evidence]:
+    """Return evidence with what reports work here: up to when the user writes again.
 
     Args:
-        evidence: the lines that show it, by time.
+        evidence: the lines that show for which repository lines are, by time.
         prompts: when the user wrote.
     """
-    reports_until = [-NS_MAX] * len(evidence)
-    for following, (previous, shown) in enumerate(pairwise(evidence), 1):
+    with_reports = [*evidence[:1]]
+    for previous, shown in pairwise(evidence):
         prompt = bisect_left(prompts, previous.time)
         if previous.is_ours and prompt < len(prompts) and prompts[prompt] <= shown.time:
-            reports_until[following] = prompts[prompt]
+            shown = shown._replace(reports_until=prompts[prompt])
+        with_reports.append(shown)
+    return with_reports
 
-    times = [shown.time for shown in evidence]
-    return _LeadsTo(times, [shown.is_ours for shown in evidence], reports_until)
+
+def _leads_to_ours(evidence: Sequence[_Evidence], time: int) -> bool | None:
+    """Return whether the line at a time is the repository's, or None without evidence.
+
+    A line leads to the next evidence. What follows the last one belongs to that, and so does
+    what reports work here before the user writes again.
+    """
+    if not evidence:
+        return None
+
+    following = bisect_left(evidence, (time,))
+    if following == len(evidence):
+        return evidence[-1].is_ours
+    return time < evidence[following].reports_until or evidence[following].is_ours

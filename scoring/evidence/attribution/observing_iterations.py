@@ -1,6 +1,6 @@
 """Puts together what transcripts show of each iteration: docs/EVIDENCE.md, "Observations"."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from scoring.evidence.attribution.artifact_writes import Writes
 from scoring.evidence.attribution.attribution import Attribution
-from scoring.evidence.attribution.claims import Spoken, claims_seen, spoken_in
+from scoring.evidence.attribution.claims import claims_seen, spoken_in
 from scoring.evidence.attribution.collecting import (
-    LinePlace,
     lines_found,
     lines_that_made,
     places_seen,
@@ -19,21 +18,20 @@ from scoring.evidence.attribution.collecting import (
 )
 from scoring.evidence.attribution.iteration_shares import Share
 from scoring.evidence.attribution.session_trees import Asked
-from scoring.evidence.attribution.sightings import Sightings, together
+from scoring.evidence.attribution.sightings import together
 from scoring.evidence.attribution.written import (
     SAME_PATCH,
     LinesAdded,
-    WrittenLines,
     least_share,
     written_lines,
 )
 from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent
 from scoring.evidence.git.checkpoints import TokenTotals
-from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.counting import as_turn_counts
-from scoring.evidence.transcripts.facts import LinesFound, Observed, TestsSeen, TranscriptFacts
+from scoring.evidence.transcripts.facts import Observed, TestsSeen, TranscriptFacts
 from scoring.evidence.transcripts.streams import File, Session, SessionKey
 from scoring.evidence.transcripts.sub_agents import missing_sub_agents
+from scoring.evidence.transcripts.work_trees import WorkTrees
 
 
 class Verification(NamedTuple):
@@ -81,174 +79,167 @@ class AttributedFacts(NamedTuple):
     observed: Observed
 
 
-class SeenInParts(NamedTuple):
-    """What was seen in each part, and in the sessions as a whole.
-
-    Attributes:
-        counts: what is counted in each part.
-        sightings: what was seen in each part.
-        lines: where the lines of each part are.
-        spoken: what sessions said and did.
-        commits: where the lines are that show commits.
-        written: the lines that were written in parts.
-        added: the lines that commits add, by SHA.
-        writes: which artifacts were written.
-        missing: for each iteration how many sub-agents have no lines.
-        sessions: the sessions, by their keys.
-        totals: the tokens that checkpoints state, by checkpoint and session.
-    """
-
-    counts: Sequence[TranscriptFacts]
-    sightings: Sequence[Sightings]
-    lines: Sequence[tuple[LinesFound, ...]]
-    spoken: Spoken
-    commits: Mapping[int, LinePlace]
-    written: Mapping[int, WrittenLines]
-    added: Mapping[str, Mapping[FileLine, int]]
-    writes: Writes
-    missing: Sequence[int]
-    sessions: Mapping[SessionKey, Session]
-    totals: Mapping[str, Mapping[str, TokenTotals]]
-
-
-def seen_in_parts(
-    questions: Sequence[Question],
-    given: Attribution,
-    files: Sequence[File],
-    files_about: Sequence[File],
-    counts: Sequence[TranscriptFacts],
-    sessions: Mapping[SessionKey, Session],
-    totals: Mapping[str, Mapping[str, TokenTotals]],
-    lines_added: LinesAdded,
-    root: Path,
-    tops: Callable[[], Sequence[str]],
-) -> SeenInParts:
-    """Look through the lines of all parts.
+class IterationsSeen:
+    """What was seen in the lines of iterations.
 
     Args:
         questions: the iterations.
         given: which lines belong to which iteration.
         files: the transcripts.
         files_about: those with lines of the iterations that are wanted.
-        counts: what is counted in each part.
+        counts: what is counted in the own lines of each iteration, then in those of each part.
         sessions: the sessions, by their keys.
         totals: the tokens that checkpoints state, by checkpoint and session.
         lines_added: returns the lines that commits add.
         root: a directory of the repository.
-        tops: returns the tops of its work trees.
+        trees: its work trees.
     """
-    iteration_of = {}
-    shares = []
-    for index, share in enumerate(given.shares):
-        iteration_of.update(dict.fromkeys(share.own, index))
-        if questions[index].is_wanted:
-            shares.append(share)
 
-    asked_shares = [
-        (question.written, share.voting)
-        for question, share in zip(questions, given.shares, strict=True)
-        if question.written and share.voting
-    ]
-    asked_parts = {part for _, voting in asked_shares for part in voting}
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        given: Attribution,
+        files: Sequence[File],
+        files_about: Sequence[File],
+        counts: Sequence[TranscriptFacts],
+        sessions: Mapping[SessionKey, Session],
+        totals: Mapping[str, Mapping[str, TokenTotals]],
+        lines_added: LinesAdded,
+        root: Path,
+        trees: WorkTrees,
+    ) -> None:
+        self._questions = questions
+        self._shares = given.shares
+        self._counts = counts
+        self._counts_of_parts = counts[len(questions) :]
+        self._sessions = sessions
+        self._totals = totals
 
-    artifacts = _artifacts(questions)
-    files_with_artifacts = files if artifacts else ()
-    return SeenInParts(
-        counts=counts,
-        sightings=sightings_of(files_about, given.parts, given.total, iteration_of),
-        lines=lines_found(files_about, given.parts, given.total),
-        spoken=spoken_in(
-            files_about, given.parts, {key for share in shares for key in share.sessions}
-        ),
-        commits=lines_that_made(files, shares),
-        written=written_lines(files_about, given.parts, asked_parts),
-        added=lines_added([sha for sha, _ in asked_shares]),
-        writes=Writes.of(root, tops() if artifacts else (), files_with_artifacts, artifacts),
-        missing=missing_sub_agents(
-            files_about, given.parts, (share.voting for share in given.shares)
-        ),
-        sessions=sessions,
-        totals=totals,
-    )
+        iteration_of = {}
+        shares = []
+        written_shas = []
+        written_parts: set[int] = set()
+        artifacts: set[str] = set()
+        for index, (question, share) in enumerate(zip(questions, given.shares, strict=True)):
+            iteration_of.update(dict.fromkeys(share.own, index))
+            if question.written and share.voting:
+                written_shas.append(question.written)
+                written_parts.update(share.voting)
+            if question.is_wanted:
+                shares.append(share)
+                artifacts.update(each.place for each in question.verifiers if each.artifact)
 
+        self._sightings = sightings_of(files_about, given.total, iteration_of)
+        self._lines = lines_found(files_about, given.total)
+        self._spoken = spoken_in(files_about, {key for share in shares for key in share.sessions})
+        self._commits = lines_that_made(files, shares)
+        self._written = written_lines(files_about, written_parts)
+        self._added = lines_added(written_shas)
+        self._writes = Writes(
+            root, trees.tops if artifacts else (), files if artifacts else (), artifacts
+        )
+        voting = (share.voting for share in given.shares)
+        self._missing = missing_sub_agents(files_about, voting)
 
-def _artifacts(questions: Sequence[Question]) -> Collection[str]:
-    """Return the paths of the result artifacts that entries name."""
-    return {
-        verifier.place
-        for question in questions
-        for verifier in question.verifiers
-        if verifier.artifact and question.is_wanted
-    }
+    def facts(self, index: int) -> AttributedFacts:
+        """Return what transcripts show of one iteration, by its index."""
+        question = self._questions[index]
+        share = self._shares[index]
+        observed = Observed(
+            method=share.method,
+            sessions=_names(share.sessions),
+            problem=share.problem,
+            checkpoints=question.asked.checkpoints,
+            also_active=_names(share.also),
+            documents=question.documents,
+            stated=question.stated,
+        )
+        if share.method is None or not question.is_wanted:
+            return AttributedFacts(TranscriptFacts(), observed)
 
+        written = [self._written[part] for part in share.voting if part in self._written]
+        by_agents = least_share(self._added.get(question.written, {}), written)
+        if question.is_strict and (by_agents or 0) < SAME_PATCH:
+            share_written = f"{(by_agents or 0) * 100:.0f} %"
+            problem = (
+                f"its session wrote {share_written} of the commit; --trusted takes 90 % or more"
+            )
+            return AttributedFacts(
+                TranscriptFacts(), replace(observed, method=None, problem=problem)
+            )
 
-def facts_of(
-    index: int,
-    question: Question,
-    share: Share,
-    counts: TranscriptFacts,
-    seen: SeenInParts,
-    questions: Sequence[Question],
-) -> AttributedFacts:
-    """Return what transcripts show of one iteration.
+        if share.stated:
+            return self._facts_of_totals(observed, share)
 
-    Args:
-        index: its index.
-        question: what is asked about it.
-        share: its lines.
-        counts: what is counted in its own lines.
-        seen: what was seen in all parts.
-        questions: all iterations.
-    """
-    observed = Observed(
-        method=share.method,
-        sessions=_names(share.sessions),
-        problem=share.problem,
-        checkpoints=question.asked.checkpoints,
-        also_active=_names(share.also),
-        documents=question.documents,
-        stated=question.stated,
-    )
-    if share.method is None or not question.is_wanted:
-        return AttributedFacts(TranscriptFacts(), observed)
+        sightings = together([self._sightings[part] for part in share.voting])
+        tests, last_run = sightings.tests(share.end)
+        corrections, corrected_at = sightings.corrections()
+        voting = [self._counts_of_parts[part] for part in share.voting]
+        lines = [lines for part in share.voting for lines in self._lines[part]]
+        of_others = [part for part in share.voting if part not in share.own]
 
-    written = [seen.written[part] for part in share.voting if part in seen.written]
-    by_agents = least_share(seen.added.get(question.written, {}), written)
-    if question.is_strict and (by_agents or 0) < SAME_PATCH:
-        share_written = f"{(by_agents or 0) * 100:.0f} %"
-        problem = f"its session wrote {share_written} of the commit; --trusted takes 90 % or more"
-        return AttributedFacts(TranscriptFacts(), replace(observed, method=None, problem=problem))
+        shared_with = None
+        if share.shared is not None:
+            shared_with = self._questions[share.shared].asked.iteration
 
-    if share.stated:
-        return _facts_of_totals(observed, share, seen.totals)
+        observed = replace(
+            observed,
+            shared_with=shared_with,
+            tool_calls=sum(part.tool_calls for part in voting),
+            failed_calls=_failed_calls(voting),
+            elsewhere=sum(lines.total for part in of_others for lines in self._lines[part]),
+            tests=tests,
+            corrections=corrections,
+            written=self._surely_written(question),
+            unsure=self._maybe_written(question, share),
+            ran=tuple(sightings.ran_for(verifier.kind) for verifier in question.verifiers),
+            seen=places_seen(share.made, self._commits, last_run, corrected_at),
+            lines=tuple(lines),
+            work=sightings.work(self._missing[index]),
+            by_agents=by_agents,
+            claims=tuple(claims_seen(share, self._spoken, sightings)),
+        )
+        return AttributedFacts(self._counts[index], observed)
 
-    sightings = together([seen.sightings[part] for part in share.voting])
-    tests, last_run = sightings.tests(share.end)
-    corrections, corrected_at = sightings.corrections()
-    voting = [seen.counts[part] for part in share.voting]
+    def _surely_written(self, question: Question) -> frozenset[str]:
+        return frozenset(
+            verifier.place
+            for verifier in question.verifiers
+            if self._writes.surely(verifier.place, verifier.artifact)
+        )
 
-    shared_with = None
-    if share.shared is not None:
-        shared_with = questions[share.shared].asked.iteration
+    def _maybe_written(self, question: Question, share: Share) -> frozenset[str]:
+        keys = (*share.sessions, *share.also)
+        files = [file for key in keys for file in self._sessions[key].files]
+        return frozenset(
+            verifier.place
+            for verifier in question.verifiers
+            if self._writes.maybe(files, verifier.place, verifier.artifact)
+        )
 
-    observed = replace(
-        observed,
-        shared_with=shared_with,
-        tool_calls=sum(part.tool_calls for part in voting),
-        failed_calls=_failed_calls(voting),
-        elsewhere=_lines_of_others(share, seen.lines),
-        tests=tests,
-        corrections=corrections,
-        written=_surely_written(question, seen.writes),
-        unsure=_maybe_written(question, share, seen),
-        ran=tuple(sightings.ran_for(verifier.kind) for verifier in question.verifiers),
-        seen=places_seen(share.made, seen.commits, last_run, corrected_at),
-        lines=tuple(lines for part in share.voting for lines in seen.lines[part]),
-        work=sightings.work(seen.missing[index]),
-        by_agents=by_agents,
-        claims=tuple(claims_seen(share, seen.spoken, sightings)),
-    )
-    return AttributedFacts(counts, observed)
+    def _facts_of_totals(self, observed: Observed, share: Share) -> AttributedFacts:
+        """Return what the totals of an iteration's checkpoints say, where nothing else is known."""
+        total = TranscriptFacts()
+        sessions = set()
+        for checkpoint in share.stated:
+            for session, stated in self._totals[checkpoint].items():
+                sessions.add(session)
+                tokens = as_turn_counts(stated)
+                total = replace(
+                    total,
+                    turns=total.turns + tokens.responses,
+                    input_tokens=total.input_tokens + tokens.input,
+                    output_tokens=total.output_tokens + tokens.output,
+                    cache_reads=total.cache_reads + tokens.cache_read,
+                    cache_creations=total.cache_creations + tokens.cache_creation,
+                )
+        observed = replace(
+            observed,
+            sessions=tuple(sorted(sessions - {""})),
+            also_active=(),
+            checkpoint_tokens=True,
+        )
+        return AttributedFacts(replace(total, turns=max(total.turns, 1)), observed)
 
 
 def count_against_each(
@@ -290,56 +281,3 @@ def _failed_calls(parts: Sequence[TranscriptFacts]) -> int | None:
     if with_calls and all(part.ends_unknown for part in with_calls):
         return None
     return sum(part.tool_errors for part in with_calls)
-
-
-def _lines_of_others(share: Share, lines: Sequence[tuple[LinesFound, ...]]) -> int:
-    """Return how many lines vote on an iteration, with tokens that count for another one."""
-    count = 0
-    for part in share.voting:
-        if part not in share.own:
-            count += sum(lines_in_file.total for lines_in_file in lines[part])
-    return count
-
-
-def _surely_written(question: Question, writes: Writes) -> frozenset[str]:
-    return frozenset(
-        verifier.place
-        for verifier in question.verifiers
-        if writes.surely(verifier.place, verifier.artifact)
-    )
-
-
-def _maybe_written(question: Question, share: Share, seen: SeenInParts) -> frozenset[str]:
-    files = [file for key in (*share.sessions, *share.also) for file in seen.sessions[key].files]
-    return frozenset(
-        verifier.place
-        for verifier in question.verifiers
-        if seen.writes.maybe(files, verifier.place, verifier.artifact)
-    )
-
-
-def _facts_of_totals(
-    observed: Observed, share: Share, totals: Mapping[str, Mapping[str, TokenTotals]]
-) -> AttributedFacts:
-    """Return what the totals of an iteration's checkpoints say, where nothing else is known."""
-    total = TranscriptFacts()
-    sessions = set()
-    for checkpoint in share.stated:
-        for session, stated in totals[checkpoint].items():
-            sessions.add(session)
-            tokens = as_turn_counts(stated)
-            total = replace(
-                total,
-                turns=total.turns + tokens.responses,
-                input_tokens=total.input_tokens + tokens.input,
-                output_tokens=total.output_tokens + tokens.output,
-                cache_reads=total.cache_reads + tokens.cache_read,
-                cache_creations=total.cache_creations + tokens.cache_creation,
-            )
-    observed = replace(
-        observed,
-        sessions=tuple(sorted(sessions - {""})),
-        also_active=(),
-        checkpoint_tokens=True,
-    )
-    return AttributedFacts(replace(total, turns=max(total.turns, 1)), observed)

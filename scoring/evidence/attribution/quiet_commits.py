@@ -1,7 +1,7 @@
 """Commits that a command made and did not print: docs/EVIDENCE.md, "Attribution"."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from itertools import chain
 
 from scoring.evidence.attribution.written import (
     LEAST_LINES,
@@ -23,14 +23,6 @@ from scoring.evidence.transcripts.streams import (
     own_events,
 )
 from scoring.text import trim
-
-
-class _QuietCall(NamedTuple):
-    """A command that may have made commits, and those that it can have made by their time."""
-
-    session: Session
-    call: SessionCommit
-    shas: Sequence[str]
 
 
 def commits_in_git(
@@ -64,18 +56,22 @@ def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> No
         return
 
     made += _add_shown(quiet, git)
-    calls = _with_commits(quiet, git, {commit.sha for commit in made})
-    added = git.lines_added({sha for call in calls for sha in call.shas})
-    commits = git.commits
-    for session, call, shas in calls:
+    shown = {commit.sha[:7] for commit in made}
+    unshown: dict[SessionCommit, list[str]] = {}  # the commits of the time of each call
+    for _, call in quiet:
+        authored = git.authored_between(call.begun // NS, call.time // NS)
+        unshown[call] = [sha for sha in authored if sha[:7] not in shown]
+
+    added = git.lines_added(set(chain.from_iterable(unshown.values())))
+    for session, call in quiet:
         written: WrittenLines = {}
-        for sha in shas:
+        for sha in unshown[call]:
             lines = added.get(sha, {})
             if sum(lines.values()) < LEAST_LINES:
                 continue
             written = written or _written_until(session, call.time)
             if (least_share(lines, [written]) or 0) >= SAME_PATCH:
-                session.made.append(_commit_of(call, commits[sha]))
+                session.made.append(_commit_of(call, git.commits[sha]))
 
     for session, _ in quiet:
         session.made.sort()
@@ -95,22 +91,6 @@ def _add_shown(
                 added.append(_commit_of(call, commits[sha]))
                 session.made.append(added[-1])
     return added
-
-
-def _with_commits(
-    quiet: Iterable[tuple[Session, SessionCommit]],
-    git: AttributedHistory,
-    shown: Collection[str],
-) -> list[_QuietCall]:
-    """Return the calls with the commits of their time that no session shows."""
-    digits = {sha[:7] for sha in shown}
-    calls = []
-    for session, call in quiet:
-        authored = git.authored_between(call.begun // NS, call.time // NS)
-        shas = [sha for sha in authored if sha[:7] not in digits]
-        if shas:
-            calls.append(_QuietCall(session, call, shas))
-    return calls
 
 
 def _written_until(session: Session, time: int) -> WrittenLines:

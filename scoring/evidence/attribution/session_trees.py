@@ -123,9 +123,9 @@ class SessionPart(NamedTuple):
         return self.cut.place if self.cut else NO_ITERATION
 
     @property
-    def is_made(self) -> bool:
-        """Whether it ends at a commit that a line shows."""
-        return self.cut is not None and self.cut.made is not None
+    def made(self) -> SessionCommit | None:
+        """The commit that a line shows and at which it ends."""
+        return self.cut.made if self.cut else None
 
     @property
     def lines(self) -> Sequence[int]:
@@ -135,17 +135,18 @@ class SessionPart(NamedTuple):
     @property
     def edits_nothing(self) -> bool:
         """Whether no file was edited in it, and no sub-agent started that might have."""
-        return bisect_left(self.tree.edits, self.start) == bisect_left(self.tree.edits, self.end)
+        return not self.inside(self.tree.edits)
 
     def edits_only(self, names: Iterable[str]) -> bool:
         """Return whether files were edited in it, and all of them have one of some names."""
-        edits = self._inside(self.tree.edits)
+        edits = self.inside(self.tree.edits)
         of_names: set[int] = set()
         for name in names:
-            of_names.update(self._inside(self.tree.edited.get(name, ())))
+            of_names.update(self.inside(self.tree.edited.get(name, ())))
         return bool(edits) and of_names.issuperset(edits)
 
-    def _inside(self, positions: Sequence[int]) -> Sequence[int]:
+    def inside(self, positions: Sequence[int]) -> Sequence[int]:
+        """Return those of some positions in the tree that are in it."""
         return positions[bisect_left(positions, self.start) : bisect_left(positions, self.end)]
 
     def reports_until(self, user_times: Sequence[int]) -> int:
@@ -154,7 +155,7 @@ class SessionPart(NamedTuple):
         Args:
             user_times: when the user wrote, ascending.
         """
-        edits = self._inside(self.tree.edits)
+        edits = self.inside(self.tree.edits)
         end = self.tree.times[edits[0]] if edits else NS_MAX
         began = self.tree.times[self.start] if self.start < self.end else NS_MAX
         text = bisect_left(user_times, began)
@@ -162,11 +163,8 @@ class SessionPart(NamedTuple):
 
     def last_edit(self, name: str) -> int | None:
         """Return when a file was last edited in it, in ns, or None where it was not."""
-        edits = self.tree.edited.get(name, [])
-        last = bisect_left(edits, self.end) - 1
-        if last < 0 or edits[last] < self.start:
-            return None
-        return self.tree.times[edits[last]]
+        edits = self.inside(self.tree.edited.get(name, ()))
+        return self.tree.times[edits[-1]] if edits else None
 
     @property
     def sessions(self) -> list[SessionKey]:
@@ -232,18 +230,13 @@ def _trees_by_session(
 
 def _fill(tree: Tree, sessions: Sequence[Session]) -> None:
     """Give a tree the lines and files of its sessions."""
-    root = sessions[0]
-    tree.times = root.times
-    tree.lines = root.lines
-    tree.writers = bytes(len(root.lines))
-    if len(sessions) > 1:
-        rows = sorted(
-            (time, line, writer)
-            for writer, session in enumerate(sessions)
-            for time, line in zip(session.times, session.lines, strict=True)
-        )
-        columns = (array("q", column) for column in zip(*rows, strict=True))
-        tree.times, tree.lines, tree.writers = columns
+    rows: list[tuple[int, int, int]] = []
+    for writer, session in enumerate(sessions):
+        rows += [(*row, writer) for row in zip(session.times, session.lines, strict=True)]
+    rows.sort()
+    tree.times = array("q", (time for time, _, _ in rows))
+    tree.lines = array("q", (line for _, line, _ in rows))
+    tree.writers = array("i", (writer for _, _, writer in rows))
 
     tree.files = list(dict.fromkeys(file for session in sessions for file in session.files))
     tree.checkpoints = frozenset(file.checkpoint for file in tree.files if file.checkpoint)
@@ -293,18 +286,3 @@ def _note_edit(file: File, number: int, name: str, tree_of: Mapping[SessionKey, 
             if name:
                 tree.edited.setdefault(name, []).append(at)
             return
-
-
-def listed_trees(
-    session_ids: Iterable[Iterable[str]], tree_of: Mapping[SessionKey, Tree]
-) -> Listed:
-    """Return for each iteration the trees of the sessions that its checkpoints list, by ids."""
-    trees_by_id: dict[str, list[Tree]] = {}
-    for key in sorted(tree_of):
-        trees_by_id.setdefault(key[1], []).append(tree_of[key])
-
-    listed = []
-    for ids in session_ids:
-        trees = [tree for session_id in ids for tree in trees_by_id.get(session_id, ())]
-        listed.append(list(dict.fromkeys(trees)))
-    return listed

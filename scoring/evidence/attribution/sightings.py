@@ -6,30 +6,26 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from scoring.evidence.commands.verifier_programs import TOOLS_BY_VERIFIER_TYPE
 from scoring.evidence.scopes import is_code
-from scoring.evidence.transcripts.events import ResetKind, key_of
+from scoring.evidence.transcripts.events import (
+    AgentStarted,
+    Call,
+    Compaction,
+    Edit,
+    Event,
+    Prompt,
+    TestRun,
+    UserBreak,
+    WorkReset,
+    key_of,
+)
 from scoring.evidence.transcripts.facts import CorrectionsSeen, TestsSeen, WorkSeen
 from scoring.evidence.transcripts.streams import File, SessionKey
-
-Kind: TypeAlias = Literal[
-    "run",
-    "edit",
-    "interrupt",
-    "rejection",
-    "reset",
-    "call",
-    "agent",
-    "compaction",
-    "words",
-    "report",
-    "foreign",
-    "goes_on",
-]
 
 _TEST_VERIFIERS = frozenset(
     ("unit", "test", "tests", "integration", "e2e", "regression", "acceptance")
@@ -37,40 +33,24 @@ _TEST_VERIFIERS = frozenset(
 
 
 class Sighting(NamedTuple):
-    """One thing that was seen. Times are nanoseconds since 1970.
+    """One event in its place. Times are nanoseconds since 1970.
 
     Attributes:
         time: when; of a run of tests, when it ended, if that is known.
         session: the session.
         file: the transcript.
-        number: the number of the line, from 0.
-        kind: what.
-        key: the key of the call; of a rejection, that of the response.
-        text: the file that was edited or reset, or the command of a run.
-        passed: of a run, whether it passed; None without a verdict.
-        passed_tests: of a run, how many tests passed; None: not stated.
-        failed_tests: of a run, how many tests failed; None: not stated.
-        by_tool: of an edit, whether a tool for edits made it.
-        reset: of a reset, how.
-        idle: of an interruption, whether the agent had done nothing.
+        event: what was seen, an :class:`~scoring.evidence.transcripts.events.Event`.
         agent: what names the sub-agent; "" for the session itself.
+        text: the file that was edited or reset, or the command of a run.
         began: of a run, when it began.
     """
 
     time: int
     session: SessionKey
     file: File
-    number: int
-    kind: Kind
-    key: int = 0
-    text: str = ""
-    passed: bool | None = None
-    passed_tests: int | None = None
-    failed_tests: int | None = None
-    by_tool: bool = False
-    reset: ResetKind | None = None
-    idle: bool = False
+    event: Any
     agent: str = ""
+    text: str = ""
     began: int = 0
 
     @property
@@ -97,33 +77,33 @@ class _Corrections:
         self._responses: set[int] = set()
 
     def note(self, sighting: Sighting) -> None:
-        """Note an interruption, a rejection, words, a call, or that the agent is to go on."""
+        """Note a call, an interruption, a refusal, or a prompt."""
         session = sighting.session
         stopped_by = self._stopped_by.get(session)
-        if sighting.kind == "call":
+        if isinstance(sighting.event, Call):
             self._words.pop(session, None)
             if stopped_by is not None and sighting.time > stopped_by.time:
                 del self._stopped_by[session]
             return
-        if sighting.kind == "goes_on":
-            if stopped_by is not None and stopped_by.kind == "interrupt":
-                self.sightings.remove(self._stopped_by.pop(session))
-                self.stops -= 1
-            return
 
-        self.sightings.append(sighting)
-        if sighting.kind == "rejection":
-            self._note_rejection(sighting)
-        elif sighting.kind == "interrupt":
+        kind = sighting.event.kind
+        if kind == "refusal":
+            self._note_refusal(sighting)
+        elif kind == "interruption":
             self._note_interruption(sighting, stopped_by)
-        else:
+        elif kind == "wrong":
+            self.sightings.append(sighting)
             self.by_words += stopped_by is None
             self._words[session] = sighting
+        elif kind == "goes_on" and stopped_by and stopped_by.event.kind == "interruption":
+            self.sightings.remove(self._stopped_by.pop(session))
+            self.stops -= 1
 
-    def _note_rejection(self, sighting: Sighting) -> None:
-        """Count a rejection. All rejections of one response count once."""
-        self.stops += sighting.key not in self._responses
-        self._responses |= {sighting.key} - {0}
+    def _note_refusal(self, sighting: Sighting) -> None:
+        """Count a refusal. All refusals of one response count once."""
+        self.sightings.append(sighting)
+        self.stops += sighting.event.response not in self._responses
+        self._responses |= {sighting.event.response} - {0}
         self._stopped_by[sighting.session] = sighting
 
     def _note_interruption(self, sighting: Sighting, stopped_by: Sighting | None) -> None:
@@ -132,14 +112,15 @@ class _Corrections:
         Where the agent had not begun, no work was stopped. Words that the person took back by
         stopping the agent at once do not count, because what the person says next does.
         """
+        self.sightings.append(sighting)
         words = self._words.pop(sighting.session, None)
-        if sighting.idle and words is None:
-            return
-
         if words is not None:
             self.sightings.remove(words)
             self.by_words -= stopped_by is None
-        if stopped_by is None or stopped_by.kind != "rejection":
+        elif sighting.event.idle:
+            return
+
+        if stopped_by is None or stopped_by.event.kind != "refusal":
             self.stops += 1
             self._stopped_by[sighting.session] = sighting
 
@@ -158,6 +139,10 @@ class Sightings:
     edited: Mapping[SessionKey, Mapping[str, int]] = field(default_factory=dict)
     programs: set[int] = field(default_factory=set)
 
+    def of(self, *kinds: type[Event]) -> list[Sighting]:
+        """Return the sightings of some kinds of events, by time."""
+        return [sighting for sighting in self.seen if isinstance(sighting.event, kinds)]
+
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
         """Return what was seen of test runs, and the last run with a verdict.
 
@@ -166,19 +151,20 @@ class Sightings:
         Args:
             end: when the iteration ended, in ns since 1970.
         """
-        all_runs = self._of("run")
-        edits = [edit for edit in self._of("edit") if is_code(edit.text)]
+        all_runs = self.of(TestRun)
+        edits = [edit for edit in self.of(Edit) if is_code(edit.text)]
         editors = {edit.by for edit in edits}
 
         runs = []
         for run in all_runs:
             if run.agent and run.by not in editors:
                 continue
-            ended_later = run.began <= (end or run.time) < run.time
-            runs.append(run._replace(passed=None) if ended_later else run)
+            if run.began <= (end or run.time) < run.time:
+                run = run._replace(event=replace(run.event, passed=None))
+            runs.append(run)
         runs.sort(key=attrgetter("began"))
 
-        verdicts = Counter(run.passed for run in runs)
+        verdicts = Counter(run.event.passed for run in runs)
         tests = TestsSeen(
             runs=len(runs),
             failed=verdicts[False],
@@ -187,16 +173,16 @@ class Sightings:
         )
 
         runs_before_end = [run for run in runs if end is None or run.began <= end]
-        if not runs_before_end or runs_before_end[-1].passed is None:
+        if not runs_before_end or runs_before_end[-1].event.passed is None:
             return tests, None
         last = runs_before_end[-1]
         tests = replace(
             tests,
-            last_passed=last.passed,
+            last_passed=last.event.passed,
             edited_after=any(last.time < edit.time <= (end or edit.time) for edit in edits),
             command=last.text,
-            passed_tests=last.passed_tests,
-            failed_tests=last.failed_tests,
+            passed_tests=last.event.passed_tests,
+            failed_tests=last.event.failed_tests,
             newly_failed=_newly_failed(runs_before_end, edits),
         )
         return tests, last
@@ -208,17 +194,17 @@ class Sightings:
         the agent took its own work back.
         """
         corrections = _Corrections()
-        for sighting in self._of("interrupt", "rejection", "words", "call", "goes_on"):
+        for sighting in self.of(UserBreak, Prompt, Call):
             corrections.note(sighting)
 
         resets = self._resets()
-        kinds = Counter(sighting.kind for sighting in self.seen)
-        words: int | None = sum(seen.kind == "words" for seen in corrections.sightings)
+        kinds = Counter(sighting.event.kind for sighting in self.of(UserBreak, Prompt))
+        words: int | None = sum(seen.event.kind == "wrong" for seen in corrections.sightings)
         if not words and kinds["foreign"]:
             words = None
         counts = CorrectionsSeen(
-            interrupts=kinds["interrupt"],
-            rejections=kinds["rejection"],
+            interrupts=kinds["interruption"],
+            rejections=kinds["refusal"],
             corrections=corrections.stops + corrections.by_words,
             resets=len(resets),
             words=words,
@@ -232,13 +218,13 @@ class Sightings:
         Args:
             missing: how many sub-agents have no lines.
         """
-        edits = Counter(edit.text for edit in self._of("edit") if edit.by_tool)
+        edits = Counter(edit.text for edit in self.of(Edit) if edit.event.by_tool)
         return WorkSeen(
             edits=edits.total(),
             files=len(edits),
             most=max(edits.values(), default=0),
-            agents=len(self._of("agent")),
-            compactions=len(self._of("compaction")),
+            agents=len(self.of(AgentStarted)),
+            compactions=len(self.of(Compaction)),
             missing=missing,
         )
 
@@ -247,16 +233,17 @@ class Sightings:
 
         An amendment takes work back where the last run of tests before it failed.
         """
-        verdicts = [run for run in self._of("run") if run.passed is not None]
-        resets: dict[tuple[int, int, ResetKind | None], Sighting] = {}
-        for reset in self._of("reset"):
-            if reset.reset in (ResetKind.HARD, ResetKind.PATHS) and not self._was_edited(reset):
+        verdicts = [run for run in self.of(TestRun) if run.event.passed is not None]
+        resets: dict[tuple[int, int, str], Sighting] = {}
+        for reset in self.of(WorkReset):
+            kind = reset.event.kind
+            if kind in ("hard", "paths") and not self._was_edited(reset):
                 continue
-            if reset.reset == ResetKind.AMEND:
+            if kind == "amend":
                 count = bisect_right(verdicts, reset.time, key=attrgetter("time"))
-                if not count or verdicts[count - 1].passed:
+                if not count or verdicts[count - 1].event.passed:
                     continue
-            resets.setdefault((id(reset.file), reset.number, reset.reset), reset)
+            resets.setdefault((id(reset.file), reset.event.line, kind), reset)
         return list(resets.values())
 
     def _was_edited(self, reset: Sighting) -> bool:
@@ -269,9 +256,6 @@ class Sightings:
                 return True
         return False
 
-    def _of(self, *kinds: Kind) -> list[Sighting]:
-        return [sighting for sighting in self.seen if sighting.kind in kinds]
-
     def ran_for(self, verifier_type: str) -> bool:
         """Return whether a command ran for a verifier's type.
 
@@ -279,7 +263,7 @@ class Sightings:
         """
         name = verifier_type.strip().lower()
         if name in _TEST_VERIFIERS:
-            return bool(self._of("run"))
+            return bool(self.of(TestRun))
         programs = TOOLS_BY_VERIFIER_TYPE.get(name, (name,))
         return any(key_of(program) in self.programs for program in programs if program)
 
@@ -291,9 +275,9 @@ def _newly_failed(runs: Sequence[Sighting], edits: Iterable[Sighting]) -> bool:
     """
     last = runs[-1]
     last_edit = max((edit.time for edit in edits if edit.time < last.began), default=0)
-    passes = [run for run in runs if run.passed]
+    passes = [run for run in runs if run.event.passed]
     has_passed = any(run.text == last.text and run.began < last_edit for run in passes)
-    return last.passed is False and has_passed and passes[-1].began < last_edit
+    return last.event.passed is False and has_passed and passes[-1].began < last_edit
 
 
 def together(parts: Sequence[Sightings]) -> Sightings:

@@ -16,7 +16,7 @@ from scoring.evidence.transcripts.edits import (
     word_hashes,
 )
 from scoring.evidence.transcripts.events import LinesWritten
-from scoring.evidence.transcripts.streams import File, part_of
+from scoring.evidence.transcripts.streams import File
 from scoring.text import composed
 
 LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
@@ -39,13 +39,12 @@ _MOST_OF_WORDS = 0.8
 
 
 def written_lines(
-    files: Iterable[File], parts: Sequence[int], wanted: Collection[int], *, words: bool = False
+    files: Iterable[File], wanted: Collection[int], *, words: bool = False
 ) -> dict[int, WrittenLines]:
     """Return the lines written in some parts that are left at the end of each.
 
     Args:
         files: the transcripts.
-        parts: the part of each line; -1: none.
         wanted: the parts in question.
         words: whether their words are returned, in place of the lines.
 
@@ -55,7 +54,7 @@ def written_lines(
     changes: dict[int, list[tuple[WrittenFile, Sequence[int]]]] = {part: [] for part in wanted}
     for file in files if wanted else ():
         for event in file.events.of(LinesWritten):
-            part = part_of(file, parts, event.line)
+            part = file.part(event.line)
             if part in changes:
                 path = (file.events.spans[event.span].cwd, file.events.texts[event.path])
                 changes[part].append((path, event.hashes))

@@ -222,9 +222,9 @@ def count_rollout(tally: Tally, file: int, events: TranscriptEvents, clock: Line
     for numbers in events.covers:
         tally.cover(file, session, clock.of_lines(numbers))
 
-    models: list[int] = []
+    models: list[str] = []
     for span in events.spans:
-        models.append(tally.model(span.model) if span.model or not models else models[-1])
+        models.append(span.model if span.model or not models else models[-1])
 
     for turn in events.of(CountedTurn):
         time = clock.of_line(turn.line)

@@ -10,19 +10,19 @@ from scoring.evidence.commands.shell import is_cut
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.verifier_programs import program_names
 from scoring.evidence.transcripts.edits import lines_of_documents
-from scoring.evidence.transcripts.events import ResetKind, key_of
+from scoring.evidence.transcripts.events import (
+    Edit,
+    FileRemoved,
+    PossibleEdit,
+    UnseenEdit,
+    WorkReset,
+    key_of,
+)
 from scoring.evidence.transcripts.open_calls import OpenCall
 from scoring.evidence.transcripts.path_texts import PATHS_OF_A_CALL, PathTexts
 
 NAMES_OF_A_CALL = 240
 """How many programs are kept of one call."""
-
-_RESET_KINDS = {
-    "hard": ResetKind.HARD,
-    "paths": ResetKind.PATHS,
-    "revert": ResetKind.REVERT,
-    "amend": ResetKind.AMEND,
-}
 
 
 def note_writes(
@@ -46,28 +46,22 @@ def note_writes(
             unseen.append(posixpath.join(folder, path))
         removed += [posixpath.join(folder, path) for path in removed_paths(command.words)]
 
-    opened.edits = [(path, False) for path in paths.path_numbers(targets)]
-    opened.possible_edits = paths.path_numbers(possible)
+    opened.note(Edit, paths.path_numbers(targets))
+    opened.note(PossibleEdit, paths.path_numbers(possible))
+    opened.note(UnseenEdit, paths.path_numbers(unseen))
+    opened.note(FileRemoved, paths.path_numbers(removed[:PATHS_OF_A_CALL]))
     if targets:
         documents = lines_of_documents(text, targets)
         opened.written = paths.changes(documents, "", whole=">>" not in text)
-    opened.unseen_edits = paths.path_numbers(unseen)
-    opened.removed = paths.path_numbers(removed[:PATHS_OF_A_CALL])
 
 
-def resets_in(
-    commands: Sequence[ShellCommand], folder: str, paths: PathTexts
-) -> list[tuple[ResetKind, int | None]]:
-    """Return what commands take back: how, and the number of the path, None without one."""
-    resets: list[tuple[ResetKind, int | None]] = []
+def note_resets(opened: OpenCall, commands: Sequence[ShellCommand], paths: PathTexts) -> None:
+    """Note what commands take back."""
     for reset in git_commands.resets(commands):
-        kind = _RESET_KINDS[reset.kind]
-        numbers = paths.path_numbers(reset.paths, folder_after(commands, folder))
-        if numbers:
-            resets += [(kind, number) for number in numbers]
-        else:
-            resets.append((kind, None))
-    return resets
+        folder = folder_after(commands, opened.folder)
+        numbers: list[int | None] = [*paths.path_numbers(reset.paths, folder)]
+        for number in numbers or [None]:
+            opened.effects.append(WorkReset(opened.span, opened.line, reset.kind, number))
 
 
 def program_keys(commands: Iterable[ShellCommand]) -> list[int]:

@@ -1,5 +1,6 @@
 """Copies of responses, calls and results: which are of one event, and what they say together."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
@@ -25,16 +26,16 @@ class NotedResult(NamedTuple):
 
 
 class NotedResponse(NamedTuple):
-    """A copy of a response: its time, its key, what it says, its model's number, its quarter."""
+    """A copy of a response: its time, its key, what it says, its model, its quarter of an hour."""
 
     time: int
     key: int
     response: Response
-    model: int
+    model: str
     quarter: int
 
     @property
-    def rank(self) -> "tuple[int, ...]":
+    def rank(self) -> "tuple[int | str, ...]":
         """What sorts copies: the last one knows most."""
         response = self.response
         return (
@@ -54,78 +55,24 @@ class NotedResponse(NamedTuple):
 _Noted = TypeVar("_Noted", NotedCall, NotedResult, NotedResponse)
 
 
-class ResponseCopies(NamedTuple):
-    """What is known of a response from its copies.
-
-    Attributes:
-        request: the key of the request that it answers; 0: not known.
-        is_main: whether a copy is outside side chains.
-        time: when the earliest copy was written.
-        quarter: the same in quarters of an hour since 1970.
-        copies: how many copies there are.
-        best: the copy that knows most.
-    """
-
-    request: int
-    is_main: bool
-    time: int
-    quarter: int
-    copies: int
-    best: NotedResponse
-
-    @classmethod
-    def of(cls, noted: NotedResponse) -> "ResponseCopies":
-        """Return what is known from one copy."""
-        response = noted.response
-        return cls(
-            request=response.request,
-            is_main=not response.side_chain,
-            time=noted.time,
-            quarter=noted.quarter,
-            copies=response.copies,
-            best=noted,
-        )
-
-    def with_copies(self, other: "ResponseCopies") -> "ResponseCopies":
-        """Return what is known from both."""
-        return ResponseCopies(
-            request=self.request or other.request,
-            is_main=self.is_main or other.is_main,
-            time=min(self.time, other.time),
-            quarter=min(self.quarter, other.quarter),
-            copies=self.copies + other.copies,
-            best=max(self.best, other.best, key=lambda noted: noted.rank),
-        )
-
-
-def distinct_responses(copies: Iterable[NotedResponse]) -> list[ResponseCopies]:
-    """Return the responses among copies with one id.
+def distinct_responses(copies: Iterable[NotedResponse]) -> list[list[NotedResponse]]:
+    """Return copies with one id by the response that each is of.
 
     Each request has one response. Copies in side chains and copies without a request belong to
     one of the others, where there is any.
     """
-    by_request: dict[int, ResponseCopies] = {}
+    by_request: defaultdict[int, list[NotedResponse]] = defaultdict(list)
     for noted in copies:
-        copy = ResponseCopies.of(noted)
-        if copy.request in by_request:
-            copy = by_request[copy.request].with_copies(copy)
-        by_request[copy.request] = copy
+        by_request[noted.response.request].append(noted)
+    groups = [by_request[request] for request in sorted(by_request)]
 
-    responses = [by_request[request] for request in sorted(by_request)]
-    if len(responses) == 1:
-        return responses
-
-    anchors = (
-        [response for response in responses if response.is_main and response.request]
-        or [response for response in responses if response.is_main]
-        or [response for response in responses if response.request]
-        or responses
-    )
-    first, *others = anchors
-    for response in responses:
-        if response not in anchors:
-            first = first.with_copies(response)
-    return [first, *others]
+    main = [group for group in groups if not all(noted.response.side_chain for noted in group)]
+    with_request = [group for group in main or groups if group[0].response.request]
+    responses = with_request or main or groups
+    for group in groups:
+        if group not in responses:
+            responses[0] += group
+    return responses
 
 
 def by_key(noted: list[_Noted]) -> Iterator[list[_Noted]]:

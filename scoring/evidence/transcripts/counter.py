@@ -53,12 +53,12 @@ def count_events(tally: Tally, file: int, events: TranscriptEvents, clock: LineC
     for span, numbers in zip(events.spans, events.covers, strict=True):
         tally.cover(file, span.session, clock.of_lines(numbers))
 
-    models = [tally.model(span.model) for span in events.spans]
     for response in events.of(Response):
         time = clock.of_response(response)
         if time is not None:
             quarter = clock.quarter(response.line)
-            tally.note_response(time, response, models[response.span], quarter)
+            model = events.spans[response.span].model
+            tally.note_response(time, response, model, quarter)
     count_calls(tally, events, clock, lambda key: key)
 
 

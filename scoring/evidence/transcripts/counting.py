@@ -32,13 +32,8 @@ LastParts: TypeAlias = Mapping[tuple[str, int, int], int]
 _NO_LAST_PARTS: LastParts = {}
 
 
-def last_lines(files: Sequence[File], parts: Sequence[int]) -> LastParts:
-    """Return the part that has the last line of each response that was read several times.
-
-    Args:
-        files: the files.
-        parts: the part of each line; -1: none.
-    """
+def last_lines(files: Sequence[File]) -> LastParts:
+    """Return the part that has the last line of each response that was read several times."""
     copies: Counter[int] = Counter()
     for file in files:
         copies.update(response.id for response in file.events.of(Response))
@@ -48,19 +43,16 @@ def last_lines(files: Sequence[File], parts: Sequence[int]) -> LastParts:
         for response in file.events.of(Response):
             if not response.id or copies[response.id] < 2:
                 continue
-            index = file.at(response.line)
-            if index < 0 or not file.fresh[index]:
-                continue
-            part = parts[file.ids[index]]
+            part = file.part(response.line)
             if part >= 0:
                 key = (file.harness.name, response.id, response.request)
-                last[key] = max(last.get(key, (0, -1)), (file.times[index], part))
+                time = file.times[file.at(response.line)]
+                last[key] = max(last.get(key, (0, -1)), (time, part))
     return {key: part for key, (_, part) in last.items()}
 
 
 def count_lines(
     files: Sequence[File],
-    parts: Sequence[int],
     groups: Sequence[range],
     last_parts: LastParts = _NO_LAST_PARTS,
     keep: bool = True,
@@ -68,8 +60,7 @@ def count_lines(
     """Count the lines of groups of parts.
 
     Args:
-        files: the files.
-        parts: the part of each line; -1: none.
+        files: the files, with the parts of their lines.
         groups: the parts of each group.
         last_parts: where a response counts in another part than the first that has it.
         keep: whether the events of files are needed afterwards.
@@ -87,13 +78,13 @@ def count_lines(
 
     # What a file shares with no other need not wait for the others, so it is counted at once.
     alone = _files_alone(files)
-    nowhere = max(parts, default=-1) + 2
+    nowhere = max((group.stop for group in groups), default=0) + 1
     in_order = sorted(continued(files), key=lambda file: file not in alone)
     for number, file in enumerate(in_order):
         if not any(file.fresh):
             continue
         tally = tallies.of[file.harness.name]
-        places = _places(file, parts, nowhere)
+        places = _places(file, nowhere)
         clock = _clock_of(file, places, last_parts)
         file.harness.count(tally, number, _countable(file.events, places), clock)
         if file in alone:
@@ -106,7 +97,7 @@ def count_lines(
     return tallies.facts(), tallies.everything()
 
 
-def files_about(files: Sequence[File], parts: Sequence[int], wanted: Collection[int]) -> list[File]:
+def files_about(files: Sequence[File], wanted: set[int]) -> list[File]:
     """Return the files on which depends what is counted and seen in some parts.
 
     They are those of sessions with lines in the parts, and of sessions that repeat responses or
@@ -114,24 +105,18 @@ def files_about(files: Sequence[File], parts: Sequence[int], wanted: Collection[
 
     Args:
         files: the files.
-        parts: the part of each line; -1: none.
         wanted: the parts in question.
     """
-    lines = {line for line, part in enumerate(parts) if part in wanted}
-    sessions = {_session_of(file) for file in files if not lines.isdisjoint(file.ids)}
+    sessions = {file.key for file in files if not wanted.isdisjoint(file.parts)}
 
     keys: set[int] = set()
     for file in files:
-        if _session_of(file) in sessions:
+        if file.key in sessions:
             keys |= _keys_of(file)
     for file in files:
         if not keys.isdisjoint(_keys_of(file)):
-            sessions.add(_session_of(file))
-    return [file for file in files if _session_of(file) in sessions]
-
-
-def _session_of(file: File) -> SessionKey:
-    return (file.harness.name, file.owner)
+            sessions.add(file.key)
+    return [file for file in files if file.key in sessions]
 
 
 def _keys_of(file: File) -> set[int]:
@@ -154,21 +139,20 @@ def _files_alone(files: Sequence[File]) -> set[File]:
     return set(files) - sharing
 
 
-def _places(file: File, parts: Sequence[int], nowhere: int) -> Sequence[int]:
+def _places(file: File, nowhere: int) -> Sequence[int]:
     """Return where each line of a file counts, by its number.
 
     Args:
         file: the file.
-        parts: the part of each line; -1: none.
         nowhere: the place of lines that count for no part.
 
     Returns:
         For each number the part, counted from 1; 0 for a line that does not count.
     """
     places = array("i", bytes(4 * (max(file.numbers, default=-1) + 1)))
-    for number, line, fresh in zip(file.numbers, file.ids, file.fresh, strict=True):
+    for number, part, fresh in zip(file.numbers, file.parts, file.fresh, strict=True):
         if fresh:
-            places[number] = parts[line] + 1 or nowhere
+            places[number] = part + 1 or nowhere
     return places
 
 
@@ -258,18 +242,14 @@ def _spread(totals: StatedTotals, responses: list[Response], indices: Sequence[i
 
 
 def with_times(
-    counted: Iterable[TranscriptFacts],
-    files: Iterable[File],
-    parts: Sequence[int],
-    groups: Iterable[range],
+    counted: Iterable[TranscriptFacts], files: Iterable[File], groups: Iterable[range]
 ) -> list[TranscriptFacts]:
     """Return what was counted in groups of parts with the times of their first and last lines."""
     began: dict[int, int] = {}
     ended: dict[int, int] = {}
     for file in files:
-        for line, time, fresh in zip(file.ids, file.times, file.fresh, strict=True):
-            part = parts[line] if fresh else -1
-            if part >= 0:
+        for part, time, fresh in zip(file.parts, file.times, file.fresh, strict=True):
+            if fresh and part >= 0:
                 began[part] = min(began.get(part, time), time)
                 ended[part] = max(ended.get(part, time), time)
 
@@ -289,7 +269,7 @@ def continued(files: Iterable[File]) -> list[File]:
     counted: list[File] = []
     last: dict[SessionKey, File] = {}
     for file in files:
-        key = _session_of(file)
+        key = file.key
         previous = last.get(key)
         if previous and _goes_on(file):
             whole = _joined_file(previous, file)
@@ -324,6 +304,7 @@ def _joined_file(first: File, second: File) -> File | None:
     whole = File(first.transcript, first.harness, events, first.checkpoint, first.session)
     whole.fresh = first.fresh + second.fresh
     whole.here = first.here + second.here
+    whole.parts = [*first.parts, *second.parts]
     return whole
 
 

@@ -6,7 +6,7 @@ What they show of a commit: docs/EVIDENCE.md, "Observations".
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 from zlib import crc32
@@ -30,7 +30,7 @@ _PATCHED_FILE = re.compile(
 )
 """A file that a patch writes. In a program the patch may be a string with escaped line breaks."""
 
-_PATCH_HEADER = re.compile(r"\*\*\* (?:(Add|Update) File|(Move) to|.*?):? ?(.*)")
+_PATCH_HEADER = re.compile(r"\*\*\* (?:(?:Add|Update) File|(Move) to):? ?(.*)", re.DOTALL)
 
 _INTO = r"""[ \t]*>{1,2}[ \t]*["']?(?P<%s>[\w./+-]+)["']?"""
 _HERE = r"""[ \t]*<<-?[ \t]*["']?(?P<%s>\w+)["']?"""
@@ -74,7 +74,7 @@ def lines_added(new: str, old: str = "") -> Hashes:
 
     Lines that the new text has fewer of come first, as negative hashes.
     """
-    return _difference(_hashes_of(old), _hashes_of(new))
+    return _difference(Counter(_hashes_of(old)), Counter(_hashes_of(new)))
 
 
 def apply_change(lines: Counter[int], change: Iterable[int]) -> None:
@@ -86,24 +86,9 @@ def apply_change(lines: Counter[int], change: Iterable[int]) -> None:
             lines[-line] -= 1
 
 
-def _difference(old: Collection[int], new: Collection[int]) -> Hashes:
-    removed = [-line for line in _without(old, new)]
-    return (*removed, *_without(new, old))
-
-
-def _without(lines: Iterable[int], others: Iterable[int]) -> list[int]:
-    """Return lines without others, each as often as it is left."""
-    left = Counter(others)
-    if not left:
-        return list(lines)
-
-    rest = []
-    for line in lines:
-        if left[line]:
-            left[line] -= 1
-        else:
-            rest.append(line)
-    return rest
+def _difference(old: Counter[int], new: Counter[int]) -> Hashes:
+    removed = [-line for line in (old - new).elements()]
+    return (*removed, *(new - old).elements())
 
 
 def _hashes_of(text: str) -> list[int]:
@@ -131,30 +116,25 @@ def paths_patched(patch: str) -> list[str]:
 
 def lines_patched(patch: str) -> Mapping[str, Hashes]:
     """Return what a patch of the tool ``apply_patch`` changes, by the path that a file has then."""
-    added: dict[str, list[str]] = {}
-    removed: dict[str, list[str]] = {}
+    changes: dict[str, tuple[list[str], list[str]]] = {}  # lines that are added, and removed
     path = ""
     for line in patch.split("\n"):
-        if line.startswith("*** "):
-            previous = path
-            header = _PATCH_HEADER.match(line)
-            opens_file = header is not None and bool(header[1] or header[2])
-            path = header[3].strip() if header and opens_file else ""
-            moved = (
-                (added.pop(previous, []), removed.pop(previous, []))
-                if header and header[2]
-                else ([], [])
-            )
+        header = _PATCH_HEADER.fullmatch(line)
+        if header:
+            moved = changes.pop(path, None) if header[1] else None
+            path = header[2].strip()
             if path:
-                added[path], removed[path] = moved
+                changes[path] = moved or ([], [])
+        elif line.startswith("*** "):
+            path = ""
         elif path and line.startswith("+"):
-            added[path].append(line[1:])
+            changes[path][0].append(line[1:])
         elif path and line.startswith("-"):
-            removed[path].append(line[1:])
+            changes[path][1].append(line[1:])
 
     return {
-        path: lines_added("\n".join(lines), "\n".join(removed[path]))
-        for path, lines in added.items()
+        path: lines_added("\n".join(added), "\n".join(removed))
+        for path, (added, removed) in changes.items()
     }
 
 
@@ -187,7 +167,7 @@ class KnownFiles:
             shown = self._shown.pop(path, None)
             if shown:
                 before.update(_hashes_of(_LINE_NUMBER.sub("", shown())))
-            lines = _difference(list(before.elements()), lines)
+            lines = _difference(before, Counter(lines))
         apply_change(before, lines)
         return lines
 

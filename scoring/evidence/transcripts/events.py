@@ -20,7 +20,7 @@ A harness may have event classes of its own, where its counts need more, as thos
 from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 from zlib import crc32
 
 import msgspec
@@ -183,12 +183,12 @@ class TestRun(Event, frozen=True):
     __test__ = False  # pytest takes a class of this name for tests
 
     call: int
-    ended: bool
-    command: int | None
-    passed: bool | None
-    passed_tests: int | None
-    failed_tests: int | None
-    called_at: int | None
+    ended: bool = True
+    command: int | None = None
+    passed: bool | None = None
+    passed_tests: int | None = None
+    failed_tests: int | None = None
+    called_at: int | None = None
     follows_commit: bool = False
 
 
@@ -211,11 +211,11 @@ class CommitMade(Event, frozen=True):
     """
 
     call: int
-    sha: str
-    subject: int
-    called_at: int | None
-    amends: bool
-    other_repository: bool
+    sha: str = ""
+    subject: int = 0
+    called_at: int | None = None
+    amends: bool = False
+    other_repository: bool = False
     folder: int | None = None
     shown: tuple[str, ...] = ()
 
@@ -229,7 +229,7 @@ class Edit(Event, frozen=True):
     """
 
     path: int
-    by_tool: bool
+    by_tool: bool = False
 
 
 class LinesWritten(Event, frozen=True):
@@ -274,34 +274,18 @@ class FileRemoved(Event, frozen=True):
     path: int
 
 
-class BreakKind(IntEnum):
-    """How a user broke off what the agent did."""
-
-    INTERRUPTION = 0
-    REFUSAL = 1
-
-
 class UserBreak(Event, frozen=True):
     """The user stopped the agent, or refused a call.
 
     Attributes:
-        kind: which of both.
+        kind: which of the two.
         response: of a refusal, the key of the response that asked for the call; 0: not known.
         idle: of an interruption, whether the agent had done nothing since the last prompt.
     """
 
-    kind: BreakKind
+    kind: Literal["interruption", "refusal"]
     response: int = 0
     idle: bool = False
-
-
-class ResetKind(IntEnum):
-    """How an agent took its own work back."""
-
-    HARD = 0
-    PATHS = 1
-    REVERT = 2
-    AMEND = 3
 
 
 class WorkReset(Event, frozen=True):
@@ -312,20 +296,16 @@ class WorkReset(Event, frozen=True):
         path: the index of the path in ``texts``; None where the command names none.
     """
 
-    kind: ResetKind
+    kind: Literal["hard", "paths", "revert", "amend"]
     path: int | None
 
 
-class PromptKind(IntEnum):
-    """What a prompt says of the work before it."""
+PromptKind: TypeAlias = Literal["wrong", "report", "foreign", "goes_on"]
+"""What a prompt says of the work before it.
 
-    SAYS_WRONG = 0
-    REPORT = 1
-    """What a program or a reviewer said, which the person hands on."""
-    FOREIGN = 2
-    """It is in another language than English, so that is not known."""
-    GOES_ON = 3
-    """After an interruption: to go on, or the prompt before it again."""
+That it is wrong; what a program or a reviewer said of it; something in another language than
+English; or, after an interruption, to go on, or the prompt before it again.
+"""
 
 
 class Prompt(Event, frozen=True):

@@ -89,8 +89,6 @@ class ObservedCommits:
                 call=call,
                 sha=line.sha[:_SHA_DIGITS],
                 subject=key_of(line.subject),
-                called_at=None,
-                amends=False,
                 other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
             )
             self.noted.append((commit, None))

@@ -57,7 +57,6 @@ class ObservedRuns:
                 run = TestRun(
                     *place,
                     call=opened.key,
-                    ended=True,
                     command=self._paths.number(opened.run.label),
                     passed=verdict.passed,
                     passed_tests=verdict.passed_tests,
@@ -84,11 +83,8 @@ class ObservedRuns:
             run = TestRun(
                 *place,
                 call=call,
-                ended=True,
-                command=None,
                 passed=verdict.passed,
                 passed_tests=verdict.passed_tests,
                 failed_tests=verdict.failed_tests,
-                called_at=None,
             )
             self.noted.append((run, None))

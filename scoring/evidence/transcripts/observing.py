@@ -17,17 +17,18 @@ from scoring.evidence.commands.command_writes import work_trees_added
 from scoring.evidence.commands.git_commands import MAY_COMMIT, CommitRequest
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.transcripts.command_effects import note_writes, program_keys, resets_in
+from scoring.evidence.transcripts.command_effects import note_resets, note_writes, program_keys
 from scoring.evidence.transcripts.edits import with_slashes
 from scoring.evidence.transcripts.events import (
     OBSERVED,
-    BreakKind,
+    AgentStarted,
     ChatText,
     CommitMade,
     Compaction,
+    Edit,
     Event,
+    ProgramRun,
     Prompt,
-    PromptKind,
     TestRun,
     TranscriptEvents,
     TranscriptLine,
@@ -47,12 +48,6 @@ from scoring.evidence.transcripts.open_calls import (
 )
 from scoring.evidence.transcripts.path_texts import NO_LINES, AddedLines, PathTexts
 from scoring.evidence.transcripts.prompts import asks, goes_on, said_in
-
-_PROMPT_KINDS = {
-    "wrong": PromptKind.SAYS_WRONG,
-    "report": PromptKind.REPORT,
-    "unknown": PromptKind.FOREIGN,
-}
 
 
 class Observations:
@@ -144,9 +139,9 @@ class Observations:
 
         words = said_in(text)
         if words:
-            self._note(Prompt, kind=_PROMPT_KINDS[words])
+            self._note(Prompt, kind=words)
         elif self._is_stopped and (is_again or goes_on(text)):
-            self._note(Prompt, kind=PromptKind.GOES_ON)
+            self._note(Prompt, kind="goes_on")
         self._is_stopped = False
 
     def taken_back(self, since: int) -> None:
@@ -159,7 +154,7 @@ class Observations:
         With a question that was declined it does not count as a stop.
         """
         if not self._question_declined:
-            self._note(UserBreak, kind=BreakKind.INTERRUPTION, idle=self._idle)
+            self._note(UserBreak, kind="interruption", idle=self._idle)
             self._is_stopped = True
         self._question_declined = False
 
@@ -182,8 +177,9 @@ class Observations:
         """
         opened = self._open(call)
         opened.asks_user = question
-        opened.starts_agent = agent
         opened.does_one_thing = True
+        if agent:
+            opened.effects.append(AgentStarted(opened.span, opened.line))
         return opened.key
 
     def commit(self, call: str | None, folder: str) -> int:
@@ -225,7 +221,7 @@ class Observations:
         opened = self._open(call)
         opened.does_one_thing = True
         self._runs.note_edit()
-        opened.edits = [(path, True) for path in self._paths.path_numbers(paths, folder)]
+        opened.note(Edit, self._paths.path_numbers(paths, folder), by_tool=True)
         opened.written = self._paths.changes(lines, folder, whole=whole)
         return opened.key
 
@@ -258,18 +254,19 @@ class Observations:
 
         note_writes(opened, commands, text, self._paths)
         if patched:
-            opened.edits += [(path, True) for path in self._paths.path_numbers(patched, folder)]
-            opened.written += self._paths.changes(lines, folder, whole=False)
+            opened.note(Edit, self._paths.path_numbers(patched, folder), by_tool=True)
+            changes = self._paths.changes(lines, folder, whole=False)
+            opened.written = [*opened.written, *changes]
 
         if "worktree" in text:
             for command in commands:
                 for path in work_trees_added(command.words):
                     self._work_trees.add(posixpath.join(folder, path))
         if MAY_COMMIT.search(text):
-            opened.resets = resets_in(commands, folder, self._paths)
+            note_resets(opened, commands, self._paths)
         self._commits.note_command(opened, commands, text)
 
-        opened.programs = program_keys(commands)
+        opened.note(ProgramRun, program_keys(commands))
         return opened.key
 
     def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:
@@ -306,7 +303,8 @@ class Observations:
         keep_effects(self._events, opened, place, undone=undone)
         if undone:
             self._paths.take_back(opened.written)
-        opened.forget_effects()
+        opened.effects = []
+        opened.written = ()
         if not (opened.run or opened.commits or opened.asks_user):
             del self._open_calls[key]
             self._response_of_ended[key] = _call_key(opened.response)
@@ -339,7 +337,7 @@ class Observations:
         if (opened is not None and opened.asks_user) or asks(reason):
             self._question_declined = True
         else:
-            self._note(UserBreak, kind=BreakKind.REFUSAL, response=response)
+            self._note(UserBreak, kind="refusal", response=response)
 
     # The end.
 

@@ -1,10 +1,10 @@
 """Calls of tools that wait for their results, and what becomes of them as events."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from scoring.evidence.commands.git_commands import CommitRequest
 from scoring.evidence.commands.run_folders import is_elsewhere
@@ -12,15 +12,10 @@ from scoring.evidence.commands.testcommands import TestCommand
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     CommitMade,
-    Edit,
     Event,
-    FileRemoved,
     LinesWritten,
-    PossibleEdit,
     ProgramRun,
-    ResetKind,
     TestRun,
-    UnseenEdit,
     WorkReset,
 )
 from scoring.evidence.transcripts.path_texts import FileChange
@@ -36,7 +31,6 @@ class OpenCall:
         key: the key of its id; 0 without one.
         response: the id of the response that asked for it.
         asks_user: whether it only asks the user something.
-        starts_agent: whether it starts a sub-agent.
         does_one_thing: whether its failure means that nothing was done.
         run: the run of tests in it.
         has_failed: whether tests in it failed, while it still runs.
@@ -46,13 +40,8 @@ class OpenCall:
         undoes_commit: whether it takes the last commit back and keeps the changes.
         leaves_stash: whether the work is in a stash after it; None: as before.
         ended: whether its result was seen, or the call itself was seen before.
-        edits: for each file that it writes, its number and whether by a tool.
-        written: for each such file, its number and what changes of its lines.
-        possible_edits: the numbers of the files that it may write.
-        unseen_edits: the numbers of the files that it changes in an unknown way.
-        removed: the numbers of the files that it deletes or moves.
-        resets: what it takes back: how, and the number of the path.
-        programs: the keys of the programs that it runs.
+        effects: what it does, as events in the line of the call.
+        written: what changes of the lines of the files that it writes.
     """
 
     span: int
@@ -60,7 +49,6 @@ class OpenCall:
     key: int
     response: str | None = None
     asks_user: bool = False
-    starts_agent: bool = False
     does_one_thing: bool = False
     run: TestCommand | None = None
     has_failed: bool = False
@@ -70,13 +58,12 @@ class OpenCall:
     undoes_commit: bool = False
     leaves_stash: bool | None = None
     ended: bool = False
-    edits: list[tuple[int, bool]] = field(default_factory=list)
-    written: list[FileChange] = field(default_factory=list)
-    possible_edits: list[int] = field(default_factory=list)
-    unseen_edits: list[int] = field(default_factory=list)
-    removed: list[int] = field(default_factory=list)
-    resets: list[tuple[ResetKind, int | None]] = field(default_factory=list)
-    programs: list[int] = field(default_factory=list)
+    effects: list[Event] = field(default_factory=list)
+    written: Sequence[FileChange] = ()
+
+    def note(self, kind: Callable[..., Event], numbers: Iterable[int], **about: bool) -> None:
+        """Note an effect on each of some files, by their numbers, or a run of each program."""
+        self.effects += [kind(self.span, self.line, number, **about) for number in numbers]
 
     @property
     def asks_git(self) -> bool:
@@ -101,16 +88,6 @@ class OpenCall:
             folder is not None and is_elsewhere(self.folder, folder, homes) for folder in folders
         )
 
-    def forget_effects(self) -> None:
-        """Drop what was noted of it as events."""
-        self.edits = []
-        self.written = []
-        self.possible_edits = []
-        self.unseen_edits = []
-        self.removed = []
-        self.resets = []
-        self.programs = []
-
 
 class EventPlace(NamedTuple):
     """Where an event is: the index of its span, and the number of its line."""
@@ -130,26 +107,16 @@ def keep_effects(
         ended: where its result is: files are written there.
         undone: whether the call came to nothing, so that only the programs ran.
     """
-    for program in opened.programs:
-        events[ProgramRun].append(ProgramRun(opened.span, opened.line, program))
-    if undone:
-        return
+    for effect in opened.effects:
+        if undone and not isinstance(effect, ProgramRun):
+            continue
+        if not isinstance(effect, ProgramRun | WorkReset | AgentStarted):
+            effect = replace(effect, span=ended.span, line=ended.line)
+        events[type(effect)].append(effect)
 
-    for path, by_tool in opened.edits:
-        events[Edit].append(Edit(ended.span, ended.line, path, by_tool))
-    for change in opened.written:
+    for change in () if undone else opened.written:
         written = LinesWritten(ended.span, ended.line, change.number, change.hashes)
         events[LinesWritten].append(written)
-    for path in opened.possible_edits:
-        events[PossibleEdit].append(PossibleEdit(ended.span, ended.line, path))
-    for path in opened.unseen_edits:
-        events[UnseenEdit].append(UnseenEdit(ended.span, ended.line, path))
-    for path in opened.removed:
-        events[FileRemoved].append(FileRemoved(ended.span, ended.line, path))
-    for kind, reset_path in opened.resets:
-        events[WorkReset].append(WorkReset(opened.span, opened.line, kind, reset_path))
-    if opened.starts_agent:
-        events[AgentStarted].append(AgentStarted(opened.span, opened.line))
 
 
 def run_without_result(opened: OpenCall, label: int) -> TestRun:
@@ -162,8 +129,6 @@ def run_without_result(opened: OpenCall, label: int) -> TestRun:
         ended=False,
         command=label,
         passed=False if opened.has_failed else None,
-        passed_tests=None,
-        failed_tests=None,
         called_at=opened.line,
         follows_commit=opened.run.follows_commit,
     )
@@ -175,11 +140,8 @@ def commit_without_sha(opened: OpenCall, span: int, line: int) -> CommitMade:
         span,
         line,
         call=opened.key,
-        sha="",
-        subject=0,
         called_at=opened.line,
         amends=opened.requests(1)[0].amends,
-        other_repository=False,
     )
 
 
@@ -194,4 +156,4 @@ def with_repository(
     """Return a commit, marked where its call worked outside the folders of the session."""
     if call is None or not call.is_elsewhere([request.folder for request in call.commits], homes):
         return commit
-    return msgspec.structs.replace(commit, other_repository=True)
+    return replace(commit, other_repository=True)

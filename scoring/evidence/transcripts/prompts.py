@@ -8,16 +8,10 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeAlias
+
+from scoring.evidence.transcripts.events import PromptKind
 
 DATA = Path(__file__).parent / "corrections.toml"
-
-PromptWords: TypeAlias = Literal["wrong", "report", "unknown", ""]
-"""What a prompt says of the work before it.
-
-That it is wrong, what a program or a reviewer said of it, something in a language that is not
-English, or nothing of all that.
-"""
 
 HEAD_LIMIT = 6_000
 """How many characters are looked at where a prompt begins."""
@@ -93,24 +87,24 @@ def _with_words(form: str, words: Mapping[str, str]) -> str:
     return form
 
 
-def said_in(prompt: str) -> PromptWords:
-    """Return what a prompt says of the work before it.
+def said_in(prompt: str) -> PromptKind | None:
+    """Return what a prompt says of the work before it, or None where it says nothing.
 
     What a harness or a template wrote says nothing.
     """
     forms = _forms()
     text = _plain_text(prompt)
     if not text or forms["templates"].match(text):
-        return ""
+        return None
 
     own_words, has_output = _own_words(text)
     if _is_foreign(own_words[:_LANGUAGE_LIMIT]):
-        return "unknown"
+        return "foreign"
     if forms["reviews"].search(own_words) or _is_impersonal_review(own_words):
         return "report"
     if _corrects(own_words if len(own_words) <= OWN_LIMIT else own_words[:LONG_LIMIT]):
         return "wrong"
-    return "report" if has_output else ""
+    return "report" if has_output else None
 
 
 def goes_on(prompt: str) -> bool:

@@ -71,6 +71,7 @@ class File:
         here: for each line whether it is work in this repository.
         fresh: for each line whether it counts in this file: it is work here, and no earlier file
             has it. See :func:`count_once`.
+        parts: for each line the number of its part; -1: none. See :func:`note_parts`.
         numbers: for each line its number in the file, from 0.
         times: for each line when it was written, in nanoseconds since 1970.
         ids: for each line its key, and after :func:`number_lines` its number among all lines.
@@ -87,6 +88,7 @@ class File:
     stored: int | None = None
     fresh: bytearray = field(default_factory=bytearray)
     here: bytearray = field(default_factory=bytearray)
+    parts: Sequence[int] = ()
     numbers: "array[int]" = field(init=False)
     times: "array[int]" = field(init=False)
     ids: "array[int]" = field(init=False)
@@ -120,12 +122,22 @@ class File:
                 lines_of[span.session or default].update(map(self.at, numbers))
         return dict(lines_of)
 
+    @property
+    def key(self) -> SessionKey:
+        """The key of the session that has all of its lines."""
+        return (self.harness.name, self.owner)
+
     def at(self, number: int, default: int = -1) -> int:
         """Return the index of a line by its number in the file, or a default without one."""
         index = bisect_right(self.numbers, number) - 1
         if index >= 0 and self.numbers[index] == number:
             return index
         return default
+
+    def part(self, number: int) -> int:
+        """Return the part of a line by its number, or -1 where it does not count in this file."""
+        index = self.at(number)
+        return self.parts[index] if index >= 0 and self.fresh[index] else -1
 
     def of(self, session: str) -> Collection[int]:
         """Return the indices of a session's lines in this file."""
@@ -185,12 +197,8 @@ class Session:
         return ""
 
 
-def number_lines(files: Iterable[File]) -> int:
-    """Give each line of all files a number, the same to copies of a line.
-
-    Returns:
-        How many lines there are.
-    """
+def number_lines(files: Iterable[File]) -> None:
+    """Give each line of all files a number, the same to copies of a line."""
     numbers: defaultdict[str, dict[int, int]] = defaultdict(dict)
     count = 0
     for file in files:
@@ -202,18 +210,21 @@ def number_lines(files: Iterable[File]) -> int:
             file.ids.append(line)
             if line == count:
                 count += 1
-    return count
 
 
-def count_once(files: Iterable[File], lines: int, owners: Mapping[int, str]) -> None:
+def line_count(files: Iterable[File]) -> int:
+    """Return how many lines there are, once they are numbered."""
+    return 1 + max((max(file.ids, default=-1) for file in files), default=-1)
+
+
+def count_once(files: Sequence[File], owners: Mapping[int, str]) -> None:
     """Mark which copy of each line counts: the one in the first file of the session that owns it.
 
     Args:
         files: the files. Their ``fresh`` is set.
-        lines: how many lines there are in all.
         owners: the id of the session that owns a line, for those that several sessions have.
     """
-    is_counted = bytearray(lines)
+    is_counted = bytearray(line_count(files))
     for file in files:
         file.fresh = bytearray()
         for index, line in enumerate(file.ids):
@@ -223,6 +234,12 @@ def count_once(files: Iterable[File], lines: int, owners: Mapping[int, str]) -> 
             file.fresh.append(fresh)
             if fresh:
                 is_counted[line] = True
+
+
+def note_parts(files: Iterable[File], parts: Sequence[int]) -> None:
+    """Note in files the parts of their lines, by the numbers of these; -1: none."""
+    for file in files:
+        file.parts = array("i", (parts[line] for line in file.ids))
 
 
 def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
@@ -364,11 +381,3 @@ def user_times(files: Iterable[File]) -> list[int]:
             if text.by_user and index >= 0:
                 times.add(file.times[index])
     return sorted(times)
-
-
-def part_of(file: File, parts: Sequence[int], number: int) -> int:
-    """Return the part of a line by its number in the file, or -1 where it does not count here."""
-    index = file.at(number)
-    if index >= 0 and file.fresh[index]:
-        return parts[file.ids[index]]
-    return -1

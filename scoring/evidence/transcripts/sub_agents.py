@@ -1,29 +1,26 @@
 """Sub-agents that a session started, and which of them have lines."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from scoring.evidence.transcripts.events import AgentStarted
-from scoring.evidence.transcripts.streams import File, part_of
+from scoring.evidence.transcripts.streams import File
 
 
-def missing_sub_agents(
-    files: Iterable[File], parts: Sequence[int], groups: Iterable[Iterable[int]]
-) -> list[int]:
+def missing_sub_agents(files: Iterable[File], groups: Iterable[Iterable[int]]) -> list[int]:
     """Return for each group of parts how many sub-agents started in it that have no line there.
 
     Args:
         files: the files.
-        parts: the part of each line.
         groups: the parts of each group.
     """
     started: Counter[int] = Counter()
     names_in: defaultdict[int, set[str]] = defaultdict(set)
     for file in files:
-        for part, name in _agent_parts(file, parts):
+        for part, name in _agent_parts(file):
             names_in[part].add(name)
         for event in file.events.of(AgentStarted):
-            started[part_of(file, parts, event.line)] += 1
+            started[file.part(event.line)] += 1
 
     missing = []
     for group in groups:
@@ -37,7 +34,7 @@ def missing_sub_agents(
     return missing
 
 
-def _agent_parts(file: File, parts: Sequence[int]) -> Iterator[tuple[int, str]]:
+def _agent_parts(file: File) -> Iterator[tuple[int, str]]:
     """Yield the part of each line of a sub-agent, and what names the sub-agent.
 
     Older versions write sub-agents into the session's own file and do not distinguish them. They
@@ -50,4 +47,4 @@ def _agent_parts(file: File, parts: Sequence[int]) -> Iterator[tuple[int, str]]:
             continue
         name = file.agent(index) if only_agents or span.agent_id else ""
         for number in numbers:
-            yield part_of(file, parts, number), name
+            yield file.part(number), name

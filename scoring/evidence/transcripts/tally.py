@@ -5,12 +5,10 @@ each slice; :class:`Tallies` adds the slices of each window up.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from operator import add
-from typing import NamedTuple
-
-import msgspec
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
 
 from scoring.evidence.transcripts.copies import (
     NotedCall,
@@ -19,7 +17,7 @@ from scoring.evidence.transcripts.copies import (
     by_key,
     distinct_responses,
 )
-from scoring.evidence.transcripts.events import BilledApart, Response, TokensStated
+from scoring.evidence.transcripts.events import Response, TokensStated
 from scoring.evidence.transcripts.facts import (
     CALLED,
     COVERED,
@@ -35,54 +33,32 @@ from scoring.evidence.transcripts.facts import (
 from scoring.text import wrap64
 
 
-class _Sums(msgspec.Struct):
-    """What is in one slice, in fields as of :class:`~.facts.HarnessFacts`."""
+class _Slice:
+    """What is between two times that follow each other.
 
-    turns: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_creation_tokens: int = 0
-    tool_calls: int = 0
-    tool_errors: int = 0
-    duplicates_dropped: int = 0
-    unmeasured: int = 0
-    flags: int = 0
-
-    def add(self, other: "_Sums | HarnessFacts") -> None:
-        for name in _COUNTS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.flags |= other.flags
-
-
-_COUNTS = tuple(name for name in _Sums.__struct_fields__ if name != "flags")
-
-
-class _Charged(NamedTuple):
-    """What the price of tokens depends on, as in :class:`~.facts.Spent`.
-
-    ``model`` is a number.
+    Attributes:
+        counts: how much of what, in fields as of :class:`~.facts.HarnessFacts`.
+        flags: the bits of its lines.
+        files: the files with lines in it, each with the session of these.
+        times: the times of lines, among them those of the first and the last one.
+        spent: what was used at each price: its counts, by all else that it says.
     """
 
-    model: int
-    step: int
-    quarter: int
-    service: str
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.flags = 0
+        self.files: set[tuple[int, str]] = set()
+        self.times: list[int] = []
+        self.spent: defaultdict[Spent, Counter[str]] = defaultdict(Counter)
 
-
-class _Spending(NamedTuple):
-    """What was used at one price in one slice, in fields as of :class:`~.facts.Spent`."""
-
-    responses: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    cache_write_1h_tokens: int = 0
-    web_searches: int = 0
-
-    def plus(self, other: "_Spending") -> "_Spending":
-        return _Spending(*map(add, self, other))
+    def add(self, other: "_Slice") -> None:
+        """Add what is in another slice."""
+        self.counts.update(other.counts)
+        self.flags |= other.flags
+        self.files |= other.files
+        self.times += other.times
+        for charged, spending in other.spent.items():
+            self.spent[charged].update(spending)
 
 
 class Tally:
@@ -103,18 +79,10 @@ class Tally:
         self._responses: list[NotedResponse] = []
         self._calls: list[NotedCall] = []
         self._results: list[NotedResult] = []
-        self._sums: defaultdict[int, _Sums] = defaultdict(_Sums)
-        self._covers: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
-        self._times: dict[int, tuple[int, int] | None] = {}
-        self._spent: defaultdict[int, dict[_Charged, _Spending]] = defaultdict(dict)
-        self._models: dict[str, int] = {"": 0}
+        self._slices: defaultdict[int, _Slice] = defaultdict(_Slice)
 
-    def model(self, name: str) -> int:
-        """Return the number of a model, or 0 for one without a name."""
-        return self._models.setdefault(name, len(self._models))
-
-    def note_response(self, time: int, response: Response, model: int, quarter: int) -> None:
-        """Note a copy of a response, with the number of its model, and when it was written."""
+    def note_response(self, time: int, response: Response, model: str, quarter: int) -> None:
+        """Note a copy of a response, with the name of its model, and when it was written."""
         self._responses.append(NotedResponse(time, response.id, response, model, quarter))
 
     def note_call(self, time: int, key: int, shows: int) -> None:
@@ -127,27 +95,24 @@ class Tally:
 
     def cover(self, file: int, session: str, times: Sequence[int]) -> None:
         """Note that a file has lines of a session at these times, which ascend."""
-        place = (file, session)
         at = 0
         while at < len(times):
-            slice_index = self._slice(times[at])
             last = len(times)
-            if slice_index < len(self._bounds):
-                last = bisect_right(times, self._bounds[slice_index], at)
+            index = bisect_left(self._bounds, times[at])
+            if index < len(self._bounds):
+                last = bisect_right(times, self._bounds[index], at)
 
-            self._sums[slice_index].flags |= COVERED
-            self._times[slice_index] = _hull(
-                [self._times.get(slice_index), (times[at], times[last - 1])]
-            )
-            if self._covers[slice_index][-1:] != [place]:
-                self._covers[slice_index].append(place)
+            covered = self._slices[index]
+            covered.flags |= COVERED
+            covered.files.add((file, session))
+            covered.times += (times[at], times[last - 1])
             at = last
 
     def turn(
         self,
         time: int,
         response: Response,
-        model: int = 0,
+        model: str = "",
         quarter: int = -1,
         *,
         states_writes: bool = False,
@@ -157,25 +122,24 @@ class Tally:
         Args:
             time: when.
             response: its tokens, and how it was served.
-            model: the number of its model.
+            model: the name of its model.
             quarter: when, as in :class:`~.facts.Spent`.
             states_writes: whether its ``cache_writes``, as a part of an input that holds what was
                 read from the cache, are what the transcript states.
         """
-        slice_index = self._slice(time)
-        sums = self._sums[slice_index]
-        sums.turns += 1
-        sums.output_tokens += response.output
-        charged = _Charged(model, NO_STEP, quarter, response.service)
+        spent = self._at(time).spent
+        counts = self._at(time).counts
+        counts["turns"] += 1
+        counts["output_tokens"] += response.output
+        charged = Spent(model, NO_STEP, quarter=quarter, service=response.service)
         if response.stated <= TokensStated.OUTPUT_ONLY:
-            sums.unmeasured += 1
-            spending = _Spending(responses=1, output_tokens=response.output)
-            self._spend(slice_index, charged, spending)
+            counts["unmeasured"] += 1
+            spent[charged].update(responses=1, output_tokens=response.output)
             return
 
-        sums.input_tokens += response.input
-        sums.cache_read_tokens += response.cache_reads
-        sums.cache_creation_tokens += response.cache_writes
+        counts["input_tokens"] += response.input
+        counts["cache_read_tokens"] += response.cache_reads
+        counts["cache_creation_tokens"] += response.cache_writes
 
         uncached = response.input
         written = response.cache_writes
@@ -186,7 +150,7 @@ class Tally:
                 written = 0
             uncached = max(response.input - response.cache_reads - written, 0)
 
-        spending = _Spending(
+        spent[charged._replace(step=bisect_left(PROMPT_STEPS, prompt))].update(
             responses=1,
             input_tokens=uncached,
             output_tokens=response.output,
@@ -195,50 +159,40 @@ class Tally:
             cache_write_1h_tokens=response.cache_writes_1h,
             web_searches=response.web_searches,
         )
-        self._spend(slice_index, charged._replace(step=_step_of(prompt)), spending)
         for apart in response.apart:
-            self._spend_apart(slice_index, charged, apart)
-
-    def _spend_apart(self, slice_index: int, charged: _Charged, apart: BilledApart) -> None:
-        """Add what was used in addition to the tokens of a response.
-
-        Another model serves as usual, whatever the service of the response was.
-        """
-        if apart.model:
-            charged = charged._replace(model=self.model(apart.model), service="")
-
-        prompt = apart.input + apart.cache_reads + apart.cache_writes
-        spending = _Spending(
-            input_tokens=apart.input,
-            output_tokens=apart.output,
-            cache_read_tokens=apart.cache_reads,
-            cache_write_tokens=apart.cache_writes,
-            cache_write_1h_tokens=apart.cache_writes_1h,
-        )
-        self._spend(slice_index, charged._replace(step=_step_of(prompt)), spending)
+            if apart.model:  # another model serves as usual
+                charged = charged._replace(model=apart.model, service="")
+            prompt = apart.input + apart.cache_reads + apart.cache_writes
+            spent[charged._replace(step=bisect_left(PROMPT_STEPS, prompt))].update(
+                input_tokens=apart.input,
+                output_tokens=apart.output,
+                cache_read_tokens=apart.cache_reads,
+                cache_write_tokens=apart.cache_writes,
+                cache_write_1h_tokens=apart.cache_writes_1h,
+            )
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count what only repeats something else, at the time of what it repeats."""
-        self._sums[self._slice(time)].duplicates_dropped += count
+        self._at(time).counts["duplicates_dropped"] += count
 
     def flag(self, time: int, flags: int) -> None:
         """Note what a line shows, as bits."""
-        self._sums[self._slice(time)].flags |= flags
+        self._at(time).flags |= flags
 
     def end(self, time: int, calls: int, errors: int) -> None:
         """Count calls of tools that ended, and those of them that failed."""
-        sums = self._sums[self._slice(time)]
-        sums.tool_calls += calls
-        sums.tool_errors += errors
+        counts = self._at(time).counts
+        counts["tool_calls"] += calls
+        counts["tool_errors"] += errors
 
     def finish(self) -> None:
         """Count what was noted, each event once."""
         for noted in by_key(self._responses):
-            for known in distinct_responses(noted):
-                best = known.best
-                self.turn(known.time, best.response, best.model, known.quarter)
-                if known.copies > 1:
-                    self.drop(known.time, known.copies - 1)
+            for copies in distinct_responses(noted):
+                time = min(copy.time for copy in copies)
+                best = max(copies, key=attrgetter("rank"))
+                self.turn(time, best.response, best.model, min(copy.quarter for copy in copies))
+                self.drop(time, sum(copy.response.copies for copy in copies) - 1)
 
         called_at: dict[int, int] = {}
         for calls in by_key(self._calls):
@@ -267,74 +221,17 @@ class Tally:
         self.flag(time, ENDED)
         self.end(time, calls=0, errors=int(any(copy.failed for copy in copies)))
 
-    def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:
-        """Return what is in the slices from ``first`` to before ``last``, or None for nothing."""
-        slices = [index for index in range(first, last) if index in self._sums]
-        sums = _Sums()
-        for index in slices:
-            sums.add(self._sums[index])
-        if sums == _Sums():
-            return None
-
-        sessions: set[str] = set()
-        files: set[int] = set()
-        for index in slices:
-            for file, session in self._covers.get(index, ()):
-                files.add(file)
-                sessions.add(session)
-        sessions.discard("")
-        return HarnessFacts(
-            name, sessions=len(sessions), files=len(files), **msgspec.structs.asdict(sums)
-        )
-
-    def times(self, first: int, last: int) -> tuple[int, int] | None:
-        """Return the times of the first and last lines in these slices, or None without lines."""
-        return _hull(self._times.get(index) for index in range(first, last))
-
-    def spent(self, first: int, last: int) -> list[Spent]:
-        """Return what was used in these slices, apart where it may have prices of its own."""
-        totals: defaultdict[_Charged, _Spending] = defaultdict(_Spending)
+    def total(self, first: int, last: int) -> _Slice:
+        """Return what is in the slices from ``first`` to before ``last``."""
+        total = _Slice()
         for index in range(first, last):
-            if index in self._spent:
-                for charged, spending in self._spent[index].items():
-                    totals[charged] = totals[charged].plus(spending)
+            if index in self._slices:
+                total.add(self._slices[index])
+        return total
 
-        names = list(self._models)
-        spent = []
-        for charged, total in totals.items():
-            counts = _Spending(*(min(count, NS_MAX) for count in total))
-            spent.append(
-                Spent(
-                    model=names[charged.model],
-                    step=charged.step,
-                    quarter=charged.quarter,
-                    service=charged.service,
-                    **counts._asdict(),
-                )
-            )
-        return spent
-
-    def _slice(self, time: int) -> int:
-        """Return the index of the slice in which a time lies."""
-        return bisect_left(self._bounds, time)
-
-    def _spend(self, slice_index: int, charged: _Charged, spending: _Spending) -> None:
-        """Add what was used at one price to a slice."""
-        totals = self._spent[slice_index]
-        totals[charged] = totals.get(charged, _Spending()).plus(spending)
-
-
-def _step_of(prompt: int) -> int:
-    """Return how many of the sizes of prompts that have a price of their own one exceeds."""
-    return bisect_left(PROMPT_STEPS, prompt)
-
-
-def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """Return the time from the earliest beginning to the latest end, or None without any."""
-    known = [span for span in spans if span]
-    if not known:
-        return None
-    return min(begin for begin, _ in known), max(end for _, end in known)
+    def _at(self, time: int) -> _Slice:
+        """Return the slice in which a time lies."""
+        return self._slices[bisect_left(self._bounds, time)]
 
 
 class Tallies:
@@ -366,33 +263,38 @@ class Tallies:
 
     def _total(self, first: int, last: int) -> TranscriptFacts:
         """Return what is in the slices from ``first`` to before ``last``."""
-        shares = []
+        total = _Slice()
+        harnesses = []
         for name in sorted(self.of):
-            share = self.of[name].facts(name, first, last)
-            if share is not None:
-                shares.append(share)
-        if not shares:
-            return TranscriptFacts()
+            part = self.of[name].total(first, last)
+            total.add(part)
+            if name and (part.flags or any(part.counts.values())):
+                harnesses.append(_harness_facts(name, part))
 
-        total = _Sums()
-        for share in shares:
-            total.add(share)
-        spent: list[Spent] = []
-        for tally in self.of.values():
-            spent += tally.spent(first, last)
-        times = _hull(tally.times(first, last) for tally in self.of.values())
+        spent = []
+        for charged, counts in total.spent.items():
+            spending: Any = {name: min(count, NS_MAX) for name, count in counts.items()}
+            spent.append(charged._replace(**spending))
         return TranscriptFacts(
-            turns=wrap64(total.turns),
-            input_tokens=wrap64(total.input_tokens),
-            output_tokens=wrap64(total.output_tokens),
-            cache_reads=wrap64(total.cache_read_tokens),
-            cache_creations=wrap64(total.cache_creation_tokens),
-            tool_calls=wrap64(total.tool_calls),
-            tool_errors=wrap64(total.tool_errors),
+            turns=wrap64(total.counts["turns"]),
+            input_tokens=wrap64(total.counts["input_tokens"]),
+            output_tokens=wrap64(total.counts["output_tokens"]),
+            cache_reads=wrap64(total.counts["cache_read_tokens"]),
+            cache_creations=wrap64(total.counts["cache_creation_tokens"]),
+            tool_calls=wrap64(total.counts["tool_calls"]),
+            tool_errors=wrap64(total.counts["tool_errors"]),
             flags=total.flags,
-            harnesses=tuple(share for share in shares if share.name),
+            harnesses=tuple(harnesses),
             spent=tuple(sorted(spent)),
-            began=times[0] if times else None,
-            ended=times[1] if times else None,
-            unmeasured=total.unmeasured,
+            began=min(total.times, default=None),
+            ended=max(total.times, default=None),
+            unmeasured=total.counts["unmeasured"],
         )
+
+
+def _harness_facts(name: str, total: _Slice) -> HarnessFacts:
+    sessions = {session for _, session in total.files} - {""}
+    files = {file for file, _ in total.files}
+    return HarnessFacts(
+        name, sessions=len(sessions), files=len(files), flags=total.flags, **total.counts
+    )

@@ -121,7 +121,7 @@ def test_each_line_and_each_response_has_one_owner(
     monkeypatch.setattr(counting, "count_lines", kept(count_lines))
     commits = git(clone, "rev-list", "--no-merges", "--reverse", "HEAD").split()
     iterations = scored(clone, [{"commit": sha, "impl": {"summary": "?"}} for sha in commits])
-    (of, found), ((files, parts, _), _) = given
+    (of, found), ((files, _), _) = given
     lines = [line for session in of[2].values() for line in session.lines]
     assert len(lines) == len(set(lines)) > 15_000
     for line in lines[::97]:
@@ -134,7 +134,9 @@ def test_each_line_and_each_response_has_one_owner(
         own = [h for one in facts if one for h in one.harnesses if h.name == "claude"]
         return sum(h.turns for h in own), sum(h.output_tokens for h in own)
 
-    (rest,), _ = count_lines(files, [0 if part < 0 else 1 for part in parts], [range(1)])
+    for file in files:
+        file.parts = [0 if part < 0 else 1 for part in file.parts]
+    (rest,), _ = count_lines(files, [range(1)])
     outputs = _outputs(
         [text for of_it in transcripts(clone).values() for _, text in of_it if _known(text)]
     )

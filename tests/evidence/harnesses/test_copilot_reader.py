@@ -199,7 +199,8 @@ def test_what_a_session_used_counts_as_far_as_it_is_known_where(
     file = File(TranscriptFile("events.jsonl", whole=True), CopilotCli(), rows)
     file.ids, file.fresh = array("q", range(len(rows.lines))), bytearray(b"\1" * len(rows.lines))
     groups = [range(part, part + 1) for part in range(len(expected))]
-    found, _ = count_lines([file], [*parts, parts[-1]], groups)
+    file.parts = [*parts, parts[-1]]
+    found, _ = count_lines([file], groups)
     assert [
         (f.output_tokens, f.input_tokens - f.cache_reads, f.cache_reads, f.unmeasured)
         for f in found

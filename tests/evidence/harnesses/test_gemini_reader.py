@@ -21,7 +21,6 @@ from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.events import (
     AgentStarted,
-    BreakKind,
     Call,
     CallResult,
     ChatText,
@@ -29,7 +28,6 @@ from scoring.evidence.transcripts.events import (
     Compaction,
     Edit,
     Prompt,
-    PromptKind,
     Response,
     TestRun,
     TranscriptEvents,
@@ -301,8 +299,8 @@ class TestPrompt:
     @pytest.mark.parametrize(
         ("content", "rows"),
         [
-            ("No, that is wrong", [(1, PromptKind.SAYS_WRONG)]),
-            ([{"text": "No, that is wrong"}], [(1, PromptKind.SAYS_WRONG)]),
+            ("No, that is wrong", [(1, "wrong")]),
+            ([{"text": "No, that is wrong"}], [(1, "wrong")]),
             ("Go on", []),
             ("<session_context>\nNo, that is wrong", []),
             ("Go on\n--- Content from referenced files ---\nThat is wrong.", []),
@@ -373,7 +371,7 @@ class TestCall:
             "write_file", f"[Operation Cancelled] Reason: {why}", "cancelled", file_path="/a"
         )
         rows = seen(said(1, toolCalls=[refused]))
-        assert without_span(rows, UserBreak) == [(0, BreakKind.REFUSAL, key_of("m1"), False)]
+        assert without_span(rows, UserBreak) == [(0, "refusal", key_of("m1"), False)]
         assert not {Call, CallResult, Edit} & set(rows.kinds())
 
     def test_that_was_cancelled_otherwise_has_no_verdict(self) -> None:
@@ -399,7 +397,7 @@ class TestInterruption:
     )
     def test_is_what_the_harness_says(self, content: Any) -> None:
         assert without_span(seen(said(1, "info", content=content)), UserBreak) == [
-            (0, BreakKind.INTERRUPTION, 0, False)
+            (0, "interruption", 0, False)
         ]
 
     @pytest.mark.parametrize(

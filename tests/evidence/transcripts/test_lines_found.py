@@ -14,7 +14,10 @@ def file(name: str, ids: list[int], fresh: list[bool] | None = None, first: int 
     numbers = range(first, first + len(ids))
     transcript = SimpleNamespace(path=Path(name))
     return SimpleNamespace(
-        ids=ids, fresh=fresh or [True] * len(ids), numbers=numbers, transcript=transcript
+        parts=[[0, 0, 1, -1][line] for line in ids],
+        fresh=fresh or [True] * len(ids),
+        numbers=numbers,
+        transcript=transcript,
     )
 
 
@@ -40,6 +43,5 @@ def file(name: str, ids: list[int], fresh: list[bool] | None = None, first: int 
     ],
 )
 def test_lines_are_named_by_file(files: list[Any], found: list[list[tuple[Any, ...]]]) -> None:
-    owners = [0, 0, 1, -1]
     expected = [tuple(LinesFound(Path(name), *rest) for name, *rest in one) for one in found]
-    assert lines_found(cast("Any", files), owners, 2) == expected
+    assert lines_found(cast("Any", files), 2) == expected

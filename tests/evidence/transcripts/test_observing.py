@@ -28,15 +28,12 @@ from scoring.evidence.harnesses.codex_counts import CountedTurn
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.events import (
-    BreakKind,
     Call,
     CallResult,
     CommitMade,
     Edit,
     ProgramRun,
     Prompt,
-    PromptKind,
-    ResetKind,
     Response,
     TestRun,
     TranscriptEvents,
@@ -445,7 +442,7 @@ class TestBreak:
     @pytest.mark.parametrize("words", [STOPPED, "[Request interrupted by user for tool use]"])
     def test_is_an_interruption(self, words: str) -> None:
         for line in (user(text(words)), user(message={"content": words})):
-            assert without_span(seen(line), UserBreak) == [(0, BreakKind.INTERRUPTION, 0, False)]
+            assert without_span(seen(line), UserBreak) == [(0, "interruption", 0, False)]
 
     @cases(
         "line",
@@ -465,8 +462,8 @@ class TestBreak:
             *refused("Bash", command="ls"), *refused("Edit", "toolu_2", "msg_2", file_path="/a")
         )
         assert without_span(events, UserBreak) == [
-            (1, BreakKind.REFUSAL, key_of("msg_1"), False),
-            (3, BreakKind.REFUSAL, key_of("msg_2"), False),
+            (1, "refusal", key_of("msg_1"), False),
+            (3, "refusal", key_of("msg_2"), False),
         ]
 
     def test_leaves_no_call_and_no_verdict_of_what_was_refused(self) -> None:
@@ -482,7 +479,7 @@ class TestBreak:
         assert events.of(UserBreak) == []
         assert not events.of(Call)
         later = seen(*refused(tool), agent(text("Well.")), user(text(STOPPED)))
-        assert without_span(later, UserBreak) == [(3, BreakKind.INTERRUPTION, 0, False)]
+        assert without_span(later, UserBreak) == [(3, "interruption", 0, False)]
 
     @pytest.mark.parametrize(
         ("content", "failed"),
@@ -500,9 +497,7 @@ class TestBreak:
         assert [ended.failed for ended in events.of(CallResult)] == [failed]
 
     def test_of_a_call_in_another_file_names_no_response(self) -> None:
-        assert without_span(seen(refused("Bash")[1]), UserBreak) == [
-            (0, BreakKind.REFUSAL, 0, False)
-        ]
+        assert without_span(seen(refused("Bash")[1]), UserBreak) == [(0, "refusal", 0, False)]
 
     @pytest.mark.parametrize(
         ("reason", "breaks"),
@@ -532,9 +527,9 @@ class TestPrompt:
     @cases(
         "words, what",
         {
-            "a correction": (WRONG, [PromptKind.SAYS_WRONG]),
-            "a report": ("error: the mast is gone", [PromptKind.REPORT]),
-            "another language": ("Das ist nicht richtig", [PromptKind.FOREIGN]),
+            "a correction": (WRONG, ["wrong"]),
+            "a report": ("error: the mast is gone", ["report"]),
+            "another language": ("Das ist nicht richtig", ["foreign"]),
             "any other": ("Go on", []),
         },
     )
@@ -552,8 +547,8 @@ class TestPrompt:
         )
         assert seen(compacted, user(text(self.WRONG), parentUuid="x")).of(Prompt) == []
         assert without_span(seen(*bash("ls"), wrong, wrong), Prompt) == [
-            (2, PromptKind.SAYS_WRONG),
-            (3, PromptKind.SAYS_WRONG),
+            (2, "wrong"),
+            (3, "wrong"),
         ]
 
     @cases(
@@ -588,7 +583,7 @@ class TestPrompt:
     @pytest.mark.parametrize("odd", [5, None, "true", {}], ids=str)
     def test_of_an_odd_line_is_read_like_any_other(self, odd: Any) -> None:
         events = seen(*bash("ls"), user(text(self.WRONG), isMeta=odd))
-        assert without_span(events, Prompt) == [(2, PromptKind.SAYS_WRONG)]
+        assert without_span(events, Prompt) == [(2, "wrong")]
         assert events.skipped == {}
 
 
@@ -596,13 +591,13 @@ class TestReset:
     @pytest.mark.parametrize(
         ("command", "how", "path"),
         [
-            ("git reset --hard HEAD~1", ResetKind.HARD, None),
-            ("cd src && git restore a.py", ResetKind.PATHS, "/work/app/src/a.py"),
-            ("git revert --no-edit HEAD", ResetKind.REVERT, None),
-            ("git commit --amend --no-edit", ResetKind.AMEND, None),
+            ("git reset --hard HEAD~1", "hard", None),
+            ("cd src && git restore a.py", "paths", "/work/app/src/a.py"),
+            ("git revert --no-edit HEAD", "revert", None),
+            ("git commit --amend --no-edit", "amend", None),
         ],
     )
-    def test_is_work_taken_back(self, command: str, how: ResetKind, path: str | None) -> None:
+    def test_is_work_taken_back(self, command: str, how: str, path: str | None) -> None:
         events = seen(*bash(command))
         (reset,) = events.of(WorkReset)
         named = None if reset.path is None else events.texts[reset.path]
@@ -794,11 +789,11 @@ class TestCodex:
     @pytest.mark.parametrize("answer", ["exec command rejected by user", "patch rejected by user"])
     def test_break_is_a_refusal(self, answer: str) -> None:
         events = self.codex(*self.shell("ls > a"), *[output(2, answer, "call_2")])
-        assert without_span(events, UserBreak) == [(2, BreakKind.REFUSAL, 0, False)]
+        assert without_span(events, UserBreak) == [(2, "refusal", 0, False)]
         call = item(1, "custom_tool_call", "c", name="apply_patch", input="*** Update File: a.py")
         ended = codex(2, "event_msg", type="patch_apply_end", call_id="c", success=False)
         events = self.codex(call, ended, output(3, answer, "c", "custom_tool_call_output"))
-        assert without_span(events, UserBreak) == [(2, BreakKind.REFUSAL, 0, False)]
+        assert without_span(events, UserBreak) == [(2, "refusal", 0, False)]
         assert events.kinds() == [UserBreak]
         assert not self.codex(*self.shell("ls"), output(2, f"{answer}.", "call_2")).of(UserBreak)
 
@@ -825,7 +820,7 @@ class TestCodex:
                 "content": [{"type": "input_text", "text": words}],
             }
         events = self.codex(meta(0, "s", source=source), *self.shell("ls"), codex(4, kind, **said))
-        assert without_span(events, Prompt) == [(3, PromptKind.SAYS_WRONG)] * noted
+        assert without_span(events, Prompt) == [(3, "wrong")] * noted
 
     @pytest.mark.parametrize("arguments", ["{}", "{", "[]", '{"command": 5}', 7, None], ids=str)
     def test_odd_call_is_still_a_call(self, arguments: Any) -> None:

@@ -50,7 +50,7 @@ def test_says_that_the_work_is_wrong(prompt: str, twin: str) -> None:
 
 @pytest.mark.parametrize("prompt", tables.cases("prompts", "of no person"))
 def test_is_no_prompt_of_a_person(prompt: str) -> None:
-    assert said_in(prompt) == ""
+    assert said_in(prompt) is None
 
 
 def test_is_what_stands_behind_the_words_of_a_harness() -> None:
@@ -64,7 +64,7 @@ def test_is_what_stands_behind_the_words_of_a_harness() -> None:
     )
     assert (
         said_in("# Context from my IDE setup:\n\nthat is wrong\n\n## My request for Codex:\ngo on")
-        == ""
+        is None
     )
 
 
@@ -85,12 +85,12 @@ def test_is_what_stands_behind_the_words_of_a_harness() -> None:
 )
 def test_is_a_report(prompt: str, twin: str) -> None:
     assert said_in(prompt) == "report"
-    assert said_in(twin) == ""
+    assert said_in(twin) is None
 
 
 @pytest.mark.parametrize("prompt", tables.cases("prompts", "other languages"))
 def test_in_another_language_is_not_known(prompt: str) -> None:
-    assert said_in(prompt) == "unknown"
+    assert said_in(prompt) == "foreign"
 
 
 @pytest.mark.parametrize(("reason", "expected"), tables.cases("prompts", "asks"))
