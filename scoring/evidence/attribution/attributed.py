@@ -17,7 +17,7 @@ from scoring.evidence.attribution.checkpoint_transcripts import (
     files_of,
 )
 from scoring.evidence.attribution.iteration_shares import NO_TRANSCRIPT, NOT_READ, Share
-from scoring.evidence.attribution.neighbourhood import Neighbourhood, OwnFolders
+from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.observing_iterations import (
     AttributedFacts,
     IterationsSeen,
@@ -130,7 +130,7 @@ class AttributedScan(Scan):
         """
         files = self._read_files()
         sessions = streams.sessions_of(files)
-        trees, folders = self._mark(sessions.values(), neighbourhood)
+        trees = self._mark(sessions.values(), neighbourhood)
         questions, became = questions_for(sessions.values())
         if self._places.trusted:
             _keep_known_commits(sessions.values(), became)
@@ -146,11 +146,11 @@ class AttributedScan(Scan):
             became,
             self._session_ids_by_checkpoint(files),
             totals,
-            folders.has,
+            trees,
             entries,
             self._reviewers(),
         )
-        self.work = AllWork(files, given.owners, entries, given.trees, folders.has)
+        self.work = AllWork(files, given.owners, entries, given.trees, trees)
         self._report_unread(given.shares, asked, read)
 
         streams.note_parts(files, given.parts)
@@ -177,10 +177,11 @@ class AttributedScan(Scan):
 
     def _mark(
         self, sessions: Collection[streams.Session], neighbourhood: NeighbourhoodOf
-    ) -> tuple[WorkTrees, OwnFolders]:
-        """Mark what of sessions is the repository's, and return its work trees and folders."""
+    ) -> WorkTrees:
+        """Mark what of sessions is the repository's, and return its work trees."""
         trees = WorkTrees(self.repository or self._places.repo_dir)
-        return trees, neighbourhood(trees, sessions).mark(sessions)
+        neighbourhood(trees, sessions).mark(sessions)
+        return trees
 
     def _read_files(self) -> list[streams.File]:
         """Return every readable transcript, by harness, and those of checkpoints once each."""

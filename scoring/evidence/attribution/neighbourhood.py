@@ -22,24 +22,6 @@ from scoring.evidence.transcripts.streams import File, Session, SessionCommit, u
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
 
-@dataclass(frozen=True)
-class OwnFolders:
-    """The folders of a repository.
-
-    Attributes:
-        trees: its work trees.
-        former: folders that are gone, in which it was.
-    """
-
-    trees: WorkTrees
-    former: Collection[str] = ()
-
-    def has(self, folder: str) -> bool:
-        """Return whether work in a folder is work in the repository."""
-        was_in = any(f"{folder}/".startswith(f"{former}/") for former in self.former)
-        return was_in or self.trees(folder)
-
-
 class _Sign(NamedTuple):
     """What an edit or a commit shows of the repository that it is for.
 
@@ -94,18 +76,15 @@ class Neighbourhood:
     def _remotes(self) -> frozenset[str]:
         return frozenset(map(same_remote, self.remotes()))
 
-    def mark(self, sessions: Collection[Session]) -> OwnFolders:
+    def mark(self, sessions: Collection[Session]) -> None:
         """Mark each line of sessions that is work in the repository.
 
-        Also notes which of their commits belong to other repositories.
-
-        Returns:
-            The folders of the repository.
+        Also notes which of their commits belong to other repositories, and in the work trees the
+        folders in which the repository was.
         """
-        own = OwnFolders(self.trees, self._former_folders(sessions))
+        self.trees.former = self._former_folders(sessions)
         for session in sessions:
-            self._mark_session(session, own)
-        return own
+            self._mark_session(session)
 
     def _former_folders(self, sessions: Iterable[Session]) -> set[str]:
         """Return folders that are gone and in which a session made a commit of the repository."""
@@ -116,12 +95,12 @@ class Neighbourhood:
                     former.add(commit.folder)
         return former
 
-    def _mark_session(self, session: Session, own: OwnFolders) -> None:
+    def _mark_session(self, session: Session) -> None:
         """Mark the lines of a session: by their folders, then by what they led to."""
         is_known = self._is_known(session)
         is_recorded = any(file.checkpoint for file in session.files)
         folders = {span.cwd for file in session.files for span in file.events.spans if span.cwd}
-        judge = _Judge(self.trees, self.is_its_commit, own, folders if is_recorded else ())
+        judge = _Judge(self.trees, self.is_its_commit, folders if is_recorded else ())
         session.elsewhere = frozenset(
             commit.sha for commit in session.made if judge.is_of_another(commit)
         )
@@ -132,7 +111,7 @@ class Neighbourhood:
             is_whole = is_recorded or file.transcript.whole
             here = bytearray(is_whole for _ in file.numbers)
             if not is_whole:
-                self._mark_by_folder(file, here, is_known, own)
+                self._mark_by_folder(file, here, is_known)
             by_folder.append(here)
             if is_recorded or not is_whole:
                 evidence.update(_evidence(file, judge.signs(file, session, here)))
@@ -155,24 +134,24 @@ class Neighbourhood:
                     return True
         return any(self.is_its_commit(commit.sha) for commit in session.made)
 
-    def _mark_by_folder(self, file: File, here: bytearray, is_known: bool, own: OwnFolders) -> None:
+    def _mark_by_folder(self, file: File, here: bytearray, is_known: bool) -> None:
         """Mark the lines in folders of the repository.
 
         A line without a folder goes with the others of its file.
         """
         folders = file.harness.folders(file.events.spans)
-        counts = [self._counts(folder, is_known, own) for folder in folders]
+        counts = [self._counts(folder, is_known) for folder in folders]
         any_counts = any(counts)
         for folder, folder_counts, numbers in zip(folders, counts, file.events.covers, strict=True):
             if folder_counts or (not folder and any_counts):
                 for number in numbers:
                     here[file.at(number)] = True
 
-    def _counts(self, folder: str, is_known: bool, own: OwnFolders) -> bool:
+    def _counts(self, folder: str, is_known: bool) -> bool:
         """Return whether work in a folder counts, which may be gone."""
         if not folder:
             return False
-        if own.has(folder):
+        if self.trees(folder):
             return True
         return self.trees.is_gone(folder) and (is_known or bool(self._is_worktree(folder)))
 
@@ -184,13 +163,11 @@ class _Judge:
     Attributes:
         trees: the work trees of the repository.
         is_its_commit: as for :class:`Neighbourhood`.
-        own: the folders of the repository.
         homes: folders of another clone, in which a session worked that a checkpoint here records.
     """
 
     trees: WorkTrees
     is_its_commit: Callable[[str], bool]
-    own: OwnFolders
     homes: Collection[str]
 
     def signs(self, file: File, session: Session, here: bytearray) -> list[_Sign]:
@@ -234,7 +211,7 @@ class _Judge:
             return True
         if self.is_its_commit(commit.sha):
             return False
-        return commit.is_outside and not (commit.folder and self.own.has(commit.folder))
+        return commit.is_outside and not (commit.folder and self.trees(commit.folder))
 
     def _edits_elsewhere(self, file: File, here: bytearray) -> bool:
         """Return whether a path in a file is in another folder than its lines suggest."""
@@ -255,7 +232,7 @@ class _Judge:
         """
         if self._is_in_another(folder):
             return False
-        if is_shown or (folder and self.own.has(folder)):
+        if is_shown or (folder and self.trees(folder)):
             return True
         return None if is_unsure else False
 

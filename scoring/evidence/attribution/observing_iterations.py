@@ -27,7 +27,6 @@ from scoring.evidence.attribution.written import (
 )
 from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent
 from scoring.evidence.git.checkpoints import TokenTotals
-from scoring.evidence.transcripts.counting import as_turn_counts
 from scoring.evidence.transcripts.facts import Observed, TestsSeen, TranscriptFacts
 from scoring.evidence.transcripts.streams import File, Session, SessionKey
 from scoring.evidence.transcripts.sub_agents import missing_sub_agents
@@ -222,9 +221,8 @@ class IterationsSeen:
         total = TranscriptFacts()
         sessions = set()
         for checkpoint in share.stated:
-            for session, stated in self._totals[checkpoint].items():
+            for session, tokens in self._totals[checkpoint].items():
                 sessions.add(session)
-                tokens = as_turn_counts(stated)
                 total = replace(
                     total,
                     turns=total.turns + tokens.responses,

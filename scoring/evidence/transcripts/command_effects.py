@@ -61,7 +61,7 @@ def note_resets(opened: OpenCall, commands: Sequence[ShellCommand], paths: PathT
         folder = folder_after(commands, opened.folder)
         numbers: list[int | None] = [*paths.path_numbers(reset.paths, folder)]
         for number in numbers or [None]:
-            opened.effects.append(WorkReset(opened.span, opened.line, reset.kind, number))
+            opened.effects.append(WorkReset(*opened.place, reset.kind, number))
 
 
 def program_keys(commands: Iterable[ShellCommand]) -> list[int]:

@@ -326,11 +326,11 @@ def stated_totals(
             continue
         for session in checkpoint.sessions:
             if session.tokens:
-                totals[checkpoint.id][session.session_id] = session.tokens
+                totals[checkpoint.id][session.session_id] = _as_turn_counts(session.tokens)
     return dict(totals)
 
 
-def as_turn_counts(tokens: TokenTotals) -> TokenTotals:
+def _as_turn_counts(tokens: TokenTotals) -> TokenTotals:
     """Return totals with the tokens that were written to the cache, where Codex leaves them out.
 
     They are then the input that was not read from it.

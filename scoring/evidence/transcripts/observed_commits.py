@@ -66,7 +66,7 @@ class ObservedCommits:
                 call=opened.key,
                 sha=line.sha[:_SHA_DIGITS],
                 subject=key_of(line.subject),
-                called_at=opened.line,
+                called_at=opened.place.line,
                 amends=request.amends or self._is_undone,
                 other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
                 folder=self._folder_number(opened, request),
@@ -97,7 +97,7 @@ class ObservedCommits:
         """Note that a call may have made a commit and printed none, and what it shows instead."""
         request = opened.requests(1)[0]
         commit = replace(
-            commit_without_sha(opened, *place),
+            commit_without_sha(opened, place),
             amends=request.amends or self._is_undone,
             folder=self._folder_number(opened, request),
         )

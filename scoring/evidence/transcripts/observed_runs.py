@@ -61,7 +61,7 @@ class ObservedRuns:
                     passed=verdict.passed,
                     passed_tests=verdict.passed_tests,
                     failed_tests=verdict.failed_tests,
-                    called_at=opened.line,
+                    called_at=opened.place.line,
                     follows_commit=opened.run.follows_commit,
                 )
                 self.noted.append((run, opened))

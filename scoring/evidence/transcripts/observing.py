@@ -71,8 +71,7 @@ class Observations:
         self.files = self._paths.files
         self.refused_calls: set[int] = set()
 
-        self._span = 0
-        self._line = -1
+        self._place = EventPlace(span=0, line=-1)
         self._lines: list[TranscriptLine] = []
         self._events: dict[type[Event], list[Any]] = {kind: [] for kind in OBSERVED}
         self._runs = ObservedRuns(tools or TestTools(), self._paths)
@@ -102,10 +101,9 @@ class Observations:
             time: when it was written, in nanoseconds since 1970.
             key: the key of its id; see :meth:`line_key`.
         """
-        if number != self._line:
+        if number != self._place.line:
             self._lines.append(TranscriptLine(number, time, key))
-        self._span = span
-        self._line = number
+        self._place = EventPlace(span, number)
 
     @staticmethod
     def line_key(line: bytes) -> int:
@@ -179,7 +177,7 @@ class Observations:
         opened.asks_user = question
         opened.does_one_thing = True
         if agent:
-            opened.effects.append(AgentStarted(opened.span, opened.line))
+            opened.effects.append(AgentStarted(*opened.place))
         return opened.key
 
     def commit(self, call: str | None, folder: str) -> int:
@@ -286,7 +284,11 @@ class Observations:
 
         opened = self._open_calls.get(key)
         if opened is None:
-            self._result_without_call(key, failed, output())
+            if failed and key:
+                self._failed_before_call.add(key)
+            text = output()  # it may show what was called
+            self._runs.note_unrequested(self._place, key, text)
+            self._commits.note_unrequested(self._place, key, text)
             return key
         if opened.ended:
             return key
@@ -294,13 +296,12 @@ class Observations:
         opened.ended = True
         is_needed = opened.run or opened.asks_git or opened.leaves_stash
         text = output() if is_needed else ""
-        place = EventPlace(self._span, self._line)
-        self._runs.note_result(opened, place, text, failed)
+        self._runs.note_result(opened, self._place, text, failed)
         if opened.asks_git:
-            self._commits.note_result(opened, place, text, failed)
+            self._commits.note_result(opened, self._place, text, failed)
 
         undone = failed is True and opened.does_one_thing
-        keep_effects(self._events, opened, place, undone=undone)
+        keep_effects(self._events, opened, self._place, undone=undone)
         if undone:
             self._paths.take_back(opened.written)
         opened.effects = []
@@ -364,11 +365,12 @@ class Observations:
                 label = texts.setdefault(opened.run.label, len(texts))
                 runs.append((run_without_result(opened, label), opened))
             if opened.commits:
-                commits.append((commit_without_sha(opened, opened.span, opened.line), None))
+                commits.append((commit_without_sha(opened, opened.place), None))
             undone = opened.does_one_thing and opened.key in self._failed_before_call
-            keep_effects(observed, opened, EventPlace(opened.span, opened.line), undone=undone)
+            keep_effects(observed, opened, opened.place, undone=undone)
 
-        homes = self._homes(events)
+        folders = {span.cwd for span in events.spans} | self._work_trees
+        homes = {folder for folder in folders if folder.startswith("/")}
         observed[TestRun] = [run for run, call in runs if not runs_elsewhere(call, homes)]
         observed[CommitMade] = [with_repository(commit, call, homes) for commit, call in commits]
 
@@ -379,22 +381,17 @@ class Observations:
         events.begins_session = begins_session
         return events
 
-    def _homes(self, events: TranscriptEvents) -> set[str]:
-        """Return the folders of the session, with the work trees that it added."""
-        folders = {span.cwd for span in events.spans} | self._work_trees
-        return {folder for folder in folders if folder.startswith("/")}
-
     # How events are made.
 
     def _note(self, event_type: type[Event], /, **fields: Any) -> None:
-        self._events[event_type].append(event_type(self._span, self._line, **fields))
+        self._events[event_type].append(event_type(*self._place, **fields))
 
     def _open(self, call: str | None) -> OpenCall:
         """Begin a call. One that was written before counts as it was the first time."""
         self._has_worked = True
         self._idle = False
         self._is_stopped = False
-        opened = OpenCall(self._span, self._line, _call_key(call), self._response)
+        opened = OpenCall(self._place, _call_key(call), self._response)
         if not call:
             self._calls_without_id.append(opened)
         elif opened.key in self._open_calls or opened.key in self._response_of_ended:
@@ -402,18 +399,6 @@ class Observations:
         else:
             self._open_calls[opened.key] = opened
         return opened
-
-    def _result_without_call(self, key: int, failed: bool | None, text: str) -> None:
-        """Note a result without its call, which is in another file, or follows.
-
-        It may show what was called.
-        """
-        if failed and key:
-            self._failed_before_call.add(key)
-
-        place = EventPlace(self._span, self._line)
-        self._runs.note_unrequested(place, key, text)
-        self._commits.note_unrequested(place, key, text)
 
 
 def _call_key(call: str | None) -> int:

@@ -21,13 +21,19 @@ from scoring.evidence.transcripts.events import (
 from scoring.evidence.transcripts.path_texts import FileChange
 
 
+class EventPlace(NamedTuple):
+    """Where an event is: the index of its span, and the number of its line."""
+
+    span: int
+    line: int
+
+
 @dataclass(slots=True, eq=False)
 class OpenCall:
     """A call of a tool that has no result yet.
 
     Attributes:
-        span: the index of the span of the call.
-        line: the number of the line of the call.
+        place: where it is.
         key: the key of its id; 0 without one.
         response: the id of the response that asked for it.
         asks_user: whether it only asks the user something.
@@ -44,8 +50,7 @@ class OpenCall:
         written: what changes of the lines of the files that it writes.
     """
 
-    span: int
-    line: int
+    place: EventPlace
     key: int
     response: str | None = None
     asks_user: bool = False
@@ -63,7 +68,7 @@ class OpenCall:
 
     def note(self, kind: Callable[..., Event], numbers: Iterable[int], **about: bool) -> None:
         """Note an effect on each of some files, by their numbers, or a run of each program."""
-        self.effects += [kind(self.span, self.line, number, **about) for number in numbers]
+        self.effects += [kind(*self.place, number, **about) for number in numbers]
 
     @property
     def asks_git(self) -> bool:
@@ -89,13 +94,6 @@ class OpenCall:
         )
 
 
-class EventPlace(NamedTuple):
-    """Where an event is: the index of its span, and the number of its line."""
-
-    span: int
-    line: int
-
-
 def keep_effects(
     events: dict[type[Event], list[Any]], opened: OpenCall, ended: EventPlace, *, undone: bool
 ) -> None:
@@ -115,32 +113,29 @@ def keep_effects(
         events[type(effect)].append(effect)
 
     for change in () if undone else opened.written:
-        written = LinesWritten(ended.span, ended.line, change.number, change.hashes)
-        events[LinesWritten].append(written)
+        events[LinesWritten].append(LinesWritten(*ended, change.number, change.hashes))
 
 
 def run_without_result(opened: OpenCall, label: int) -> TestRun:
     """Return the run of tests of a call without a result, by the number of its label."""
     assert opened.run is not None
     return TestRun(
-        opened.span,
-        opened.line,
+        *opened.place,
         call=opened.key,
         ended=False,
         command=label,
         passed=False if opened.has_failed else None,
-        called_at=opened.line,
+        called_at=opened.place.line,
         follows_commit=opened.run.follows_commit,
     )
 
 
-def commit_without_sha(opened: OpenCall, span: int, line: int) -> CommitMade:
+def commit_without_sha(opened: OpenCall, place: EventPlace) -> CommitMade:
     """Return the commit that a call may have made, of which it printed nothing."""
     return CommitMade(
-        span,
-        line,
+        *place,
         call=opened.key,
-        called_at=opened.line,
+        called_at=opened.place.line,
         amends=opened.requests(1)[0].amends,
     )
 

@@ -178,7 +178,7 @@ class Scan(ABC):
         unread = {
             number: (source.transcript, source.size)
             for number, source in enumerate(self._sources)
-            if source.kept is None
+            if source.kept is None and source.events is None
         }
         self._pool = self._rules.start_pool(unread, self._tools, self._processes)
         return self
@@ -250,17 +250,15 @@ class Scan(ABC):
 
     def _events_of(self, source: _Source) -> EventsByHarness | None:
         """Return the events of a transcript, or None where it cannot be read."""
-        if source.kept is None or source.stamp is None:
+        if source.events is not None or source.kept is None or source.stamp is None:
             return source.events
 
         try:
-            events = decode_events(mixed(source.kept, self._secret, source.stamp))
+            return decode_events(mixed(source.kept, self._secret, source.stamp))
         except ValueError:  # as if nothing were kept
             pool = self._rules.start_pool({0: (source.transcript, source.size)}, self._tools, 1)
             ((_, read),) = pool.results()
             return read.events
-        source.kept = None
-        return self._waiting(events)
 
     def _count_skipped(self, name: str, part: TranscriptEvents) -> None:
         """Count the lines that a harness skipped. Unknown kinds are those of the harness."""
@@ -295,9 +293,15 @@ class Scan(ABC):
             if transcript.store:
                 self._add_companions(source)
 
-        source.kept = store.get("transcript", self._key(transcript), source.stamp)
-        if source.kept is not None:
+        value = store.get("transcript", self._key(transcript), source.stamp)
+        if value is not None and source.stamp is not None:
             self._secret = store.secret
+            if self._rules.alone:  # memory has the events of one at a time
+                source.kept = value
+            else:
+                with contextlib.suppress(ValueError):  # as if nothing were kept
+                    events = decode_events(mixed(value, store.secret, source.stamp))
+                    source.events = self._waiting(events)
         self._sources.append(source)
 
     def _add_companions(self, source: _Source) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -29,7 +29,12 @@ class WorkTrees:
 
     Args:
         repository: a directory of the repository, or the open repository.
+
+    Attributes:
+        former: folders that are gone, in which the repository was.
     """
+
+    former: Collection[str] = ()
 
     def __init__(self, repository: Path | str | GitRepository) -> None:
         self._folders = WorkTreeFolders(repository)
@@ -42,7 +47,8 @@ class WorkTrees:
         Raises:
             NotARepositoryError: the repository's directory is in no work tree.
         """
-        return bool(self._owner(folder))
+        was_in = any(f"{folder}/".startswith(f"{former}/") for former in self.former)
+        return was_in or bool(self._owner(folder))
 
     def is_in_another(self, folder: str) -> bool:
         """Return whether a folder is in another repository, such as a clone or a submodule.

@@ -199,7 +199,7 @@ def test_what_a_session_used_counts_as_far_as_it_is_known_where(
     file = File(TranscriptFile("events.jsonl", whole=True), CopilotCli(), rows)
     file.ids, file.fresh = array("q", range(len(rows.lines))), bytearray(b"\1" * len(rows.lines))
     groups = [range(part, part + 1) for part in range(len(expected))]
-    file.parts = [*parts, parts[-1]]
+    file.parts = [*parts, parts[-1]][: len(rows.lines)]
     found, _ = count_lines([file], groups)
     assert [
         (f.output_tokens, f.input_tokens - f.cache_reads, f.cache_reads, f.unmeasured)
@@ -346,8 +346,10 @@ def test_a_prompt_is_what_a_person_typed(tmp_path: Path, data: Line, corrections
     assert found.get("corrections", 0) == corrections
 
 
-@pytest.mark.parametrize(("reason", "breaks"), [("user_initiated", [0]), ("error", [])])
-def test_a_stop_is_the_users(tmp_path: Path, reason: str, breaks: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("reason", "breaks"), [("user_initiated", ["interruption"]), ("error", [])]
+)
+def test_a_stop_is_the_users(tmp_path: Path, reason: str, breaks: list[str]) -> None:
     assert (
         seen(session(tmp_path, answer(1), event(2, "abort", reason=reason))).get("breaks", [])
         == breaks

@@ -63,7 +63,13 @@ def transcript(tmp_path: Path, *lines: Any, name: str = "k1/k1.jsonl") -> Transc
 def test_a_transcript_says_what_was_done_and_not_how_it_ended(tmp_path: Path) -> None:
     events = transcript(tmp_path, *map(written, STORY))
     expected = {name: FOUND[name] for name in ("responses", "edits", "corrections")}
-    unknown = {"unknown": 9, "calls": 8, "breaks": [0], "runs": [None, None], "commits": [""]}
+    unknown = {
+        "unknown": 9,
+        "calls": 8,
+        "breaks": ["interruption"],
+        "runs": [None, None],
+        "commits": [""],
+    }
     assert seen(events) == expected | unknown
     (span,) = events.spans
     assert (span.cwd, span.session, span.agent) == (f"{SPELLED_FOLDER}work-app", "k1", False)

@@ -30,7 +30,7 @@ from scoring.evidence.transcripts.events import Compaction, Prompt, Response, Tr
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 TOOLS = {"read": "Read", "edit": "Edit", "write": "Write", "run": "Bash", "refused": "Bash"}
-NOT_STOPPED = {"breaks": [1]}
+NOT_STOPPED = {"breaks": ["refusal"]}
 
 
 def milliseconds(second: float) -> int:

@@ -103,7 +103,7 @@ def test_a_chat_says_what_happened(tmp_path: Path) -> None:
         tmp_path, *(one for step in STORY if step.what != "stop" for one in written(step))
     )
     assert seen(events) == FOUND | {
-        "breaks": [1],
+        "breaks": ["refusal"],
         "tokens": UNCACHED,
     }  # an interruption is not written
     assert {(span.cwd, span.session) for span in events.spans} == {(FOLDER, "q1")}
