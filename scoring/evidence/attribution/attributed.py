@@ -27,7 +27,12 @@ from scoring.evidence.attribution.observing_iterations import (
 from scoring.evidence.attribution.session_trees import Asked, Tree
 from scoring.evidence.attribution.written import LinesAdded
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.git.checkpoints import Checkpoint, has_own_ref, read_checkpoints
+from scoring.evidence.git.checkpoints import (
+    Checkpoint,
+    CheckpointSession,
+    has_own_ref,
+    read_checkpoints,
+)
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.reading import transcript_rules
@@ -139,6 +144,7 @@ class AttributedScan(Scan):
         asked = [question.asked for question in questions]
         read = {file.checkpoint for file in files if file.numbers}
         totals = counting.stated_totals(self.checkpoints.values(), read)
+        reviewers = {each.session_id for each in self._stated_sessions() if each.reviews}
         given = attribute(
             asked,
             files,
@@ -148,7 +154,7 @@ class AttributedScan(Scan):
             totals,
             trees,
             entries,
-            self._reviewers(),
+            reviewers,
         )
         self.work = AllWork(files, given.owners, entries, given.trees, trees)
         self._report_unread(given.shares, asked, read)
@@ -199,18 +205,19 @@ class AttributedScan(Scan):
         self, shares: Iterable[Share], asked: Iterable[Asked], read: Collection[str]
     ) -> None:
         """Note which checkpoints have transcripts that are not read, and which are not here."""
+        agent_of_unread: dict[str, str] = {}
+        for name in self.checkpoints.keys() - read:
+            for session in self.checkpoints[name].sessions:
+                if session.blobs and not session.missing:
+                    agent_of_unread.setdefault(name, session.agent)
+
         names: set[str] = set()
         for share, question in zip(shares, asked, strict=True):
             names.update(question.checkpoints)
-            agents = [
-                session.agent
-                for name in question.checkpoints
-                if name in self.checkpoints and name not in read
-                for session in self.checkpoints[name].sessions
-                if session.blobs and not session.missing
-            ]
-            if agents and (share.stated or share.problem == NO_TRANSCRIPT):
-                share.problem = NOT_READ.format(agent=agents[0] or "a harness without a name")
+            unread = [name for name in question.checkpoints if name in agent_of_unread]
+            if unread and (share.stated or share.problem == NO_TRANSCRIPT):
+                agent = agent_of_unread[unread[0]] or "a harness without a name"
+                share.problem = NOT_READ.format(agent=agent)
 
         missing = names - self.checkpoints.keys()
         self._not_fetched = sorted(name for name in missing if has_own_ref(name))
@@ -225,14 +232,12 @@ class AttributedScan(Scan):
                 session_ids[file.checkpoint].add(file.owner)
         return session_ids
 
-    def _reviewers(self) -> set[str]:
-        """Return the ids of the sessions that were started to review others."""
-        return {
-            session.session_id
-            for checkpoint in self.checkpoints.values()
-            for session in checkpoint.sessions
-            if session.reviews
-        }
+    def _stated_sessions(self) -> list[CheckpointSession]:
+        """Return the sessions as all checkpoints state them."""
+        sessions: list[CheckpointSession] = []
+        for checkpoint in self.checkpoints.values():
+            sessions += checkpoint.sessions
+        return sessions
 
     def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
         """Read everything for a survey without iterations. Windows of time say nothing here."""
@@ -244,12 +249,7 @@ class AttributedScan(Scan):
 
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with. Call it after :meth:`observe`."""
-        stored = [
-            session
-            for checkpoint in self.checkpoints.values()
-            for session in checkpoint.sessions
-            if session.blobs
-        ]
+        stored = [session for session in self._stated_sessions() if session.blobs]
         checkpoints = CheckpointsFound(
             count=len(self.checkpoints),
             transcripts=len(stored),
@@ -289,9 +289,7 @@ class AttributedScan(Scan):
         It may be called once, and then no other method.
         """
         self.start()
-        ids: set[str] = set()
-        for checkpoint in self.checkpoints.values():
-            ids.update(session.session_id for session in checkpoint.sessions)
+        ids = {session.session_id for session in self._stated_sessions()}
         for _, events_by_harness in self._read():
             for events in events_by_harness.values():
                 ids.update(events.sessions())

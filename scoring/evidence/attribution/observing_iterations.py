@@ -177,6 +177,17 @@ class IterationsSeen:
         lines = [lines for part in share.voting for lines in self._lines[part]]
         of_others = [part for part in share.voting if part not in share.own]
 
+        written_artifacts = set()
+        unsure_artifacts = set()
+        session_files: list[File] = []
+        for key in (*share.sessions, *share.also):
+            session_files += self._sessions[key].files
+        for verifier in question.verifiers:
+            if self._writes.surely(verifier.place, verifier.artifact):
+                written_artifacts.add(verifier.place)
+            if self._writes.maybe(session_files, verifier.place, verifier.artifact):
+                unsure_artifacts.add(verifier.place)
+
         shared_with = None
         if share.shared is not None:
             shared_with = self._questions[share.shared].asked.iteration
@@ -189,8 +200,8 @@ class IterationsSeen:
             elsewhere=sum(lines.total for part in of_others for lines in self._lines[part]),
             tests=tests,
             corrections=corrections,
-            written=self._surely_written(question),
-            unsure=self._maybe_written(question, share),
+            written=frozenset(written_artifacts),
+            unsure=frozenset(unsure_artifacts),
             ran=tuple(sightings.ran_for(verifier.kind) for verifier in question.verifiers),
             seen=places_seen(share.made, self._commits, last_run, corrected_at),
             lines=tuple(lines),
@@ -199,22 +210,6 @@ class IterationsSeen:
             claims=tuple(claims_seen(share, self._spoken, sightings)),
         )
         return AttributedFacts(self._counts[index], observed)
-
-    def _surely_written(self, question: Question) -> frozenset[str]:
-        return frozenset(
-            verifier.place
-            for verifier in question.verifiers
-            if self._writes.surely(verifier.place, verifier.artifact)
-        )
-
-    def _maybe_written(self, question: Question, share: Share) -> frozenset[str]:
-        keys = (*share.sessions, *share.also)
-        files = [file for key in keys for file in self._sessions[key].files]
-        return frozenset(
-            verifier.place
-            for verifier in question.verifiers
-            if self._writes.maybe(files, verifier.place, verifier.artifact)
-        )
 
     def _facts_of_totals(self, observed: Observed, share: Share) -> AttributedFacts:
         """Return what the totals of an iteration's checkpoints say, where nothing else is known."""

@@ -191,16 +191,10 @@ def held_lines(
                 present = counts.setdefault((index, name), Counter())
                 present.update({line: lines[line] for line in wanted[index][name]})
 
-    held: list[int | None] = []
-    for index, files_wanted in enumerate(wanted):
-        if index in unread:
-            held.append(None)
-            continue
-        total = 0
-        for name, hashes in files_wanted.items():
-            total += (Counter(hashes) & counts.get((index, name), Counter())).total()
-        held.append(total)
-    return held
+    held = [0] * len(asked)
+    for (index, name), present in counts.items():
+        held[index] += (Counter(wanted[index][name]) & present).total()
+    return [None if index in unread else total for index, total in enumerate(held)]
 
 
 def _same_files(moves: Iterable[tuple[str, str]]) -> dict[str, set[str]]:

@@ -37,7 +37,6 @@ from scoring.evidence.transcripts.opening import opened
 from scoring.evidence.transcripts.transcript_files import (
     UNKNOWN_KIND,
     Discovery,
-    FileRead,
     TranscriptFile,
     TranscriptPool,
 )
@@ -218,7 +217,9 @@ class Scan(ABC):
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
             for name, part in events.items():
-                self._count_skipped(name, part)
+                for why, count in part.skipped.items():
+                    names_kind = why.startswith(UNKNOWN_KIND)
+                    self._skipped[f"{why} ({name})" if names_kind else why] += count
             known = {name: part for name, part in events.items() if name in read_harnesses}
             if known or not events:
                 yield source.transcript, known
@@ -233,20 +234,17 @@ class Scan(ABC):
         with Store(self.cache_dir if self._keeps else None) as store:
             for number, read in self._pool.results():
                 source = self._sources[number]
-                self._keep(source, read, store)
-                if read.events is not None:
-                    source.events = self._waiting(read.events)
                 for warning in read.warnings:
                     self._warn(warning)
+                if read.events is None:
+                    continue
 
-    def _keep(self, source: _Source, read: FileRead, store: Store) -> None:
-        """Keep what was read. What was warned of is read again, to be warned of again."""
-        if read.events is None or read.warnings or source.stamp is None or not store.keeps:
-            return
-
-        encoded = read.encoded or encode_events(read.events)
-        value = mixed(encoded, store.secret, source.stamp)
-        store.put("transcript", self._key(source.transcript), source.stamp, value)
+                # What was warned of is read again, to be warned of again.
+                if store.keeps and source.stamp is not None and not read.warnings:
+                    encoded = read.encoded or encode_events(read.events)
+                    value = mixed(encoded, store.secret, source.stamp)
+                    store.put("transcript", self._key(source.transcript), source.stamp, value)
+                source.events = self._waiting(read.events)
 
     def _events_of(self, source: _Source) -> EventsByHarness | None:
         """Return the events of a transcript, or None where it cannot be read."""
@@ -259,12 +257,6 @@ class Scan(ABC):
             pool = self._rules.start_pool({0: (source.transcript, source.size)}, self._tools, 1)
             ((_, read),) = pool.results()
             return read.events
-
-    def _count_skipped(self, name: str, part: TranscriptEvents) -> None:
-        """Count the lines that a harness skipped. Unknown kinds are those of the harness."""
-        for why, count in part.skipped.items():
-            names_kind = why.startswith(UNKNOWN_KIND)
-            self._skipped[f"{why} ({name})" if names_kind else why] += count
 
     def _waiting(self, events: EventsByHarness) -> EventsByHarness:
         """Encode events that wait for those of all other transcripts, and share their texts."""

@@ -325,14 +325,12 @@ def _commits_of(session: Session) -> list[SessionCommit]:
     A resumed session's file may hold the result of a call that only an earlier file has: such a
     commit counts when the call is there. What ended and printed no commit has no SHA.
     """
-    calls: dict[int, CommitMade] = {}
-    call_times: dict[int, int] = {}
+    calls: dict[int, tuple[int, bool]] = {}  # when each was called, and whether it amends
     made: dict[tuple[int, str], SessionCommit] = {}
     results: list[tuple[int, SessionCommit]] = []
     for file, index, event in own_events(session, CommitMade):
         if not event.sha:
-            calls[event.call] = event
-            call_times[event.call] = file.times[index]
+            calls[event.call] = (file.times[index], event.amends)
             if event.called_at in (None, event.line):
                 continue  # it has no result here
 
@@ -356,9 +354,8 @@ def _commits_of(session: Session) -> list[SessionCommit]:
     late = {}
     for call, commit in results:
         if call in calls:
-            late[commit.line, commit.sha] = commit._replace(
-                begun=call_times[call], amends=calls[call].amends
-            )
+            begun, amends = calls[call]
+            late[commit.line, commit.sha] = commit._replace(begun=begun, amends=amends)
     return list((late | made).values())
 
 
