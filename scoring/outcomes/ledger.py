@@ -421,8 +421,7 @@ def _give_lines(units: Units, work: AllWork, commits: _Commits) -> "array[int]":
 
             own_unit = _unit_without_entry(part, units, commits)
             until = part.reports_until(prompts)
-            part_times = tree.times[part.start : part.end]
-            for line, time in zip(part.lines, part_times, strict=True):
+            for line, time in zip(part.lines, part.times, strict=True):
                 times[line] = time
                 owner = work.owners[line]
                 unit = own_unit

@@ -160,7 +160,7 @@ def reaches_commit(tree: Tree, question: Asked) -> bool:
     if not tree.checkpoints.isdisjoint(question.checkpoints):
         return True
     authored = question.authored
-    return authored is not None and bool(tree.times) and tree.times[-1] > authored
+    return authored is not None and tree.times[-1] > authored
 
 
 def was_stored_for(tree: Tree, question: Asked) -> bool:

@@ -56,8 +56,7 @@ class Linker(NamedTuple):
         """
         voting, others = self._listed_parts(index, share, parts)
         own_sessions = _sessions_in(parts)
-        begun = [part.tree.times[part.start] for part in parts if part.start < part.end]
-        began = min(begun, default=NS_MAX)
+        began = min((min(part.times, default=NS_MAX) for part in parts), default=NS_MAX)
         since = [
             part._replace(start=max(part.start, bisect_left(part.tree.times, began)))
             for part in others
@@ -138,12 +137,11 @@ class Linker(NamedTuple):
         is_listed = any(part.tree in trees for part in parts)
         share.method = "checkpoint" if is_listed else "commit"
 
-        ends = [part.tree.times[part.end - 1] for part in parts if part.end > part.start]
-        last = max(ends, default=0)
+        last = max((max(part.times, default=0) for part in parts), default=0)
         share.end = max(last, self.changed.asked[index].authored or last)
         if share.made:
             share.end = share.made.time
-        share.problem = "" if ends else EMPTY
+        share.problem = "" if _sessions_in(parts) else EMPTY
 
 
 def _sessions_in(parts: Iterable[SessionPart]) -> set[SessionKey]:

@@ -77,12 +77,12 @@ class Tree:
         cuts: the commits that end its parts.
     """
 
-    sessions: list[SessionKey] = field(default_factory=list)
-    times: Sequence[int] = ()
-    lines: Sequence[int] = ()
-    writers: Sequence[int] = ()
-    files: list[File] = field(default_factory=list)
-    checkpoints: frozenset[str] = frozenset()
+    sessions: list[SessionKey]
+    times: Sequence[int]
+    lines: Sequence[int]
+    writers: Sequence[int]
+    files: list[File]
+    checkpoints: frozenset[str]
     edits: list[int] = field(default_factory=list)
     edited: dict[str, list[int]] = field(default_factory=dict)
     cuts: list[Cut] = field(default_factory=list)
@@ -133,6 +133,11 @@ class SessionPart(NamedTuple):
         return self.tree.lines[self.start : self.end]
 
     @property
+    def times(self) -> Sequence[int]:
+        """When its lines were written."""
+        return self.tree.times[self.start : self.end]
+
+    @property
     def edits_nothing(self) -> bool:
         """Whether no file was edited in it, and no sub-agent started that might have."""
         return not self.inside(self.tree.edits)
@@ -157,8 +162,7 @@ class SessionPart(NamedTuple):
         """
         edits = self.inside(self.tree.edits)
         end = self.tree.times[edits[0]] if edits else NS_MAX
-        began = self.tree.times[self.start] if self.start < self.end else NS_MAX
-        text = bisect_left(user_times, began)
+        text = bisect_left(user_times, min(self.times, default=NS_MAX))
         return min(end, user_times[text]) if text < len(user_times) else end
 
     def last_edit(self, name: str) -> int | None:
@@ -193,10 +197,12 @@ def trees_of(
         name_of: returns the changed file that an edited path is, by the path and its folder.
         in_repository: returns whether a folder is in the repository.
     """
-    tree_of = _trees_by_session(sessions, recorded)
-    trees = list(dict.fromkeys(tree_of.values()))
-    for tree in trees:
-        _fill(tree, [sessions[key] for key in tree.sessions])
+    trees = []
+    tree_of: dict[SessionKey, Tree] = {}
+    for keys in _keys_of_trees(sessions, recorded):
+        trees.append(_tree_of(keys, [sessions[key] for key in keys]))
+        tree_of.update(dict.fromkeys(keys, trees[-1]))
+
     _note_edits(files, tree_of, name_of, in_repository)
     for tree in trees:
         tree.edits = sorted(set(tree.edits))
@@ -204,17 +210,16 @@ def trees_of(
     return tree_of
 
 
-def _trees_by_session(
+def _keys_of_trees(
     sessions: Mapping[SessionKey, Session], recorded: Collection[str]
-) -> dict[SessionKey, Tree]:
-    """Return an empty tree for each session with lines: that of its first known parent."""
+) -> Iterable[list[SessionKey]]:
+    """Return the sessions with lines together that have the same first known parent, it first."""
     parent_of: dict[SessionKey, SessionKey] = {}
     for key, session in sessions.items():
         if session.lines:
             parent_of[key] = (key[0], "" if key[1] in recorded else session.parent)
 
-    tree_of: dict[SessionKey, Tree] = {}
-    by_root: dict[SessionKey, Tree] = {}
+    by_root: dict[SessionKey, list[SessionKey]] = {}
     for key in parent_of:
         root = key
         passed = {key}
@@ -222,24 +227,27 @@ def _trees_by_session(
             root = parent_of[root]
             passed.add(root)
 
-        tree = by_root.setdefault(root, Tree())
-        tree.sessions.insert(0 if root == key else len(tree.sessions), key)
-        tree_of[key] = tree
-    return tree_of
+        keys = by_root.setdefault(root, [])
+        keys.insert(0 if root == key else len(keys), key)
+    return by_root.values()
 
 
-def _fill(tree: Tree, sessions: Sequence[Session]) -> None:
-    """Give a tree the lines and files of its sessions."""
+def _tree_of(keys: list[SessionKey], sessions: Sequence[Session]) -> Tree:
+    """Return the tree of some sessions, without its edits and cuts."""
     rows: list[tuple[int, int, int]] = []
     for writer, session in enumerate(sessions):
         rows += [(*row, writer) for row in zip(session.times, session.lines, strict=True)]
     rows.sort()
-    tree.times = array("q", (time for time, _, _ in rows))
-    tree.lines = array("q", (line for _, line, _ in rows))
-    tree.writers = array("i", (writer for _, _, writer in rows))
 
-    tree.files = list(dict.fromkeys(file for session in sessions for file in session.files))
-    tree.checkpoints = frozenset(file.checkpoint for file in tree.files if file.checkpoint)
+    files = list(dict.fromkeys(file for session in sessions for file in session.files))
+    return Tree(
+        sessions=keys,
+        times=array("q", (time for time, _, _ in rows)),
+        lines=array("q", (line for _, line, _ in rows)),
+        writers=array("i", (writer for _, _, writer in rows)),
+        files=files,
+        checkpoints=frozenset(file.checkpoint for file in files if file.checkpoint),
+    )
 
 
 def _note_edits(

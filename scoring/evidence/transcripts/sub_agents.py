@@ -1,7 +1,7 @@
 """Sub-agents that a session started, and which of them have lines."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from scoring.evidence.transcripts.events import AgentStarted
 from scoring.evidence.transcripts.streams import File
@@ -17,8 +17,15 @@ def missing_sub_agents(files: Iterable[File], groups: Iterable[Iterable[int]]) -
     started: Counter[int] = Counter()
     names_in: defaultdict[int, set[str]] = defaultdict(set)
     for file in files:
-        for part, name in _agent_parts(file):
-            names_in[part].add(name)
+        spans = list(zip(file.events.spans, file.events.covers, strict=True))
+        only_agents = all(span.agent for span, numbers in spans if numbers)
+        for index, (span, numbers) in enumerate(spans):
+            if not span.agent:
+                continue
+            # Older versions write sub-agents into the session's own file without their names.
+            name = file.agent(index) if only_agents or span.agent_id else ""
+            for number in numbers:
+                names_in[file.part(number)].add(name)
         for event in file.events.of(AgentStarted):
             started[file.part(event.line)] += 1
 
@@ -32,19 +39,3 @@ def missing_sub_agents(files: Iterable[File], groups: Iterable[Iterable[int]]) -
             count = sum(started[part] for part in group_parts)
             missing.append(max(count - len(names), 0))
     return missing
-
-
-def _agent_parts(file: File) -> Iterator[tuple[int, str]]:
-    """Yield the part of each line of a sub-agent, and what names the sub-agent.
-
-    Older versions write sub-agents into the session's own file and do not distinguish them. They
-    all have the name "" then.
-    """
-    spans = list(zip(file.events.spans, file.events.covers, strict=True))
-    only_agents = all(span.agent for span, numbers in spans if numbers)
-    for index, (span, numbers) in enumerate(spans):
-        if not span.agent:
-            continue
-        name = file.agent(index) if only_agents or span.agent_id else ""
-        for number in numbers:
-            yield file.part(number), name
