@@ -75,7 +75,9 @@ class AntigravityReader(ToolReader):
         source = line.get("source")
         kind = text_in(line, "type")
         if source == "USER_EXPLICIT":
-            self._take_prompt(text_in(line, "content"))
+            text = text_in(line, "content")
+            typed = _TYPED.search(text)
+            self.prompt(typed[1].strip() if typed else text)
         elif kind == "PLANNER_RESPONSE":
             self._take_response(line, index, measured)
         elif kind == "CHECKPOINT":
@@ -84,10 +86,6 @@ class AntigravityReader(ToolReader):
             self._take_result(line)
         elif source != "SYSTEM":
             self.unknown(source)
-
-    def _take_prompt(self, text: str) -> None:
-        typed = _TYPED.search(text)
-        self.prompt(typed[1].strip() if typed else text)
 
     def _take_response(self, line: PlainData, index: object, measured: Any) -> None:
         self.response(f"step {index}", _tokens_of(line, measured))

@@ -137,7 +137,11 @@ class CodexReader(EventReader):
             position: that among the lines that are taken.
         """
         if self._own_from is not None and line.type != "session_meta":
-            self._begin_own_lines(line, self._own_from)
+            ordinal = line.ordinal if type(line.ordinal) is int else self.place
+            if ordinal >= self._own_from:
+                self._own_from = None
+                is_agent = introduction_of(self.spans).agent
+                self.add_span(LineSpan(opens=SpanOpening.OWN_LINES, agent=is_agent))
 
         key = self.seen.line_key(self.written[position])
         self.begin(len(self.spans) - 1, self.place, time, key)
@@ -145,14 +149,6 @@ class CodexReader(EventReader):
             self.seen.compacted()
         if self.place == 0:
             self.opens = line.type == "session_meta"
-
-    def _begin_own_lines(self, line: CodexLine, own_from: int) -> None:
-        """Begin a span at the first line that is the session's own."""
-        ordinal = line.ordinal if type(line.ordinal) is int else self.place
-        if ordinal >= own_from:
-            self._own_from = None
-            is_agent = introduction_of(self.spans).agent
-            self.add_span(LineSpan(opens=SpanOpening.OWN_LINES, agent=is_agent))
 
     def _take_payload(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
         """Take what a line holds, by its kind."""

@@ -1,6 +1,6 @@
 """The tokens of Codex: running totals as its rollouts state them, and the turns between them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import lt
 from typing import NamedTuple, TypeAlias
 
@@ -94,7 +94,7 @@ def settle(events: TranscriptEvents) -> TranscriptEvents:
     earlier = {_tokens(totals): totals}
     for index, count in enumerate(events.of(TokenCount)):
         if count.continues and count.totals and count.last:
-            totals = _less(count.totals, count.last)
+            totals = _each(_less, count.totals, count.last)
 
         step = _step_to(count, totals, earlier)
         turns.append(_turn_of(step, index, count))
@@ -119,16 +119,16 @@ def _step_to(
         earlier: all totals until then.
     """
     if count.totals is None:
-        return _Step(totals, _added(totals, count.last or _FROM_ZERO))
+        return _Step(totals, _each(_added, totals, count.last or _FROM_ZERO))
 
-    stated = _filled(count.totals, totals)
+    stated = _each(_filled, count.totals, totals)
     has_fallen = _any_lower(count.totals, totals) and _any_lower(stated, totals)
     if _tokens(stated) == _tokens(totals) or (has_fallen and _tokens(stated) in earlier):
         return _Step(stated, stated)
     if count.last is None:
         return _Step(_FROM_ZERO if has_fallen else totals, stated)
 
-    start = _less(stated, count.last)
+    start = _each(_less, stated, count.last)
     is_rolled_back = _tokens(start) in earlier and any(_tokens(start))
     if has_fallen or is_rolled_back:
         return _Step(earlier.get(_tokens(start), start), stated)
@@ -144,31 +144,25 @@ def _any_lower(numbers: TokenNumbers, others: TokenNumbers) -> bool:
     return any(map(lt, numbers, others))
 
 
-def _added(totals: TokenNumbers, more: TokenNumbers) -> TokenNumbers:
-    """Return totals with more tokens, as far as these are stated."""
-    return TokenNumbers(
-        *(
-            max(total, 0) + number if number >= 0 else total
-            for total, number in zip(totals, more, strict=True)
-        )
-    )
+def _each(
+    combine: Callable[[int, int], int], numbers: TokenNumbers, others: TokenNumbers
+) -> TokenNumbers:
+    return TokenNumbers(*map(combine, numbers, others))
 
 
-def _less(totals: TokenNumbers, less: TokenNumbers) -> TokenNumbers:
-    """Return totals without some tokens, as far as these are stated."""
-    return TokenNumbers(
-        *(
-            max(total - max(number, 0), min(total, 0))
-            for total, number in zip(totals, less, strict=True)
-        )
-    )
+def _added(total: int, number: int) -> int:
+    """Return a total with more tokens, where these are stated."""
+    return max(total, 0) + number if number >= 0 else total
 
 
-def _filled(stated: TokenNumbers, totals: TokenNumbers) -> TokenNumbers:
-    """Return stated totals with the earlier ones for those that are left out."""
-    return TokenNumbers(
-        *(total if number < 0 else number for total, number in zip(totals, stated, strict=True))
-    )
+def _less(total: int, number: int) -> int:
+    """Return a total without some tokens, where these are stated."""
+    return max(total - max(number, 0), min(total, 0))
+
+
+def _filled(number: int, total: int) -> int:
+    """Return a stated total, or the earlier one where it is left out."""
+    return total if number < 0 else number
 
 
 def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:

@@ -133,7 +133,11 @@ class CopilotReader(ToolReader):
             if member(data, "result", "kind") == _DENIED_BY_USER:
                 self._refuse(call, "")
         elif kind == "system.notification":
-            self._take_notification(data.get("kind"))
+            about = data.get("kind")
+            exit_code = member(about, "exitCode")
+            if member(about, "type") == "shell_completed" and type(exit_code) is int:
+                shell = str(member(about, "shellId"))
+                self._end_command(shell, "", failed=exit_code != 0)
         elif kind == "abort":
             if data.get("reason") == "user_initiated":
                 self.seen.interrupted()
@@ -215,12 +219,6 @@ class CopilotReader(ToolReader):
         else:
             failed = failed or command_failed
         self.result(call, failed, text or error)
-
-    def _take_notification(self, about: object) -> None:
-        """Note that a command ended in the background."""
-        exit_code = member(about, "exitCode")
-        if member(about, "type") == "shell_completed" and type(exit_code) is int:
-            self._end_command(str(member(about, "shellId")), "", failed=exit_code != 0)
 
     def _end_command(self, shell: str, text: str, *, failed: bool) -> None:
         """Note how a command ended that still ran when its call came back."""

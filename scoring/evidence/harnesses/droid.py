@@ -52,8 +52,14 @@ class DroidReader(ToolReader):
         elif kind in ("message", "compaction_state"):
             time = time_in(line, "timestamp")
             names = identity(line.get("id"), self.where.session, self.place, time)
-            if self.event(time, *names):
-                self._take(line)
+            if not self.event(time, *names):
+                return
+            if kind == "compaction_state":
+                self.seen.compacted()
+            elif member(line, "message", "role") == "assistant":
+                self._take_response(line)
+            else:
+                self._take_user_message(line)
         elif kind not in _STATE_LINES:
             self.unknown(kind)
 
@@ -67,14 +73,6 @@ class DroidReader(ToolReader):
             model=text_in(self.shown, "settings", "model"),
             agent=bool(caller),
         )
-
-    def _take(self, line: PlainData) -> None:
-        if line["type"] == "compaction_state":
-            self.seen.compacted()
-        elif member(line, "message", "role") == "assistant":
-            self._take_response(line)
-        else:
-            self._take_user_message(line)
 
     def _take_response(self, line: PlainData) -> None:
         self.response(text_in(line, "id"))
@@ -106,7 +104,8 @@ class DroidReader(ToolReader):
     def _take_result(self, part: PlainData) -> None:
         """Note how a call ended.
 
-        A shell states that in words. Without these, and for any other call, an error says it.
+        A shell states that in words. Without these, and for any other call, an error says it, or
+        an object.
         """
         call = part.get("tool_use_id")
         text = text_in(part, "content")
@@ -118,7 +117,9 @@ class DroidReader(ToolReader):
         failed = part.get("is_error") is True
         if exit_code:
             failed = exit_code[1].strip("-0") != ""
-        self.result(call, failed or _says_no_success(text), text)
+        if text.startswith("{") and member(json_in(text), "success") is False:
+            failed = True
+        self.result(call, failed, text)
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read, with the tokens of the whole session."""
@@ -126,13 +127,6 @@ class DroidReader(ToolReader):
         if self.counted[Response] and any(tokens):
             self.totals(0, tokens)
         return super().events()
-
-
-def _says_no_success(text: str) -> bool:
-    """Return whether a result is an object that says that the call did not succeed."""
-    if not text.startswith("{"):
-        return False
-    return member(json_in(text), "success") is False
 
 
 class Droid(Harness):

@@ -206,21 +206,16 @@ class GeminiReader(ToolReader):
         self.seen.responds(name or None)
         self.seen.said(text)
 
-        self._note_tokens(message.get("tokens"), name)
+        tokens = message.get("tokens")
+        counts = {key: count_in(tokens, key) or 0 for key in _TOKEN_COUNTS}
+        if any(counts.values()):
+            output = counts["output"] + counts["thoughts"]
+            uncached = max(counts["input"] + counts["tool"] - counts["cached"], 0)
+            self.response(name, Tokens(output, uncached, counts["cached"]))
 
         for call in items_in(message, "toolCalls"):
             if isinstance(call, dict):
                 self._take_call(call)
-
-    def _note_tokens(self, tokens: Any, name: str) -> None:
-        """Note the tokens of a response, where it states any."""
-        counts = {key: count_in(tokens, key) or 0 for key in _TOKEN_COUNTS}
-        if not any(counts.values()):
-            return
-
-        output = counts["output"] + counts["thoughts"]
-        uncached = max(counts["input"] + counts["tool"] - counts["cached"], 0)
-        self.response(name, Tokens(output, uncached, counts["cached"]))
 
     def _take_user_message(self, name: str, text: str) -> None:
         if name in self._summary_ids:

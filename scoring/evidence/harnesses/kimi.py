@@ -82,7 +82,10 @@ class KimiReader(ToolReader):
 
     def _take(self, kind: str, line: PlainData) -> None:
         if kind in ("turn.prompt", "turn.steer"):
-            self._take_prompt(line)
+            if member(line, "origin", "kind") == "user":
+                self.prompt(text_in(line, "input"))
+            else:
+                self.seen.asked()
         elif kind == "turn.cancel":
             self.seen.interrupted()
         elif kind == "context.append_loop_event":
@@ -94,12 +97,6 @@ class KimiReader(ToolReader):
                 self.refused(line.get("toolCallId"), text_in(line, "result", "feedback"))
         elif not kind.startswith(_WITHOUT_INTEREST) and kind not in ("config.update", "forked"):
             self.unknown(kind)
-
-    def _take_prompt(self, line: PlainData) -> None:
-        if member(line, "origin", "kind") == "user":
-            self.prompt(text_in(line, "input"))
-        else:
-            self.seen.asked()
 
     def _take_event(self, event: Any) -> None:
         """Take an event of a step, which is one response and its calls."""

@@ -141,28 +141,20 @@ class Lines:
 
         writer = self.document_writer(text.lstrip().partition(b"\n")[0])
         if writer:
-            self._lines_of_document(self._reader(writer), text)
+            reader = self._reader(writer)
+            for number, line in enumerate(text.split(b"\n")):
+                if line.strip():
+                    reader.number = number
+                    reader.line(line)
             return
 
         by_name = [harness for harness in self._harnesses if harness.writes_documents]
         reader = self._reader(by_name[0] if len(by_name) == 1 else NOT_KNOWN)
         reader.skip(f"{UNKNOWN_KIND}document" if keys_of(text) else NOT_JSON)
 
-    @staticmethod
-    def _lines_of_document(reader: JsonReader, text: bytes) -> None:
-        for number, line in enumerate(text.split(b"\n")):
-            if line.strip():
-                reader.number = number
-                reader.line(line)
-
     def document_writer(self, text: bytes) -> Harness | None:
         """Return the harness that may have written a text as a document, or None for none."""
-        value = value_of(text)
-        if isinstance(value, dict):
-            for harness in self._harnesses:
-                if harness.writes_documents and harness.claims(value):
-                    return harness
-        return None
+        return _claimant([each for each in self._harnesses if each.writes_documents], text)
 
     def can_go_on(self) -> bool:
         """Return whether a transcript that begins with these lines can be read from here on."""
@@ -193,11 +185,9 @@ class Lines:
         order = list(reversed(self._harnesses))
         if self._first is not None:
             order.sort(key=lambda harness: self._readers.get(harness.name) is not self._first)
-        value = value_of(line)
-        if isinstance(value, dict):
-            for harness in order:
-                if harness.claims(value):
-                    return self._reader(harness)
+        harness = _claimant(order, line)
+        if harness:
+            return self._reader(harness)
         self._unclaimed += 1
         return None
 
@@ -205,6 +195,16 @@ class Lines:
         if harness.name not in self._readers:
             self._readers[harness.name] = harness.reader(self._tools)
         return self._readers[harness.name]
+
+
+def _claimant(harnesses: Iterable[Harness], text: bytes) -> Harness | None:
+    """Return the first harness that claims a line or a document, or None."""
+    value = value_of(text)
+    if isinstance(value, dict):
+        for harness in harnesses:
+            if harness.claims(value):
+                return harness
+    return None
 
 
 def read_whole(fd: int, compressed: bool, document: bool, lines: Lines) -> EventsByHarness:

@@ -72,7 +72,10 @@ class PiReader(ToolReader):
             return
 
         if kind in _SUMMARIES:
-            self._take_summary(line)
+            if kind == "compaction":
+                self.seen.compacted()
+            if member(line, "usage") is not None:
+                self.response(text_in(line, "id"), _TOKENS.of(line))
         else:
             self._take_message(line, message)
 
@@ -94,12 +97,6 @@ class PiReader(ToolReader):
         if role == "assistant":
             self.where = self.where._replace(model=text_in(message, "model"))
 
-    def _take_summary(self, line: PlainData) -> None:
-        if line["type"] == "compaction":
-            self.seen.compacted()
-        if member(line, "usage") is not None:
-            self._note_response(line, line)
-
     def _take_message(self, line: PlainData, message: Any) -> None:
         role = member(message, "role")
         text = text_in(message, "content")
@@ -120,17 +117,13 @@ class PiReader(ToolReader):
         content = items_in(message, "content")
         stopped = message.get("stopReason") == _STOPPED
         if content or not stopped:
-            self._note_response(line, message)
+            self.response(text_in(line, "id"), _TOKENS.of(message))
 
         self.seen.said(text_in(content))
         for part in parts_in(content, "toolCall"):
             self.note_call(part.get("id"), part.get("name"), part.get("arguments"))
         if stopped:
             self.seen.interrupted()
-
-    def _note_response(self, line: PlainData, measured: PlainData) -> None:
-        """Note a response, with the tokens that a line or its message states."""
-        self.response(text_in(line, "id"), _TOKENS.of(measured))
 
 
 class Pi(Harness):

@@ -108,7 +108,15 @@ class QwenReader(GeminiReader):
 
     def _take_response_line(self, line: PlainData) -> None:
         """Take a response of the model."""
-        self._note_response(line)
+        usage = line.get("usageMetadata")
+        tokens = _TOKENS.of(usage)
+        prompt = count_in(usage, "promptTokenCount")
+        if prompt is not None and tokens.output is not None:
+            # Thoughts are part of the output, unless the total shows that they are not.
+            if count_in(usage, "totalTokenCount") != prompt + tokens.output:
+                thoughts = count_in(usage, "thoughtsTokenCount") or 0
+                tokens = tokens._replace(output=tokens.output + thoughts)
+        self.response(text_in(line, "uuid"), tokens)
 
         parts = items_in(line, "message", "parts")
         texts = [text_in(part, "text") for part in parts if not member(part, "thought")]
@@ -118,20 +126,6 @@ class QwenReader(GeminiReader):
             call = member(part, "functionCall")
             if isinstance(call, dict):
                 self.note_call(call.get("id"), call.get("name"), call.get("args"))
-
-    def _note_response(self, line: PlainData) -> None:
-        """Note the tokens of a response.
-
-        Its thoughts are part of its output, unless the total shows that they are not.
-        """
-        usage = line.get("usageMetadata")
-        tokens = _TOKENS.of(usage)
-        prompt = count_in(usage, "promptTokenCount")
-        if prompt is not None and tokens.output is not None:
-            if count_in(usage, "totalTokenCount") != prompt + tokens.output:
-                thoughts = count_in(usage, "thoughtsTokenCount") or 0
-                tokens = tokens._replace(output=tokens.output + thoughts)
-        self.response(text_in(line, "uuid"), tokens)
 
     def _take_results(self, line: PlainData) -> None:
         """Take the results of calls. How one of them ended may be stated for the whole line."""
