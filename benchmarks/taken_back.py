@@ -46,7 +46,8 @@ class Repository(NamedTuple):
 def read(path: Path, most: int, trunk: str | None, cache_dir: Path | None) -> Repository:
     """Follow the newest commits of a trunk with all messages hidden."""
     opened = AttributedHistory(path, [], trunk, cache_dir=cache_dir)
-    _, commits, graph = opened.walked()
+    commits = opened.walk
+    graph = opened.graph
     silent = {sha: commit._replace(subject="", message="") for sha, commit in commits.items()}
     followed = FollowedTrunk(
         history=opened.lines,

@@ -111,7 +111,7 @@ def build_signal_sets(
             wanted.add(DIMINISHING_RETURNS)
         if labels:
             wanted.add(HUMAN_LABEL)
-        return [signal_set(facts.of(record), wanted) for record in records]
+        return [signal_set(facts.of(record, facts.answers(record)), wanted) for record in records]
 
 
 def assemble_signal_set(

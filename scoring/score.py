@@ -12,7 +12,7 @@ from typing import NamedTuple, Unpack
 from rubric import Rubric, Score, default_rubric, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
 from scoring.errors import LogError, silent
-from scoring.evidence.facts import Evidence, IterationFacts, KeptEvidence
+from scoring.evidence.facts import EntryEvidence, Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.kept_answers import Answers, AnswerStore
 from scoring.evidence.rules import Options, Sources, rules_of
@@ -225,7 +225,7 @@ def score_iterations(
     reads_labels = labels or labels_vote(*rubrics)
 
     def scored(
-        record: IterationRecord, evidence: Evidence, answers: Answers | None = None
+        record: IterationRecord, evidence: EntryEvidence, answers: Answers
     ) -> tuple[ScoredIteration, ...]:
         inputs = ""
         if sources.cache_dir:
@@ -248,9 +248,10 @@ def score_iterations(
         if from_store:
             known_answers = _kept_answers(store, numbers, only, needs_share)
             if known_answers is not None:
-                kept = KeptEvidence(log_dir, sources, known_answers, profile, reads_labels)
+                kept = EntryEvidence(log_dir, sources, profile, reads_labels)
                 for index in indices:
-                    yield scored(records[index], kept)
+                    record = records[index]
+                    yield scored(record, kept, known_answers[record.iteration])
                 return
 
         with store.sources.reading_begun() as scan:
@@ -277,7 +278,7 @@ def score_iterations(
                 if not is_watched:
                     store.watch(evidence.watched())
                     is_watched = True
-                if not evidence.git.has_failed and _may_be_kept(record, sources):
+                if not evidence.git.repository.time.has_failed and _may_be_kept(record, sources):
                     store.put(_name_of_answers(record.iteration, only), answers)
                 yield scored(record, evidence, answers)
 

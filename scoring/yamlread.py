@@ -323,6 +323,11 @@ def items_of(take: Take) -> Take:
     return take_list
 
 
+def struct_of(fields: Mapping[str, Take]) -> Take:
+    """Return how a field takes a mapping, as :meth:`Reader.struct` does."""
+    return lambda reader, node: reader.struct(node, fields)
+
+
 def _refuse_duplicates(pairs: Collection[tuple[nodes.Node, nodes.Node]]) -> None:
     """Raise a YamlError if a mapping gives a key twice."""
     plain_keys = {key.value for key, _ in pairs if isinstance(key, nodes.Scalar)}

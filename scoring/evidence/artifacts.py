@@ -12,8 +12,7 @@ from typing import NamedTuple
 from scoring.errors import Warn
 from scoring.log.model import IterationRecord
 from scoring.text import trim, wrap64
-from scoring.yamlnodes import Node
-from scoring.yamlread import Reader, Take, items_of, read_fields
+from scoring.yamlread import Reader, items_of, read_fields, struct_of
 
 
 class Corrections(NamedTuple):
@@ -55,14 +54,9 @@ def _sum_above_0(counts: dict[str, int]) -> int:
     return sum(max(count, 0) for count in counts.values())
 
 
-def _post_invocation(reader: Reader, node: Node) -> dict[str, object]:
-    return reader.struct(node, _POST_INVOCATION)
-
-
-_POST_INVOCATION: dict[str, Take] = {
-    "user_corrections": items_of(Reader.string),
-    "retries_in_loop": Reader.integer,
-}
+_POST_INVOCATION = struct_of(
+    {"user_corrections": items_of(Reader.string), "retries_in_loop": Reader.integer}
+)
 
 
 def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
@@ -71,7 +65,7 @@ def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
     None when no artifact can be read.
     """
     artifact = artifact_path(repo_root, path)
-    fields = read_fields(artifact, {"post_invocation": _post_invocation})
+    fields = read_fields(artifact, {"post_invocation": _POST_INVOCATION})
     if fields is None:
         return None
 

@@ -146,7 +146,13 @@ def _put_editors_first(
     """
     unsure = {name: made_by for name, made_by in agents.makers.items() if made_by.session_ids[1:]}
     wanted = {session_id for made_by in unsure.values() for session_id in made_by.session_ids}
-    edits = {id_of_session(each): _edits_of(each) for each in sessions if each.key[1] in wanted}
+    edits: dict[str, list[tuple[str, int]]] = {}
+    for session in sessions:
+        if session.key[1] in wanted:
+            edits[id_of_session(session)] = [
+                (file.events.texts[edit.path], file.times[index])
+                for file, index, edit in own_events(session, Edit)
+            ]
     in_git = [name for name in unsure if name not in agents.known_from]
     files = history.files(agents.commits[name] for name in in_git)
 
@@ -173,14 +179,6 @@ def _put_committers_first(agents: AgentCommits, commit_times: SessionTimes) -> N
         agents.makers[name] = made_by._replace(session_ids=(*missing, *by_commit))
 
 
-def _edits_of(session: Session) -> list[tuple[str, int]]:
-    """Return the paths that a session edited, with the time of each edit in nanoseconds."""
-    edits = []
-    for file, index, edit in own_events(session, Edit):
-        edits.append((file.events.texts[edit.path], file.times[index]))
-    return edits
-
-
 def _commits_in_git(
     history: AttributedHistory, in_question: Sequence[str], landed_only: bool
 ) -> tuple[Collection[WrittenCommit], AgentCommits]:
@@ -195,7 +193,7 @@ def _commits_in_git(
         All commits; and those that may get an entry: not a merge, and not one that became another.
     """
     branches = history.tips() if landed_only else history.branches_off_trunk
-    trunk = dict.fromkeys(history.trunk_shas())
+    trunk = history.walk
     off_trunk = [sha for sha in (*branches, *in_question) if sha not in trunk]
     everything = history.written((*trunk, *off_trunk))
 
@@ -227,18 +225,16 @@ def _commits_in_git(
 
     for sha, became in same.items():
         if became != sha and became in commits:
-            commits[became] = _with_trailers_of(commits[became], everything[sha])
+            # A commit that names no checkpoints or agents itself has those of the former one.
+            commit = commits[became]
+            former = everything[sha]
+            commits[became] = commit._replace(
+                checkpoints=commit.checkpoints or former.checkpoints,
+                agents=former.agents if commit.agents == NO_AGENTS else commit.agents,
+            )
 
     dangling = commits.keys() - trunk.keys() - branches.keys()
     return everything.values(), AgentCommits(commits, branches, same, dangling=frozenset(dangling))
-
-
-def _with_trailers_of(commit: WrittenCommit, former: WrittenCommit) -> WrittenCommit:
-    """Return a commit with the checkpoints and agents of a former one, if it names none itself."""
-    return commit._replace(
-        checkpoints=commit.checkpoints or former.checkpoints,
-        agents=former.agents if commit.agents == NO_AGENTS else commit.agents,
-    )
 
 
 def _maker_of(
@@ -297,15 +293,17 @@ def authors_of(agents: AgentCommits, history: AttributedHistory) -> dict[str, se
     The author of a commit that git does not have is that of its session's other commits, or else
     the user of the files that show it.
     """
-    in_git = [name for name in agents.makers if name not in agents.known_from]
-    authors = {name: _folded(author) for name, author in history.authors(in_git).items()}
+    authors: dict[str, set[str]] = {}
+    for name in agents.makers:
+        if name not in agents.known_from:
+            authors[name] = _folded(agents.commits[name].author)
 
     author_of_session: dict[str, set[str]] = {}
     for name, author in authors.items():
         for session_id in agents.makers[name].session_ids:
             author_of_session.setdefault(session_id, author)
 
-    user = _folded(history.callers_names())
+    user = _folded(history.repository.callers_names)
     for name, known_from in agents.known_from.items():
         author = user if known_from == "transcript" else set()
         for session_id in agents.makers[name].session_ids:

@@ -102,18 +102,14 @@ def deliberations_in(data: bytes) -> list[list[SubAgentAnswer]]:
     groups: list[list[SubAgentAnswer]] = []
     for answer in _answers(data):
         for group in groups:
-            if _is_same_prompt(group[0].prompt, answer.prompt):
+            prompts = [[normalize(group[0].prompt)], [normalize(answer.prompt)]]
+            is_new = new_by_words(prompts, DEFAULT.thresholds.paraphrase)[1][0]
+            if not is_new:
                 group.append(answer)
                 break
         else:
             groups.append([answer])
     return [group for group in groups if len(group) > 1]
-
-
-def _is_same_prompt(first: str, second: str) -> bool:
-    prompts = [[normalize(first)], [normalize(second)]]
-    is_new = new_by_words(prompts, DEFAULT.thresholds.paraphrase)[1][0]
-    return not is_new
 
 
 def transcript_from(answers: list[SubAgentAnswer], session: str) -> PlainData:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scoring.errors import InputError, TranscriptError, YamlError
 from scoring.files import is_inside, read_file
 from scoring.frozen import Frozen
-from scoring.yamlnodes import Node
-from scoring.yamlread import Reader, Take, items_of, parse
+from scoring.yamlread import Reader, Take, items_of, parse, struct_of
 
 if TYPE_CHECKING:  # heavy; a log without a DR transcript needs no meter
     from scoring.meters.dr import DRResult
@@ -67,10 +66,6 @@ def label_file_name(iteration: int) -> str:
 _FIELDS: dict[str, Take] = dict.fromkeys(HookOutcome.__annotations__, Reader.string)
 
 
-def _hook_outcome(reader: Reader, node: Node) -> HookOutcome:
-    return HookOutcome(**reader.struct(node, _FIELDS))
-
-
 def hook_records(data: bytes) -> list[HookOutcome]:
     """Return all records in a file of hook outcomes.
 
@@ -81,9 +76,8 @@ def hook_records(data: bytes) -> list[HookOutcome]:
     if node is None:
         return []
 
-    content = Reader().struct(node, {"records": items_of(_hook_outcome)})
-    records: list[HookOutcome] = content.get("records", [])
-    return records
+    content = Reader().struct(node, {"records": items_of(struct_of(_FIELDS))})
+    return [HookOutcome(**fields) for fields in content.get("records", ())]
 
 
 def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
@@ -93,20 +87,9 @@ def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
         records = hook_records(read_file(path, within=log_dir))
     except FileNotFoundError:
         return HookFacts(path, None)
-    except YamlError as e:
-        return HookFacts(
-            path,
-            None,
-            failed="parse",
-            problem=str(e),
-        )
     except InputError as e:
-        return HookFacts(
-            path,
-            None,
-            failed="read",
-            problem=str(e),
-        )
+        failed = "parse" if isinstance(e, YamlError) else "read"
+        return HookFacts(path, None, failed, problem=str(e))
 
     scored = [record for record in records if record.intervention_class in SCORED_CLASSES]
     return HookFacts(path, tuple(scored))

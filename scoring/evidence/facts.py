@@ -4,7 +4,7 @@ Signals judge them.
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,7 +87,85 @@ class IterationFacts(Frozen, frozen=True):
     all_flags: bool = False
 
 
-class Evidence:
+class EntryEvidence:
+    """What the files of a log's entries say of its iterations, with answers that are known."""
+
+    def __init__(
+        self,
+        log_dir: Path | str,
+        sources: Sources,
+        profile: str | None = PROFILE,
+        labels: bool = False,
+    ) -> None:
+        """Take where evidence comes from.
+
+        Args:
+            log_dir: the folder of the entries.
+            sources: where evidence comes from.
+            profile: the released profile under which DR transcripts are measured; None reads none.
+            labels: whether labels are read.
+        """
+        self.sources = sources
+        self._log_dir = log_dir
+        self._profile = profile
+        self._labels = labels
+
+    def of(self, record: IterationRecord, answers: Answers) -> IterationFacts:
+        """Return what evidence says of one iteration.
+
+        Args:
+            record: the entry.
+            answers: what git and transcripts say of it.
+        """
+        iteration = record.iteration
+        rules = self.sources.rules
+        # Without a folder no artifact exists.
+        repo_dir = "" if self.sources.trusted else self.sources.repo_dir
+        artifacts = [verifier.result_artifact for verifier in record.verifiers]
+
+        places: list[str] = []
+        if rules.as_observed:
+            places = [artifact_place(repo_dir, path) for path in artifacts]
+
+        hooks = HookFacts(Path(self._log_dir), None)
+        deliberation: DeliberationFacts | None = None
+        labels: LabelFacts | None = None
+        if not self.sources.trusted:
+            hooks = hook_facts(self._log_dir, iteration)
+            if self._profile is not None:
+                deliberation = deliberation_facts(self._log_dir, iteration, self._profile)
+            if self._labels:
+                from scoring.evidence.labels import label_facts  # most rubrics read no labels
+
+                labels = label_facts(self._log_dir, iteration)
+
+        return IterationFacts(
+            record=record,
+            trunk=answers.trunk,
+            landing=answers.landing,
+            scope=self.scopes.get(record.task_id),
+            changed=answers.changed,
+            window=answers.window,
+            transcripts=answers.transcripts,
+            statuses=tuple(artifact_status(repo_dir, path) for path in artifacts),
+            corrections=rules.corrections(record, repo_dir, self.sources.warn),
+            hooks=hooks,
+            deliberation=deliberation,
+            observed=answers.observed,
+            counted_for=answers.counted_for,
+            artifacts=tuple(places),
+            labels=labels,
+        )
+
+    @cached_property
+    def scopes(self) -> dict[str, DeclaredScope]:
+        """The declared write scope of each task."""
+        if self.sources.trusted:
+            return {}
+        return declared_scopes(self.sources.repo_dir)
+
+
+class Evidence(EntryEvidence):
     """What git, transcripts and files say about the iterations of one log.
 
     Each of them is asked when it is first needed, once for all iterations.
@@ -120,14 +198,10 @@ class Evidence:
             NotARepositoryError: the sources' folder is not in a work tree.
             GitError: the trunk that the sources name is not there.
         """
-        self.sources = sources
-        self.warn = sources.warn
+        super().__init__(log_dir, sources, profile, labels)
         self.scan = scan
         self.store = store
-        self._log_dir = log_dir
         self._only = only
-        self._profile = profile
-        self._labels = labels
         self._work_trees: list[WorkTrees] = []
         self.records = Records.of(records)
         self.git = self._open_git()
@@ -162,43 +236,6 @@ class Evidence:
                 return git
             count *= _ENTRIES_BEFORE
 
-    def of(self, record: IterationRecord, answers: Answers | None = None) -> IterationFacts:
-        """Return what evidence says of one iteration.
-
-        Args:
-            record: the entry.
-            answers: what :meth:`answers` said of it; None asks.
-        """
-        iteration = record.iteration
-        rules = self.sources.rules
-        # Without a folder no artifact exists.
-        repo_dir = "" if self.sources.trusted else self.sources.repo_dir
-        artifacts = [verifier.result_artifact for verifier in record.verifiers]
-
-        places: list[str] = []
-        if rules.as_observed:
-            places = [artifact_place(repo_dir, path) for path in artifacts]
-        if answers is None:
-            answers = self.answers(record)
-
-        return IterationFacts(
-            record=record,
-            trunk=answers.trunk,
-            landing=answers.landing,
-            scope=self.scopes.get(record.task_id),
-            changed=answers.changed,
-            window=answers.window,
-            transcripts=answers.transcripts,
-            statuses=tuple(artifact_status(repo_dir, path) for path in artifacts),
-            corrections=rules.corrections(record, repo_dir, self.warn),
-            hooks=self._hooks(iteration),
-            deliberation=self._deliberation(iteration),
-            observed=answers.observed,
-            counted_for=answers.counted_for,
-            artifacts=tuple(places),
-            labels=self._labels_of(iteration),
-        )
-
     def answers(self, record: IterationRecord) -> Answers:
         """Return what git and transcripts say of one iteration."""
         as_observed = self.sources.rules.as_observed
@@ -209,25 +246,30 @@ class Evidence:
             changed=self.git.changed(record, files=has_scope or as_observed),
             window=self._windows.get(record.iteration),
             transcripts=self.transcripts(record.iteration),
-            observed=self.observed(record.iteration),
+            observed=self.observed(record.iteration) if as_observed else None,
             counted_for=self._counted_for(record) if as_observed else None,
         )
 
     def watched(self) -> Watched:
         """Return what the answers are read from. Call it after the first answer."""
-        roots = [str(root.path) for root in self.scan.roots] if self.scan else []
-        folders = [root for root in roots if os.path.isabs(root)]
-        settings: list[str] = []
-        for folder in folders:
-            above = os.path.dirname(folder)
-            settings += [f"{above}/settings.json", f"{os.path.dirname(above)}/settings.json"]
+        folders = {f"{self.sources.repo_dir}/{PLANS_DIR}"}
+        settings: set[str] = set()
+        for root in self.scan.roots if self.scan else ():
+            if os.path.isabs(root.path):
+                folders.add(str(root.path))
+                for above in root.path.parents[:2]:
+                    settings.add(f"{above}/settings.json")
+
+        places = {str(self.sources.repo_dir)}
+        for work_trees in self._work_trees:
+            places.update(work_trees.asked)
 
         return Watched(
             log=os.path.realpath(self._log_dir),
-            repository=str(self.git.common_dir),
-            folders=(*folders, f"{self.sources.repo_dir}/{PLANS_DIR}"),
-            places=(str(self.sources.repo_dir), *self._folders_asked()),
-            files=tuple(dict.fromkeys(settings)),
+            repository=str(self.git.repository.common_dir),
+            folders=frozenset(folders),
+            places=frozenset(places),
+            files=frozenset(settings),
         )
 
     def is_gone(self, folder: str) -> bool:
@@ -236,28 +278,6 @@ class Evidence:
         Call it after the first answer.
         """
         return any(work_trees.is_gone(folder) for work_trees in self._work_trees)
-
-    def _folders_asked(self) -> list[str]:
-        """Return the folders of transcripts that were looked at."""
-        return [folder for work_trees in self._work_trees for folder in work_trees.asked]
-
-    def _hooks(self, iteration: int) -> HookFacts:
-        if self.sources.trusted:
-            return HookFacts(Path(self._log_dir), None)
-        return hook_facts(self._log_dir, iteration)
-
-    def _deliberation(self, iteration: int) -> DeliberationFacts | None:
-        if self._profile is None or self.sources.trusted:
-            return None
-        return deliberation_facts(self._log_dir, iteration, self._profile)
-
-    def _labels_of(self, iteration: int) -> "LabelFacts | None":
-        if not self._labels or self.sources.trusted:
-            return None
-
-        from scoring.evidence.labels import label_facts  # most rubrics read no labels
-
-        return label_facts(self._log_dir, iteration)
 
     def _counted_for(self, record: IterationRecord) -> int | None:
         """Return the lower iteration that names the same commit, if there is one."""
@@ -294,30 +314,15 @@ class Evidence:
         if not self.sources.rules.as_observed:
             return self._transcripts.get(iteration)
 
-        answer = self._answers.entries.get(iteration)
-        if answer:
-            return answer.transcripts
-        return None
+        return self._answers.entries[iteration].transcripts
 
-    def observed(self, iteration: int) -> Observed | None:
-        """Return what was observed in an iteration's own lines, or None where it has none."""
-        if not self.sources.rules.as_observed:
-            return None
-        answer = self._answers.entries.get(iteration)
-        if answer:
-            return answer.observed
-        return None
+    def observed(self, iteration: int) -> Observed:
+        """Return what was observed in an iteration's own lines, under the rules that observe."""
+        return self._answers.entries[iteration].observed
 
     def unlogged(self) -> "Sequence[Unlogged]":
         """Return the commits of agents that no entry names, under the rules that observe."""
         return self._answers.unlogged
-
-    @cached_property
-    def scopes(self) -> dict[str, DeclaredScope]:
-        """The declared write scope of each task."""
-        if self.sources.trusted:
-            return {}
-        return declared_scopes(self.sources.repo_dir)
 
     @cached_property
     def _windows(self) -> dict[int, IterationWindow]:
@@ -361,27 +366,3 @@ class Evidence:
 
         answers = self.scan.facts(windows)
         return {window.iteration: answer for window, answer in zip(windows, answers, strict=True)}
-
-
-class KeptEvidence(Evidence):
-    """Evidence of some iterations, for which neither git nor a transcript is opened."""
-
-    def __init__(
-        self,
-        log_dir: Path | str,
-        sources: Sources,
-        answers: Mapping[int, Answers],
-        profile: str | None,
-        labels: bool,
-    ) -> None:
-        """Take what was kept, by iteration. All else is as for :class:`Evidence`."""
-        self.sources = sources
-        self.warn = sources.warn
-        self._log_dir = log_dir
-        self._profile = profile
-        self._labels = labels
-        self._kept = answers
-
-    def answers(self, record: IterationRecord) -> Answers:
-        """Return what git and transcripts said of the iteration."""
-        return self._kept[record.iteration]

@@ -9,7 +9,7 @@ import re
 import shutil
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Self
@@ -70,17 +70,17 @@ class Watched(Frozen, frozen=True):
 
     log: str
     repository: str
-    folders: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
+    folders: frozenset[str] = frozenset()
+    places: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
 
     def and_also(self, other: Self) -> Self:
         """Return this and what another one has."""
         return replace(
             self,
-            folders=_union(self.folders, other.folders),
-            places=_union(self.places, other.places),
-            files=_union(self.files, other.files),
+            folders=self.folders | other.folders,
+            places=self.places | other.places,
+            files=self.files | other.files,
         )
 
     def state(self, settled_at: int | None = None) -> bytes | None:
@@ -126,10 +126,6 @@ class Watched(Frozen, frozen=True):
                     yield pointer, _status_of(pointer)
                 else:
                     yield f"{pointer} {os.path.exists(f'{pointer}/HEAD')}", None
-
-
-def _union(paths: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
-    return tuple({*paths, *others})
 
 
 def _below(

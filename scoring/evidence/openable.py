@@ -4,7 +4,6 @@ Evidence names the transcript of a checkpoint by the branch that everybody share
 has that branch only as one of a remote, and ``git show`` takes only the name that is here.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -30,7 +29,9 @@ def openable(path: str, branch: str) -> str:
 def openable_facts(facts: IterationFacts, repo_dir: Path | str) -> IterationFacts:
     """Return what is known of an iteration, with the places in transcripts as they open here."""
     observed = facts.observed
-    if observed is None or not _is_on_branch(lines.path for lines in observed.lines):
+    if observed is None or not any(
+        str(lines.path).startswith(f"{BRANCH}:") for lines in observed.lines
+    ):
         return facts
 
     branch = name_of_branch(GitRepository(repo_dir))
@@ -63,10 +64,6 @@ def openable_survey(survey: TranscriptSurvey, repo_dir: Path | str) -> Transcrip
         unclaimed=tuple(unclaimed),
         checkpoints=replace(survey.checkpoints, missing=missing),
     )
-
-
-def _is_on_branch(paths: Iterable[Path]) -> bool:
-    return any(str(path).startswith(f"{BRANCH}:") for path in paths)
 
 
 def _opened(path: Path, branch: str) -> Path:

@@ -29,7 +29,7 @@ from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.streams import Session
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.evidence.unlogged import Unlogged, unlogged_commits
-from scoring.log.model import IterationRecord, VerifierRecord
+from scoring.log.model import IterationRecord
 from scoring.text import trim
 
 _SHA = re.compile(r"[0-9a-fA-F]{7,64}")
@@ -164,22 +164,14 @@ def _commits_of_log(
 
     names: dict[int, list[str]] = {}
     for iteration, landing in landings.items():
-        names[iteration] = _names_of_commit(landing, rewritten)
+        became = (landing.sha, landing.commit, rewritten.get(landing.sha or ""))
+        names[iteration] = list(dict.fromkeys(filter(None, became)))
         if trusted:
             # What a commit became is found by what its author may choose: subject and time.
             del names[iteration][1:]
 
     by_sha = git.written([sha for shas in names.values() for sha in shas])
     return _LogCommits(landings, names, by_sha, git.files(by_sha.values()))
-
-
-def _names_of_commit(landing: Landing, rewritten: Mapping[str, str]) -> list[str]:
-    """Return the commit of an iteration, and what it became on the trunk or a branch."""
-    names: dict[str, None] = {}
-    for sha in (landing.sha, landing.commit, rewritten.get(landing.sha or "")):
-        if sha:
-            names[sha] = None
-    return list(names)
 
 
 def _question(
@@ -203,20 +195,21 @@ def _question(
             sessions = scan.checkpoints[name].sessions
             stated += [stated_as(session.agent, session.model) for session in sessions]
 
+    verifications = []
+    for verifier in record.verifiers:
+        path = verifier.result_artifact
+        place = artifact_place(sources.repo_dir, path)
+        verifications.append(Verification(verifier.type, trim(path), place))
+
     return Question(
         asked=asked,
-        verifiers=tuple(_verification(verifier, sources) for verifier in record.verifiers),
+        verifiers=tuple(verifications),
         written=own_commit if sources.trusted or (only and iteration in only) else "",
         is_strict=sources.trusted,
         documents=bool(own_files) and all(map(is_document, own_files)),
         stated=StatedAgent.only(stated),
         is_wanted=sources.trusted or only is None or iteration in only,
     )
-
-
-def _verification(verifier: VerifierRecord, sources: Sources) -> Verification:
-    path = verifier.result_artifact
-    return Verification(verifier.type, trim(path), artifact_place(sources.repo_dir, path))
 
 
 def _asked(
@@ -232,9 +225,14 @@ def _asked(
     own_commits = commits.of(iteration)
     window = windows.get(iteration)
 
-    authored = _author_time(own_commits)
-    checkpoints = _checkpoints(own_commits)
-    files = frozenset[str]().union(*(commits.files.get(commit.sha, ()) for commit in own_commits))
+    authored = None
+    checkpoints: tuple[str, ...] = ()
+    files = frozenset[str]()
+    for commit in own_commits:
+        if authored is None and commit.time is not None:
+            authored = clamp_ns(commit.time * NS)
+        checkpoints = checkpoints or commit.checkpoints
+        files |= commits.files.get(commit.sha, frozenset())
     if record.known_from and not own_commits:
         # Git does not have the commit, but its checkpoint may be here.
         authored = timestamp_ns(record.checkpoint_at)
@@ -256,29 +254,10 @@ def _asked(
     )
 
 
-def _author_time(own_commits: Sequence[WrittenCommit]) -> int | None:
-    for commit in own_commits:
-        if commit.time is not None:
-            return clamp_ns(commit.time * NS)
-    return None
-
-
-def _checkpoints(own_commits: Sequence[WrittenCommit]) -> tuple[str, ...]:
-    for commit in own_commits:
-        if commit.checkpoints:
-            return commit.checkpoints
-    return ()
-
-
 def _commit_names(record: IterationRecord, landing: Landing) -> tuple[str, ...]:
     """Return the SHA as the entry states it, unless it states a branch, and the whole SHA."""
-    names: dict[str, None] = {}
-
     stated = trim(record.commit).lower()
-    if _SHA.fullmatch(stated):
-        names[stated] = None
-
-    own_commit = landing.sha or landing.commit
-    if own_commit:
-        names[own_commit] = None
-    return tuple(names)
+    if not _SHA.fullmatch(stated):
+        stated = ""
+    names = (stated, landing.sha or landing.commit)
+    return tuple(dict.fromkeys(filter(None, names)))

@@ -14,8 +14,7 @@ from scoring.evidence.harnesses.fields import member, text_in, value_in
 from scoring.files import SIZE_LIMIT
 from scoring.frozen import PlainData
 from scoring.log.model import IterationRecord
-from scoring.yamlnodes import Node
-from scoring.yamlread import Reader, Take, read_fields
+from scoring.yamlread import Reader, Take, read_fields, struct_of
 
 EVAL_RUN = "eval-run.yaml"
 EVAL_RUNS = Path(".agents/eval/runs")
@@ -69,21 +68,9 @@ def graded_runs(folder: Path) -> Iterator[GradedRun]:
                 yield run
 
 
-_AGENT: dict[str, Take] = dict.fromkeys(("session_id", "harness", "model"), Reader.string)
-_VERIFY: dict[str, Take] = {"passed": Reader.boolean, "phase": Reader.string}
-
-
-def _take_agent(reader: Reader, node: Node) -> PlainData:
-    return reader.struct(node, _AGENT)
-
-
-def _take_verify(reader: Reader, node: Node) -> PlainData:
-    return reader.struct(node, _VERIFY)
-
-
 _EVAL_RUN_FIELDS: dict[str, Take] = {
-    "agent": _take_agent,
-    "verify": _take_verify,
+    "agent": struct_of(dict.fromkeys(("session_id", "harness", "model"), Reader.string)),
+    "verify": struct_of({"passed": Reader.boolean, "phase": Reader.string}),
     "task_id": Reader.string,
     "finished_at": Reader.string,
 }
@@ -100,14 +87,13 @@ def _eval_run(folder: Path) -> GradedRun | None:
         spec = read_fields(folder / "taskspec.yaml", {"task_id": Reader.string}) or {}
         task = spec.get("task_id", "")
 
-    agent = run.get("agent", {})
     return GradedRun(
         source=_run_name(folder),
         task=task,
-        session=agent.get("session_id", ""),
-        harness=agent.get("harness", ""),
-        model=agent.get("model", ""),
-        date=_day(run.get("finished_at", "")),
+        session=text_in(run, "agent", "session_id"),
+        harness=text_in(run, "agent", "harness"),
+        model=text_in(run, "agent", "model"),
+        date=_day(text_in(run, "finished_at")),
         reward=_reward_of_verification(run.get("verify", {})),
     )
 
@@ -138,7 +124,7 @@ def _trial(folder: Path) -> GradedRun | None:
     return GradedRun(
         source=_run_name(folder),
         task=text_in(result, "task_name") or name_of_folder,
-        session=(text_in(trajectory, "session_id") or text_in(result, "trial_name") or folder.name),
+        session=text_in(trajectory, "session_id") or text_in(result, "trial_name") or folder.name,
         harness=text_in(result, "agent_info", "name") or text_in(trajectory, "agent", "name"),
         model=(
             text_in(result, "agent_info", "model_info", "name")
@@ -164,9 +150,7 @@ def _reward_of_trial(rewards: object) -> float | None:
 
 def _day(stamp: str) -> str:
     match = _DAY.match(stamp)
-    if match:
-        return match[0]
-    return ""
+    return match[0] if match else ""
 
 
 def _run_name(folder: Path) -> str:

@@ -10,24 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from scoring.errors import InputError
 from scoring.files import list_names
 from scoring.text import trim
-from scoring.yamlnodes import Node
-from scoring.yamlread import Reader, Take, items_of, read_fields
+from scoring.yamlread import Reader, items_of, read_fields, struct_of
 
 PLANS_DIR = ".agents/workflow/plans"
 """Where each plan has a folder of its own."""
 
 TASKS_NAME = "TASKS.yaml"
 
-_TASK: dict[str, Take] = {"id": Reader.string, "write_scope": items_of(Reader.string)}
-
-
-def _take_task(reader: Reader, node: Node) -> dict[str, Any]:
-    return reader.struct(node, _TASK)
+_TASK = struct_of({"id": Reader.string, "write_scope": items_of(Reader.string)})
 
 
 class DeclaredScope(NamedTuple):
@@ -52,7 +47,7 @@ def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
 
     for name in names:
         path = plans / name / TASKS_NAME
-        content = read_fields(path, {"tasks": items_of(_take_task)}, repo_dir) or {}
+        content = read_fields(path, {"tasks": items_of(_TASK)}, repo_dir) or {}
         for task in content.get("tasks", []):
             entries = task.get("write_scope")
             if entries:
@@ -94,12 +89,9 @@ def path_scope(rules: Literal["reference", "attributed"], entries: tuple[str, ..
     exact: set[str] = set()
     folders: list[str] = []
     globs: dict[str, None] = {}
-    for written in entries:
-        entry = trim(written)
-        if not entry:
-            continue
-
-        path = _clean(entry).removesuffix(end)
+    for entry in filter(None, map(trim, entries)):
+        # Two leading slashes are one, as Python does not have it.
+        path = posixpath.normpath(re.sub("^/+", "/", entry)).removesuffix(end)
         is_folder = entry.endswith(("/", end))
         if is_folder:
             folders.append(f"{path}/")
@@ -109,16 +101,6 @@ def path_scope(rules: Literal["reference", "attributed"], entries: tuple[str, ..
             globs[f"{path}/**" if is_folder else path] = None
 
     return PathScope(exact, tuple(folders), [_Glob(glob) for glob in globs])
-
-
-def _clean(path: str) -> str:
-    """Clean a path without looking at the disk.
-
-    Unlike Python, two leading slashes are one.
-    """
-    if path.startswith("/"):
-        path = "/" + path.lstrip("/")
-    return posixpath.normpath(path)
 
 
 # Globs
@@ -210,14 +192,12 @@ def _tokens(glob: str, is_at_name: bool) -> list[str]:
 # Kinds of files
 
 
-def _read_code_names() -> tuple[frozenset[str], frozenset[str]]:
-    """Return the suffixes of code, and the names that are code without one, from the data file."""
-    text = (Path(__file__).parent / "scopes.txt").read_text("utf-8")
-    suffixes, names = text.split("\n\n")
-    return frozenset(suffixes.split()), frozenset(names.split())
-
-
-_CODE_SUFFIXES, _CODE_NAMES = _read_code_names()
+# The file has two paragraphs: suffixes of code, and names that are code without one.
+_SUFFIXES_TEXT, _NAMES_TEXT = (
+    (Path(__file__).parent / "scopes.txt").read_text("utf-8").split("\n\n")
+)
+_CODE_SUFFIXES = frozenset(_SUFFIXES_TEXT.split())
+_CODE_NAMES = frozenset(_NAMES_TEXT.split())
 
 _TEXTS = {"md", "markdown", "rst", "txt", "adoc", "asciidoc"}
 _IMAGES = {"png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "ico", "tif", "tiff", "avif"}
@@ -246,16 +226,12 @@ def is_document(path: str) -> bool:
     name, suffix = _name_and_suffix(path)
     if suffix in _CODE_SUFFIXES or name in _CODE_NAMES:
         return False
-    if suffix in _DOCUMENT_SUFFIXES:
-        return True
     first_word = name.partition(".")[0].partition("-")[0]
-    return first_word in _LICENSES
+    return suffix in _DOCUMENT_SUFFIXES or first_word in _LICENSES
 
 
 def _name_and_suffix(path: str) -> tuple[str, str]:
     """Return the last part of a path and what follows its last dot, in lower case."""
     name = path.rpartition("/")[2].lower()
     stem, _, suffix = name.rpartition(".")
-    if stem:
-        return name, suffix
-    return name, ""
+    return name, suffix if stem else ""

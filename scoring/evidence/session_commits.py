@@ -10,7 +10,6 @@ from scoring.evidence.agent_commits import AgentCommits, SessionTimes, id_of_ses
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.makers import DAY, HeldCommit, amended, amends
 from scoring.evidence.attribution.written import is_inside
-from scoring.evidence.git.checkpoints import CheckpointSession
 from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.transcripts.events import Edit, FileRemoved, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
@@ -102,18 +101,19 @@ def find_by_subject(made: SessionCommits, agents: AgentCommits) -> None:
 
     That is so where one session alone made a commit of the subject within a day.
     """
-    lost_by_subject = _by_subject(
-        commit for commit in made.lost if commit.made.sha not in agents.same
-    )
-    if not lost_by_subject:
-        return
+    lost_by_subject: dict[int, list[MadeBySession]] = {}
+    for session, lost in made.lost:
+        worked_here = any(any(file.here) for file in session.files)
+        if worked_here and lost.sha not in agents.same:
+            same_subject = lost_by_subject.setdefault(lost.subject, [])
+            same_subject.append((id_of_session(session), lost))
 
     for sha, commit in agents.commits.items():
         if commit.time is None or sha in agents.dangling:
             continue
 
         same_subject = lost_by_subject.get(key_of(trim(commit.subject)), [])
-        near = _within_a_day(same_subject, commit.time * NS)
+        near = [each for each in same_subject if abs(each[1].time - commit.time * NS) <= DAY]
 
         session_ids = {session_id for session_id, _ in near}
         session_ids.update(made.times.get(sha, {}))
@@ -140,20 +140,6 @@ def drop_rewritten(
             for session_id, time in made.times.pop(sha, {}).items():
                 note_time(made.times, became, session_id, time)
     made.lost = [lost for lost in made.lost if lost.made.sha not in shas_shown]
-
-
-def _by_subject(lost_commits: Iterable[LostCommit]) -> dict[int, list[MadeBySession]]:
-    """Return the lost commits of sessions that worked in this repository, by subject."""
-    by_subject: dict[int, list[MadeBySession]] = {}
-    for session, lost in lost_commits:
-        if any(any(file.here) for file in session.files):
-            made_by_session = (id_of_session(session), lost)
-            by_subject.setdefault(lost.subject, []).append(made_by_session)
-    return by_subject
-
-
-def _within_a_day(commits: Iterable[MadeBySession], time: int) -> list[MadeBySession]:
-    return [commit for commit in commits if abs(commit[1].time - time) <= DAY]
 
 
 def add_lost_commits(made: SessionCommits, agents: AgentCommits) -> None:
@@ -224,7 +210,11 @@ def add_checkpoints(
         named.update(commit.checkpoints)
 
     for name, checkpoint in scan.checkpoints.items():
-        stored = _sessions_by_time(checkpoint.sessions)
+        stored: list[tuple[int, str]] = []
+        for listed in checkpoint.sessions:
+            time = timestamp_ns(listed.created_at)
+            if time:
+                stored.append((time, listed.session_id))
         if name in named or not stored:
             continue
         if name in unnamed:
@@ -256,16 +246,6 @@ def add_checkpoints(
 
         agents.known_from[sha or name] = f"checkpoint {name}"
         note_time(made.times, sha or name, session_id, time)
-
-
-def _sessions_by_time(listed_sessions: Iterable[CheckpointSession]) -> list[tuple[int, str]]:
-    """Return when each session of a checkpoint stored it, and the session's id."""
-    stored: list[tuple[int, str]] = []
-    for listed in listed_sessions:
-        time = timestamp_ns(listed.created_at)
-        if time:
-            stored.append((time, listed.session_id))
-    return stored
 
 
 def _commit_just_before(

@@ -137,7 +137,7 @@ def derive(
 
         log = read_existing_log(log_dir)
         history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
-        if history.tips() and not history.trunk_shas():
+        if history.tips() and not history.walk:
             sources.warn(
                 "there is no trunk, so only the tips of branches are looked at:"
                 f" {history.trunk.how}"
@@ -150,7 +150,7 @@ def derive(
         if authors or mine:
             people = set(authors)
             if mine:
-                people |= names_of_user(history.callers_names())
+                people |= names_of_user(history.repository.callers_names)
             folded = {person.casefold() for person in people if person}
             authors_by_commit = authors_of(agents, history)
             names = [
@@ -200,11 +200,10 @@ def _new_entries(
 ) -> Iterator[DerivedEntry]:
     """Yield the entries of some commits, with the numbers after the highest in use."""
     sizes = history.sizes(name for name in names if name not in agents.known_from)
-    on_trunk = set(history.trunk_shas())
 
     for iteration, name in enumerate(names, start=highest + 1):
         branch = agents.branches.get(name, "")
-        if name in on_trunk:
+        if name in history.walk:
             branch = history.branch_of(name)
 
         made_by = agents.makers[name]

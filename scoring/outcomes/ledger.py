@@ -186,7 +186,7 @@ def ledger_of(
         _add_transcripts(units, scan, scan.work, commits)
     _follow_parts(units.values(), git)
 
-    caller = git.callers_names()
+    caller = git.repository.callers_names
     describe(units.values(), git, caller, recorded)
     if scan.repository:
         follow_lines(units.values(), git, scan.repository, rules)
@@ -211,7 +211,7 @@ def ledger_of(
     if not any(unit.lines for unit in work):
         unread = sum(bool(file.left_out) for file in scan.survey().files)
     closed = [unit.closed() for unit in work]
-    is_complete = not git.has_failed
+    is_complete = not git.repository.time.has_failed
     return Ledger(closed, caller, git.trunk, git.tip_time, unread, list(outcomes), is_complete)
 
 
@@ -346,7 +346,7 @@ def _owners_of_checkpoints(evidence: Evidence, unlogged: Iterable[Unlogged]) -> 
 
     Where none edited anything, it is the first that names it.
     """
-    all_observed = [
+    all_observed: list[tuple[int, Observed | None]] = [
         (each.iteration, evidence.observed(each.iteration)) for each in evidence.records
     ]
     all_observed += [(item.record.iteration, item.observed) for item in unlogged]

@@ -164,7 +164,8 @@ class _Outcomes:
     def __init__(self, history: AttributedHistory, rules: OutcomeRules) -> None:
         self._history = history
         self._rules = rules
-        _, self._walk, self._graph = history.walked()
+        self._walk = history.walk
+        self._graph = history.graph
         self._work = trunk_work(history, rules)
 
     def outcomes(self, landings: Mapping[int, Landing]) -> list[Outcome]:

@@ -37,14 +37,13 @@ def describe(
     """
     shas = git.resolved(_commits_of(units))
     commits = git.written(shas.values())
-    authors = git.authors(shas.values())
 
     author_of_session: dict[SessionKey, Identity] = {}
     for unit in units:
         commit = _written_commit(unit, shas, commits)
         if commit:
             unit.subject = commit.subject
-            unit.author = authors.get(commit.sha, NOBODY)
+            unit.author = commit.author
             author_of_session.update(dict.fromkeys(unit.lines, unit.author))
             if unit.ended is None and commit.time is not None:
                 unit.ended = clamp_ns(commit.time * NS)

@@ -19,7 +19,7 @@ from scoring.frozen import Frozen, PlainData
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
 from scoring.yamlnodes import Node
-from scoring.yamlread import Reader, Take, items_of, read_fields
+from scoring.yamlread import Reader, Take, items_of, read_fields, struct_of
 
 
 class Loss(Frozen):
@@ -361,7 +361,7 @@ def _take_like(example: Any) -> Take:
     """Return what reads a value that is written like an example."""
     if isinstance(example, dict):
         shape = {name: _take_like(value) for name, value in example.items()}
-        return lambda reader, node: reader.struct(node, shape)
+        return struct_of(shape)
     if isinstance(example, list | tuple):
         return items_of(_take_like(example[0]))
     if example is None:

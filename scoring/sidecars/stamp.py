@@ -13,7 +13,7 @@ from pathlib import Path
 from rubric import Rubric
 from scoring.errors import InputError
 from scoring.evidence.artifacts import artifact_path
-from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.facts import EntryEvidence, IterationFacts
 from scoring.evidence.table_digest import digest_of_tables
 from scoring.files import read_file
 from scoring.frozen import Frozen
@@ -56,7 +56,7 @@ class Stamp(Frozen):
 
 def inputs_of(
     record: IterationRecord,
-    evidence: Evidence,
+    evidence: EntryEvidence,
     log_dir: Path,
     wanted: Collection[str],
 ) -> str:

@@ -428,7 +428,7 @@ def _(here: Here) -> str:
     tip = repo.commit({"a": "b"})
     for number in range(30):
         repo.git("update-ref", f"refs/remotes/r{number}/{checkpoint_files.BRANCH}", tip)
-    tips = checkpoint_files._tips_with_checkpoints(GitRepository(repo.path), only_trusted=False)
+    tips = checkpoint_files.tips_with_checkpoints(GitRepository(repo.path), only_trusted=False)
     assert len(tips) == checkpoint_files.MOST_BRANCHES
     return "nothing"
 

@@ -278,9 +278,7 @@ class TestRewritten:
 class TestBranches:
     def test_mine_needs_a_user_of_git(self, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
-            "scoring.evidence.git.commit_history.CommitHistory.callers_names",
-            lambda _: Identity("", ""),
-            raising=False,
+            "scoring.evidence.git.repository.GitRepository.callers_names", Identity("", "")
         )
         found = work.da_score("derive", "--mine")
         assert (found.status, found.out) == (2, "")

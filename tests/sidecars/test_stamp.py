@@ -92,7 +92,9 @@ class Project:
         with sources.transcripts() as scan:
             evidence = Evidence(records, self.log, sources, scan)
             inputs = inputs_of(records[0], evidence, self.log, ())
-            return stamp_of_score(inputs, evidence.of(records[0]), b"sidecar")
+            return stamp_of_score(
+                inputs, evidence.of(records[0], evidence.answers(records[0])), b"sidecar"
+            )
 
 
 @pytest.fixture

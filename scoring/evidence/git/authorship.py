@@ -5,19 +5,17 @@ from contextlib import suppress
 from datetime import date, timedelta
 from functools import cached_property, partial
 from itertools import islice
-from pathlib import Path
 
 from msgspec.structs import replace
 
-from scoring.errors import GitError, Warn, silent
+from scoring.errors import GitError
 from scoring.evidence.git.commit_history import LIST_FILES, CommitHistory
 from scoring.evidence.git.commit_names import without_number
-from scoring.evidence.git.facts import Landing, Unknown
+from scoring.evidence.git.facts import MESSAGE, Landing, Unknown
 from scoring.evidence.git.fates import DAY, FollowedTrunk
 from scoring.evidence.git.followed_lines import Counts
 from scoring.evidence.git.holders import HeldWork, release_holders
-from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
-from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.landed_lines import HORIZON
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.git.trunk_work import WorkOnTrunk
 from scoring.evidence.git.undone import STANDS, TrunkWork
@@ -50,36 +48,11 @@ def _identities(commit: Commit) -> list[_Identity]:
 class AttributedHistory(CommitHistory):
     """What is found on disk about the commits of a log, and about those that agents made."""
 
-    _decides = AttributedLandings
-
-    def __init__(
-        self,
-        repo_dir: Path | str | GitRepository,
-        records: Sequence[IterationRecord],
-        trunk: str | None = None,
-        *,
-        cache_dir: Path | None = None,
-        warn: Warn = silent,
-    ) -> None:
-        """Open the repository and find the trunk, as every history does.
-
-        Commits are read as they were made, and not as ``git replace`` or grafts change them.
-        """
-        repository = GitRepository.of(repo_dir)
-        repository.variables = {
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_GRAFT_FILE": "/dev/null/none",
-        }
-        super().__init__(repository, records, trunk, cache_dir=cache_dir, warn=warn)
-        self._undone_by_question: dict[tuple[str, str], Landing] = {}
-        self._landing_by_sha: dict[str, Landing] = {}
-        self._work_by_rules: dict[tuple[str, float], WorkOnTrunk] = {}
-
     # Names of commits
 
     def resolved(self, names: Iterable[str]) -> dict[str, str]:
         """Return the SHAs of the names that are commits here, in the order of the names."""
-        shas = self._repository.resolve(sorted(names))
+        shas = self.repository.resolve(sorted(names))
         return {name: sha for name, sha in shas.items() if sha}
 
     @cached_property
@@ -89,7 +62,7 @@ class AttributedHistory(CommitHistory):
         Each is there with and without the number of a request at the end.
         """
         same_subject: dict[str, list[Commit]] = {}
-        for commit in self._walk.values():
+        for commit in self.walk.values():
             plain = fold(trim(without_number(commit.subject)))
             same_subject.setdefault(plain, []).append(commit)
 
@@ -105,11 +78,11 @@ class AttributedHistory(CommitHistory):
 
         It is of the entry's day, or up to a horizon later where the number of a request was added.
         """
-        sha = super()._same_subject(record)
+        sha = self._subjects.get(fold(trim(record.impl.summary)))
         if sha is None:
             return None
 
-        commit = self._walk[sha]
+        commit = self.walk[sha]
         try:
             delay = date.fromisoformat(commit.date) - date.fromisoformat(record.date)
         except ValueError:  # the entry, or the commit, has no day
@@ -132,9 +105,26 @@ class AttributedHistory(CommitHistory):
 
         if not self._undone_by_question and self.trunk.commit:
             self._with_undone([self._landings.of(sha) for sha in self._first_iterations])
-        landing = self._with_undone([super().landing(record)])[0]
+        landing = self._with_undone([self._landing(record)])[0]
         self._undone_by_question[question] = landing
         return landing
+
+    def _landing(self, record: IterationRecord) -> Landing:
+        """Return whether the work of an iteration came to the trunk, undone there or not."""
+        field, sha = self._commit(record)
+        question = Landing(self.rules, self.trunk, field, sha)
+        if not field:
+            return replace(question, unknown=Unknown.NO_COMMIT)
+        if self.trunk.commit is None:
+            return replace(question, unknown=Unknown.NO_TRUNK)
+        if sha is not None:
+            return replace(self._landings.of(sha), field=field)
+
+        # History may have been rewritten, so look for a commit with the summary as its subject.
+        same_subject = self._same_subject(record)
+        if same_subject is None:
+            return replace(question, unknown=Unknown.UNRESOLVED)
+        return replace(question, found_by=MESSAGE, commit=same_subject)
 
     def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings with what undid the work: the lines decide, whatever messages say."""
@@ -162,15 +152,19 @@ class AttributedHistory(CommitHistory):
         commit = landing.commit
         if not landing.landed or commit is None or commit in self._shallow:
             return None
-        if not self._graph.on_trunk(commit):
+        if not self.graph.on_trunk(commit):
             return None
         also = landing.sha if landing.sha and landing.sha != commit else ""
         return TrunkWork(commit, also)
 
-    @cached_property
+    @property
     def observed_work(self) -> WorkOnTrunk:
         """What became of work on the trunk within 14 days, in files of code."""
         return self.work_on_trunk(is_code, "", HORIZON / DAY)
+
+    @cached_property
+    def _work_by_rules(self) -> dict[tuple[str, float], WorkOnTrunk]:
+        return {}
 
     def work_on_trunk(self, counts: Counts, rules: str, horizon_days: float) -> WorkOnTrunk:
         """Return what follows work on the trunk under some rules.
@@ -184,8 +178,8 @@ class AttributedHistory(CommitHistory):
         if key not in self._work_by_rules:
             trunk = FollowedTrunk(
                 history=self.lines,
-                graph=self._graph,
-                commits=self._walk,
+                graph=self.graph,
+                commits=self.walk,
                 counts=counts,
                 horizon_days=horizon_days,
                 end_of=partial(self.end_of, horizon_days=horizon_days),
@@ -235,7 +229,7 @@ class AttributedHistory(CommitHistory):
         Returns:
             What each became, by SHA. Those that were not rewritten are left out.
         """
-        wanted = [sha for sha in dict.fromkeys(shas) if sha not in self._walk]
+        wanted = [sha for sha in dict.fromkeys(shas) if sha not in self.walk]
         off_trunk = self._commits(wanted)
         if not off_trunk:
             return {}
@@ -249,10 +243,15 @@ class AttributedHistory(CommitHistory):
         for sha, commit in off_trunk.items():
             if sha in self.branches_off_trunk:
                 successor = self._amended_after_push(commit, same_identity)
-            else:
-                successor = _successor(commit, same_identity)
-            if successor:
-                successors[sha] = successor
+                if successor:
+                    successors[sha] = successor
+                continue
+
+            # Of a commit with the same subject and one with the same parent, the first counts.
+            for identity in _identities(commit):
+                if identity in same_identity:
+                    successors[sha] = same_identity[identity][-1].sha
+                    break
         return successors
 
     def _amended_after_push(
@@ -288,19 +287,7 @@ class AttributedHistory(CommitHistory):
         tips = dict.fromkeys([*self._live_tips(since), *self._held.tips])
         files = {}
         for tip in islice(tips, _MOST_TIPS):
-            with suppress(GitError), self._repository.time.lost_unless_answered():
-                listing = self._repository.run(*LIST_FILES, "--name-only", tip)
+            with suppress(GitError), self.repository.time.lost_unless_answered():
+                listing = self.repository.run(*LIST_FILES, "--name-only", tip)
                 files[tip] = as_text(listing).split("\0")[:-1]
         return files
-
-
-def _successor(commit: Commit, same_identity: Mapping[_Identity, Sequence[Commit]]) -> str:
-    """Return the last commit with an identity of another one, or "" without one.
-
-    Of a commit with the same subject and one with the same parent, the first counts.
-    """
-    for identity in _identities(commit):
-        others = same_identity.get(identity)
-        if others:
-            return others[-1].sha
-    return ""

@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter, neg
@@ -25,14 +24,6 @@ _MERGED_BRANCH = re.compile(
 
 class BranchHistory(TrunkHistory):
     """What git knows of branches, of the commits on them, and of the trunk at other times."""
-
-    def _tips_off_trunk(self) -> Iterable[str]:
-        requests = [head.sha for head in self._repository.request_heads]
-        return (*super()._tips_off_trunk(), *requests)
-
-    def trunk_shas(self) -> list[str]:
-        """Return the commits of the trunk, newest first."""
-        return list(self._walk)
 
     def tips(self) -> dict[str, str]:
         """Return the tips of local branches other than the trunk.
@@ -65,18 +56,18 @@ class BranchHistory(TrunkHistory):
             tips.pop(symbolic, None)
 
         holders = [Holder(_BRANCH_PREFIX.sub("", ref), tip) for ref, tip in tips.items()]
-        held = commits_held(self._repository, holders, self.trunk.commit)
-        return {sha: commit.holder.name for sha, commit in held.items() if sha not in self._walk}
+        held = commits_held(self.repository, holders, self.trunk.commit)
+        return {sha: commit.holder.name for sha, commit in held.items() if sha not in self.walk}
 
     def branch_of(self, sha: str) -> str:
         """Return the branch that brought a commit, as the merge on the trunk names it.
 
         Where no merge names one, that is the trunk, without the name of its remote.
         """
-        index = self._graph.introduced.get(sha)
+        index = self.graph.introduced.get(sha)
         if index is not None:
-            merge = self._graph.mainline[index]
-            match = _MERGED_BRANCH.match(self._walk[merge].subject)
+            merge = self.graph.mainline[index]
+            match = _MERGED_BRANCH.match(self.walk[merge].subject)
             if match and merge != sha:
                 return match[match.lastindex or 0]
 
@@ -94,12 +85,12 @@ class BranchHistory(TrunkHistory):
         if not live or not self.trunk.commit:
             return set()
 
-        answer = self._repository.run("rev-list", *live, f"^{self.trunk.commit}")
+        answer = self.repository.run("rev-list", *live, f"^{self.trunk.commit}")
         return set(as_text(answer).split())
 
     def _live_tips(self, since: int) -> list[str]:
         """Return the tips of branches off the trunk that are from a time or later."""
-        tips = set(self._work_branches().values()) - self._walk.keys()
+        tips = set(self._work_branches().values()) - self.walk.keys()
         live = []
         for sha, commit in self._commits(sorted(tips)).items():
             if (commit.time or 0) >= since:
@@ -111,9 +102,9 @@ class BranchHistory(TrunkHistory):
     @property
     def tip_time(self) -> int | None:
         """The committer time of the trunk's tip in seconds since 1970, or None without a trunk."""
-        if self.trunk.commit not in self._walk:
+        if self.trunk.commit not in self.walk:
             return None
-        return self._walk[self.trunk.commit].time
+        return self.walk[self.trunk.commit].time
 
     def trunk_at(self, time: float) -> str:
         """Return the commit that was the tip of the trunk at a time, or "".
@@ -124,17 +115,17 @@ class BranchHistory(TrunkHistory):
         index = bisect_left(self._oldest_since, -time, key=neg)
         if index == len(self._oldest_since):
             return ""
-        return self._graph.mainline[index]
+        return self.graph.mainline[index]
 
     def trunk_between(self, start: float, end: float) -> list[str]:
         """Return the commits of the trunk from one time to another, in seconds since 1970."""
-        commits = self._walk.values()
+        commits = self.walk.values()
         return [commit.sha for commit in commits if start <= (commit.time or 0) <= end]
 
     @cached_property
     def _oldest_since(self) -> list[int]:
         """For each commit of the mainline, the least time of it and of all that are newer."""
-        times = (self._walk[sha].time or 0 for sha in self._graph.mainline)
+        times = (self.walk[sha].time or 0 for sha in self.graph.mainline)
         return list(accumulate(times, min))
 
     def landed_at(self, sha: str) -> int | None:
@@ -142,17 +133,17 @@ class BranchHistory(TrunkHistory):
 
         None means that the trunk does not contain the commit.
         """
-        index = self._graph.introduced.get(sha)
+        index = self.graph.introduced.get(sha)
         if index is None:
             return None
-        return self._walk[self._graph.mainline[index]].time
+        return self.walk[self.graph.mainline[index]].time
 
     # All commits
 
     @cached_property
     def commits(self) -> dict[str, Commit]:
         """The commits of the trunk and of branches off it, by their SHAs."""
-        return self._commits([*self._walk, *self.branches_off_trunk])
+        return self._commits([*self.walk, *self.branches_off_trunk])
 
     def authored_between(self, start: float, end: float) -> list[str]:
         """Return those with an author time from one time to another, in seconds since 1970."""

@@ -58,26 +58,13 @@ class CheckpointFiles(NamedTuple):
     folders: dict[str, OidByName]
 
 
-def branches_with_checkpoints(repository: GitRepository, *, only_trusted: bool) -> list[str]:
+def tips_with_checkpoints(repository: GitRepository, *, only_trusted: bool) -> dict[str, str]:
     """Return the tips of the branches with checkpoints, the local one first, then origin's.
 
     Args:
         repository: an open repository.
         only_trusted: whether to leave out the branches of other remotes.
     """
-    tips = _tips_with_checkpoints(repository, only_trusted)
-    return list(dict.fromkeys(tips.values()))
-
-
-def name_of_branch(repository: GitRepository) -> str:
-    """Return what ``git show`` calls the first branch with checkpoints that is here."""
-    for name in _tips_with_checkpoints(repository, only_trusted=False):
-        return name.removeprefix("refs/").removeprefix("heads/").removeprefix("remotes/")
-    return BRANCH
-
-
-def _tips_with_checkpoints(repository: GitRepository, only_trusted: bool) -> dict[str, str]:
-    """Return the branches with checkpoints and their tips, in the order in which they count."""
     tips = {}
     for sha, name, _ in repository.branches:
         if name in _TRUSTED_BRANCHES or (not only_trusted and _ANY_BRANCH.fullmatch(name)):
@@ -86,6 +73,13 @@ def _tips_with_checkpoints(repository: GitRepository, only_trusted: bool) -> dic
     trusted = [name for name in _TRUSTED_BRANCHES if name in tips]
     others = sorted(tips.keys() - trusted)
     return {name: tips[name] for name in [*trusted, *others][:MOST_BRANCHES]}
+
+
+def name_of_branch(repository: GitRepository) -> str:
+    """Return what ``git show`` calls the first branch with checkpoints that is here."""
+    for name in tips_with_checkpoints(repository, only_trusted=False):
+        return name.removeprefix("refs/").removeprefix("heads/").removeprefix("remotes/")
+    return BRANCH
 
 
 def files_on_branch(

@@ -6,6 +6,7 @@ fetched, and values of the wrong type are ignored.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,10 +21,10 @@ from scoring.evidence.git.checkpoint_files import (
     ULID,
     CheckpointFiles,
     OidByName,
-    branches_with_checkpoints,
     files_in_trees,
     files_on_branch,
     sizes_in_clone,
+    tips_with_checkpoints,
     trees_of_refs,
 )
 from scoring.evidence.git.repository import GitRepository
@@ -154,25 +155,7 @@ def read_checkpoints(
         warn: takes a line for each place that is skipped.
         trusted: whether of the branches only the local one and origin's count.
     """
-    best: dict[str, Checkpoint] = {}
-    for checkpoint in _read_everywhere(repository, warn, trusted):
-        best_so_far = best.get(checkpoint.id, checkpoint)
-        best[checkpoint.id] = max(best_so_far, checkpoint, key=_extent)
-    return {checkpoint_id: best[checkpoint_id] for checkpoint_id in sorted(best)}
-
-
-def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
-    complete = [session for session in checkpoint.sessions if session.blobs and not session.missing]
-    total_size = sum(session.size for session in complete)
-    return len(complete), total_size, len(checkpoint.sessions)
-
-
-def _read_everywhere(
-    repository: GitRepository,
-    warn: Warn,
-    trusted: bool,
-) -> list[Checkpoint]:
-    tips = branches_with_checkpoints(repository, only_trusted=trusted)
+    tips = dict.fromkeys(tips_with_checkpoints(repository, only_trusted=trusted).values())
     trees = trees_of_refs(repository, warn)
 
     listed: list[CheckpointFiles] = []
@@ -180,7 +163,7 @@ def _read_everywhere(
         listed += files_on_branch(repository, tip, warn)
     listed += files_in_trees(repository, trees)
     if not listed:
-        return []
+        return {}
 
     oids: dict[str, None] = {}
     for files in listed:
@@ -189,7 +172,18 @@ def _read_everywhere(
     sizes = sizes_in_clone(repository, [*tips, *trees.values()], oids)
     metadata = _read_metadata(repository, listed, sizes)
 
-    return [_checkpoint(files, sizes, metadata) for files in listed]
+    best: dict[str, Checkpoint] = {}
+    for files in sorted(listed, key=lambda files: files.id):
+        checkpoint = _checkpoint(files, sizes, metadata)
+        best_so_far = best.get(files.id, checkpoint)
+        best[files.id] = max(best_so_far, checkpoint, key=_extent)
+    return best
+
+
+def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
+    complete = [session for session in checkpoint.sessions if session.blobs and not session.missing]
+    total_size = sum(session.size for session in complete)
+    return len(complete), total_size, len(checkpoint.sessions)
 
 
 def _read_metadata(
@@ -211,15 +205,11 @@ def _read_metadata(
                 wanted[oid] = None
                 total_size += size
 
-    contents = repository.contents(wanted)
-    return {oid: _parse_metadata(content) for oid, content in contents.items()}
-
-
-def _parse_metadata(content: bytes) -> Metadata:
-    try:
-        return msgspec.json.decode(content, type=dict[str, Any])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return {}
+    metadata: dict[str, Metadata] = {}
+    for oid, content in repository.contents(wanted).items():
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            metadata[oid] = msgspec.json.decode(content, type=dict[str, Any])
+    return metadata
 
 
 def _checkpoint(
@@ -231,27 +221,22 @@ def _checkpoint(
     numbers = sorted(
         (number for number in folders if number), key=lambda number: (int(number), number)
     )
-    metadata_of = {
-        number: metadata.get(folder.get(METADATA_NAME, ""), {})
-        for number, folder in folders.items()
-    }
 
     sessions = []
+    touched_in_sessions: list[str] = []
     for number in numbers:
         location = f"{files.location}{number}/"
-        sessions.append(_session(location, metadata_of[number], folders[number], sizes))
+        metadata_of_session = metadata.get(folders[number].get(METADATA_NAME, ""), {})
+        sessions.append(_session(location, metadata_of_session, folders[number], sizes))
+        touched_in_sessions += _paths(metadata_of_session)
 
     own_folder = folders.get("", {})
-    own_metadata = metadata_of.get("", {})
+    own_metadata = metadata.get(own_folder.get(METADATA_NAME, ""), {})
     if not numbers or _has_own_transcript(own_folder, sessions):
         top = _session(files.location, own_metadata, own_folder, sizes)
         sessions = _with_session_of_own_folder(sessions, top)
 
-    touched = _paths(own_metadata)
-    if not touched:
-        for number in numbers:
-            touched += _paths(metadata_of[number])
-
+    touched = _paths(own_metadata) or touched_in_sessions
     return Checkpoint(
         id=files.id,
         files_touched=tuple(dict.fromkeys(touched)),
@@ -296,7 +281,11 @@ def _session(
     folder: OidByName,
     sizes: Mapping[str, int],
 ) -> CheckpointSession:
-    names = _transcript_names(folder)
+    # In order: full.jsonl, full.jsonl.001 and so on
+    names = [name for name in folder if name.startswith(NEW_TRANSCRIPT_PREFIX)]
+    names.sort(key=lambda name: int(name.removeprefix("full.jsonl").removeprefix(".") or 0))
+    if not names and OLD_TRANSCRIPT_NAME in folder:
+        names = [OLD_TRANSCRIPT_NAME]
     blobs = tuple(folder[name] for name in names)
 
     tokens = None
@@ -322,19 +311,6 @@ def _session(
     )
 
 
-def _transcript_names(folder: OidByName) -> list[str]:
-    """Return the files of a transcript in order: ``full.jsonl``, ``full.jsonl.001`` and so on."""
-    names = [name for name in folder if name.startswith(NEW_TRANSCRIPT_PREFIX)]
-    if names:
-        return sorted(names, key=_part_number)
-    return [OLD_TRANSCRIPT_NAME] if OLD_TRANSCRIPT_NAME in folder else []
-
-
-def _part_number(name: str) -> int:
-    digits = name.removeprefix("full.jsonl").removeprefix(".")
-    return int(digits or 0)
-
-
 def _text(value: object) -> str:
     if isinstance(value, str) and len(value) <= TEXT_LIMIT and value.isprintable():
         return value
@@ -353,16 +329,12 @@ def _token_totals(stated: object) -> TokenTotals | None:
         return None
 
     numbers = []
-    is_stated = False
     for key in _TOKEN_KEYS:
-        number: int | None = 0
-        if key in stated:
-            is_stated = True
-            number = _number(stated[key])
+        number = _number(stated.get(key, 0))
         if number is None:
             return None
         numbers.append(number)
-    return TokenTotals(*numbers) if is_stated else None
+    return None if stated.keys().isdisjoint(_TOKEN_KEYS) else TokenTotals(*numbers)
 
 
 def _paths(metadata: Metadata) -> list[str]:

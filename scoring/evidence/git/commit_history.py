@@ -25,7 +25,6 @@ LIST_FILES = ("ls-tree", "-r", "-z", "--full-tree")
 """What lists the files of a commit."""
 
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_BINARY = "-"
 
 
 class WrittenCommit(NamedTuple):
@@ -40,6 +39,7 @@ class WrittenCommit(NamedTuple):
         checkpoints: the ids of the checkpoints that the message names.
         agents: the agents that it names.
         committed: committer time in seconds since 1970; None when git has none.
+        author: who wrote it; nobody where git does not have the commit.
     """
 
     sha: str
@@ -50,6 +50,7 @@ class WrittenCommit(NamedTuple):
     checkpoints: tuple[str, ...] = ()
     agents: CommitAgents = NO_AGENTS
     committed: int | None = None
+    author: Identity = Identity("", "")
 
     @property
     def change(self) -> CommitPair:
@@ -63,10 +64,6 @@ class ChangeSize(NamedTuple):
     files: int = 0
     added: int = 0
     removed: int = 0
-
-    def with_file(self, added: int, removed: int) -> "ChangeSize":
-        """Return the size with one more file."""
-        return ChangeSize(self.files + 1, self.added + added, self.removed + removed)
 
 
 class TrunkPaths(NamedTuple):
@@ -109,6 +106,7 @@ class CommitHistory(BranchHistory):
                     checkpoints=checkpoint_ids(commit.message),
                     agents=agents_of(commit.message, (commit.author, commit.committer)),
                     committed=commit.time,
+                    author=commit.author,
                 )
             written[sha] = self._written[sha]
         return written
@@ -116,21 +114,12 @@ class CommitHistory(BranchHistory):
     def checkpoints_without_commit(self, names: Collection[str]) -> set[str]:
         """Return those of some checkpoints that the message of no commit names."""
         left = set(names)
-        for message in (commit.message for commit in self._walk.values()):
+        for message in (commit.message for commit in self.walk.values()):
             left.difference_update(checkpoint_ids(message))
         if left:
             for commit in self.commits.values():
                 left.difference_update(checkpoint_ids(commit.message))
         return left
-
-    def authors(self, shas: Iterable[str]) -> dict[str, Identity]:
-        """Return the authors of commits, without those of commits that git cannot read."""
-        commits = self._commits(dict.fromkeys(shas))
-        return {sha: commit.author for sha, commit in commits.items()}
-
-    def callers_names(self) -> Identity:
-        """Return the name and the address of the caller's commits, or "" where git has none."""
-        return self._repository.callers_names
 
     def lines_added(
         self, shas: Iterable[str], *, is_strict: bool = False
@@ -157,7 +146,7 @@ class CommitHistory(BranchHistory):
         """
 
         def ask(batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
-            answer = self._repository.ask(*_NUMSTAT, stdin=as_lines(batch))
+            answer = self.repository.ask(*_NUMSTAT, stdin=as_lines(batch))
             if answer.returncode:
                 return None
 
@@ -165,7 +154,7 @@ class CommitHistory(BranchHistory):
             return unchanged | _parse_numstat(as_text(answer.stdout))
 
         wanted = list(dict.fromkeys(shas))
-        return ask_about_commits(self._repository, ask, wanted)
+        return ask_about_commits(self.repository, ask, wanted)
 
     def files(self, commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
         """Return the paths that commits changed against their first parents.
@@ -173,7 +162,7 @@ class CommitHistory(BranchHistory):
         Commits that git cannot compare are left out.
         """
         pairs = [commit.change for commit in commits]
-        changed = changes(self._repository, pairs)
+        changed = changes(self.repository, pairs)
 
         files = {}
         for pair in pairs:
@@ -184,14 +173,14 @@ class CommitHistory(BranchHistory):
     def trunk_paths_since(self, time: int) -> TrunkPaths:
         """Return the paths that the trunk has, or changed since a time in seconds since 1970."""
         pairs = []
-        for commit in self._walk.values():
+        for commit in self.walk.values():
             is_recent = (commit.time or 0) >= time
             if is_recent and len(commit.parents) < 2:
                 pairs.append(_with_first_parent(commit.sha, commit.parents))
 
         names: set[str] = set()
         moves = []
-        for changed in net_changes(self._repository, pairs).values():
+        for changed in net_changes(self.repository, pairs).values():
             for change in changed:
                 names |= {change.path, change.old_path}
                 if change.status == "R":
@@ -199,7 +188,7 @@ class CommitHistory(BranchHistory):
 
         submodules = set()
         if self.trunk.commit:
-            for entry in self._repository.run(*LIST_FILES, self.trunk.commit).split(b"\0")[:-1]:
+            for entry in self.repository.run(*LIST_FILES, self.trunk.commit).split(b"\0")[:-1]:
                 about, _, path = as_text(entry).partition("\t")
                 names.add(path)
                 if " commit " in about:
@@ -208,7 +197,7 @@ class CommitHistory(BranchHistory):
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""
-        return [setting.url for setting in self._repository.remotes]
+        return [setting.url for setting in self.repository.remotes]
 
 
 def _parse_numstat(output: str) -> dict[str, ChangeSize]:
@@ -219,11 +208,10 @@ def _parse_numstat(output: str) -> dict[str, ChangeSize]:
         if _SHA.fullmatch(line):
             sha = line
         elif line:
-            added, removed, _ = line.split("\t", 2)
+            # Of a binary file git counts no lines.
+            added, removed, _ = line.replace("-\t-\t", "0\t0\t", 1).split("\t", 2)
             size = sizes.get(sha, ChangeSize())
-            sizes[sha] = size.with_file(_line_count(added), _line_count(removed))
+            sizes[sha] = ChangeSize(
+                size.files + 1, size.added + int(added), size.removed + int(removed)
+            )
     return sizes
-
-
-def _line_count(text: str) -> int:
-    return 0 if text == _BINARY else int(text)

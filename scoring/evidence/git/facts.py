@@ -6,7 +6,6 @@ The signals ``landed`` and ``scope`` judge them.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import StrEnum
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from scoring.evidence.git.repository import GitRepository
@@ -219,22 +218,13 @@ class GitFacts(ABC):
     Attributes:
         rules: the rules under which facts are found.
         trunk: where work lands, and how that was found out.
+        repository: the open repository.
     """
 
     rules: Rules
     trunk: Trunk
-    _repository: GitRepository
+    repository: GitRepository
     _resolved: Mapping[str, str | None]
-
-    @property
-    def common_dir(self) -> Path:
-        """The repository itself, which all its work trees share."""
-        return self._repository.common_dir
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether git could not answer all that it was asked until now."""
-        return self._repository.time.has_failed
 
     def resolve(self, name: str) -> str | None:
         """Return the SHA of a commit field, as written or trimmed, or None for no commit."""

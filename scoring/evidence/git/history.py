@@ -10,9 +10,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from scoring.errors import InputError, Warn, silent
-from scoring.evidence.git.facts import MESSAGE, Changed, GitFacts, Landing, Tip, Unknown
+from scoring.evidence.git.facts import Changed, GitFacts, Landing, Tip, Unknown
 from scoring.evidence.git.graph import CommitGraph, CommitWithParents
-from scoring.evidence.git.landing import Landings
+from scoring.evidence.git.landed_lines import AttributedLandings
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.scope_ranges import (
@@ -26,20 +26,17 @@ from scoring.evidence.git.walk import (
     Commit,
     lines_off_trunk,
     named_commits,
-    newest_by_subject,
     trunk_commits,
 )
 from scoring.files import read_file
 from scoring.log.model import IterationRecord, Records
-from scoring.text import fold, trim
+from scoring.text import trim
 
 
 class TrunkHistory(GitFacts):
     """What is found on disk about the commits of a log."""
 
     rules = "attributed"
-
-    _decides: type[Landings] = Landings
 
     def __init__(
         self,
@@ -51,6 +48,8 @@ class TrunkHistory(GitFacts):
         warn: Warn = silent,
     ) -> None:
         """Open the repository and find the trunk.
+
+        Commits are read as they were made, and not as ``git replace`` or grafts change them.
 
         Args:
             repo_dir: a directory of the repository, or the open repository.
@@ -65,56 +64,28 @@ class TrunkHistory(GitFacts):
         """
         self._records = Records.of(records)
         self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
+        self._undone_by_question: dict[tuple[str, str], Landing] = {}
+        self._landing_by_sha: dict[str, Landing] = {}
 
-        self._repository = GitRepository.of(repo_dir)
-        self.lines = LineHistory(self._repository, cache_dir, warn)
-        self._branches = read_branches(self._repository)
+        self.repository = GitRepository.of(repo_dir)
+        self.repository.variables = {
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_GRAFT_FILE": "/dev/null/none",
+        }
+        self.lines = LineHistory(self.repository, cache_dir, warn)
+        self._branches = read_branches(self.repository)
         self.trunk = choose_trunk(self._branches, trunk)
 
         fields = self._records.commits
-        self._resolved = self._repository.resolve([*fields, *map(trim, fields)])
-
-    def walked(self) -> tuple[GitRepository, Mapping[str, Commit], CommitGraph]:
-        """Return what others need to ask more of git.
-
-        Returns:
-            The repository, the commits of the trunk by SHA, newest first, and the graph of these
-            and of the log's commits off the trunk.
-        """
-        return self._repository, self._walk, self._graph
+        self._resolved = self.repository.resolve([*fields, *map(trim, fields)])
 
     def _time_of(self, sha: str) -> int | None:
         commit = self._named.get(sha)
         return commit.time if commit else None
 
-    def landing(self, record: IterationRecord) -> Landing:
-        """Return whether the work of an iteration came to the trunk.
-
-        The trunk is searched for the commit, for its change, for that of its side, and for what
-        else says that the work is there.
-        """
-        field, sha = self._commit(record)
-        question = Landing(self.rules, self.trunk, field, sha)
-        if not field:
-            return replace(question, unknown=Unknown.NO_COMMIT)
-        if self.trunk.commit is None:
-            return replace(question, unknown=Unknown.NO_TRUNK)
-        if sha is not None:
-            return replace(self._landings.of(sha), field=field)
-
-        # History may have been rewritten, so look for a commit with the summary as its subject.
-        same_subject = self._same_subject(record)
-        if same_subject is None:
-            return replace(question, unknown=Unknown.UNRESOLVED)
-        return replace(question, found_by=MESSAGE, commit=same_subject)
-
-    def _same_subject(self, record: IterationRecord) -> str | None:
-        """Return the trunk commit that has an entry's summary as its subject."""
-        return self._subjects.get(fold(trim(record.impl.summary)))
-
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
         question = Changed(self.rules, trim(record.commit), sha)
-        if sha not in self._graph:
+        if sha not in self.graph:
             return replace(question, unknown=Unknown.HISTORY)
 
         measured = self._ranges[record.iteration]
@@ -130,7 +101,7 @@ class TrunkHistory(GitFacts):
             base=measured.base,
             since=measured.earlier,
             without_trunk=measured.without_trunk,
-            merge=self._graph.is_merge(sha),
+            merge=self.graph.is_merge(sha),
         )
 
     @cached_property
@@ -160,63 +131,58 @@ class TrunkHistory(GitFacts):
         on_trunk = {}
         off_trunk = []
         for sha in shas:
-            if sha in self._walk:
-                on_trunk[sha] = self._walk[sha]
+            if sha in self.walk:
+                on_trunk[sha] = self.walk[sha]
             else:
                 off_trunk.append(sha)
-        return on_trunk | named_commits(self._repository, off_trunk)
+        return on_trunk | named_commits(self.repository, off_trunk)
 
     @cached_property
-    def _walk(self) -> dict[str, Commit]:
+    def walk(self) -> dict[str, Commit]:
         """The commits of the trunk by their SHAs, newest first."""
         if not self.trunk.commit:
             return {}
-        commits = trunk_commits(self._repository, self.trunk.commit, "--date-order")
+        commits = trunk_commits(self.repository, self.trunk.commit, "--date-order")
         return {commit.sha: commit for commit in commits}
 
     @cached_property
-    def _subjects(self) -> dict[str, str]:
-        return newest_by_subject(self._walk.values())
-
-    @cached_property
-    def _graph(self) -> CommitGraph:
+    def graph(self) -> CommitGraph:
+        """The trunk and the log's commits off it."""
         return self._graph_with([sha for _, sha in self._iterations])
 
     def _graph_with(self, shas: Iterable[str]) -> CommitGraph:
         """Return the trunk with some commits and with the branches off the trunk."""
-        trunk = [CommitWithParents(commit.sha, commit.parents) for commit in self._walk.values()]
-        off_trunk = [sha for sha in dict.fromkeys(shas) if sha not in self._walk]
+        trunk = [CommitWithParents(commit.sha, commit.parents) for commit in self.walk.values()]
+        off_trunk = [sha for sha in dict.fromkeys(shas) if sha not in self.walk]
         if not off_trunk:
             return CommitGraph(trunk)
 
         tips: list[str] = []
         if trunk:  # without a trunk nothing lands, and no branch can show that something did
-            all_tips = dict.fromkeys(self._tips_off_trunk())
-            tips = [sha for sha in all_tips if sha not in self._walk]
+            requests = [head.sha for head in self.repository.request_heads]
+            all_tips = dict.fromkeys([*self._branches.tips.values(), *requests])
+            tips = [sha for sha in all_tips if sha not in self.walk]
 
         lines = lines_off_trunk(
-            self._repository,
+            self.repository,
             shas=off_trunk,
             tips=tips,
             trunk=self.trunk.commit,
         )
         # Where clocks were wrong, git may list commits that the trunk contains.
-        off_trunk_lines = [line for line in lines if line.sha not in self._walk]
+        off_trunk_lines = [line for line in lines if line.sha not in self.walk]
         return CommitGraph(trunk, off_trunk_lines)
 
-    def _tips_off_trunk(self) -> Iterable[str]:
-        return self._branches.tips.values()
-
     @cached_property
-    def _landings(self) -> Landings:
-        return self._landings_of(self._graph, self._named, self._first_iterations)
+    def _landings(self) -> AttributedLandings:
+        return self._landings_of(self.graph, self._named, self._first_iterations)
 
     def _landings_of(
         self,
         graph: CommitGraph,
         commits: Mapping[str, Commit],
         numbers: Mapping[str, int],
-    ) -> Landings:
+    ) -> AttributedLandings:
         """Return what decides whether commits landed.
 
         Args:
@@ -234,10 +200,10 @@ class TrunkHistory(GitFacts):
         branches = [Tip(sha, branch=name) for sha, name in names.items()]
         branches.sort(key=lambda tip: tip.branch)
 
-        return self._decides(
+        return AttributedLandings(
             self.lines,
             self.trunk,
-            self._walk,
+            self.walk,
             graph,
             commits,
             iterations,
@@ -248,7 +214,7 @@ class TrunkHistory(GitFacts):
     def _shallow(self) -> frozenset[str]:
         """The commits at which history is cut off."""
         try:
-            content = read_file(self._repository.common_dir / "shallow")
+            content = read_file(self.repository.common_dir / "shallow")
             return frozenset(content.decode().split())
         except (InputError, ValueError):
             return frozenset()
@@ -256,17 +222,17 @@ class TrunkHistory(GitFacts):
     @cached_property
     def _ranges(self) -> dict[int, ScopeRange]:
         """The commits over which the change of each iteration is measured."""
-        iterations = [pair for pair in self._iterations if pair[1] in self._graph]
+        iterations = [pair for pair in self._iterations if pair[1] in self.graph]
         shas = [sha for _, sha in iterations]
         is_first = [self._first_iterations[sha] == number for number, sha in iterations]
-        nearest = self._graph.nearest(shas, is_first)
+        nearest = self.graph.nearest(shas, is_first)
 
         ranges: dict[int, ScopeRange] = {}
         for (number, sha), index in zip(iterations, nearest, strict=True):
             earlier = None
             if index is not None:
                 earlier = EarlierIteration(*iterations[index])
-            ranges[number] = scope_range(self._graph, sha, earlier)
+            ranges[number] = scope_range(self.graph, sha, earlier)
         return ranges
 
     def _files_over(self, measured: ScopeRange) -> tuple[str, ...] | None:
@@ -280,6 +246,6 @@ class TrunkHistory(GitFacts):
             if self._files_by_range:
                 wanted = list(dict.fromkeys(self._ranges.values()))
 
-            files = changed_files(self._repository, self._graph, wanted)
+            files = changed_files(self.repository, self.graph, wanted)
             self._files_by_range |= {asked: files.get(asked) for asked in wanted}
         return self._files_by_range[measured]

@@ -1,9 +1,9 @@
 """A temporary repository in which git compares and merges the user's commits."""
 
 import contextlib
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from scoring.errors import GitError
 from scoring.evidence.git.limits import ask_in_batches
@@ -38,8 +38,10 @@ def isolated_repository(repository: GitRepository, *, sha256: bool = False) -> I
             (path / "refs").mkdir()
             (path / "HEAD").write_text("ref: refs/heads/none\n")
             (path / "config").write_text(_config(sha256))
-            objects = _quoted(repository.common_dir / "objects")
-            (path / "objects/info/alternates").write_bytes(objects + b"\n")
+            # Quoted, a path may have any characters in a list of alternates.
+            objects = os.fsencode(repository.common_dir / "objects")
+            escaped = objects.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+            (path / "objects/info/alternates").write_bytes(b'"%b"\n' % escaped)
         except OSError as e:
             raise GitError(
                 f"cannot make a temporary folder for git: {e};"
@@ -58,13 +60,6 @@ def _config(sha256: bool) -> str:
         f"{extensions}"
         "[merge]\n\trenameLimit = 1000\n"
     )
-
-
-def _quoted(path: Path) -> bytes:
-    """Return a path as a list of alternates takes it, whatever characters it has."""
-    raw = str(path).encode("utf-8", "surrogateescape")
-    escaped = raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-    return b'"' + escaped + b'"'
 
 
 def git_version(git: Git) -> tuple[int, int]:
@@ -94,23 +89,16 @@ def merged_trees(
     """
 
     def ask(batch: Sequence[str]) -> Mapping[str, str] | None:
-        if version >= _FIRST_GIT_WITH_MERGE_BATCHES:
-            return _merged_in_batch(isolated, tip, batch)
-        return _merged_one_by_one(isolated, tip, batch)
+        if version < _FIRST_GIT_WITH_MERGE_BATCHES:
+            return _merged_one_by_one(isolated, tip, batch)
+
+        questions = as_lines(f"{tip} {sha}" for sha in batch)
+        answer = isolated.ask(*_MERGE_TREE, "--stdin", stdin=questions)
+        if answer.returncode:
+            return None
+        return dict(zip(batch, _parse_merges(answer.stdout), strict=True))
 
     return ask_in_batches(ask, shas, isolated.time)
-
-
-def _merged_in_batch(
-    isolated: Git,
-    tip: str,
-    shas: Sequence[str],
-) -> dict[str, str] | None:
-    questions = as_lines(f"{tip} {sha}" for sha in shas)
-    answer = isolated.ask(*_MERGE_TREE, "--stdin", stdin=questions)
-    if answer.returncode:
-        return None
-    return dict(zip(shas, _parse_merges(answer.stdout), strict=True))
 
 
 def _merged_one_by_one(

@@ -12,7 +12,6 @@ from scoring.evidence.git.graph import CommitWithParents
 from scoring.evidence.git.limits import MOST_FAILURES, ask_in_batches
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
-from scoring.text import fold, trim
 
 _FEWEST_SHA_DIGITS = 7
 
@@ -151,7 +150,9 @@ def _parse_log(fields: Iterable[bytes]) -> Iterator[Commit]:
     days: dict[str, str] = {}
     people: dict[Identity, Identity] = {}
 
-    for record in _records(map(as_text, fields)):
+    texts = map(as_text, fields)
+    # Fields after the last whole commit are dropped.
+    while len(record := tuple(islice(texts, _FIELDS_OF_COMMIT))) == _FIELDS_OF_COMMIT:
         sha, parents, time, authored, date = record[:5]
         author = Identity(record[5][:TEXT_LIMIT], record[6][:TEXT_LIMIT])
         committer = Identity(record[7][:TEXT_LIMIT], record[8][:TEXT_LIMIT])
@@ -169,30 +170,8 @@ def _parse_log(fields: Iterable[bytes]) -> Iterator[Commit]:
         )
 
 
-def _records(fields: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the fields of each commit. Fields after the last whole commit are dropped."""
-    remaining = iter(fields)
-    while True:
-        record = tuple(islice(remaining, _FIELDS_OF_COMMIT))
-        if len(record) < _FIELDS_OF_COMMIT:
-            return
-        yield record
-
-
 def _seconds(text: str) -> int | None:
     return int(text) if text else None
-
-
-def newest_by_subject(commits: Iterable[Commit]) -> dict[str, str]:
-    """Return the first commit with each subject, as SHAs by trimmed subjects in one case.
-
-    The commits are expected newest first. Empty subjects are left out.
-    """
-    newest: dict[str, str] = {}
-    for commit in commits:
-        newest.setdefault(fold(trim(commit.subject)), commit.sha)
-    newest.pop("", None)
-    return newest
 
 
 def lines_off_trunk(

@@ -1,6 +1,7 @@
 """Which folders are in the work trees of a repository, and how the URLs of its remotes compare."""
 
 import os
+import re
 from functools import cached_property
 from pathlib import Path
 
@@ -91,22 +92,13 @@ def same_remote(url: str) -> str:
     _, has_scheme, rest = address.partition("://")
     if has_scheme:
         host, _, path = rest.partition("/")
-        host = _without_port(_without_user(host))
+        host = re.sub(r":\d+\Z", "", host)  # the port
     else:
         host, has_host, path = address.partition(":")
         if not has_host or "/" in host:  # a path
             return _without_suffix(address)
-        host = _without_user(host)
+    host = host.rpartition("@")[2]
     return f"{host.lower()}/{_without_suffix(path.strip('/'))}"
-
-
-def _without_user(host: str) -> str:
-    return host.rpartition("@")[2]
-
-
-def _without_port(host: str) -> str:
-    name, has_port, port = host.rpartition(":")
-    return name if has_port and port.isdecimal() else host
 
 
 def _without_suffix(path: str) -> str:

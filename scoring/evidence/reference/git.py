@@ -16,7 +16,6 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import (
     Commit,
     ShownCommit,
-    newest_by_subject,
     shown_commits,
     trunk_commits,
 )
@@ -61,17 +60,17 @@ class ReferenceHistory(GitFacts):
             records: the entries of the log.
             trunk: the local branch on which work lands, which may be missing.
         """
-        self._repository = GitRepository.of(repo_dir)
+        self.repository = GitRepository.of(repo_dir)
         if trunk is None:
             trunk = TRUNK
         branch = f"refs/heads/{trunk}"
 
         fields = [record.commit for record in records]
-        self._resolved = self._repository.resolve(
+        self._resolved = self.repository.resolve(
             [*fields, *map(trim, fields), branch], searches=True
         )
         how = "the trunk of the reference's rules"
-        self.trunk = Trunk(branch, trunk, self._resolved[branch], how, self._repository.is_shallow)
+        self.trunk = Trunk(branch, trunk, self._resolved[branch], how, self.repository.is_shallow)
 
     def _time_of(self, sha: str) -> int | None:
         commit = self._shown.get(sha)
@@ -127,12 +126,12 @@ class ReferenceHistory(GitFacts):
 
     @cached_property
     def _shown(self) -> dict[str, ShownCommit]:
-        return shown_commits(self._repository, [sha for sha in self._resolved.values() if sha])
+        return shown_commits(self.repository, [sha for sha in self._resolved.values() if sha])
 
     @cached_property
     def _walk(self) -> list[Commit]:
         """The commits of the trunk, newest first."""
-        return trunk_commits(self._repository, self.trunk.commit) if self.trunk.commit else []
+        return trunk_commits(self.repository, self.trunk.commit) if self.trunk.commit else []
 
     @cached_property
     def _indices(self) -> dict[str, int]:
@@ -141,7 +140,12 @@ class ReferenceHistory(GitFacts):
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
-        return newest_by_subject(self._walk)
+        """The newest commit with each subject, trimmed and in one case."""
+        subjects: dict[str, str] = {}
+        for commit in self._walk:
+            subjects.setdefault(fold(trim(commit.subject)), commit.sha)
+        subjects.pop("", None)
+        return subjects
 
     @cached_property
     def _revert_marks(self) -> dict[str, list[_RevertMark]]:

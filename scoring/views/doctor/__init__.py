@@ -177,7 +177,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
         repository, evidence = _survey_repository(records, iter_log_dir, uncached, scan, rubric)
         try:
             if evidence is not None and records:
-                iterations = [evidence.of(record) for record in records]
+                iterations = [evidence.of(record, evidence.answers(record)) for record in records]
             else:
                 scan.facts([])  # transcripts are surveyed without iterations too
         except DaScoreError as e:
@@ -292,7 +292,7 @@ def _count_assisted(evidence: Evidence) -> int:
         return 0
 
     count = 0
-    for commit in git.written(git.trunk_shas()).values():
+    for commit in git.written(git.walk).values():
         agents = commit.agents
         is_derived = commit.checkpoints or agents.coauthors or agents.authors
         if agents.assisting and not is_derived and len(commit.parents) < 2:

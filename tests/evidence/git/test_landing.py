@@ -13,19 +13,28 @@ from helpers.doors import watched_doors
 from helpers.harness_lines import cases
 from helpers.landings import SCENARIOS, answers, clone, forked, pick, record, squash, started
 from helpers.repos import Repo
+from msgspec.structs import replace
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.git.history import TrunkHistory
+from scoring.evidence.git.landing import Landings
+from scoring.log.model import IterationRecord
 from scoring.signals.landed import landed_value
 
 
 def landing(repo: Repo | Path, *commits: str, asked: int = 1) -> Landing:
-    """Return the corrected answer about one of some iterations."""
+    """Return the answer about one of some iterations before any lines are counted."""
     records = [record(n, commit) for n, commit in enumerate(commits, 1)]
-    return TrunkHistory(repo if isinstance(repo, Path) else repo.path, records).landing(
-        records[asked - 1]
-    )
+    history = AttributedHistory(repo if isinstance(repo, Path) else repo.path, records)
+    return without_lines(history, records[asked - 1])
+
+
+def without_lines(history: AttributedHistory, entry: IterationRecord) -> Landing:
+    """Return what history, patches and subjects alone say of an iteration."""
+    sha = history.resolve(entry.commit)
+    if sha is None:
+        return history.landing(entry)
+    return replace(Landings.of(history._landings, sha), field=entry.commit)
 
 
 def with_undone(repo: Repo, *commits: str) -> Landing:
@@ -180,8 +189,9 @@ class TestPatchId:
         assert landing(repo, again).method == "not-landed"
         third = repo.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "nothing")
         records = [record(n, sha) for n, sha in enumerate((third, older, again), 1)]
-        git = TrunkHistory(repo.path, records)
-        assert [git.landing(r).method for r in records] == ["", "not-landed", "not-landed"]
+        git = AttributedHistory(repo.path, records)
+        methods = [without_lines(git, r).method for r in records]
+        assert methods == ["", "not-landed", "not-landed"]
 
     def test_landed_again_after_a_revert_stands(self, tmp_path: Path) -> None:
         repo, one, _ = forked(tmp_path)
@@ -335,7 +345,7 @@ class TestLaterAncestor:
                 squash(repo, "work")
             repo.git("branch", "-q", "-D", "work")
             git = AttributedHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
-            git._graph.parents = parents = Looked(git._graph.parents)
+            git.graph.parents = parents = Looked(git.graph.parents)
             methods = [one.method for one in git._landings._decided.values()]
             assert Counter(methods) == (
                 {"later-ancestor": count - 1, "squash": 1} if landed else {"not-landed": count}
@@ -358,9 +368,6 @@ def test_what_stands_in_for_a_commit_lands_nothing(tmp_path: Path, how: str) -> 
         (repo.path / ".git/info").mkdir(exist_ok=True)
         (repo.path / ".git/info/grafts").write_text(f"{tip} {repo.head(f'{tip}~1')} {sha}\n")
     assert AttributedHistory(repo.path, [record(1, sha)]).landing(record(1, sha)).landed is False
-    assert landing(repo, sha).landed == (
-        how != "as it is"
-    )  # under the rubrics before, git has the last word
 
 
 class Looked(dict[str, tuple[str, ...]]):
@@ -413,7 +420,7 @@ class TestUnresolved:
         repo = started(tmp_path, "main")
         sha = repo.commit({"x": "1"}, "Add x")
         entry = record(1, "f" * 40, "add X")
-        found = TrunkHistory(repo.path, [entry]).landing(entry)
+        found = AttributedHistory(repo.path, [entry]).landing(entry)
         assert (found.method, landed_value(found).sub_score) == ("message", 1)
         assert landed_value(found).detail == (
             f"unresolved SHA ffffffffffff; "
@@ -493,9 +500,9 @@ class TestCost:
         def processes(commits: list[str]) -> int:
             records = [record(n, sha) for n, sha in enumerate(commits, 1)]
             with watched_doors() as doors:
-                git = TrunkHistory(repo.path, records)
+                git = AttributedHistory(repo.path, records)
                 for r in records:
-                    methods.add(git.landing(r).method)
+                    methods.add(without_lines(git, r).method)
                     git.committed(r.commit)
                     git.changed(r)
             return len(doors.commands)

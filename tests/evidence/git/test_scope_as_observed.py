@@ -7,15 +7,15 @@ from helpers.doors import ends
 from helpers.landings import clone, record, started
 from helpers.repos import Repo
 
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Changed
-from scoring.evidence.git.history import TrunkHistory
 from scoring.evidence.scopes import path_scope
 from scoring.signals.scope import scope_value
 from scoring.signals.values import SignalValue
 
 
-def history(repo: Repo, *commits: str) -> TrunkHistory:
-    return TrunkHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
+def history(repo: Repo, *commits: str) -> AttributedHistory:
+    return AttributedHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
 
 
 def changed(repo: Repo, *commits: str) -> Changed:
@@ -132,7 +132,7 @@ class TestRange:
         repo = started(tmp_path)
         one, two, three = (repo.commit({name: "1"}) for name in "bcd")
         records = [record(n, sha) for n, sha in enumerate((one, two, one, three), 1)]
-        found = TrunkHistory(repo.path, records).changed(records[-1])
+        found = AttributedHistory(repo.path, records).changed(records[-1])
         assert (found.since, len(found.files)) == (2, 1)
 
 

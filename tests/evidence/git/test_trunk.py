@@ -8,8 +8,8 @@ from helpers.landings import clone, record, started
 from helpers.repos import Repo
 
 from scoring.errors import GitError
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Trunk
-from scoring.evidence.git.history import TrunkHistory
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.trunk import choose_trunk, read_branches
 from scoring.signals.landed import landed_value
@@ -129,7 +129,7 @@ class TestUsualNames:
             None,
             "no remote with a default branch, and no branch main or master; name it with --trunk",
         )
-        landing = TrunkHistory(repo.path, [record(1, sha)]).landing(record(1, sha))
+        landing = AttributedHistory(repo.path, [record(1, sha)]).landing(record(1, sha))
         assert not landed_value(landing).present
         assert landed_value(landing).detail == f"no trunk: {found.how}"
 
@@ -202,7 +202,7 @@ class TestNamed:
     def test_reaches_the_history(self, source: Repo) -> None:
         sha = source.head("master")
         for name, landed in (("master", 1), ("develop", 0)):
-            git = TrunkHistory(source.path, [record(1, sha)], trunk=name)
+            git = AttributedHistory(source.path, [record(1, sha)], trunk=name)
             assert git.trunk.name == name
             assert landed_value(git.landing(record(1, sha))).sub_score == landed
 

@@ -669,5 +669,5 @@ def test_without_the_parent_of_the_work_nothing_is_said(tmp_path: Path) -> None:
     shallow = Repo.at(tmp_path / "shallow")
     repo.git("clone", "-q", "--depth", "2", f"file://{repo.path}", str(shallow.path))
 
-    assert work not in AttributedHistory(shallow.path, []).walked()[1]
+    assert work not in AttributedHistory(shallow.path, []).walk
     assert undone(shallow, repo.git("rev-parse", "HEAD~1")) == Undone()
