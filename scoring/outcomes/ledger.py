@@ -172,13 +172,12 @@ def ledger_of(
 
     The parameters and errors are those of :func:`ledger_of_log`.
     """
-    evidence.transcripts(0)  # reads the transcripts, also for a log without entries
+    unlogged = evidence.unlogged()  # reads the transcripts, also for a log without entries
     scan = evidence.scan
     git = evidence.git
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
 
-    unlogged = evidence.unlogged()
     commits = _commits_of_the_work(evidence.records, unlogged, scan.work, git)
     units = _units_of_commits(evidence, unlogged, commits, scan.checkpoints)
     recorded = _recorded_sessions(scan.work)
