@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
 from scoring.evidence.entry_files import (
     PROFILE,
@@ -17,7 +19,7 @@ from scoring.evidence.entry_files import (
     deliberation_facts,
     hook_facts,
 )
-from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
+from scoring.evidence.git.facts import GitFacts
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.kept_answers import Answers, AnswerStore, Watched
 from scoring.evidence.rules import Sources
@@ -29,7 +31,6 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
     clamp_ns,
 )
-from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
@@ -44,7 +45,7 @@ _ENTRIES_BEFORE = 16
 """How many entries before one are looked at first for the commit at which its window begins."""
 
 
-class IterationFacts(Frozen, frozen=True):
+class IterationFacts(Answers, frozen=True, kw_only=True):
     """What evidence says of one iteration.
 
     What was not asked for, or does not exist, is None.
@@ -70,18 +71,11 @@ class IterationFacts(Frozen, frozen=True):
     """
 
     record: IterationRecord
-    trunk: Trunk
-    landing: Landing
     scope: DeclaredScope | None
-    changed: Changed
-    window: IterationWindow | None
-    transcripts: TranscriptFacts | None
     statuses: tuple[str, ...]
     corrections: Corrections
     hooks: HookFacts
     deliberation: DeliberationFacts | None = None
-    observed: Observed | None = None
-    counted_for: int | None = None
     artifacts: tuple[str, ...] = ()
     labels: "LabelFacts | None" = None
     all_flags: bool = False
@@ -140,19 +134,13 @@ class EntryEvidence:
                 labels = label_facts(self._log_dir, iteration)
 
         return IterationFacts(
+            **asdict(answers),
             record=record,
-            trunk=answers.trunk,
-            landing=answers.landing,
             scope=self.scopes.get(record.task_id),
-            changed=answers.changed,
-            window=answers.window,
-            transcripts=answers.transcripts,
             statuses=tuple(artifact_status(repo_dir, path) for path in artifacts),
             corrections=rules.corrections(record, repo_dir, self.sources.warn),
             hooks=hooks,
             deliberation=deliberation,
-            observed=answers.observed,
-            counted_for=answers.counted_for,
             artifacts=tuple(places),
             labels=labels,
         )

@@ -53,8 +53,8 @@ class Answers(Frozen, frozen=True):
     changed: Changed
     window: IterationWindow | None
     transcripts: TranscriptFacts | None
-    observed: Observed | None
-    counted_for: int | None
+    observed: Observed | None = None
+    counted_for: int | None = None
 
 
 class Watched(Frozen, frozen=True):
@@ -195,7 +195,6 @@ class AnswerStore:
         """
         self._warnings: list[str] = []
         self.sources = sources.noting(self._warnings.append)
-        self._cache_dir = sources.cache_dir
         self._store = Store(sources.cache_dir, sources.reading.get("keep", True))
         self._key = _key_of(sources, log_dir) if sources.cache_dir else b""
         self._begun = time.time_ns()
@@ -251,7 +250,7 @@ class AnswerStore:
             return None
 
         repository = Path(watched.repository)
-        stamps = object_stamps(repository, self._cache_dir, self._store.keeps)
+        stamps = object_stamps(repository, self.sources.cache_dir, self._store.keeps)
         if stamps is None or (settled_at and not is_settled(stamps.newest, settled_at)):
             return None
         return state + stamps.objects + stamps.commits

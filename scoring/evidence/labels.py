@@ -4,15 +4,16 @@ It is read as strictly as the reference reads it: one wrong label costs the whol
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scoring.errors import InputError, YamlError
 from scoring.evidence.entry_files import label_file_name
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import read_file
+from scoring.frozen import PlainData
 from scoring.text import cut, printable, trim
 from scoring.yamlnodes import TIMESTAMP, Node, Scalar, target_of
 from scoring.yamlread import Reader, Take, items_of, parse
@@ -132,25 +133,38 @@ def labels_in(data: bytes, path: Path, iteration: int) -> LabelFacts:
         path: names the file.
         iteration: the number of the entry that it should be of.
     """
-    content: dict[str, Any] = {}
     try:
-        node = parse(data)
-        if node is not None:
-            content = Reader().struct(node, _FILE)
-        labels = _numbered(content.get("labels", ()), iteration)
+        return LabelFacts(path, _labels_of(data, iteration))
     except YamlError as e:
         return LabelFacts(path, None, f"{path.name}: {e}")
 
+
+def _labels_of(data: bytes, iteration: int) -> tuple[LabelRecord, ...]:
+    """Return the labels in a file, with their positions.
+
+    Raises:
+        YamlError: the file cannot be read or is of another iteration; or a label is, or two labels
+            have one id.
+    """
+    node = parse(data)
+    content = {} if node is None else Reader().struct(node, _FILE)
+
+    records: dict[str, LabelRecord] = {}
+    for position, label in enumerate(content.get("labels", ())):
+        if label.iteration != iteration:
+            raise YamlError(f"line {label.line}: the label is of iteration {label.iteration}")
+        if label.record.id in records:
+            raise YamlError(f"line {label.line}: two labels have the id {_shown(label.record.id)}")
+        records[label.record.id] = replace(label.record, position=position)
+
     version = content.get("schema_version", "")
     if not trim(version):
-        return LabelFacts(path, None, f"{path.name}: has no schema_version; {MAJOR}.x is read")
+        raise YamlError(f"has no schema_version; {MAJOR}.x is read")
     if not _is_readable(version):
-        problem = f"has schema version {_shown(version)}; {MAJOR}.x is read"
-        return LabelFacts(path, None, f"{path.name}: {problem}")
+        raise YamlError(f"has schema version {_shown(version)}; {MAJOR}.x is read")
     if content.get("iteration", 0) != iteration:
-        problem = f"is of iteration {content.get('iteration', 0)}"
-        return LabelFacts(path, None, f"{path.name}: {problem}")
-    return LabelFacts(path, labels)
+        raise YamlError(f"is of iteration {content.get('iteration', 0)}")
+    return tuple(records.values())
 
 
 def _is_readable(version: str) -> bool:
@@ -167,22 +181,6 @@ class _LabelInFile(NamedTuple):
     record: LabelRecord
     iteration: int
     line: int
-
-
-def _numbered(labels: Sequence[_LabelInFile], iteration: int) -> tuple[LabelRecord, ...]:
-    """Return the labels of a file with their positions.
-
-    Raises:
-        YamlError: one is of another iteration, or two have one id.
-    """
-    records: dict[str, LabelRecord] = {}
-    for position, label in enumerate(labels):
-        if label.iteration != iteration:
-            raise YamlError(f"line {label.line}: the label is of iteration {label.iteration}")
-        if label.record.id in records:
-            raise YamlError(f"line {label.line}: two labels have the id {_shown(label.record.id)}")
-        records[label.record.id] = replace(label.record, position=position)
-    return tuple(records.values())
 
 
 def _take_label(reader: Reader, node: Node) -> _LabelInFile:
@@ -203,7 +201,7 @@ def _take_label(reader: Reader, node: Node) -> _LabelInFile:
         position=0,
         id=fields["id"],
         actor=fields["actor"],
-        role=_known_word(fields.get("role", ""), "role", ROLES, node),
+        role=_known_word(fields, "role", ROLES, node),
         overrides=fields.get("admin_override", False),
         updated=updated.ns,
         history=tuple(fields["history"]),
@@ -226,7 +224,7 @@ def _take_edit(reader: Reader, node: Node) -> LabelEdit:
         raise YamlError(f"line {node.line}: the edit has no judgement (structured)")
     return LabelEdit(
         judgement=fields["structured"],
-        role=_known_word(fields.get("role", ""), "role", ROLES, node),
+        role=_known_word(fields, "role", ROLES, node),
         note=note,
         timestamp=fields.get("timestamp", _Time()).text,
     )
@@ -238,21 +236,20 @@ def _take_judgement(reader: Reader, node: Node) -> Judgement:
     if correctness not in CORRECTNESS:
         raise YamlError(f"line {node.line}: correctness is {correctness}, not 0 to 3")
 
-    scope = fields.get("scope_judgement", "")
-    hallucination = fields.get("hallucination", "")
     return Judgement(
         correctness=correctness,
-        scope=_known_word(scope, "scope_judgement", SCOPES, node),
-        hallucination=_known_word(hallucination, "hallucination", HALLUCINATIONS, node),
+        scope=_known_word(fields, "scope_judgement", SCOPES, node),
+        hallucination=_known_word(fields, "hallucination", HALLUCINATIONS, node),
     )
 
 
 def _known_word(
-    word: str,
+    fields: PlainData,
     name: str,
     known: Collection[str],
     node: Node,
 ) -> str:
+    word: str = fields.get(name, "")
     if word in known:
         return word
     words = ", ".join(known)

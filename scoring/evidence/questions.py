@@ -105,14 +105,15 @@ def ask_transcripts(
         became = resolved if sources.trusted else of_agents.became
 
         of_log = commits.with_checkpoints(unnamed)
-        questions = [_question(record, of_log, scan, windows, sources, only) for record in records]
+        questions = []
+        for record in records:
+            window = windows.get(record.iteration)
+            questions.append(_question(record, of_log, scan, window, sources, only))
 
         landings_of = {item.record.iteration: item.landing for item in unlogged}
         further = _commits_of_log(git, landings_of, sources.trusted).with_checkpoints(unnamed)
         for item in unlogged:
-            window = {item.record.iteration: item.window} if item.window else {}
-            wanted = None if only is None else ()
-            questions.append(_question(item.record, further, scan, window, sources, wanted))
+            questions.append(_question(item.record, further, scan, item.window, sources, only))
         return questions, became
 
     lines_added = partial(git.lines_added, is_strict=sources.trusted)
@@ -178,7 +179,7 @@ def _question(
     record: IterationRecord,
     commits: _LogCommits,
     scan: AttributedScan,
-    windows: Mapping[int, IterationWindow],
+    window: IterationWindow | None,
     sources: Sources,
     only: Collection[int] | None,
 ) -> Question:
@@ -187,7 +188,7 @@ def _question(
     landing = commits.landings[iteration]
     own_commit = landing.sha or landing.commit or ""
     own_files = commits.files.get(own_commit, frozenset())
-    asked = _asked(record, commits, scan, windows, sources.trusted)
+    asked = _asked(record, commits, scan, window, sources.trusted)
 
     stated = [commit.agents.stated for commit in commits.of(iteration)]
     for name in asked.checkpoints:
@@ -216,14 +217,13 @@ def _asked(
     record: IterationRecord,
     commits: _LogCommits,
     scan: AttributedScan,
-    windows: Mapping[int, IterationWindow],
+    window: IterationWindow | None,
     trusted: bool,
 ) -> Asked:
     """Return what is known of an iteration by which its lines may be found."""
     iteration = record.iteration
     names = commits.names[iteration]
     own_commits = commits.of(iteration)
-    window = windows.get(iteration)
 
     authored = None
     checkpoints: tuple[str, ...] = ()

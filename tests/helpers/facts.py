@@ -25,4 +25,4 @@ def facts_of(record: IterationRecord, **known: Any) -> IterationFacts:
         "corrections": Corrections(record.impl.retries, 0, True),
         "hooks": HookFacts(Path(f"iter-{record.iteration}.hook-outcomes.yaml"), None),
     }
-    return IterationFacts(record, **empty | known)
+    return IterationFacts(record=record, **empty | known)

@@ -113,7 +113,7 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
         people: its author and its committer.
     """
     text = message.lower()
-    tools = [*_signatures(text, _ASSISTING)]
+    tools = list(_signatures(text, _ASSISTING))
     tools += [Identity(name, "") for name in _FOOTER.findall(text)]
 
     authors = _known(Identity(name.lower(), email.lower()) for name, email in people)

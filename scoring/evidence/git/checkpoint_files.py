@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from scoring.errors import Warn
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import as_lines, message_of
+from scoring.evidence.git.starter import as_lines, on_one_line
 
 BRANCH = "entire/checkpoints/v1"
 """The branch with checkpoints in folders of their own."""
@@ -93,7 +93,7 @@ def files_on_branch(
     """
     answer = repository.ask("ls-tree", "-r", "-z", "--full-tree", tip)
     if answer.returncode:
-        why = message_of(answer) or "cannot be listed"
+        why = on_one_line(answer.stderr) or "cannot be listed"
         warn(f"checkpoints {BRANCH} at {tip[:12]}: {why}; skipped")
         return []
 
@@ -124,7 +124,7 @@ def trees_of_refs(repository: GitRepository, warn: Warn) -> dict[str, str]:
     """Return the trees of the checkpoints that have refs of their own, by ascending id."""
     answer = repository.ask("for-each-ref", "--format=%(tree) %(refname)", REFS)
     if answer.returncode:
-        warn(f"checkpoints {REFS}: {message_of(answer)}; skipped")
+        warn(f"checkpoints {REFS}: {on_one_line(answer.stderr)}; skipped")
         return {}
 
     trees = {}

@@ -202,9 +202,6 @@ class GitRepository(Git):
     def remotes(self) -> list[RemoteSetting]:
         """The settings of the repository that name the URLs of remotes."""
         answer = self.ask("config", "--local", "-z", "--get-regexp", _REMOTE_URLS)
-        if answer.returncode:
-            return []
-
         settings = []
         for line in as_text(answer.stdout).split("\0"):
             key, has_value, url = line.partition("\n")
@@ -231,16 +228,15 @@ class GitRepository(Git):
             searches: whether names may make git search messages or reflogs, as ``:/text`` does.
                 Those that take longer than :data:`SEARCH_TIMEOUT` together are not resolved.
         """
-        wanted = list(dict.fromkeys(names))
-        resolved: dict[str, str | None] = dict.fromkeys(wanted)
+        resolved: dict[str, str | None] = dict.fromkeys(names)
         plain: list[str] = []
         searching: list[str] = []
-        for name in wanted:
+        for name in resolved:
             if name and _is_safe(name):
                 (searching if _SEARCH.search(name) else plain).append(name)
 
         self._resolve(plain, resolved)
-        if searches and searching:
+        if searches:
             with suppress(GitError):
                 self._resolve(searching, resolved, SEARCH_TIMEOUT)
         return resolved
@@ -404,11 +400,9 @@ def _is_owned_by_another(answer: Answer) -> bool:
 
 def _not_a_work_tree(directory: Path, answer: Answer) -> NotARepositoryError:
     # Files of a checkout can make a bare repository, which git refuses under our settings.
-    is_bare = not answer.returncode or b"safe.bareRepository" in answer.stderr
-    if is_bare:
+    why = as_text(answer.stderr).strip().partition("\n")[0]
+    if not answer.returncode or b"safe.bareRepository" in answer.stderr:
         why = "it is a bare repository"
-    else:
-        why = as_text(answer.stderr).strip().partition("\n")[0]
 
     advice = "name the repository with --repo-dir"
     if _is_owned_by_another(answer):

@@ -65,6 +65,7 @@ class Git:
         *arguments: str,
         stdin: bytes = b"",
         timeout: float | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Answer:
         """Run git and return its output and exit status.
 
@@ -72,22 +73,14 @@ class Git:
             arguments: the git command and its options.
             stdin: bytes for git's standard input.
             timeout: seconds until git is stopped; None is :func:`time_limit` without output.
+            environment: all of git's variables; None for those that keep it to itself.
 
         Raises:
             GitError: git cannot start, does not answer in time, or prints more than
                 :data:`ANSWER_LIMIT`.
         """
-        return self._ask(arguments, self._environment(), stdin, timeout)
-
-    def _ask(
-        self,
-        arguments: Sequence[str],
-        environment: Mapping[str, str],
-        stdin: bytes = b"",
-        timeout: float | None = None,
-    ) -> Answer:
         ends_at = None if timeout is None else time.monotonic() + timeout
-        with self._started(arguments, environment, timeout) as process:
+        with self._started(arguments, timeout, environment) as process:
             process.send(stdin, is_all=True)
             output = bytearray()
             while chunk := process.next_chunk(ends_at):
@@ -122,7 +115,7 @@ class Git:
         Raises:
             GitError: as :meth:`run`, but only after the output was yielded.
         """
-        with self._started(arguments, self._environment(), timeout) as process:
+        with self._started(arguments, timeout) as process:
             process.send(stdin, is_all=True)
             yield from iter(process.next_chunk, b"")
         self._refuse_failure(arguments, process.exit_status, process.errors)
@@ -163,9 +156,7 @@ class Git:
         with contextlib.ExitStack() as stack:
 
             def start() -> GitProcess:
-                return stack.enter_context(
-                    self._started(("cat-file", "--batch"), self._environment())
-                )
+                return stack.enter_context(self._started(("cat-file", "--batch")))
 
             yield ObjectReader(start).read
 
@@ -175,7 +166,7 @@ class Git:
         for name, value in self._environment().items():
             if not name.startswith("GIT_CONFIG_"):
                 environment[name] = value
-        return as_text(self._ask(("config", *question), environment).stdout)
+        return as_text(self.ask("config", *question, environment=environment).stdout)
 
     def _environment(self) -> dict[str, str]:
         callers = {name: os.environ[name] for name in _CALLERS_VARIABLES if name in os.environ}
@@ -191,8 +182,8 @@ class Git:
     def _started(
         self,
         arguments: Sequence[str],
-        environment: Mapping[str, str],
         timeout: float | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Iterator[GitProcess]:
         """Start git, and end it when the block fails.
 
@@ -203,7 +194,7 @@ class Git:
         try:
             popen = subprocess.Popen(
                 self._command(arguments),
-                env={**environment, **index},
+                env={**(environment or self._environment()), **index},
                 start_new_session=True,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -227,7 +218,7 @@ class Git:
 
     def _refuse_failure(self, arguments: Sequence[str], exit_status: int, errors: bytes) -> None:
         if exit_status:
-            reason = _on_one_line(errors) or f"exit {exit_status}"
+            reason = on_one_line(errors) or f"exit {exit_status}"
             raise GitError(f"{self.directory}: git {arguments[0]} failed: {reason}")
 
 
@@ -241,10 +232,6 @@ def as_text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def message_of(answer: Answer) -> str:
-    """Return what git printed about an error, on one line, or "" when it printed nothing."""
-    return _on_one_line(answer.stderr)
-
-
-def _on_one_line(text: bytes) -> str:
+def on_one_line(text: bytes) -> str:
+    """Return what git printed about an error on one line, or "" when it printed nothing."""
     return " ".join(text.decode(errors="replace").split())

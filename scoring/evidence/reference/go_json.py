@@ -172,7 +172,25 @@ def object_of(**specs: Spec) -> Spec:
     def decode(value: Any, earlier: Any) -> Any:
         if value is None:
             return earlier or {}
-        return _decode_fields(value, earlier, fields)
+        if not isinstance(value, _Pairs):
+            raise WrongTypeError
+
+        # All fields are decoded before a wrong one of them is reported.
+        decoded = dict(earlier or {})
+        has_wrong_type = False
+        for key, item in value:
+            field = fields[key]
+            if field is None:
+                continue
+            name, spec = field
+            try:
+                decoded[name] = spec(item, decoded.get(name))
+            except WrongTypeError:
+                has_wrong_type = True
+
+        if has_wrong_type:
+            raise WrongTypeError
+        return decoded
 
     return decode
 
@@ -180,35 +198,7 @@ def object_of(**specs: Spec) -> Spec:
 def optional_object(**specs: Spec) -> Spec:
     """Return the spec of an object that may be missing: null removes it."""
     decode_object = object_of(**specs)
-
-    def decode(value: Any, earlier: Any) -> Any:
-        if value is None:
-            return None
-        return decode_object(value, earlier)
-
-    return decode
-
-
-def _decode_fields(value: Any, earlier: Any, fields: _FieldsByKey) -> dict[str, Any]:
-    """Decode an object, all of its fields before a wrong one of them is reported."""
-    if not isinstance(value, _Pairs):
-        raise WrongTypeError
-
-    decoded = dict(earlier) if earlier else {}
-    has_wrong_type = False
-    for key, item in value:
-        field = fields[key]
-        if field is None:
-            continue
-        name, spec = field
-        try:
-            decoded[name] = spec(item, decoded.get(name))
-        except WrongTypeError:
-            has_wrong_type = True
-
-    if has_wrong_type:
-        raise WrongTypeError
-    return decoded
+    return lambda value, earlier: None if value is None else decode_object(value, earlier)
 
 
 class _DecodedItems(list[Any]):
