@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from scoring.evidence.commands.run_folders import is_private_or_temporary
-from scoring.evidence.git.work_tree_folders import same_remote
+from scoring.evidence.git.remote_urls import same_remote
 from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import Edit
 from scoring.evidence.transcripts.facts import NS_MAX

@@ -7,8 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.work_tree_folders import WorkTreeFolders
+from scoring.files import read_file
+
+_POINTER = b"gitdir:"
+_POINTER_LIMIT = 1 << 16  # bytes of the file by which a linked work tree points to its repository
 
 HASHED_FOLDER = "sha256:"
 """Begins the name of a folder of which a transcript only has the SHA-256 of its path."""
@@ -25,7 +29,7 @@ InRepository: TypeAlias = Callable[[str], bool]
 
 
 class WorkTrees:
-    """The work trees of a repository. Call it with a folder.
+    """The work trees of a repository. Call it with a folder. Git is asked with the first one.
 
     Args:
         repository: a directory of the repository, or the open repository.
@@ -37,7 +41,7 @@ class WorkTrees:
     former: Collection[str] = ()
 
     def __init__(self, repository: Path | str | GitRepository) -> None:
-        self._folders = WorkTreeFolders(repository)
+        self._location = repository
         self._answers: dict[str, bool | None] = {}
         self._gone: dict[str, bool] = {}
 
@@ -71,9 +75,50 @@ class WorkTrees:
             if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
                 is_ours = folder in self._disguised_tops or None
             elif _is_path(folder):
-                is_ours = self._folders.has(folder)
+                is_ours = self._owner_on_disk(folder)
             self._answers[folder] = is_ours
         return self._answers[folder]
+
+    def _owner_on_disk(self, folder: str) -> bool | None:
+        """Return whether a folder is in a work tree of the repository.
+
+        Args:
+            folder: an absolute path, which may not exist.
+
+        Returns:
+            False where another repository has it, and None where none has it.
+
+        Raises:
+            NotARepositoryError: the repository's directory is in no work tree.
+        """
+        resolved = Path(os.path.realpath(folder))
+        for path in (resolved, *resolved.parents):
+            if str(path) in self._resolved_tops:
+                return True
+            is_ours = self._owner_of_top(str(path))
+            if is_ours is not None:
+                return is_ours
+        return None
+
+    def _owner_of_top(self, folder: str) -> bool | None:
+        """Return whether the repository has the work tree with this top, or None for no top."""
+        git = os.path.join(folder, ".git")
+        if os.path.isdir(git):
+            is_repository = os.path.exists(os.path.join(git, "HEAD"))
+            return False if is_repository else None
+
+        try:
+            content = read_file(git, _POINTER_LIMIT)
+        except InputError:
+            return None
+        if not content.startswith(_POINTER):
+            return None
+
+        # A linked work tree still points into its repository when it was moved, or when git has
+        # no record of it any more.
+        target = os.fsdecode(content.removeprefix(_POINTER).strip())
+        record = os.path.realpath(os.path.join(folder, target))
+        return os.path.dirname(record) == self._records
 
     @property
     def asked(self) -> list[str]:
@@ -81,14 +126,28 @@ class WorkTrees:
         return list(filter(_is_path, dict.fromkeys([*self._answers, *self._gone])))
 
     @property
-    def tops(self) -> list[str]:
-        """The tops of the work trees, as git names them. Some may be gone."""
-        return self._folders.tops
-
-    @property
     def all_tops(self) -> list[str]:
         """The same, and what they are with symbolic links resolved."""
-        return [*self._folders.tops, *self._folders.resolved_tops]
+        return [*self.tops, *self._resolved_tops]
+
+    @cached_property
+    def _repository(self) -> GitRepository:
+        return GitRepository.of(self._location)
+
+    @cached_property
+    def tops(self) -> list[str]:
+        """The tops of the work trees, as git names them. Some may be gone."""
+        return self._repository.work_tree_tops
+
+    @cached_property
+    def _resolved_tops(self) -> frozenset[str]:
+        """The tops of the work trees with symbolic links resolved."""
+        return frozenset(map(os.path.realpath, self.tops))
+
+    @cached_property
+    def _records(self) -> str:
+        """Where git records linked work trees."""
+        return os.path.join(os.path.realpath(self._repository.common_dir), "worktrees")
 
     @cached_property
     def _disguised_tops(self) -> frozenset[str]:

@@ -14,8 +14,8 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.isolated import git_version
+from scoring.evidence.git.remote_urls import same_remote
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.work_tree_folders import same_remote
 from scoring.evidence.harnesses.unread import UnreadSessions, sessions_not_read
 from scoring.evidence.openable import openable_survey
 from scoring.evidence.rules import Sources

@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from scoring.errors import DaScoreError
+from scoring.evidence.git.remote_urls import same_remote
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.work_tree_folders import same_remote
 from scoring.text import as_utf8
 
 _PATHS = {
