@@ -17,7 +17,8 @@ from typing import Any
 from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.scopes import is_code
-from scoring.evidence.transcripts.facts import NS, LinesFound, timestamp_ns
+from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from scoring.evidence.transcripts.observed_facts import LinesFound
 
 _PAUSE = 600
 """After so many seconds without a line nobody is at work, seconds."""

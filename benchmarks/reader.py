@@ -26,10 +26,10 @@ from scoring.evidence.transcripts.events import (
     StatedTotals,
     TestRun,
     TokensStated,
-    TranscriptEvents,
     UserBreak,
 )
 from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import FileRead
 
 _NAMES = {harness.name for harness in HARNESSES}

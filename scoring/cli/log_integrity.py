@@ -13,7 +13,7 @@ from scoring.cli.options import (
 )
 from scoring.cli.output import reply
 from scoring.cli.reading import log_view
-from scoring.evidence.transcripts.facts import Observed
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.signals.values import SignalSet
 from scoring.views.integrity import integrity_page, summarize_integrity, summarize_words
 

@@ -24,13 +24,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.kept_answers import Answers, AnswerStore, Watched
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import PLANS_DIR, DeclaredScope, declared_scopes
-from scoring.evidence.transcripts.facts import (
-    NS,
-    IterationWindow,
-    Observed,
-    TranscriptFacts,
-    clamp_ns,
-)
+from scoring.evidence.transcripts.facts import NS, IterationWindow, TranscriptFacts, clamp_ns
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 

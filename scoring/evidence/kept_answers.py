@@ -20,7 +20,8 @@ from scoring.evidence.git.facts import Changed, Landing, Trunk
 from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.rules import Sources
 from scoring.evidence.table_digest import digest_of_tables
-from scoring.evidence.transcripts.facts import IterationWindow, Observed, TranscriptFacts
+from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.frozen import Frozen
 from scoring.store import Store, Value, is_settled, last_change
 

@@ -15,7 +15,8 @@ from scoring.evidence.commit_makers import commits_of_agents
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.facts import Landing, Unknown
-from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, clamp_ns
+from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import Session, commits_shown
 from scoring.log.model import AgentInfo, ImplBlock, IterationRecord
 from scoring.text import trim

@@ -19,7 +19,8 @@ from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.facts import NS_MAX, Observed
+from scoring.evidence.transcripts.facts import NS_MAX
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import SessionKey, user_times
 from scoring.evidence.unlogged import Unlogged
 from scoring.log.model import IterationRecord

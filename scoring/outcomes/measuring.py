@@ -14,7 +14,8 @@ from scoring.evidence.attribution.written import WrittenLines, is_inside, writte
 from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.events import Edit, UnseenEdit
-from scoring.evidence.transcripts.facts import NS, Observed, Spent
+from scoring.evidence.transcripts.facts import NS, Spent
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
 from scoring.evidence.transcripts.sub_agents import missing_sub_agents
 from scoring.outcomes.unit import OpenUnit

@@ -10,7 +10,8 @@ from scoring.evidence.attribution.written import WrittenLines
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.transcripts.facts import Observed, Spent, TestsSeen, TranscriptFacts
+from scoring.evidence.transcripts.facts import Spent, TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import Outcome
 

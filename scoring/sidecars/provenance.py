@@ -13,7 +13,8 @@ from msgspec.structs import fields
 
 from scoring.errors import WriteError
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import NS, HarnessFacts, Observed, timestamp_ns
+from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.files import holds, write_together
 from scoring.frozen import Frozen, PlainData
 from scoring.sidecars.emitter import Value, emit

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rubric import SignalID, Source
 from scoring.evidence.artifacts import Corrections
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import CorrectionsSeen, Observed
+from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, Observed
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import (
     Signal,

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
-from scoring.evidence.transcripts.facts import COVERED, Observed, TranscriptFacts
+from scoring.evidence.transcripts.facts import COVERED, TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.signals.signal import attribution, unattributed
 from scoring.signals.values import (
     IterationObjectives,

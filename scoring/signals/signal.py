@@ -7,7 +7,8 @@ from typing import ClassVar, NamedTuple
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import IterationWindow, Observed
+from scoring.evidence.transcripts.facts import IterationWindow
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.signals.values import ROLE_IMPL, AgentRole, SignalValue, absent_signal

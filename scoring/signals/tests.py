@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import Observed, TestsSeen
+from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.signals.signal import (

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import Observed, TranscriptFacts
+from scoring.evidence.transcripts.facts import TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import TokenUsage
 from scoring.signals.signal import Signal, attribution, named_fields, unattributed, work_source

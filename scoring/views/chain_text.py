@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import NS, ClaimResult, Method, Observed
+from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.observed_facts import ClaimResult, Method, Observed
 from scoring.sidecars.provenance import OwnLines
 from scoring.text import counted, cut, short, some_of
 

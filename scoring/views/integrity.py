@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rubric import SignalID
-from scoring.evidence.transcripts.facts import Observed
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.signals.values import AgentRole, SignalSet
 from scoring.text import counted, spans
 from scoring.views.table import Column, Line, Page, Table, TableRow, numeric

@@ -14,7 +14,6 @@ import pytest
 
 from scoring.evidence.attribution.attributed import AttributedScan, attributed_scan
 from scoring.evidence.transcripts.counter import CountedHarness, LineClock
-from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
     ReadingOptions,
@@ -24,6 +23,7 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.tally import Tallies, Tally
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 NS = 1_000_000_000
 START = 1_776_000_000

@@ -17,16 +17,15 @@ from scoring.evidence.transcripts.events import (
     CommitMade,
     Edit,
     Event,
-    EventsByHarness,
     Prompt,
     Response,
     StatedTotals,
     TestRun,
     TokensStated,
-    TranscriptEvents,
     UserBreak,
 )
 from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.transcript_events import EventsByHarness, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 CORRECTION = "No, that is wrong"

@@ -10,7 +10,7 @@ import pytest
 from helpers.sessions import CORRECTION
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.events import TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 FOLDER = "/work/app"
 TYPED = ("Round the total", "Commit it", CORRECTION, "Never mind")

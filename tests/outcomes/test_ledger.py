@@ -11,7 +11,8 @@ from helpers.histories import DAY, TEXT, History, Session, output_of, writes
 from helpers.repos import START, Repo
 
 from scoring.evidence.scopes import is_code
-from scoring.evidence.transcripts.facts import Observed, TestsSeen, TranscriptFacts
+from scoring.evidence.transcripts.facts import TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.outcomes.unit import Unit
 from scoring.views.look_at import look_at, look_at_page
 from scoring.views.table import Line

@@ -27,13 +27,8 @@ from helpers.harness_lines import (
 from scoring.evidence.harnesses.gemini import GeminiCli
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.transcripts.counter import LineClock
-from scoring.evidence.transcripts.facts import (
-    PROMPT_STEPS,
-    HarnessFacts,
-    Observed,
-    Spent,
-    TranscriptFacts,
-)
+from scoring.evidence.transcripts.facts import PROMPT_STEPS, HarnessFacts, Spent, TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
 from scoring.outcomes import prices

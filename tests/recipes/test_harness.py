@@ -17,17 +17,10 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.harness import FileNames, Harness, Home
 from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
-from scoring.evidence.transcripts.events import (
-    Call,
-    CallResult,
-    LineSpan,
-    Response,
-    TokensStated,
-    TranscriptEvents,
-    key_of,
-)
+from scoring.evidence.transcripts.events import Call, CallResult, Response, TokensStated, key_of
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.observing import Observations
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 
 # The file of the harness. Parrot keeps a talk as one document,
 # ``~/.parrot/<project>/talk-<id>.json``.

@@ -16,7 +16,8 @@ from scoring.evidence.artifacts import Corrections
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Changed, Landing
 from scoring.evidence.scopes import DeclaredScope
-from scoring.evidence.transcripts.facts import Observed, TestsSeen, TranscriptFacts
+from scoring.evidence.transcripts.facts import TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.log.parse import parse_iteration_record
 from scoring.signals.table import optional_signals, signal_set
 from scoring.views.table import bounds_text, number

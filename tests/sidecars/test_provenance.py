@@ -19,7 +19,8 @@ from msgspec.structs import replace
 import scoring.sidecars.provenance
 from rubric import released_rubric
 from scoring.errors import WriteError
-from scoring.evidence.transcripts.facts import CorrectionsSeen, HarnessFacts, Observed, TestsSeen
+from scoring.evidence.transcripts.facts import HarnessFacts
+from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, Observed, TestsSeen
 from scoring.files import write_together
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.model import IterationRecord

@@ -16,14 +16,8 @@ from scoring.evidence.commands.objective_flags import BASH
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Changed, Landing, Unknown
 from scoring.evidence.scopes import DeclaredScope
-from scoring.evidence.transcripts.facts import (
-    COVERED,
-    CorrectionsSeen,
-    HarnessFacts,
-    Observed,
-    TestsSeen,
-    TranscriptFacts,
-)
+from scoring.evidence.transcripts.facts import COVERED, HarnessFacts, TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, Observed, TestsSeen
 from scoring.log.model import (
     ImplBlock,
     IterationRecord,

@@ -16,14 +16,12 @@ from msgspec.structs import replace
 
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Landing
-from scoring.evidence.transcripts.facts import (
-    NS,
-    IterationWindow,
+from scoring.evidence.transcripts.facts import NS, IterationWindow, TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import (
     LinesFound,
     Observed,
     SeenAt,
     TestsSeen,
-    TranscriptFacts,
     WorkSeen,
 )
 from scoring.log.model import IterationRecord

@@ -38,7 +38,6 @@ from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.reading import transcript_rules
 from scoring.evidence.harnesses.unread import UNREAD
 from scoring.evidence.transcripts import counting, streams
-from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
     FileFound,
@@ -54,6 +53,7 @@ from scoring.evidence.transcripts.scan import (
     Scan,
     file_found,
 )
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import InRepository, WorkTrees
 
 ATTRIBUTED_TRANSCRIPTS = transcript_rules(

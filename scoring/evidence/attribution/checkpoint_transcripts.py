@@ -10,9 +10,9 @@ from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.counter import CountedHarness
-from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import FileFound, RootFound, timestamp_ns
 from scoring.evidence.transcripts.streams import File
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
 
 NOT_HERE = "its object is not in this clone"

@@ -17,7 +17,7 @@ from scoring.evidence.transcripts.events import (
     Event,
     TestRun,
 )
-from scoring.evidence.transcripts.facts import ClaimResult, ClaimSeen
+from scoring.evidence.transcripts.observed_facts import ClaimResult, ClaimSeen
 from scoring.evidence.transcripts.streams import File, SessionKey
 
 

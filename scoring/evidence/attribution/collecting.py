@@ -22,7 +22,7 @@ from scoring.evidence.transcripts.events import (
     UserBreak,
     WorkReset,
 )
-from scoring.evidence.transcripts.facts import LinesFound, SeenAt
+from scoring.evidence.transcripts.observed_facts import LinesFound, SeenAt
 from scoring.evidence.transcripts.streams import File, SessionCommit, SessionKey
 
 SAID_WRONG = "words of the user that read as a correction"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scoring.evidence.attribution.session_trees import NO_ITERATION, SessionPart
-from scoring.evidence.transcripts.facts import Method
+from scoring.evidence.transcripts.observed_facts import Method
 from scoring.evidence.transcripts.streams import SessionCommit, SessionKey
 
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"

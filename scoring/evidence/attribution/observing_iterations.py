@@ -27,7 +27,8 @@ from scoring.evidence.attribution.written import (
 )
 from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent
 from scoring.evidence.git.checkpoints import TokenTotals
-from scoring.evidence.transcripts.facts import Observed, TestsSeen, TranscriptFacts
+from scoring.evidence.transcripts.facts import TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.evidence.transcripts.streams import File, Session, SessionKey
 from scoring.evidence.transcripts.sub_agents import missing_sub_agents
 from scoring.evidence.transcripts.work_trees import WorkTrees

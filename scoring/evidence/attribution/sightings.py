@@ -24,7 +24,7 @@ from scoring.evidence.transcripts.events import (
     WorkReset,
     key_of,
 )
-from scoring.evidence.transcripts.facts import CorrectionsSeen, TestsSeen, WorkSeen
+from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, TestsSeen, WorkSeen
 from scoring.evidence.transcripts.streams import File, SessionKey
 
 _TEST_VERIFIERS = frozenset(

@@ -26,7 +26,7 @@ from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.protobuf import first_text, numbers_in, packed_numbers
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.events import LineSpan
+from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _LOGS = ".system_generated/logs"

@@ -29,13 +29,9 @@ from scoring.evidence.harnesses.harness import Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.edits import path_in
-from scoring.evidence.transcripts.events import (
-    LineSpan,
-    Response,
-    TranscriptEvents,
-    key_of,
-)
+from scoring.evidence.transcripts.events import Response, key_of
 from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.files import expanded
 from scoring.frozen import PlainData
 

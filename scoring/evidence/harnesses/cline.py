@@ -30,7 +30,7 @@ from scoring.evidence.harnesses.harness import (
 )
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.events import LineSpan
+from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(

@@ -49,8 +49,8 @@ from scoring.evidence.harnesses.json_reader import NO_TIME, OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import script_of
 from scoring.evidence.transcripts.counter import EventsOfSession
 from scoring.evidence.transcripts.edits import lines_patched, paths_patched
-from scoring.evidence.transcripts.events import LineSpan, SpanOpening, TranscriptEvents
 from scoring.evidence.transcripts.facts import special_service, timestamp_ns
+from scoring.evidence.transcripts.transcript_events import LineSpan, SpanOpening, TranscriptEvents
 from scoring.frozen import PlainData
 
 ARCHIVE = "archived_sessions"

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from operator import lt
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.events import Event, TranscriptEvents
+from scoring.evidence.transcripts.events import Event
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 
 class TokenNumbers(NamedTuple):

@@ -11,15 +11,13 @@ from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
     Event,
-    LineSpan,
     Response,
-    SpanOpening,
     TokensStated,
-    TranscriptEvents,
     key_of,
 )
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.tally import Tally
+from scoring.evidence.transcripts.transcript_events import LineSpan, SpanOpening, TranscriptEvents
 
 
 def introduction_of(spans: Sequence[LineSpan]) -> LineSpan:

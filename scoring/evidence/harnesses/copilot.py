@@ -24,7 +24,8 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
-from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents, key_of
+from scoring.evidence.transcripts.events import key_of
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(

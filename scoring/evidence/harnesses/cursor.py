@@ -13,8 +13,9 @@ from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import items_in, text_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents, key_of
+from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER
 from scoring.frozen import PlainData
 

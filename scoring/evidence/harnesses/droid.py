@@ -19,7 +19,8 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.events import LineSpan, Response, TranscriptEvents
+from scoring.evidence.transcripts.events import Response
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
 
 _ATTACHED_BY_HARNESS = ("<system-reminder>", "Contents of ")

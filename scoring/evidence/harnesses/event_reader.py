@@ -14,15 +14,14 @@ from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, MODEL_LIMIT, 
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
-    LineSpan,
     Response,
     StatedTotals,
     TokensStated,
-    TranscriptEvents,
     key_of,
 )
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.path_texts import NO_LINES, AddedLines
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, SPELLED_FOLDER
 from scoring.files import READ_PLAIN, refuse_special

@@ -13,7 +13,7 @@ from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, shell_answer
-from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 from scoring.frozen import PlainData
 

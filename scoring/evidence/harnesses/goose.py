@@ -26,7 +26,7 @@ from scoring.evidence.harnesses.harness import (
 )
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(

@@ -18,7 +18,7 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.events import LineSpan
+from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(

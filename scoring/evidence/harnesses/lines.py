@@ -21,8 +21,8 @@ from scoring.evidence.harnesses.json_reader import (
     JsonReader,
 )
 from scoring.evidence.harnesses.unread import NOT_KNOWN
-from scoring.evidence.transcripts.events import EventsByHarness, TranscriptEvents
 from scoring.evidence.transcripts.opening import BLOCK, chunks, decompressed
+from scoring.evidence.transcripts.transcript_events import EventsByHarness, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
 
 LINE_LIMIT = 16 << 20

@@ -34,7 +34,7 @@ from scoring.evidence.harnesses.harness import (
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, OTHER_TYPE
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
-from scoring.evidence.transcripts.events import LineSpan
+from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields("output", "input", "cache.read", "cache.write")

@@ -22,7 +22,7 @@ from scoring.evidence.harnesses.gemini import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames
-from scoring.evidence.transcripts.events import LineSpan
+from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(

@@ -13,8 +13,8 @@ from scoring.evidence.harnesses.fields import member
 from scoring.evidence.harnesses.harness import FileNames, Harness, Home, home_named
 from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
 from scoring.evidence.harnesses.sqlite_store import opened_database
-from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.frozen import PlainData
 
 _LINES_NOT_READ = "of a harness that is not read"

@@ -33,13 +33,7 @@ from scoring.evidence.reference.go_json import (
     whole_number,
 )
 from scoring.evidence.reference.named_folders import list_directly
-from scoring.evidence.transcripts.events import (
-    Event,
-    LineSpan,
-    Response,
-    TokensStated,
-    TranscriptEvents,
-)
+from scoring.evidence.transcripts.events import Event, Response, TokensStated
 from scoring.evidence.transcripts.facts import (
     COVERED,
     IterationWindow,
@@ -48,6 +42,7 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.evidence.transcripts.scan import Scan, file_found
 from scoring.evidence.transcripts.tally import Tallies, Tally
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
 from scoring.text import wrap64
 

@@ -3,15 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.events import (
-    Call,
-    CallResult,
-    LineSpan,
-    Response,
-    TranscriptEvents,
-)
+from scoring.evidence.transcripts.events import Call, CallResult, Response
 from scoring.evidence.transcripts.facts import QUARTER
 from scoring.evidence.transcripts.tally import Tally
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 
 EventsOfSession: TypeAlias = Callable[[str], list[TranscriptEvents]]
 """Returns the events of each transcript that has a session, by the session's id."""

@@ -19,12 +19,11 @@ from scoring.evidence.transcripts.events import (
     Response,
     StatedTotals,
     TokensStated,
-    TranscriptEvents,
-    TranscriptLine,
 )
 from scoring.evidence.transcripts.facts import HarnessFacts, IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.streams import File, SessionKey
 from scoring.evidence.transcripts.tally import Tallies
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents, TranscriptLine
 
 LastParts: TypeAlias = Mapping[tuple[str, int, int], int]
 """The part of a response's last line, by harness and the keys of the response and its request."""

@@ -7,7 +7,7 @@ from hashlib import shake_256
 
 import msgspec
 
-from scoring.evidence.transcripts.events import EventsByHarness
+from scoring.evidence.transcripts.transcript_events import EventsByHarness
 
 encode_events = msgspec.msgpack.Encoder().encode
 _events_decoder = msgspec.msgpack.Decoder(EventsByHarness)

@@ -30,8 +30,6 @@ from scoring.evidence.transcripts.events import (
     ProgramRun,
     Prompt,
     TestRun,
-    TranscriptEvents,
-    TranscriptLine,
     UserBreak,
     key_of,
 )
@@ -48,6 +46,7 @@ from scoring.evidence.transcripts.open_calls import (
 )
 from scoring.evidence.transcripts.path_texts import NO_LINES, AddedLines, PathTexts
 from scoring.evidence.transcripts.prompts import asks, goes_on, said_in
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents, TranscriptLine
 
 
 class Observations:
@@ -89,8 +88,6 @@ class Observations:
         self._has_worked = False  # whether it called a tool before
         self._last_prompt = 0  # the key of its text
         self._is_stopped = False  # whether the user stopped the agent since it was last active
-
-    # Lines and texts.
 
     def line(self, span: int, number: int, time: int, key: int) -> None:
         """Begin a line.
@@ -159,8 +156,6 @@ class Observations:
     def compacted(self) -> None:
         """Note that the harness replaced what came before by a summary."""
         self._note(Compaction)
-
-    # Calls.
 
     def call(self, call: str | None, question: bool = False, agent: bool = False) -> int:
         """Note a call of a tool.
@@ -380,8 +375,6 @@ class Observations:
         events.texts = list(texts)
         events.begins_session = begins_session
         return events
-
-    # How events are made.
 
     def _note(self, event_type: type[Event], /, **fields: Any) -> None:
         self._events[event_type].append(event_type(*self._place, **fields))

@@ -21,7 +21,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.table_digest import digest_of_tables
 from scoring.evidence.transcripts.counter import CountedHarness
 from scoring.evidence.transcripts.edits import with_slashes
-from scoring.evidence.transcripts.events import EventsByHarness, TranscriptEvents, key_of
+from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import (
     FileFound,
     HarnessFacts,
@@ -34,6 +34,7 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.evidence.transcripts.kept import decode_events, encode_events, mixed
 from scoring.evidence.transcripts.opening import opened
+from scoring.evidence.transcripts.transcript_events import EventsByHarness, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import (
     UNKNOWN_KIND,
     Discovery,

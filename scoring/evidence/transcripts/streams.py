@@ -14,13 +14,9 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.counter import CountedHarness
-from scoring.evidence.transcripts.events import (
-    ChatText,
-    CommitMade,
-    EventKind,
-    TranscriptEvents,
-)
+from scoring.evidence.transcripts.events import ChatText, CommitMade
 from scoring.evidence.transcripts.facts import NS_MAX
+from scoring.evidence.transcripts.transcript_events import EventKind, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 SessionKey: TypeAlias = tuple[str, str]

@@ -19,7 +19,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.unread import UnreadSessions, sessions_not_read
 from scoring.evidence.openable import openable_survey
 from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
+from scoring.evidence.transcripts.facts import TranscriptSurvey
+from scoring.evidence.transcripts.observed_facts import Method
 from scoring.evidence.transcripts.scan import Scan
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric
-from scoring.evidence.transcripts.facts import Observed
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.examine import ExaminedIteration
 from scoring.log.selection import day_or_none
 from scoring.outcomes.validity import Validity

@@ -10,7 +10,7 @@ from helpers.harness_lines import cases, stamp
 from helpers.histories import History, Session
 
 from rubric import released_rubric
-from scoring.evidence.transcripts.facts import ClaimResult, ClaimSeen, Observed
+from scoring.evidence.transcripts.observed_facts import ClaimResult, ClaimSeen, Observed
 from scoring.score import score_log
 from scoring.views.integrity import WordsSummary, summarize_words
 

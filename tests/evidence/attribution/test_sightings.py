@@ -8,7 +8,7 @@ from helpers.harness_lines import cases, stamp
 from helpers.histories import History, Session
 
 from rubric import released_rubric
-from scoring.evidence.transcripts.facts import CorrectionsSeen, Observed, WorkSeen
+from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, Observed, WorkSeen
 from scoring.score import score_log
 
 REFUSAL = "The user doesn't want to proceed with this tool use."

@@ -8,7 +8,8 @@ from helpers.harness_lines import NS, START, Line, stamp
 from helpers.sessions import CORRECTION, events_of, put, seen, tokens_of
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
-from scoring.evidence.transcripts.events import Response, TranscriptEvents
+from scoring.evidence.transcripts.events import Response
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 TREE = {"uri": f"file://{FOLDER}", "repository": {"url": "git@host:a/b.git"}}
 TOOLS = {

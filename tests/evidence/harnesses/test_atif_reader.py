@@ -8,7 +8,8 @@ from helpers.harness_lines import Line, stamp
 from helpers.sessions import CORRECTION, events_of, put, read_under, seen
 from helpers.story import FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
-from scoring.evidence.transcripts.events import Compaction, TranscriptEvents
+from scoring.evidence.transcripts.events import Compaction
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 TOOLS = {"read": "Read", "edit": "Edit", "write": "Write", "run": "Bash"}
 NOT_WRITTEN = {"refused", "stop"}

@@ -17,10 +17,10 @@ from scoring.evidence.transcripts.events import (
     CallResult,
     Compaction,
     StatedTotals,
-    TranscriptEvents,
     UserBreak,
 )
 from scoring.evidence.transcripts.streams import File
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 IDS = itertools.count()

@@ -14,7 +14,7 @@ from helpers.sessions import CORRECTION, events_of, put, seen
 from helpers.story import FOUND, IN_PARTS, STORY, TYPED, Step, damaged, read_anyhow
 
 from scoring.evidence.harnesses.json_reader import NO_TIME
-from scoring.evidence.transcripts.events import TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER, WorkTrees
 
 PROJECT = ".cursor/projects/work-app/agent-transcripts"

@@ -8,7 +8,8 @@ from helpers.harness_lines import Line, stamp
 from helpers.sessions import events_of, put, seen
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
-from scoring.evidence.transcripts.events import Compaction, TranscriptEvents
+from scoring.evidence.transcripts.events import Compaction
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 HEAD = {"type": "session_start", "id": "d1", "cwd": FOLDER, "version": 2}
 TOOLS = {"read": "Read", "edit": "Edit", "write": "Create", "run": "Execute"}

@@ -30,10 +30,10 @@ from scoring.evidence.transcripts.events import (
     Prompt,
     Response,
     TestRun,
-    TranscriptEvents,
     UserBreak,
     key_of,
 )
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, WorkTrees
 
 

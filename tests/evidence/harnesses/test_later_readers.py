@@ -26,7 +26,8 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.antigravity import Antigravity
 from scoring.evidence.harnesses.readers import HARNESSES as READ
 from scoring.evidence.harnesses.reading import Reading
-from scoring.evidence.transcripts.events import Compaction, Prompt, Response, TranscriptEvents
+from scoring.evidence.transcripts.events import Compaction, Prompt, Response
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 TOOLS = {"read": "Read", "edit": "Edit", "write": "Write", "run": "Bash", "refused": "Bash"}

@@ -22,8 +22,9 @@ from scoring.evidence.harnesses.discovery import discover
 from scoring.evidence.harnesses.opencode import Kilo, OpenCode
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.harnesses.reading import Reading
-from scoring.evidence.transcripts.events import Compaction, TranscriptEvents
+from scoring.evidence.transcripts.events import Compaction
 from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 DATA = Path(".local/share/opencode")
 TOOLS = {"read": "read", "edit": "edit", "write": "write", "run": "bash", "refused": "bash"}

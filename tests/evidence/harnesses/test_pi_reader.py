@@ -9,7 +9,8 @@ from helpers.sessions import CORRECTION, events_of, put, read_under, seen
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.harnesses.pi import Pi
-from scoring.evidence.transcripts.events import Compaction, TranscriptEvents
+from scoring.evidence.transcripts.events import Compaction
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 HEAD = {"type": "session", "version": 3, "id": "p1", "timestamp": stamp(0), "cwd": FOLDER}
 TOOLS = {"read": "read", "edit": "edit", "write": "write", "run": "bash"}

@@ -8,7 +8,8 @@ from helpers.harness_lines import Line, stamp
 from helpers.sessions import CORRECTION, events_of, put, read_under, seen, tokens_of
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, UNCACHED, Step, damaged, read_anyhow
 
-from scoring.evidence.transcripts.events import Compaction, Response, TranscriptEvents, key_of
+from scoring.evidence.transcripts.events import Compaction, Response, key_of
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 
 PROJECT = ".qwen/projects/-work-app/chats"

@@ -29,7 +29,7 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import lines
 from scoring.evidence.harnesses.lines import Copies, Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.events import EventsByHarness
+from scoring.evidence.transcripts.transcript_events import EventsByHarness
 
 PROGRAM = """
 import os, sys, time

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from scoring.evidence.attribution.collecting import lines_found
-from scoring.evidence.transcripts.facts import LinesFound
+from scoring.evidence.transcripts.observed_facts import LinesFound
 
 
 def file(name: str, ids: list[int], fresh: list[bool] | None = None, first: int = 0) -> Any:

@@ -36,12 +36,12 @@ from scoring.evidence.transcripts.events import (
     Prompt,
     Response,
     TestRun,
-    TranscriptEvents,
     UserBreak,
     WorkReset,
     key_of,
 )
 from scoring.evidence.transcripts.kept import decode_events, encode_events
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 PASSED = "============ 10 passed in 0.12s ============"
 FAILED = "======= 3 failed, 10 passed in 0.12s ======="

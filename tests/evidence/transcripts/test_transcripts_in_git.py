@@ -36,7 +36,6 @@ from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
     RootFound,
@@ -45,6 +44,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.scan import UNREADABLE, Scan, TranscriptRules, file_found
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))

@@ -1,0 +1,205 @@
+"""What is observed in the lines of one iteration: docs/EVIDENCE.md, "Observations"."""
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent
+from scoring.frozen import Frozen
+
+Method = Literal["checkpoint", "shared", "commit", "session", "time"]
+"""How the lines of an iteration were found.
+
+They are in its checkpoints, in checkpoints that it shares with an earlier iteration, in the session
+that made its commit, in the session that its entry names, or in its window of time.
+"""
+
+
+class TestsSeen(Frozen, frozen=True):
+    """The test runs in an iteration's own lines.
+
+    Attributes:
+        runs: how many runs.
+        failed: how many of them failed.
+        last_passed: whether the last run before the end of the iteration passed; None without a
+            verdict.
+        edited_after: whether code was edited after it.
+        command: the first words of its command.
+        passed_tests: how many tests passed in it; None: not stated.
+        failed_tests: how many tests failed in it; None: not stated.
+        reviewing: how many runs are of sub-agents that edited no code, which do not vote.
+        no_verdict: how many runs have no verdict.
+        newly_failed: whether the last run failed where one of the same command had passed, and
+            code was edited in between, after which no run passed.
+    """
+
+    __test__ = False  # pytest takes a class of this name for tests
+
+    runs: int = 0
+    failed: int = 0
+    last_passed: bool | None = None
+    edited_after: bool = False
+    command: str = ""
+    passed_tests: int | None = None
+    failed_tests: int | None = None
+    reviewing: int = 0
+    no_verdict: int = 0
+    newly_failed: bool = False
+
+
+class CorrectionsSeen(Frozen, frozen=True):
+    """The corrections in an iteration's own lines.
+
+    Attributes:
+        interrupts: how often the user stopped the agent.
+        rejections: how often the user refused a call.
+        corrections: how many corrections these and the user's words are, each once.
+        resets: how often the agent took its own work back, which counts as a retry.
+        words: how many prompts say that something is wrong; None where prompts are in another
+            language.
+        reports: how many prompts hand on what a program or a reviewer said. These are not
+            corrections.
+    """
+
+    interrupts: int = 0
+    rejections: int = 0
+    corrections: int = 0
+    resets: int = 0
+    words: int | None = 0
+    reports: int = 0
+
+
+class WorkSeen(Frozen, frozen=True):
+    """How the work went.
+
+    Attributes:
+        edits: how many edits.
+        files: how many files were edited.
+        most: how often the file was edited that was edited most.
+        agents: how many sub-agents were started.
+        compactions: how often the harness replaced what came before by a summary.
+        missing: how many sub-agents have no lines.
+    """
+
+    edits: int = 0
+    files: int = 0
+    most: int = 0
+    agents: int = 0
+    compactions: int = 0
+    missing: int = 0
+
+
+class SeenAt(NamedTuple):
+    """Where something was seen.
+
+    Attributes:
+        what: what it is, in a few words.
+        path: the transcript.
+        line: the number of the line, from 1.
+        kind: what it is evidence of.
+    """
+
+    what: str
+    path: Path
+    line: int
+    kind: Literal["commit", "tests", "correction"] = "commit"
+
+
+ClaimResult = Literal["confirmed", "no run", "last run failed"]
+"""What the last run of tests before a claim says of it."""
+
+
+class ClaimSeen(NamedTuple):
+    """A claim of the agent in words.
+
+    Attributes:
+        kind: what it claims.
+        result: what the last run before it says of it; None: not known.
+        path: the transcript.
+        line: the number of the line, from 1.
+    """
+
+    kind: Literal["tests_pass"]
+    result: ClaimResult | None
+    path: Path
+    line: int
+
+    @property
+    def where(self) -> str:
+        """The path and the line."""
+        return f"{self.path}:{self.line}"
+
+
+class LinesFound(NamedTuple):
+    """The lines of an iteration in one transcript that no earlier transcript has.
+
+    Attributes:
+        path: the transcript.
+        first: the number of the first line, from 1.
+        last: the number of the last line.
+        total: how many lines there are.
+    """
+
+    path: Path
+    first: int
+    last: int
+    total: int
+
+
+class Observed(Frozen, frozen=True):
+    """What was seen in the lines that belong to one iteration.
+
+    Attributes:
+        method: how the lines were found; None without lines.
+        sessions: the ids of their sessions.
+        problem: why it has no lines, or none that say anything, as in ``2 sessions overlap``.
+        shared_with: the earlier iteration that has the same part, and its observations. Tokens
+            count for that one.
+        tool_calls: how many calls of tools are in what votes, without refused ones.
+        elsewhere: how many of its lines vote here, while their tokens count for another unit.
+        tests: the test runs.
+        corrections: the corrections.
+        written: the result artifacts of its verifiers, by their paths in the repository, that an
+            agent wrote.
+        unsure: those that a copy, a change in place, or a redirection to an unknown path may have
+            written.
+        ran: for each verifier of the entry, whether a command of its kind ran.
+        seen: where the commit, the last test run and the corrections were seen, in this order.
+        checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum
+            over responses.
+        checkpoints: the ids of the checkpoints that its commit names, whether they are here or
+            not.
+        lines: where its lines are.
+        work: how the work went.
+        by_agents: the share of the lines of its commit that edits here wrote, above 0 to 1; None:
+            not known.
+        claims: the claims that tests pass, in the last message before the commit and in the reply
+            that reports it.
+        also_active: the ids of the sessions that its checkpoints list and that did other work
+            since its first line.
+        failed_calls: how many calls failed; None: not stated.
+        documents: whether its commit changed nothing but documents, against its first parent.
+        stated: the harness and the model that its commit and its checkpoints state.
+    """
+
+    method: Method | None = None
+    sessions: tuple[str, ...] = ()
+    problem: str = ""
+    shared_with: int | None = None
+    tool_calls: int = 0
+    elsewhere: int = 0
+    tests: TestsSeen = TestsSeen()
+    corrections: CorrectionsSeen = CorrectionsSeen()
+    written: frozenset[str] = frozenset()
+    unsure: frozenset[str] = frozenset()
+    ran: tuple[bool, ...] = ()
+    seen: tuple[SeenAt, ...] = ()
+    checkpoint_tokens: bool = False
+    checkpoints: tuple[str, ...] = ()
+    lines: tuple[LinesFound, ...] = ()
+    work: WorkSeen = WorkSeen()
+    by_agents: float | None = None
+    claims: tuple[ClaimSeen, ...] = ()
+    also_active: tuple[str, ...] = ()
+    failed_calls: int | None = 0
+    documents: bool = False
+    stated: StatedAgent = NOTHING_STATED

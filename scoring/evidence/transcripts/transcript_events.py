@@ -1,0 +1,191 @@
+"""The events of one transcript together, and where its lines belong."""
+
+from collections.abc import Iterable
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+
+import msgspec
+
+from scoring.evidence.transcripts.events import Event
+
+
+class SpanOpening(IntEnum):
+    """What opened a span of lines, where a harness distinguishes that."""
+
+    NOTHING = 0
+    SESSION = 1
+    TURN = 2
+    OWN_LINES = 3
+    """The first line that is the session's own, after lines repeated from another one."""
+
+
+class LineSpan(NamedTuple):
+    """Where some lines belong. What a transcript does not say is "".
+
+    Attributes:
+        cwd: the folder in which the work was done.
+        session: the id of the session.
+        opens: what opened the span.
+        parent: the id of the session from which this one was forked or started.
+        born: the milliseconds since 1970 in a UUID of version 7; -1 without one.
+        time: when the line was written that opened the span, in nanoseconds since 1970; 0: not
+            known.
+        remote: the URL of the repository.
+        model: the name of the model.
+        agent: whether a sub-agent wrote the lines.
+        agent_id: the id of the sub-agent, where its session has others.
+    """
+
+    cwd: str = ""
+    session: str = ""
+    opens: SpanOpening = SpanOpening.NOTHING
+    parent: str = ""
+    born: int = -1
+    time: int = 0
+    remote: str = ""
+    model: str = ""
+    agent: bool = False
+    agent_id: str = ""
+
+
+class TranscriptLine(msgspec.Struct, array_like=True, frozen=True, order=True, gc=False):
+    """A line that a reader understood.
+
+    Attributes:
+        number: its number in the file, from 0.
+        time: when it was written, in nanoseconds since 1970.
+        key: the key of its id, or of its bytes. Copies of a line have the same key.
+    """
+
+    number: int
+    time: int
+    key: int
+
+
+EventKind = TypeVar("EventKind", bound=Event)
+
+
+class TranscriptEvents(msgspec.Struct, array_like=True):
+    """The events of a transcript, or of a part of one.
+
+    Attributes:
+        spans: where its lines belong.
+        covers: for each span, the numbers of its lines, or the times where it has no numbers.
+        lists: the events of each kind, by the name of their class; see :meth:`of`.
+        skipped: how many lines were skipped, by reason.
+        lines: the lines that were understood. A reading that only counts has none.
+        texts: paths and commands, each once. Events name them by their index.
+        begins_session: whether the file begins where its session does.
+        messages: the lines at which messages begin, where a message may have several.
+    """
+
+    spans: list[LineSpan] = []
+    covers: list[list[int]] = []
+    lists: dict[str, msgspec.Raw] = {}
+    skipped: dict[str, int] = {}
+    lines: list[TranscriptLine] = []
+    texts: list[str] = []
+    begins_session: bool = False
+    messages: list[int] = []
+
+    def of(self, kind: type[EventKind]) -> list[EventKind]:
+        """Return the events of a kind, in order of their lines."""
+        events: Any = self.lists.get(kind.__name__)
+        if events is None:
+            return []
+        if isinstance(events, msgspec.Raw):
+            return cast("list[EventKind]", _decoder(kind).decode(events))
+        return cast("list[EventKind]", events)
+
+    def put(self, kind: type[EventKind], events: Iterable[EventKind]) -> None:
+        """Replace the events of a kind."""
+        as_list = list(events)
+        if as_list:
+            self.lists[kind.__name__] = cast("msgspec.Raw", as_list)
+        else:
+            self.lists.pop(kind.__name__, None)
+
+    def kinds(self) -> list[type[Event]]:
+        """Return the kinds of which there are events."""
+        return [kind for kind in Event.__subclasses__() if kind.__name__ in self.lists]
+
+    def pack_events(self) -> None:
+        """Encode the events of each kind, which :meth:`of` then decodes each time it is asked.
+
+        Events that wait for those of other transcripts take a fifth of the memory in this form.
+        """
+        events: Any  # as they were put, or encoded
+        for name, events in self.lists.items():
+            encoded = bytes(events) if isinstance(events, msgspec.Raw) else _encode(events)
+            self.lists[name] = msgspec.Raw(encoded)
+
+    def line_of_message(self, message: int | None) -> int | None:
+        """Return the line at which a checkpoint begins, which counts messages where there are any.
+
+        A transcript without messages has the number of a line in the place of ``message``.
+        """
+        if message is None or not self.messages or message < 0:
+            return message
+        if message < len(self.messages):
+            return self.messages[message]
+        if self.lines:
+            return self.lines[-1].number + 1
+        return None
+
+    def sessions(self) -> list[str]:
+        """Return the ids of the sessions to which the lines belong.
+
+        Where a line opens a session, the lines are those of the first one that is opened.
+        """
+        for span in self.spans:
+            if span.opens and span.session:
+                return [span.session]
+
+        return list(dict.fromkeys(span.session for span in self.spans if span.session))
+
+    def by_session(self) -> "list[TranscriptEvents]":
+        """Return the events of each session apart, for a file that holds several."""
+        parts = {
+            session: TranscriptEvents(texts=self.texts, begins_session=self.begins_session)
+            for session in self.sessions()
+        }
+
+        part_of_span = [parts.get(span.session) for span in self.spans]
+        new_span = []
+        part_of_line: dict[int, TranscriptEvents] = {}
+        for part, span, cover in zip(part_of_span, self.spans, self.covers, strict=True):
+            if part is None:
+                new_span.append(-1)
+                continue
+            new_span.append(len(part.spans))
+            part.spans.append(span)
+            part.covers.append(cover)
+            part_of_line.update(dict.fromkeys(cover, part))
+
+        for line in self.lines:
+            if part := part_of_line.get(line.number):
+                part.lines.append(line)
+
+        for kind in self.kinds():
+            moved: dict[int, list[Event]] = {}
+            for event in self.of(kind):
+                if part := part_of_span[event.span]:
+                    copy = msgspec.structs.replace(event, span=new_span[event.span])
+                    moved.setdefault(id(part), []).append(copy)
+            for part in parts.values():
+                part.put(kind, moved.get(id(part), ()))
+
+        return list(parts.values())
+
+
+EventsByHarness: TypeAlias = dict[str, TranscriptEvents]
+"""The events of one file, by the name of the harness that wrote the lines."""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@lru_cache
+def _decoder(kind: type[Event]) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(list[kind])  # type: ignore[valid-type]
