@@ -349,10 +349,7 @@ QUARTER = 15 * 60 * NS
 """A quarter of an hour. In every time zone a day begins with one."""
 
 NS_MAX = 2**63 - 1
-"""The latest time, and its negative the earliest.
-
-Times beyond the years 1677 to 2262 are cut to this range. No commit lies there.
-"""
+"""The latest time, in 2262, and its negative the earliest, in 1677. Others are cut to these."""
 
 _STAMP = re.compile(
     r"(\d{4}-\d\d-\d\dT\d{1,2}:\d\d):([0-5]\d)(?:[.,](\d+))?(Z|[-+]\d\d:\d\d)", re.ASCII
