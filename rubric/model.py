@@ -7,7 +7,7 @@ name do.
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, NewType
+from typing import NewType
 
 from rubric.breakdown import (
     BAND_INSUFFICIENT,
@@ -232,27 +232,36 @@ class Rubric:
         whatever the value, below ``minimum_coverage``, and where it is known that none of the
         iteration's own tool calls was seen. Rows may cap it.
         """
-        specs = [(spec.id, spec.label, spec.weight) for spec in self.signals]
-        combined = combine(specs, readings)
+        # One by one, as the reference adds them: sum() rounds otherwise.
+        total = 0.0
+        for spec in self.signals:
+            if readings.value(spec.id).present:
+                total += spec.weight
+
+        value = 0.0
+        rows = []
+        for spec in self.signals:
+            row = _row(spec, total, readings.value(spec.id))
+            value += row.contribution
+            rows.append(row)
+
+        saw_no_call = getattr(readings, "tool_calls", None) == 0
+        if (total and saw_no_call) or not self.suffices(coverage_of(rows).weight):
+            band = BAND_INSUFFICIENT
+        elif not total:
+            band = BAND_UNSCORED
+        else:
+            band = self._capped(self.band(value), rows)
+
         return Score(
             iteration=readings.iteration,
             rubric_version=self.version,
-            value=combined.value,
-            scored=combined.scored,
-            band=self._band_of(combined, readings),
-            breakdown=combined.rows,
+            value=value,
+            scored=total > 0,
+            band=band,
+            breakdown=tuple(rows),
             sidecar=self.sidecar,
         )
-
-    def _band_of(self, combined: "Combined", readings: SignalReadings) -> str:
-        saw_no_call = getattr(readings, "tool_calls", None) == 0
-        if combined.scored and saw_no_call:
-            return BAND_INSUFFICIENT
-        if not self.suffices(coverage_of(combined.rows).weight):
-            return BAND_INSUFFICIENT
-        if not combined.scored:
-            return BAND_UNSCORED
-        return self._capped(self.band(combined.value), combined.rows)
 
     def suffices(self, weight: float) -> bool:
         """Return whether a share of the weight, 0 to 1, is enough for a band."""
@@ -272,78 +281,27 @@ class Rubric:
         return [self.score(readings) for readings in sets]
 
 
-class Combined(NamedTuple):
-    """What the signals of one iteration come to.
-
-    Attributes:
-        value: the weighted mean of the sub-scores.
-        scored: whether any signal is present.
-        rows: a row for each signal, in order.
-    """
-
-    value: float
-    scored: bool
-    rows: tuple[SignalContribution, ...]
-
-
-def combine(signals: Iterable[tuple[str, str, float]], readings: SignalReadings) -> Combined:
-    """Combine signals, each with id, label and weight, into a weighted mean of their readings.
-
-    Weights and contributions are added one by one in the order of the rubric, as the reference
-    adds them, because ``sum()`` rounds otherwise.
-    """
-    total = 0.0
-    read: list[tuple[str, str, float, SignalReading]] = []
-    for signal_id, label, weight in signals:
-        reading = readings.value(signal_id)
-        read.append((signal_id, label, weight, reading))
-        if reading.present:
-            total += weight
-
-    value = 0.0
-    rows = []
-    for signal_id, label, weight, reading in read:
-        row = _row(signal_id, label, weight, total, reading)
-        value += row.contribution
-        rows.append(row)
-    return Combined(value, total > 0, tuple(rows))
-
-
-def _row(
-    signal_id: str,
-    label: str,
-    weight: float,
-    total: float,
-    reading: SignalReading,
-) -> SignalContribution:
+def _row(spec: SignalSpec, total: float, reading: SignalReading) -> SignalContribution:
     """Return the row of one signal.
 
     ``total`` is the weight of all signals that are present.
     """
-    if not reading.present:
-        return SignalContribution(
-            signal=signal_id,
-            label=label,
-            present=False,
-            sub_score=0.0,
-            detail=reading.detail,
-            nominal_weight=weight,
-            effective_weight=0.0,
-            contribution=0.0,
-            applicable=getattr(reading, "applicable", True),
-        )
+    sub_score = 0.0
+    effective = 0.0
+    optional = ["applicable"]
+    if reading.present:
+        sub_score = reading.sub_score
+        effective = spec.weight / total
+        optional = ["source", "cap", "fact"]
 
-    effective = weight / total
     return SignalContribution(
-        signal=signal_id,
-        label=label,
-        present=True,
-        sub_score=reading.sub_score,
+        signal=spec.id,
+        label=spec.label,
+        present=reading.present,
+        sub_score=sub_score,
         detail=reading.detail,
-        nominal_weight=weight,
+        nominal_weight=spec.weight,
         effective_weight=effective,
-        contribution=effective * reading.sub_score,
-        source=getattr(reading, "source", None),
-        cap=getattr(reading, "cap", ""),
-        fact=getattr(reading, "fact", ""),
+        contribution=effective * sub_score,
+        **{name: getattr(reading, name) for name in optional if hasattr(reading, name)},
     )

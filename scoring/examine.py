@@ -6,7 +6,6 @@ sidecar, or when asked to recompute, it is what the evidence gives now.
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from rubric import Rubric, default_rubric
 from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
 from scoring.evidence.facts import Evidence, IterationFacts
-from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent, shown_or_stated
+from scoring.evidence.git.agents import NOTHING_STATED, shown_or_stated
 from scoring.evidence.git.facts import GitFacts
 from scoring.evidence.git.walk import subjects_of
 from scoring.evidence.openable import openable_facts
@@ -75,22 +74,20 @@ class ExaminedIteration(Frozen, frozen=True):
 
         Where no transcript shows it, it is what the commit or its checkpoint states.
         """
-        if self.record.agent.harness:
-            return self.record.agent.harness
-        shown = self.facts.transcripts.harness if self.facts.transcripts else ""
-        return shown_or_stated(shown, self._stated.harness)
+        return self._of_agent("harness")
 
     @property
     def model(self) -> str | None:
         """The model that it ran, found in the same way as the harness."""
-        if self.record.agent.model:
-            return self.record.agent.model
-        shown = self.facts.transcripts.model if self.facts.transcripts else ""
-        return shown_or_stated(shown, self._stated.model)
+        return self._of_agent("model")
 
-    @property
-    def _stated(self) -> StatedAgent:
-        return self.facts.observed.stated if self.facts.observed else NOTHING_STATED
+    def _of_agent(self, name: Literal["harness", "model"]) -> str | None:
+        in_entry: str | None = getattr(self.record.agent, name)
+        if in_entry:
+            return in_entry
+        shown = getattr(self.facts.transcripts, name, "")
+        stated = self.facts.observed.stated if self.facts.observed else NOTHING_STATED
+        return shown_or_stated(shown, getattr(stated, name))
 
     @property
     def spending(self) -> Spending | None:
@@ -233,8 +230,11 @@ class LogView(Frozen, frozen=True):
         if not is_whole_log:
             only = {record.iteration for record in chosen}
         opened: list[Evidence] = []
-        scored = partial(
-            score_iterations,
+        scored = score_iterations(
+            records,
+            log,
+            sources,
+            rubric,
             only=only,
             observe=self.observe,
             opened=opened.append,
@@ -244,13 +244,16 @@ class LogView(Frozen, frozen=True):
 
         outcomes: dict[int, Outcome] | None = None
         subjects: dict[int, str] = {}
+        if self.subjects:
+            works = [(record, record.commit) for record in chosen]
+            subjects = subjects_by_iteration(self.repo_dir, works)
+
         with stored_prices(sources.cache_dir):
-            for (iteration,) in scored(records, log, sources, rubric):
+            for (iteration,) in scored:
                 # The evidence is open once the first iteration is scored, or not needed.
                 if outcomes is None:
                     git = opened[0].git if opened else None
                     outcomes = self._outcomes(records, chosen, sources, git)
-                    subjects = self._subjects(chosen)
 
                 number = iteration.record.iteration
                 sidecar = None
@@ -259,9 +262,7 @@ class LogView(Frozen, frozen=True):
 
                 state = CURRENT
                 if sidecar is not None:
-                    provenance = None
-                    if iteration.provenance:
-                        provenance = read_provenance(log, number)
+                    provenance = read_provenance(log, number) if iteration.provenance else None
                     state = state_of(sidecar, rubric, iteration, provenance)
 
                 yield ExaminedIteration(
@@ -292,11 +293,6 @@ class LogView(Frozen, frozen=True):
         rubrics = [] if self.lenient else [self.rubric]
         return sources.entries(rubrics, self.iter_log_dir, self.broken)
 
-    def _subjects(self, chosen: Sequence[IterationRecord]) -> dict[int, str]:
-        if not self.subjects:
-            return {}
-        return subjects_by_iteration(self.repo_dir, [(record, record.commit) for record in chosen])
-
     def _outcomes(
         self,
         records: Sequence[IterationRecord],
@@ -313,9 +309,8 @@ class LogView(Frozen, frozen=True):
 
         try:
             if not isinstance(git, AttributedHistory):
-                cache_dir = sources.cache_dir
                 git = AttributedHistory(
-                    sources.repo_dir, records, sources.trunk, cache_dir=cache_dir
+                    sources.repo_dir, records, sources.trunk, cache_dir=sources.cache_dir
                 )
             outcomes = outcomes_in(git, chosen, self.outcomes)
         except NotARepositoryError:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from scoring.errors import InputError, NoFileError, WriteError
+from scoring.paths import is_inside
 from scoring.temporary import lock, opened, remove_stale_files_once, temporary_name
 
 READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -158,51 +159,6 @@ def _status(path: Path | str) -> os.stat_result | None:
         return None
 
 
-# Where a path is
-
-
-def expanded(path: str) -> Path:
-    """Return a path with the folder of a user for ``~``. An unknown user is part of a name."""
-    return Path(os.path.expanduser(path))
-
-
-def is_inside(path: Path | str, directory: Path | str) -> bool:
-    """Return whether a path is in a directory, or is it, once all links are followed.
-
-    Nothing needs to exist at the path.
-    """
-    real_path = os.path.realpath(path)
-    root = os.path.realpath(directory)
-    return real_path == root or real_path.startswith(root.rstrip("/") + "/")
-
-
-def is_of_the_system(folder: Path) -> bool:
-    """Return whether a folder is one that shows processes and devices as files.
-
-    /dev/shm does not.
-    """
-    if "\0" in str(folder):
-        return False
-    if is_inside(folder, "/dev/shm"):  # noqa: S108 - nothing is written there
-        return False
-    return any(is_inside(folder, top) for top in ("/proc", "/sys", "/dev"))
-
-
-def in_checkout(path: Path | str, repo_dir: Path | str) -> bool:
-    """Return whether a path, or a folder on the way to it, is in the checkout around a folder."""
-    checkout = _checkout_around(Path(os.path.realpath(repo_dir)))
-    absolute = Path(os.path.abspath(path))
-    return any(is_inside(each, checkout) for each in (path, absolute, *absolute.parents))
-
-
-def _checkout_around(folder: Path) -> Path:
-    """Return the folder with ``.git`` around a folder, or the folder itself without one."""
-    for candidate in (folder, *folder.parents):
-        if os.path.lexists(candidate / ".git"):
-            return candidate
-    return folder
-
-
 # Writing
 
 
@@ -239,65 +195,54 @@ class _Rights(NamedTuple):
     """
 
     mode: int
-    owner: tuple[int, int] | None
+    owner: tuple[int, int] | None = None
 
 
 def _rights_of(path: Path, new_mode: int) -> _Rights:
     """Return the rights of a file, or those of a new one where it does not exist."""
     status = _status(path)
     if status is None:
-        return _Rights(new_mode, None)
+        return _Rights(new_mode)
     return _Rights(stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))
 
 
-def overwrite(
-    path: Path, data: bytes, new_mode: int = 0o644, rights_from: Path | None = None
-) -> None:
-    """Write bytes to a person's file, which keeps its mode, and its owner where that can be.
-
-    Args:
-        path: the file.
-        data: what it is to hold.
-        new_mode: its permissions if it does not exist.
-        rights_from: another file, from which it gets its rights.
-
-    Raises:
-        WriteError: it cannot be written.
-    """
-    rights = _rights_of(rights_from or path, new_mode)
-    write_atomically(path, data, rights.mode, rights.owner)
-
-
-def write_atomically(
-    path: Path,
-    data: bytes,
-    mode: int = MODE,
-    owner: tuple[int, int] | None = None,
-) -> None:
+def write_atomically(path: Path, data: bytes, mode: int = MODE) -> None:
     """Write bytes to a file, unless it has them already.
 
     Args:
         path: the file.
         data: what it is to hold.
         mode: its permissions.
-        owner: the numbers of its user and its group, which it gets where that is allowed.
 
     Raises:
         WriteError: it cannot be written.
     """
-    if not holds(path, data, mode):
-        with atomic_stream(path, mode, owner) as file:
-            file.write(data)
+    write_together([(path, data)], mode)
+
+
+def overwrite(path: Path, data: bytes, rights_from: Path | None = None) -> None:
+    """Write bytes to a person's file, which keeps its mode, and its owner where that can be.
+
+    Args:
+        path: the file.
+        data: what it is to hold.
+        rights_from: another file, from which it gets its rights.
+
+    Raises:
+        WriteError: it cannot be written.
+    """
+    _write([_NewContent(path, data, _rights_of(rights_from or path, 0o644))])
 
 
 @contextlib.contextmanager
-def atomic_stream(
-    path: Path, mode: int = MODE, owner: tuple[int, int] | None = None
-) -> Iterator[BinaryIO]:
+def atomic_stream(path: Path, mode: int = MODE) -> Iterator[BinaryIO]:
     """Yield a file to write in steps, which replaces the target when the block ends.
 
-    After an error in the block the target is what it was. The arguments are those of
-    :func:`write_atomically`.
+    After an error in the block the target is what it was.
+
+    Args:
+        path: the target.
+        mode: its permissions.
 
     Raises:
         WriteError: it cannot be written.
@@ -305,7 +250,7 @@ def atomic_stream(
     remove_stale_files_once(path.parent)
     temporary = temporary_name(path)
     try:
-        with _new_file(temporary, mode, owner=owner) as file:
+        with _new_file(temporary, _Rights(mode)) as file:
             yield file
         os.replace(temporary, path)
         _flush_directory(path.parent)
@@ -315,13 +260,21 @@ def atomic_stream(
         _remove(temporary)
 
 
-class _NewContent(NamedTuple):
-    """What one file is to hold, and where it is written first."""
+class _NewContent:
+    """What one file is to hold, and where it is written first.
 
-    path: Path
-    temporary: Path
-    data: bytes
-    rights: _Rights
+    Attributes:
+        path: the file.
+        data: its content.
+        rights: who may do what with it.
+        temporary: where it is written first.
+    """
+
+    def __init__(self, path: Path, data: bytes, rights: _Rights) -> None:
+        self.path = path
+        self.data = data
+        self.rights = rights
+        self.temporary = temporary_name(path)
 
 
 def write_together(
@@ -339,11 +292,15 @@ def write_together(
     Raises:
         WriteError: a file cannot be written; the error is about the first one.
     """
-    new = []
+    contents = []
     for path, data in files:
-        rights = _rights_of(path, mode) if keep_rights else _Rights(mode, None)
-        if not holds(path, data, rights.mode):
-            new.append(_NewContent(path, temporary_name(path), data, rights))
+        rights = _rights_of(path, mode) if keep_rights else _Rights(mode)
+        contents.append(_NewContent(path, data, rights))
+    _write(contents)
+
+
+def _write(contents: Sequence[_NewContent]) -> None:
+    new = [each for each in contents if not holds(each.path, each.data, each.rights.mode)]
     folders = {content.path.parent for content in new}
 
     path = Path()
@@ -353,15 +310,15 @@ def write_together(
 
         for content in new:
             path = content.path
-            rights = content.rights
-            with _new_file(content.temporary, rights.mode, len(new) < _MANY, rights.owner) as file:
+            with _new_file(content.temporary, content.rights, len(new) < _MANY) as file:
                 file.write(content.data)
 
         if len(new) >= _MANY:
             os.sync()
             for content in new:
                 path = content.path
-                _flush(content.temporary)  # it does not wait, and reports errors
+                with open(content.temporary, "rb") as written:
+                    os.fsync(written.fileno())  # it does not wait, and reports errors
 
         for content in new:
             path = content.path
@@ -376,19 +333,14 @@ def write_together(
 
 
 @contextlib.contextmanager
-def _new_file(
-    path: Path,
-    mode: int,
-    flush: bool = True,
-    owner: tuple[int, int] | None = None,
-) -> Iterator[BinaryIO]:
+def _new_file(path: Path, rights: _Rights, flush: bool = True) -> Iterator[BinaryIO]:
     """Yield a new file. It gets its owner and then its mode before anything is written to it."""
-    with open(os.open(path, _NEW, MODE & mode), "wb") as file:
+    with open(os.open(path, _NEW, MODE & rights.mode), "wb") as file:
         status = os.fstat(file.fileno())
-        if owner is not None and owner != (status.st_uid, status.st_gid):
+        if rights.owner not in (None, (status.st_uid, status.st_gid)):
             with contextlib.suppress(PermissionError):
-                os.fchown(file.fileno(), *owner)
-        os.fchmod(file.fileno(), mode)
+                os.fchown(file.fileno(), *rights.owner)
+        os.fchmod(file.fileno(), rights.mode)
 
         yield file
         file.flush()
@@ -401,14 +353,6 @@ def _write_error(path: Path, error: OSError) -> WriteError:
     if os.path.lexists(path):
         text += "; the old file is untouched"
     return WriteError(text)
-
-
-def _flush(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _flush_directory(directory: Path) -> None:

@@ -6,7 +6,7 @@ Evidence never comes from here: :mod:`scoring.evidence.git` reads it, without th
 
 import configparser
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scoring.errors import GitError, NotARepositoryError
 from scoring.evidence.git.checkout import IMPORTED_BRANCH
 from scoring.evidence.git.plain_files import refuse_pipe, refuse_pipes_around, refuse_pipes_in
+from scoring.worker_processes import environment_with
 
 if TYPE_CHECKING:
     from git import Repo
@@ -107,7 +108,7 @@ def make_repository(folder: Path) -> None:
     with _as_git_errors(folder):
         from git import Repo
 
-        with _environment(_NO_NAMED_REPOSITORY):
+        with environment_with(_NO_NAMED_REPOSITORY):
             Repo.init(
                 folder,
                 mkdir=False,
@@ -117,28 +118,9 @@ def make_repository(folder: Path) -> None:
 
 
 @contextmanager
-def _environment(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """Change some variables of the environment for a while; None takes one out."""
-    before = {name: os.environ.get(name) for name in variables}
-    _set_variables(variables)
-    try:
-        yield
-    finally:
-        _set_variables(before)
-
-
-def _set_variables(variables: Mapping[str, str | None]) -> None:
-    for name, value in variables.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
-
-
-@contextmanager
 def _as_git_errors(folder: Path | str) -> Iterator[None]:
     """Raise what GitPython raises as errors of ours."""
-    with _environment(_NO_GIT_TO_ASK):
+    with environment_with(_NO_GIT_TO_ASK):
         from git import exc
 
     try:

@@ -15,7 +15,6 @@ from scoring.evidence.scopes import declared_scopes
 from scoring.evidence.transcripts.facts import IterationWindow, ReadingOptions, TranscriptPlaces
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.signals import values
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, pressure_value
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS
 from scoring.signals.hook_outcomes import HOOK_OUTCOMES, hook_value
@@ -27,6 +26,15 @@ from scoring.signals.signal import role_of
 from scoring.signals.table import signal_set
 from scoring.signals.tests import TESTS, flags_claim
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY, efficiency_value
+from scoring.signals.values import (
+    ROLE_IMPL,
+    ROLE_VERIFIER,
+    Deliberation,
+    IntegrityObservation,
+    IterationObjectives,
+    SignalSet,
+    SignalValue,
+)
 from scoring.signals.verifier import VERIFIER, verifier_claim, verifier_value
 
 MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
@@ -36,8 +44,8 @@ MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
 class GitSignals(NamedTuple):
     """The signals that git gives of an iteration."""
 
-    landed_observed: values.SignalValue
-    scope_observed: values.SignalValue
+    landed_observed: SignalValue
+    scope_observed: SignalValue
 
 
 class IterlogSignals(NamedTuple):
@@ -49,11 +57,11 @@ class IterlogSignals(NamedTuple):
         corrections_reported: whether the entry reports either.
     """
 
-    scope_claimed: values.SignalValue
-    tests_claimed: values.SignalValue
-    verifier: values.SignalValue
-    verifier_claimed: values.SignalValue
-    landed_claimed: values.SignalValue
+    scope_claimed: SignalValue
+    tests_claimed: SignalValue
+    verifier: SignalValue
+    verifier_claimed: SignalValue
+    landed_claimed: SignalValue
     retries: int
     user_corrections: int
     corrections_reported: bool = True
@@ -69,7 +77,7 @@ class BackfillSignals(NamedTuple):
     """
 
     iteration: int
-    token_efficiency: values.SignalValue
+    token_efficiency: SignalValue
     tool_error_rate: float | None
 
 
@@ -81,7 +89,7 @@ def build_signal_sets(
     labels: bool = True,
     evidence: str = EVIDENCE_REFERENCE,
     **options: Unpack[Options],
-) -> list[values.SignalSet]:
+) -> list[SignalSet]:
     """Load an iteration log, and return the signals of each iteration in order.
 
     Args:
@@ -119,12 +127,12 @@ def assemble_signal_set(
     iterlog: IterlogSignals,
     git: GitSignals,
     backfill: BackfillSignals,
-    objective: values.IterationObjectives,
-    hook_outcomes: values.SignalValue,
-    diminishing_returns: values.SignalValue | None = None,
-    deliberation: values.Deliberation | None = None,
-    human_label: values.SignalValue | None = None,
-) -> values.SignalSet:
+    objective: IterationObjectives,
+    hook_outcomes: SignalValue,
+    diminishing_returns: SignalValue | None = None,
+    deliberation: Deliberation | None = None,
+    human_label: SignalValue | None = None,
+) -> SignalSet:
     """Join what was extracted of one iteration into its signals.
 
     Reads nothing. ``diminishing_returns``, ``deliberation`` and ``human_label`` are None unless
@@ -150,29 +158,23 @@ def assemble_signal_set(
         signals[HUMAN_LABEL] = human_label
 
     observations = _integrity_observations(record, iterlog, git)
-    return values.SignalSet(record.iteration, signals, objective, observations, deliberation)
+    return SignalSet(record.iteration, signals, objective, observations, deliberation)
 
 
 def _integrity_observations(
     record: IterationRecord, iterlog: IterlogSignals, git: GitSignals
-) -> tuple[values.IntegrityObservation, ...]:
+) -> tuple[IntegrityObservation, ...]:
     """Return what was claimed and what was observed, where either is known."""
     observations = (
-        values.IntegrityObservation(
-            LANDED, values.ROLE_IMPL, iterlog.landed_claimed, git.landed_observed
-        ),
-        values.IntegrityObservation(
+        IntegrityObservation(LANDED, ROLE_IMPL, iterlog.landed_claimed, git.landed_observed),
+        IntegrityObservation(
             VERIFIER,
-            role_of(record, values.ROLE_VERIFIER),
+            role_of(record, ROLE_VERIFIER),
             iterlog.verifier_claimed,
             iterlog.verifier,
         ),
-        values.IntegrityObservation(
-            TESTS, values.ROLE_IMPL, iterlog.tests_claimed, iterlog.verifier
-        ),
-        values.IntegrityObservation(
-            SCOPE, values.ROLE_IMPL, iterlog.scope_claimed, git.scope_observed
-        ),
+        IntegrityObservation(TESTS, ROLE_IMPL, iterlog.tests_claimed, iterlog.verifier),
+        IntegrityObservation(SCOPE, ROLE_IMPL, iterlog.scope_claimed, git.scope_observed),
     )
     return tuple(observation for observation in observations if not observation.is_empty)
 
@@ -218,12 +220,12 @@ def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSig
     )
 
 
-def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> values.SignalValue:
+def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> SignalValue:
     """Return what the hook gates did in one iteration. Never raises."""
     return hook_value(hook_facts(iter_log_dir, iteration), iteration)
 
 
-def extract_human_label_signals(iter_log_dir: Path | str, iteration: int) -> values.SignalValue:
+def extract_human_label_signals(iter_log_dir: Path | str, iteration: int) -> SignalValue:
     """Return how people judged one iteration. Never raises."""
     return label_value(label_facts(iter_log_dir, iteration), iteration)
 
@@ -268,7 +270,7 @@ def extract_iteration_objectives(
     window: IterationWindow | None,
     *transcript_dirs: Path | str,
     **reading: Unpack[ReadingOptions],
-) -> values.IterationObjectives:
+) -> IterationObjectives:
     """Return the objective checks of what transcripts show in one window.
 
     Args:

@@ -72,12 +72,15 @@ class _OtherTableError(sqlite3.DatabaseError):
     sqlite_errorcode = sqlite3.SQLITE_NOTADB
 
 
-class _Answer(NamedTuple):
-    """An answer that waits to be written."""
+class _Row(NamedTuple):
+    """A row of the table ``kept``, which waits to be written."""
 
+    format: int
     kind: Kind
     key: bytes
     stamp: bytes
+    day: int
+    checksum: int
     value: bytes
 
 
@@ -123,7 +126,7 @@ class Store:
         self._connection: sqlite3.Connection | None = None
         self._was_opened = False
         self._secret: bytes | None = None
-        self._waiting: list[_Answer] = []
+        self._waiting: list[_Row] = []
         self._waiting_bytes = 0
 
     def __enter__(self) -> Self:
@@ -219,7 +222,9 @@ class Store:
         """
         if stamp is None or not self.keeps:
             return
-        self._waiting.append(_Answer(kind, _as_bytes(key), stamp, value))
+        key = _as_bytes(key)
+        checksum = _checksum(kind, key, stamp, value)
+        self._waiting.append(_Row(FORMAT, kind, key, stamp, _today(), checksum, value))
         self._waiting_bytes += len(value)
         if self._waiting_bytes > _BATCH:
             self._write()
@@ -232,24 +237,23 @@ class Store:
         self._was_opened = False
 
     def _write(self) -> None:
-        answers = self._waiting
+        rows = self._waiting
         self._waiting = []
         self._waiting_bytes = 0
         connection = self._open()
         if connection is None:
             return
 
-        today = _today()
-        rows = []
-        for answer in answers:
-            checksum = _checksum(*answer)
-            rows.append(
-                (FORMAT, answer.kind, answer.key, answer.stamp, today, checksum, answer.value)
-            )
         try:
             with connection:
                 connection.executemany(_INSERT, rows)
-                _remove_old_rows(connection, today)
+
+                # Old rows are removed once a day; the ``user_version`` is the day of the last time.
+                today = _today()
+                (last_removal,) = connection.execute("PRAGMA user_version").fetchone()
+                if last_removal != today:
+                    connection.execute(_DELETE_OLD, (today - KEPT_DAYS,))
+                    connection.execute(f"PRAGMA user_version = {today}")
         except _ERRORS as e:
             self._give_up(e)
 
@@ -267,7 +271,9 @@ class Store:
         if value is None:
             return None
         try:
-            return msgspec.msgpack.decode(value, type=value_type, dec_hook=_decoded_path)
+            return msgspec.msgpack.decode(
+                value, type=value_type, dec_hook=lambda path_type, text: path_type(text)
+            )
         except msgspec.MsgspecError:
             return None
 
@@ -289,14 +295,34 @@ class Store:
         self._was_opened = True
         try:
             if self.keeps:
-                self._connection = _connect(self._path)
+                self._connect(self._path)
             else:
-                self._connection = _connect_to_read(self._path)
+                uri = f"{self._path.absolute().as_uri()}?mode=ro&immutable=1"
+                self._connection = sqlite3.connect(uri, timeout=_SECONDS_TO_WAIT, uri=True)
+                _refuse_other_tables(self._connection)
         except OSError:
             pass
         except _ERRORS as e:
             self._give_up(e)
         return self._connection
+
+    def _connect(self, path: Path) -> None:
+        """Open a store to write, or make it.
+
+        Raises:
+            OSError, sqlite3.Error, UnicodeError: that cannot be done.
+        """
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        os.close(os.open(path, flags, 0o600))  # SQLite would follow a link, and let others read
+
+        self._connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT)
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        # A power cut may then lose the last rows, and nothing else.
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        _refuse_other_tables(self._connection)
+        for table in _TABLES.values():
+            self._connection.execute(f"CREATE TABLE IF NOT EXISTS {table}")
 
     def _disconnect(self) -> None:
         if self._connection is not None:
@@ -317,41 +343,6 @@ class Store:
                 self._path.with_name(self._path.name + suffix).unlink()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open a store, or make it.
-
-    Raises:
-        OSError, sqlite3.Error, UnicodeError: that cannot be done.
-    """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    os.close(os.open(path, flags, 0o600))  # SQLite would follow a link, and let others read
-
-    connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        # A power cut may then lose the last rows, and nothing else.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        _refuse_other_tables(connection)
-        for table in _TABLES.values():
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {table}")
-    except _ERRORS:
-        connection.close()
-        raise
-    return connection
-
-
-def _connect_to_read(path: Path) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    connection = sqlite3.connect(uri, timeout=_SECONDS_TO_WAIT, uri=True)
-    try:
-        _refuse_other_tables(connection)
-    except _ERRORS:
-        connection.close()
-        raise
-    return connection
-
-
 def _refuse_other_tables(connection: sqlite3.Connection) -> None:
     """Refuse a file with anything but our tables: views, triggers and columns can run for ever.
 
@@ -363,17 +354,6 @@ def _refuse_other_tables(connection: sqlite3.Connection) -> None:
             raise _OtherTableError
 
 
-def _remove_old_rows(connection: sqlite3.Connection, today: int) -> None:
-    """Remove old rows once a day.
-
-    The ``user_version`` of the file is the day of the last time.
-    """
-    (last_removal,) = connection.execute("PRAGMA user_version").fetchone()
-    if last_removal != today:
-        connection.execute(_DELETE_OLD, (today - KEPT_DAYS,))
-        connection.execute(f"PRAGMA user_version = {today}")
-
-
 def _today() -> int:
     """Return the number of the day, since 1970."""
     return int(time.time() // _SECONDS_OF_A_DAY)
@@ -381,10 +361,6 @@ def _today() -> int:
 
 def _checksum(kind: str, key: bytes, stamp: bytes, value: bytes) -> int:
     return crc32(value, crc32(b"\0".join((kind.encode(), key, stamp))))
-
-
-def _decoded_path(path_type: type, text: object) -> object:
-    return path_type(text)
 
 
 def _as_bytes(key: str | bytes) -> bytes:

@@ -115,17 +115,15 @@ def remove_stale_directories(
     for leftover in _leftovers(base, _DIRECTORY_NAME):
         age = now() - leftover.status.st_mtime
         is_ours = leftover.status.st_uid == os.geteuid()
-        if stat.S_ISDIR(leftover.status.st_mode) and is_ours and age > _AGE_BEFORE_LOCK:
-            _remove_unlocked(leftover.path, age)
+        if not stat.S_ISDIR(leftover.status.st_mode) or not is_ours or age <= _AGE_BEFORE_LOCK:
+            continue
 
+        import shutil
 
-def _remove_unlocked(directory: Path, age: float) -> None:
-    import shutil
-
-    with contextlib.suppress(OSError), opened(directory, os.O_NOFOLLOW) as fd:
-        is_free = lock(fd)
-        if is_free or (is_free is None and age > _AGE_WITHOUT_LOCKS):
-            shutil.rmtree(directory, ignore_errors=True)
+        with contextlib.suppress(OSError), opened(leftover.path, os.O_NOFOLLOW) as fd:
+            is_free = lock(fd)
+            if is_free or (is_free is None and age > _AGE_WITHOUT_LOCKS):
+                shutil.rmtree(leftover.path, ignore_errors=True)
 
 
 def _leftovers(directory: Path | None, pattern: re.Pattern[str]) -> Iterator[_Leftover]:
@@ -146,7 +144,7 @@ def _is_alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):  # it is alive, and another user's
-        return True
+        pass
     return True
 
 

@@ -1,7 +1,9 @@
-"""What worker processes have in common."""
+"""What processes that are started have in common."""
 
 import os
 import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 _CHECK_SECONDS = 1
 
@@ -21,3 +23,22 @@ def end_with_parent(parent: int) -> None:
 
     signal.signal(signal.SIGALRM, look_for_parent)
     signal.setitimer(signal.ITIMER_REAL, _CHECK_SECONDS, _CHECK_SECONDS)
+
+
+@contextmanager
+def environment_with(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Change some variables of the environment for a while; None takes one out."""
+    before = {name: os.environ.get(name) for name in variables}
+    _set_variables(variables)
+    try:
+        yield
+    finally:
+        _set_variables(before)
+
+
+def _set_variables(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

@@ -37,7 +37,7 @@ INT = "!!int"
 NULL = "!!null"
 STR = "!!str"
 TIMESTAMP = "!!timestamp"
-_RESOLVABLE = {"", BOOL, FLOAT, INT, NULL, STR, TIMESTAMP}
+_RESOLVABLE = {"", BOOL, FLOAT, INT, NULL, TIMESTAMP}
 
 
 class Resolved(NamedTuple):
@@ -225,26 +225,21 @@ def resolve(text: str, tag: str = "", line: int = 0) -> Resolved:
     """
     if tag not in _RESOLVABLE:
         return Resolved(tag, text)
-    if tag == STR:
-        return Resolved(STR, text)
 
-    resolved = _resolve_by_text(text, tag)
+    if text in _WORDS:
+        resolved = _WORDS[text]
+    elif text[:1] not in _STARTS_OF_NUMBERS:
+        resolved = Resolved(STR, text)
+    elif tag in ("", TIMESTAMP) and is_timestamp(text):
+        resolved = Resolved(TIMESTAMP, text)
+    else:
+        resolved = _resolve_number(text)
+
     if tag in ("", resolved.tag):
         return resolved
     if tag == FLOAT and resolved.tag == INT and resolved.value <= INT_MAX:
         return Resolved(FLOAT, float(resolved.value))
     raise YamlError(f"line {line}: cannot read {shown_scalar(text)} as {tag}")
-
-
-def _resolve_by_text(text: str, tag: str) -> Resolved:
-    word = _WORDS.get(text)
-    if word is not None:
-        return word
-    if text[:1] not in _STARTS_OF_NUMBERS:
-        return Resolved(STR, text)
-    if tag in ("", TIMESTAMP) and is_timestamp(text):
-        return Resolved(TIMESTAMP, text)
-    return _resolve_number(text)
 
 
 def _resolve_number(text: str) -> Resolved:
@@ -290,12 +285,9 @@ def is_timestamp(text: str) -> bool:
     if match is None:
         return False
 
-    if match["hour"] is not None:
-        # After T there must be a zone, and after a space there must not.
-        has_space = match["space"] is not None
-        has_zone = match["zone"] is not None
-        if has_space == has_zone:
-            return False
+    # After T there must be a zone, and after a space there must not.
+    if match["hour"] and bool(match["space"]) == bool(match["zone"]):
+        return False
 
     year = int(match["year"]) or 4  # year 0 is a leap year, which Python does not have
     try:
@@ -399,6 +391,4 @@ def _short_tag(tag: str | None) -> str:
     """Return a tag in short form: ``!!int`` of ``tag:yaml.org,2002:int``."""
     if tag is None or tag == "!":
         return ""
-    if tag.startswith(_PREFIX):
-        return f"!!{tag.removeprefix(_PREFIX)}"
-    return tag
+    return tag.replace(_PREFIX, "!!") if tag.startswith(_PREFIX) else tag

@@ -12,18 +12,37 @@ from pathlib import Path
 from sys import intern
 from typing import Any, TypeAlias
 
-import scoring.yamlnodes as nodes
 from scoring.errors import InputError, YamlError
 from scoring.files import read_file
 from scoring.frozen import PlainData
 from scoring.text import INT_MAX, INT_MIN, trim
+from scoring.yamlnodes import (
+    BINARY,
+    BOOL,
+    INT,
+    LONGEST_INTEGER,
+    NULL,
+    NULLS,
+    OLD_BOOLEANS,
+    STR,
+    YES,
+    Alias,
+    MappingNode,
+    Node,
+    Scalar,
+    Sequence,
+    is_merge,
+    resolve,
+    shown_scalar,
+    target_of,
+)
 from scoring.yamlnodes import parse as parse
 
 _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _TRUE_TEXTS = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE_TEXTS = {"0", "f", "F", "FALSE", "false", "False"}
 
-_NAMELESS = nodes.NULLS | {"<<"}
+_NAMELESS = NULLS | {"<<"}
 """Plain keys that are not the name of a field."""
 
 # How far aliases may multiply the work, as in yaml.v3
@@ -34,7 +53,7 @@ _LARGE_DOCUMENT = 4_000_000
 _RATIO_OF_SMALL = 0.99
 _RATIO_OF_LARGE = 0.10
 
-Take: TypeAlias = Callable[["Reader", nodes.Node], Any]
+Take: TypeAlias = Callable[["Reader", Node], Any]
 """How a field takes its node."""
 
 TRUE_FLAGS = frozenset({"true"})
@@ -61,7 +80,7 @@ class Reader:
 
     # Scalars
 
-    def string(self, node: nodes.Node) -> str:
+    def string(self, node: Node) -> str:
         """Return any scalar as its source text, with null as "" and binary decoded."""
         scalar = self._scalar(node, "text")
         if not scalar.tag:
@@ -70,13 +89,13 @@ class Reader:
             return intern(scalar.value)  # entries have many texts in common
 
         resolved = scalar.resolved()
-        if resolved.tag == nodes.BINARY:
+        if resolved.tag == BINARY:
             return str(resolved.value)
-        if resolved.tag == nodes.NULL:
+        if resolved.tag == NULL:
             return ""
         return scalar.value
 
-    def integer(self, node: nodes.Node) -> int:
+    def integer(self, node: Node) -> int:
         """Return a whole number in any spelling, a float without its fraction, or 0 for null.
 
         The result has 64 bits, signed.
@@ -91,11 +110,11 @@ class Reader:
             raise self._misfit(node, "a whole number of 64 bits")
         return value
 
-    def number(self, node: nodes.Node) -> float:
+    def number(self, node: Node) -> float:
         """Return a number, which may be infinite or not a number, or 0 for null."""
         return float(self._numeric(node, "a number"))
 
-    def _numeric(self, node: nodes.Node, wanted: str) -> int | float:
+    def _numeric(self, node: Node, wanted: str) -> int | float:
         value = self._scalar(node, wanted).resolved().value
         if value is None:
             return 0
@@ -103,18 +122,18 @@ class Reader:
             raise self._misfit(node, wanted)
         return value
 
-    def boolean(self, node: nodes.Node) -> bool:
+    def boolean(self, node: Node) -> bool:
         """Return true or false, which may be words of YAML 1.1, or false for null."""
         value = self._scalar(node, "true or false").resolved().value
         if value is None:
             return False
         if isinstance(value, bool):
             return value
-        if isinstance(value, str) and value in nodes.OLD_BOOLEANS:
-            return value in nodes.YES
+        if isinstance(value, str) and value in OLD_BOOLEANS:
+            return value in YES
         raise self._misfit(node, "true or false")
 
-    def flag(self, node: nodes.Node) -> bool | None:
+    def flag(self, node: Node) -> bool | None:
         """Return a test flag: true, false, or None where it is not reported (null or empty).
 
         A plain boolean is true only in the spellings that the reader was given, a decimal integer
@@ -122,17 +141,17 @@ class Reader:
         """
         scalar = self._scalar(node, "a test flag")
         text = scalar.value
-        tag = scalar.tag or (nodes.STR if scalar.quoted else nodes.resolve(text).tag)
+        tag = scalar.tag or (STR if scalar.quoted else resolve(text).tag)
 
-        if tag == nodes.NULL:
+        if tag == NULL:
             scalar.resolved()  # raises an error where the tag is wrong
             return None
-        if tag == nodes.BOOL:
+        if tag == BOOL:
             return text in self._true_flags
-        if tag == nodes.INT and len(text) <= nodes.LONGEST_INTEGER and _DECIMAL.fullmatch(text):
+        if tag == INT and len(text) <= LONGEST_INTEGER and _DECIMAL.fullmatch(text):
             if INT_MIN <= int(text) <= INT_MAX:
                 return int(text) != 0
-        elif tag == nodes.STR:
+        elif tag == STR:
             text = trim(text)
             if text == "":
                 return None
@@ -140,33 +159,33 @@ class Reader:
                 return text in _TRUE_TEXTS
         raise self._misfit(scalar, "a test flag (true, false, or a count)")
 
-    def is_null(self, node: nodes.Node) -> bool:
+    def is_null(self, node: Node) -> bool:
         """Return whether a node reads as null."""
-        target = nodes.target_of(node)
-        return isinstance(target, nodes.Scalar) and target.is_null
+        target = target_of(node)
+        return isinstance(target, Scalar) and target.is_null
 
-    def _scalar(self, node: nodes.Node, wanted: str) -> nodes.Scalar:
+    def _scalar(self, node: Node, wanted: str) -> Scalar:
         """Return the scalar that a node is, or that an alias leads to."""
-        if type(node) is nodes.Scalar and not self._open_aliases:  # nearly always
+        if type(node) is Scalar and not self._open_aliases:  # nearly always
             self._steps += 1
             return node
 
         target = self._enter(node)
         self._leave(node)
-        if not isinstance(target, nodes.Scalar):
+        if not isinstance(target, Scalar):
             raise self._misfit(target, wanted)
         return target
 
     # Lists and mappings
 
-    def items(self, node: nodes.Node, take: Take) -> list[Any]:
+    def items(self, node: Node, take: Take) -> list[Any]:
         """Return a list, with each item as ``take`` returns it.
 
         Null items are dropped, and null is an empty list.
         """
         target = self._enter(node)
         try:
-            if isinstance(target, nodes.Sequence):
+            if isinstance(target, Sequence):
                 return [take(self, item) for item in target.items if not self.is_null(item)]
             if self._is_nothing(target):
                 return []
@@ -176,7 +195,7 @@ class Reader:
 
     def struct(
         self,
-        node: nodes.Node,
+        node: Node,
         fields: Mapping[str, Take],
         merged_into: set[str] | None = None,
     ) -> PlainData:
@@ -196,7 +215,7 @@ class Reader:
         try:
             if self._is_nothing(target):
                 return {}
-            if not isinstance(target, nodes.MappingNode):
+            if not isinstance(target, MappingNode):
                 raise self._misfit(target, "a mapping")
 
             pairs = target.pairs
@@ -207,69 +226,61 @@ class Reader:
 
     def _take_pairs(
         self,
-        pairs: Collection[tuple[nodes.Node, nodes.Node]],
+        pairs: Collection[tuple[Node, Node]],
         fields: Mapping[str, Take],
         merged_into: set[str] | None,
     ) -> PlainData:
         values: PlainData = {}
         names = set() if merged_into is None else merged_into
-        sources: list[nodes.Node] = []
+        sources: list[Node] = []
 
         for key, value in pairs:
             name = self._name(key)
             if name is None:
-                if nodes.is_merge(key):
-                    sources = value.items if isinstance(value, nodes.Sequence) else [value]
+                if is_merge(key):
+                    sources = value.items if isinstance(value, Sequence) else [value]
                 continue
             if merged_into is not None and name in merged_into:
                 continue
 
             names.add(name)
             take = fields.get(name)
-            if take is not None:
-                values[name] = self._take_field(name, value, take)
+            if take is None:
+                continue
+            self._path.append(name)
+            try:
+                values[name] = take(self, value)
+            finally:  # a list may go on after an item that does not fit
+                self._path.pop()
 
         for source in sources:
-            if not isinstance(nodes.target_of(source), nodes.MappingNode):
+            if not isinstance(target_of(source), MappingNode):
                 raise YamlError(
                     f"line {source.line}: a merge key takes a mapping or a list of mappings"
                 )
             values |= self.struct(source, fields, names)
         return values
 
-    def _take_field(
-        self,
-        name: str,
-        value: nodes.Node,
-        take: Take,
-    ) -> Any:
-        """Return the value of a field, which errors in it name."""
-        self._path.append(name)
-        try:
-            return take(self, value)
-        finally:  # a list may go on after an item that does not fit
-            self._path.pop()
-
-    def _name(self, key: nodes.Node) -> str | None:
+    def _name(self, key: Node) -> str | None:
         """Return the name that a key of a mapping gives, or None for null and a merge."""
-        if type(key) is nodes.Scalar and not self._open_aliases:  # nearly always
+        if type(key) is Scalar and not self._open_aliases:  # nearly always
             if not key.tag and key.value not in _NAMELESS:
                 self._steps += 1
                 return key.value
 
-        if nodes.is_merge(key) or self.is_null(key):
+        if is_merge(key) or self.is_null(key):
             return None
         return self.string(key)
 
-    def _is_nothing(self, target: nodes.Node) -> bool:
+    def _is_nothing(self, target: Node) -> bool:
         """Return whether a node reads as null, and refuse a null tag on other text."""
-        if not isinstance(target, nodes.Scalar) or not target.is_null:
+        if not isinstance(target, Scalar) or not target.is_null:
             return False
         return target.resolved().value is None
 
     # Aliases
 
-    def _enter(self, node: nodes.Node) -> nodes.Scalar | nodes.Sequence | nodes.MappingNode:
+    def _enter(self, node: Node) -> Scalar | Sequence | MappingNode:
         """Count a step, and follow an alias until :meth:`_leave`.
 
         Raises:
@@ -278,46 +289,43 @@ class Reader:
         self._steps += 1
         if self._open_aliases:
             self._steps_in_aliases += 1
-            if self._aliases_multiply():
+            may_multiply = self._steps_in_aliases > _FREE_ALIASES and self._steps > _FREE_STEPS
+            share = self._steps_in_aliases / self._steps
+            if may_multiply and share > _allowed_alias_ratio(self._steps):
                 raise YamlError(f"line {node.line}: aliases multiply beyond reason")
 
-        if isinstance(node, nodes.Alias):
+        if isinstance(node, Alias):
             if id(node) in self._open_aliases:
                 raise YamlError(f"line {node.line}: anchor {node.name!r} contains itself")
             self._open_aliases.add(id(node))
-        return nodes.target_of(node)
+        return target_of(node)
 
-    def _leave(self, node: nodes.Node) -> None:
+    def _leave(self, node: Node) -> None:
         self._open_aliases.discard(id(node))
-
-    def _aliases_multiply(self) -> bool:
-        if self._steps_in_aliases <= _FREE_ALIASES or self._steps <= _FREE_STEPS:
-            return False
-        return self._steps_in_aliases / self._steps > _allowed_alias_ratio(self._steps)
 
     # Errors
 
-    def _misfit(self, node: nodes.Node, wanted: str) -> YamlError:
+    def _misfit(self, node: Node, wanted: str) -> YamlError:
         """Return the error about a node that does not fit where ``wanted`` belongs."""
         place = f"line {node.line}: "
         if self._path:
             place += ".".join(self._path) + ": "
 
-        target = nodes.target_of(node)
-        if isinstance(target, nodes.Sequence):
+        target = target_of(node)
+        if isinstance(target, Sequence):
             actual = "a list"
-        elif isinstance(target, nodes.MappingNode):
+        elif isinstance(target, MappingNode):
             actual = "a mapping"
         else:
             quoted = "quoted " if target.quoted else ""
-            actual = f"{quoted}{nodes.shown_scalar(target.value)}"
+            actual = f"{quoted}{shown_scalar(target.value)}"
         return YamlError(f"{place}{actual} where {wanted} belongs")
 
 
 def items_of(take: Take) -> Take:
     """Return how a field takes a list, with each item as ``take`` returns it."""
 
-    def take_list(reader: Reader, node: nodes.Node) -> list[Any]:
+    def take_list(reader: Reader, node: Node) -> list[Any]:
         return reader.items(node, take)
 
     return take_list
@@ -328,30 +336,26 @@ def struct_of(fields: Mapping[str, Take]) -> Take:
     return lambda reader, node: reader.struct(node, fields)
 
 
-def _refuse_duplicates(pairs: Collection[tuple[nodes.Node, nodes.Node]]) -> None:
+def _refuse_duplicates(pairs: Collection[tuple[Node, Node]]) -> None:
     """Raise a YamlError if a mapping gives a key twice."""
-    plain_keys = {key.value for key, _ in pairs if isinstance(key, nodes.Scalar)}
+    plain_keys = {key.value for key, _ in pairs if isinstance(key, Scalar)}
     if len(plain_keys) == len(pairs):  # nearly always
         return
 
     lines: dict[tuple[type, str], int] = {}
     for key, _ in pairs:
-        text = _text_of_key(key)
+        text = ""
+        if isinstance(key, Scalar):
+            text = key.value
+        elif isinstance(key, Alias):
+            text = key.name
         identity = (type(key), text)
         if identity in lines:
             raise YamlError(
-                f"line {key.line}: key {nodes.shown_scalar(text)} "
+                f"line {key.line}: key {shown_scalar(text)} "
                 f"is already given on line {lines[identity]}"
             )
         lines[identity] = key.line
-
-
-def _text_of_key(key: nodes.Node) -> str:
-    if isinstance(key, nodes.Scalar):
-        return key.value
-    if isinstance(key, nodes.Alias):
-        return key.name
-    return ""
 
 
 def _allowed_alias_ratio(steps: int) -> float:

@@ -30,10 +30,11 @@ from scoring.errors import LogError, OptionError, SettingsError, WriteError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources, rules_of
 from scoring.examine import LogView, PreloadedEvidence
-from scoring.files import in_checkout, reason, refuse_special, write_atomically
+from scoring.files import reason, refuse_special, write_atomically
 from scoring.frozen import PlainData
 from scoring.log.find import commands_that_make_a_log, missing_log_message
 from scoring.log.settings import Settings, cache_dir_of, settings_sources
+from scoring.paths import in_checkout
 from scoring.text import counted, printable, spans
 from scoring.views.gates import GATES, THE_WORK, Failure, Verdict, check, demands
 from scoring.views.gates.build_reports import junit, markdown

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scoring.errors import InputError, TranscriptError, YamlError
-from scoring.files import is_inside, read_file
+from scoring.files import read_file
 from scoring.frozen import Frozen
+from scoring.paths import is_inside
 from scoring.yamlread import Reader, Take, items_of, parse, struct_of
 
 if TYPE_CHECKING:  # heavy; a log without a DR transcript needs no meter

@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +11,19 @@ from scoring.errors import FleetError
 from scoring.fleet.storage import one_line
 from scoring.settings_table import read_toml
 from scoring.views.formats import require
+from scoring.worker_processes import environment_with
 
 _DASK_SETTINGS = Path(__file__).parent / "dask.toml"
 _CONNECTS_WITHIN = 20  # seconds
 _CLIENT_CLOSES_WITHIN = 5
 _CLUSTER_CLOSES_WITHIN = 10
 
-_SAFE_PATH = "PYTHONSAFEPATH"
+_SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""Keeps processes that are started from importing from the working directory.
+
+A worker, and what counts its semaphores, is started as ``python -c``, which looks for modules in
+the working directory first.
+"""
 
 
 @contextlib.contextmanager
@@ -50,29 +55,11 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
             client = _connected(library, scheduler)
             stack.callback(_close, client, _CLIENT_CLOSES_WITHIN)
         else:
-            stack.enter_context(_safe_import_path())
+            stack.enter_context(environment_with(_SAFE_PATH))
             local = _local_cluster(library, workers, memory)
             stack.callback(_close, local, _CLUSTER_CLOSES_WITHIN)
             client = stack.enter_context(library.Client(local, set_as_default=False))
         yield client
-
-
-@contextlib.contextmanager
-def _safe_import_path() -> Iterator[None]:
-    """Keep processes that start during the block from importing from the working directory.
-
-    A worker, and what counts its semaphores, is started as ``python -c``, which looks for modules
-    in the working directory first.
-    """
-    old_value = os.environ.get(_SAFE_PATH)
-    os.environ[_SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if old_value is None:
-            del os.environ[_SAFE_PATH]
-        else:
-            os.environ[_SAFE_PATH] = old_value
 
 
 def _connected(library: Any, scheduler: str) -> Any:

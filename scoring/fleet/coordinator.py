@@ -69,11 +69,15 @@ class Task:
         repository: the repository.
         handed_out: how often it was handed out.
         attempts: how often it failed.
+        has_begun: whether a worker has begun with it since it was handed out.
+        future: what Dask calls its result, since it was handed out.
     """
 
     repository: Repository
     handed_out: int = 0
     attempts: int = 0
+    has_begun: bool = False
+    future: Any = None
 
 
 class Coordinator:
@@ -90,8 +94,7 @@ class Coordinator:
         self._rubric = rubric
 
         self._waiting: deque[Task] = deque()
-        self._handed_out: dict[str, tuple[Task, Any]] = {}
-        self._begun: dict[str, bool] = {}
+        self._handed_out: dict[str, Task] = {}
         self._finished_keys: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._number = 0
 
@@ -102,7 +105,7 @@ class Coordinator:
     @property
     def running(self) -> int:
         """How many repositories workers have begun with and not finished, as far as is known."""
-        return sum(list(self._begun.values()))
+        return sum(task.has_begun for task in list(self._handed_out.values()))
 
     def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent | None]:
         """Score repositories, and yield what happens. None after each second without news.
@@ -127,8 +130,9 @@ class Coordinator:
                 self._client.unsubscribe_topic(BEGUN)
 
     def _note_begun(self, key: str) -> None:
-        if key in self._begun:
-            self._begun[key] = True
+        task = self._handed_out.get(key)
+        if task is not None:
+            task.has_begun = True
 
     def _look_at_cluster(self) -> None:
         """Count the workers now and then, and end the run when it has had none for long."""
@@ -172,15 +176,16 @@ class Coordinator:
             return True
         if task.handed_out >= _OFTEN:
             return False
-        return all(other.handed_out <= _OFTEN for other, _ in self._handed_out.values())
+        return all(other.handed_out <= _OFTEN for other in self._handed_out.values())
 
     def _submit(self, task: Task) -> None:
         task.handed_out += 1
         self._number += 1
         key = f"da-score-{self._number}-{time.time_ns():x}"
-        self._begun[key] = False
+        task.has_begun = False
+        self._handed_out[key] = task
 
-        future = self._client.submit(
+        task.future = self._client.submit(
             begin_and_score,
             task.repository,
             self._config,
@@ -189,16 +194,14 @@ class Coordinator:
             key=key,
             pure=False,
         )
-        self._handed_out[key] = (task, future)
-        future.add_done_callback(lambda _: self._finished_keys.put(key))
+        task.future.add_done_callback(lambda _: self._finished_keys.put(key))
 
     def _event_of(self, key: str) -> FleetEvent | None:
         """Return what came of a task that ended. None where it waits for another attempt."""
         from distributed import KilledWorker
 
-        task, future = self._handed_out.pop(key)
-        has_begun = self._begun.pop(key)
-        result, error = _outcome_of(future)
+        task = self._handed_out.pop(key)
+        result, error = _outcome_of(task.future)
 
         if result is not None:
             if result.error:
@@ -212,7 +215,7 @@ class Coordinator:
         if isinstance(error, KilledWorker):
             # Dask itself tried again so often.
             task.attempts += error.allowed_failures
-            if has_begun or error.allowed_failures or task.handed_out > _OFTEN:
+            if task.has_begun or error.allowed_failures or task.handed_out > _OFTEN:
                 reason = "its worker ended: it was killed, or went over its limit of memory"
                 return self._failure(task, reason)
         elif error is not None:

@@ -80,10 +80,7 @@ class DataSet:
         self.storage = storage or {}
         self.states: dict[tuple[str, str], RepositoryState] = {}
 
-        place = results_at(url, self.storage)
-        self._root = place.uri
-        self._folder = place.folder
-        self._options = place.options
+        self._place = results_at(url, self.storage)
         self._tables: PlainData = {}
         self._counting_versions: dict[str, int] = {}
         with self._errors_of_reading():
@@ -171,10 +168,10 @@ class DataSet:
         from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
         filesystem = None
-        if self._folder is not None:
+        if self._place.folder is not None:
             # The files of delta-rs are Python objects. Arrow's threads let go of them when they
             # like, and a process that has ended its Python by then aborts.
-            filesystem = SubTreeFileSystem(str(self._folder / table), LocalFileSystem())
+            filesystem = SubTreeFileSystem(str(self._place.folder / table), LocalFileSystem())
         return delta_table.to_pyarrow_dataset(schema=schema, filesystem=filesystem)
 
     def put(self, tables: Mapping[str, Any], where: str | None = None) -> None:
@@ -287,24 +284,24 @@ class DataSet:
         if name in self._tables:
             return
         DeltaTable.create(
-            f"{self._root}/{name}",
+            f"{self._place.uri}/{name}",
             schema,
             mode="ignore",
             partition_by=partitions,
             configuration=_CONFIGURATION,
-            storage_options=self._options,
+            storage_options=self._place.options,
         )
         self._tables[name] = self._table(name)
 
     def _exists(self, name: str) -> bool:
         from deltalake import DeltaTable
 
-        return DeltaTable.is_deltatable(f"{self._root}/{name}", self._options)
+        return DeltaTable.is_deltatable(f"{self._place.uri}/{name}", self._place.options)
 
     def _table(self, name: str) -> Any:
         from deltalake import DeltaTable
 
-        return DeltaTable(f"{self._root}/{name}", storage_options=self._options)
+        return DeltaTable(f"{self._place.uri}/{name}", storage_options=self._place.options)
 
     @contextlib.contextmanager
     def _errors_of_reading(self) -> Iterator[None]:

@@ -129,6 +129,56 @@ class _FleetFile(NamedTuple):
     def error(self, text: str) -> SettingsError:
         return SettingsError(f"{self.name}: {text}")
 
+    def with_variables(self, text: str) -> str:
+        """Return a text with ``${NAME}`` replaced by the variable of the environment."""
+
+        def value_of(match: re.Match[str]) -> str:
+            if match[1] not in os.environ:
+                raise self.error(f"the variable {match[1]} is not set")
+            return os.environ[match[1]]
+
+        return _VARIABLE.sub(value_of, text)
+
+    def path(self, text: str) -> str:
+        """Return a URL as it is, and a path as an absolute one."""
+        text = self.with_variables(text)
+        if is_url(text):
+            return text
+        if "\0" in text:
+            raise self.error(f"{shown(text)} is not a path")
+
+        try:
+            return os.path.normpath(self.folder / Path(text).expanduser())
+        except RuntimeError as e:  # no home is known for this user
+            raise self.error(f"{shown(text)}: {e}") from e
+
+    def table(self, value: Any, name: str) -> PlainData:
+        if not isinstance(value, dict):
+            raise self.error(f"{name} is {shown(value)} where a table belongs")
+        return value
+
+    def options(self, table: Any, name: str) -> PlainData:
+        """Return the options of a file system, which may be nested. Credentials are refused."""
+        options: PlainData = {}
+
+        for key, value in self.table(table, name).items():
+            if isinstance(value, dict):
+                options[key] = self.options(value, f"{name}.{key}")
+                continue
+
+            if not _OPTION.fits(value):
+                raise self.error(f"{name}.{key} is {shown(value)}, not {_OPTION.name}")
+
+            is_variable = isinstance(value, str) and _VARIABLE.fullmatch(value) is not None
+            if _SECRET.search(key) and not is_variable:
+                raise self.error(
+                    f"{name}.{key} holds a credential; leave it to the environment of coordinator"
+                    f" and workers, or name a variable, as in {key} = '${{NAME}}'"
+                )
+            options[key] = self.with_variables(value) if isinstance(value, str) else value
+
+        return options
+
 
 def read_fleet(path: Path) -> FleetConfig:
     """Read a FLEET.toml.
@@ -164,26 +214,29 @@ def _config_of(data: PlainData, file: _FleetFile) -> FleetConfig:
     if is_rubric_file(rubric):
         rubric = str(file.folder / rubric)
 
+    tables = data.get("source", [])
+    if not isinstance(tables, list) or not tables:
+        raise file.error("there is no [[source]]; name at least one, with a path or a url")
+
+    scratch = values.get("scratch")
     cache = values.get("cache")
+    if cache is not None:
+        cache = "" if cache == "none" else file.path(cache)
+
+    storage = file.table(data.get("storage", {}), "storage")
     return FleetConfig(
-        sources=_sources_of(data.get("source", []), file),
-        results=_expanded_path(results, file),
+        sources=tuple(_source_of(table, file, f"source[{n}]") for n, table in enumerate(tables)),
+        results=file.path(results),
         rubric=rubric,
-        storage=_storage_of(data.get("storage", {}), file),
+        storage={name: file.options(storage[name], f"storage.{name}") for name in storage},
         workers=workers.get("count"),
         memory=bytes_of(workers.get("memory")),
         expanded=bytes_of(limits.get("expanded")) or EXPANDED,
         attempts=limits.get("attempts", ATTEMPTS),
-        scratch=_optional_path(values.get("scratch"), file),
-        cache="" if cache == "none" else _optional_path(cache, file),
+        scratch=None if scratch is None else file.path(scratch),
+        cache=cache,
         horizon=values.get("horizon", HORIZON),
     )
-
-
-def _sources_of(tables: Any, file: _FleetFile) -> tuple[Source, ...]:
-    if not isinstance(tables, list) or not tables:
-        raise file.error("there is no [[source]]; name at least one, with a path or a url")
-    return tuple(_source_of(table, file, f"source[{n}]") for n, table in enumerate(tables))
 
 
 def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
@@ -207,79 +260,11 @@ def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
         transcripts = ()
 
     return Source(
-        paths=tuple(_expanded_path(text, file) for text in paths),
-        urls=tuple(_with_variables(text, file) for text in urls),
+        paths=tuple(file.path(text) for text in paths),
+        urls=tuple(file.with_variables(text) for text in urls),
         transcripts=transcripts,
         transcript_mode=transcript_mode,
         trunk=values.get("trunk"),
         worktrees=values.get("worktrees", ()),
         test_commands=values.get("test-commands", ()),
     )
-
-
-def _storage_of(table: Any, file: _FleetFile) -> dict[str, PlainData]:
-    protocols = _table(table, file, "storage")
-    return {
-        protocol: _options_of(options, file, f"storage.{protocol}")
-        for protocol, options in protocols.items()
-    }
-
-
-def _options_of(table: Any, file: _FleetFile, name: str) -> PlainData:
-    """Return the options of a file system, which may be nested. Credentials are refused."""
-    options: PlainData = {}
-
-    for key, value in _table(table, file, name).items():
-        if isinstance(value, dict):
-            options[key] = _options_of(value, file, f"{name}.{key}")
-            continue
-
-        if not _OPTION.fits(value):
-            raise file.error(f"{name}.{key} is {shown(value)}, not {_OPTION.name}")
-
-        is_variable = isinstance(value, str) and _VARIABLE.fullmatch(value) is not None
-        if _SECRET.search(key) and not is_variable:
-            raise file.error(
-                f"{name}.{key} holds a credential; leave it to the environment of coordinator and"
-                f" workers, or name a variable, as in {key} = '${{NAME}}'"
-            )
-        options[key] = _with_variables(value, file) if isinstance(value, str) else value
-
-    return options
-
-
-def _table(value: Any, file: _FleetFile, name: str) -> PlainData:
-    if not isinstance(value, dict):
-        raise file.error(f"{name} is {shown(value)} where a table belongs")
-    return value
-
-
-def _with_variables(text: str, file: _FleetFile) -> str:
-    """Return a text with ``${NAME}`` replaced by the variable of the environment."""
-
-    def value_of(match: re.Match[str]) -> str:
-        if match[1] not in os.environ:
-            raise file.error(f"the variable {match[1]} is not set")
-        return os.environ[match[1]]
-
-    return _VARIABLE.sub(value_of, text)
-
-
-def _optional_path(text: str | None, file: _FleetFile) -> str | None:
-    if text is None:
-        return None
-    return _expanded_path(text, file)
-
-
-def _expanded_path(text: str, file: _FleetFile) -> str:
-    """Return a URL as it is, and a path as an absolute one."""
-    text = _with_variables(text, file)
-    if is_url(text):
-        return text
-    if "\0" in text:
-        raise file.error(f"{shown(text)} is not a path")
-
-    try:
-        return os.path.normpath(file.folder / Path(text).expanduser())
-    except RuntimeError as e:  # no home is known for this user
-        raise file.error(f"{shown(text)}: {e}") from e

@@ -131,7 +131,8 @@ def _score(
     assert repository.log is not None
 
     settings = resolve_settings(repository.options(), environment={})
-    cache_dir = _cache_dir_of(config)
+    named_cache = Path(config.cache) if config.cache else None
+    cache_dir = cache_dir_of(Settings(cache_dir=named_cache, no_cache=config.cache == ""))
     old_fingerprint = fingerprint_of(repository, config, rubric)
 
     plan = BackfillPlan(
@@ -155,11 +156,6 @@ def _score(
     # What changed while it was scored must show the next time.
     if old_fingerprint == fingerprint_of(repository, config, rubric, (), look):
         result.fingerprint = fingerprint_of(repository, config, rubric, watched, look)
-
-
-def _cache_dir_of(config: FleetConfig) -> Path | None:
-    named = Path(config.cache) if config.cache else None
-    return cache_dir_of(Settings(cache_dir=named, no_cache=config.cache == ""))
 
 
 def _rows_of(

@@ -77,7 +77,9 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
     with DataSet.for_writing(dataset.url, dataset.storage) as writable:
         source = _source_for(writable, rubric, source)
         states = writable.of(source)
-        broken = _repositories_at_which_it_stops(states, rubric)
+        broken = {name for name, state in states.items() if state.broken}
+        if rubric.loading != STRICT:
+            broken.clear()
         taken = [state for name, state in states.items() if state.scored and name not in broken]
         taken_names = {state.repository for state in taken}
 
@@ -90,34 +92,19 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
 
         writable.note([_state_under(rubric, state) for state in taken])
         writable.tidy()
+
+        stops = f"has broken entries, at which rubric {rubric.version} stops"
+        left_out = [f"{name}: {stops}" for name in sorted(broken)]
+        for name, state in sorted(states.items()):
+            if state.reason:
+                left_out.append(f"{name}: failed under rubric {source}: {state.reason}")
         return Rescored(
             rubric=rubric.version,
             source=source,
             repositories=len(taken),
             iterations=sum(state.iterations for state in taken),
-            left_out=tuple(_reasons_for_absence(states, broken, rubric, source)),
+            left_out=tuple(left_out),
         )
-
-
-def _repositories_at_which_it_stops(states: dict[str, RepositoryState], rubric: Rubric) -> set[str]:
-    """Return the repositories with broken entries, if the rubric stops at these."""
-    if rubric.loading != STRICT:
-        return set()
-    return {name for name, state in states.items() if state.broken}
-
-
-def _reasons_for_absence(
-    states: dict[str, RepositoryState],
-    broken: Collection[str],
-    rubric: Rubric,
-    source: str,
-) -> list[str]:
-    stops = f"has broken entries, at which rubric {rubric.version} stops"
-    reasons = [f"{name}: {stops}" for name in sorted(broken)]
-    for name, state in sorted(states.items()):
-        if state.reason:
-            reasons.append(f"{name}: failed under rubric {source}: {state.reason}")
-    return reasons
 
 
 def _state_under(rubric: Rubric, state: RepositoryState) -> RepositoryState:

@@ -19,12 +19,13 @@ from scoring import store
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.scopes import PLANS_DIR
-from scoring.files import expanded, state_of
+from scoring.files import state_of
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.storage import Storage, file_system, one_line
 from scoring.frozen import PlainData
 from scoring.log.find import FoundLog, find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
+from scoring.paths import checkout_around, expanded
 from scoring.signals.table import meter_profile
 
 _ROWS = 2
@@ -119,24 +120,15 @@ def repositories(config: FleetConfig) -> list[Repository]:
         how = source._replace(paths=(), urls=())
 
         for path in source.paths:
-            for repository in _directories_at(path, how):
+            for log in _logs_at_glob(path) if glob.has_magic(path) else find_logs([Path(path)]):
+                repo_dir = log.repo_dir or log.iter_log_dir
+                repository = Repository(_name_of(repo_dir), how, repo_dir, log.iter_log_dir)
                 by_name.setdefault(repository.name, repository)
         for url in source.urls:
             for repository in _repositories_at_url(url, how, config.storage):
                 by_name.setdefault(repository.name, repository)
 
     return list(by_name.values())
-
-
-def _directories_at(path: str, source: Source) -> Iterator[Repository]:
-    if not glob.has_magic(path):
-        logs = find_logs([Path(path)])
-    else:
-        logs = _logs_at_glob(path)
-
-    for log in logs:
-        repo_dir = log.repo_dir or log.iter_log_dir
-        yield Repository(_name_of(repo_dir), source, repo_dir, log.iter_log_dir)
 
 
 def _logs_at_glob(pattern: str) -> list[FoundLog]:
@@ -239,14 +231,7 @@ def fingerprint_of(
     """
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
     versions = (store.FORMAT, _ROWS, key, config.horizon)
-    source = repository.source
-    how = (
-        source.trunk,
-        source.transcript_mode,
-        source.transcripts,
-        source.worktrees,
-        source.test_commands,
-    )
+    how = repository.source
     if repository.repo_dir is None or repository.log is None:
         return _digest([versions, how, repository.url, repository.stamp])
 
@@ -301,9 +286,10 @@ def _file_states(
 
 def _git_state(repo: str) -> Iterator[object]:
     """Yield what changes with every commit, fetch and setting of a repository."""
-    git_dir = _git_entry_upwards(repo)
-    if git_dir is None:
+    top = checkout_around(repo)
+    if top is None:
         return
+    git_dir = os.path.join(top, ".git")
 
     # In a linked work tree .git is a file, which leads to a folder of its own and a common one.
     if os.path.isfile(git_dir):
@@ -320,20 +306,6 @@ def _git_state(repo: str) -> Iterator[object]:
     names = ("packed-refs", _REFTABLES, "config", "shallow", "objects/info/alternates")
     yield [state_of(os.path.join(git_dir, name)) for name in names]
     yield list(_file_states(os.path.join(git_dir, "refs")))
-
-
-def _git_entry_upwards(repo: str) -> str | None:
-    """Return the ``.git`` of the work tree that a folder is in, or None outside of one."""
-    entry = os.path.join(repo, ".git")
-    parent = os.path.dirname(os.path.abspath(repo))
-
-    while not os.path.lexists(entry):
-        grandparent = os.path.dirname(parent)
-        if parent == grandparent:
-            return None
-        entry = os.path.join(parent, ".git")
-        parent = grandparent
-    return entry
 
 
 def _first_line(path: str) -> str:

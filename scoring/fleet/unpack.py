@@ -6,6 +6,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -186,20 +187,23 @@ class _LimitedMember(tarfile.TarInfo):
         return member
 
 
+@dataclass
 class _LimitedFolder:
-    """A folder that takes plain files, up to a number of bytes."""
+    """A folder that takes plain files, up to a number of bytes.
 
-    def __init__(
-        self,
-        folder: Path,
-        limit: int,
-        url: str,
-    ) -> None:
-        self._folder = folder
-        self._limit = limit
-        self._url = url
-        self._bytes_left = limit
-        self._files_left = MOST_FILES
+    Attributes:
+        folder: the folder.
+        limit: how many bytes it takes.
+        url: what errors call the archive.
+        size: how many bytes were written.
+        files: how many files and folders were counted.
+    """
+
+    folder: Path
+    limit: int
+    url: str
+    size: int = 0
+    files: int = 0
 
     def put(self, name: str, content: Any) -> None:
         """Write a file.
@@ -207,7 +211,7 @@ class _LimitedFolder:
         Raises:
             InputError: its name leads outside, or it is too large.
         """
-        path = self._folder / self._relative(name)
+        path = self.folder / self._relative(name)
         path.parent.mkdir(parents=True, exist_ok=True)
 
         with open(path, "xb") as file:
@@ -215,10 +219,10 @@ class _LimitedFolder:
                 piece = content.read(_PIECE)
                 if not piece:
                     break
-                self._bytes_left -= len(piece)
-                if self._bytes_left < 0:
+                self.size += len(piece)
+                if self.size > self.limit:
                     raise InputError(
-                        f"{self._url}: is more than {self._limit:,} bytes when unpacked;"
+                        f"{self.url}: is more than {self.limit:,} bytes when unpacked;"
                         " limits.expanded allows that"
                     )
                 file.write(piece)
@@ -229,17 +233,16 @@ class _LimitedFolder:
         Raises:
             InputError: there are too many.
         """
-        self._files_left -= 1
-        if self._files_left < 0:
-            raise InputError(f"{self._url}: holds more than {MOST_FILES:,} files")
+        self.files += 1
+        if self.files > MOST_FILES:
+            raise InputError(f"{self.url}: holds more than {MOST_FILES:,} files")
 
     def _relative(self, name: str) -> str:
         path = posixpath.normpath(name)
         leads_outside = name.startswith("/") or path.split("/")[0] == ".."
         if leads_outside or "\\" in name or "\0" in name:
             raise InputError(
-                f"{self._url}: has a file named {name[:200]!r}, which leads outside;"
-                " nothing is read"
+                f"{self.url}: has a file named {name[:200]!r}, which leads outside; nothing is read"
             )
         return path
 
@@ -250,10 +253,8 @@ def _repository_in(folder: Path, url: str) -> Path:
 
     candidates: list[Path] = []
     for path in top.iterdir():
-        if path.suffix == ".bundle" and path.is_file():
-            candidates.append(path)
-    for path in top.iterdir():
-        if (path / "HEAD").is_file() and (path / "objects").is_dir():
+        is_bundle = path.suffix == ".bundle" and path.is_file()
+        if is_bundle or ((path / "HEAD").is_file() and (path / "objects").is_dir()):
             candidates.append(path)
 
     if len(candidates) == 1:

@@ -10,8 +10,8 @@ from scoring.errors import InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.harness import Hook
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.files import expanded, is_inside
 from scoring.own_repository import own_repository
+from scoring.paths import expanded, is_inside
 
 PROGRAM = "da-score"
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
-from scoring.files import is_inside, make_folder, write_atomically
+from scoring.files import make_folder, write_atomically
 from scoring.log.find import commands_that_make_a_log
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
+from scoring.paths import is_inside
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination
 

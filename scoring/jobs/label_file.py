@@ -25,8 +25,9 @@ from scoring.evidence.labels import (
     labels_in,
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.files import exclusive_lock, is_inside, read_file, write_together
+from scoring.files import exclusive_lock, read_file, write_together
 from scoring.jobs.round_trip import AsWritten, dumped, kept_tree, round_trip
+from scoring.paths import is_inside
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import InputError, LogError
-from scoring.files import is_of_the_system, list_names, read_file
+from scoring.files import list_names, read_file
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE
+from scoring.paths import checkout_around, is_of_the_system
 
 ARCHIVE_NAME = "historical.yaml"
 
@@ -133,7 +134,7 @@ def missing_log_message(directory: Path, problem: str) -> str:
         problem: what is wrong with it; the message adds what to do.
     """
     repository = repository_of_log(directory)
-    if repository and not any(os.path.lexists(f / ".git") for f in _folder_and_parents(repository)):
+    if repository and checkout_around(repository) is None:
         # Outside of git the user is in the wrong folder, and a log made here would be refused.
         return (
             f"{repository}: not a git work tree; run da-score in a repository, or name it with"
@@ -161,7 +162,8 @@ def names_in_log(directory: Path) -> list[str]:
 
 def commands_that_make_a_log(directory: Path) -> str:
     """Return the commands that make a log: ``init``, or what comes after it once settings exist."""
-    for folder in _folder_and_parents(directory):
+    absolute = Path(os.path.abspath(directory))
+    for folder in (absolute, *absolute.parents):
         if os.path.isfile(folder / SETTINGS_FILE):
             return "'da-score derive' (from git) or 'da-score log entry new' (by hand)"
         if os.path.lexists(folder / ".git"):
@@ -178,8 +180,3 @@ def repository_of_log(log: Path) -> Path | None:
     if absolute.parts[-len(usual_place) :] != usual_place:
         return None
     return absolute.parents[len(usual_place) - 1]
-
-
-def _folder_and_parents(folder: Path) -> tuple[Path, ...]:
-    absolute = Path(os.path.abspath(folder))
-    return absolute, *absolute.parents

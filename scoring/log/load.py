@@ -24,11 +24,12 @@ from scoring.errors import (
     YamlError,
     silent,
 )
-from scoring.files import is_inside, list_names, read_file, reason
+from scoring.files import list_names, read_file, reason
 from scoring.frozen import Frozen
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, missing_log_message
 from scoring.log.model import IterationRecord, Records
 from scoring.log.parse import parse_archive, parse_iteration_record
+from scoring.paths import is_inside
 from scoring.store import Store, stamp_of
 from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence, is_merge, target_of
 from scoring.yamlread import TRUE_FLAGS, parse

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 from rubric import is_rubric_file
 from scoring.errors import InputError, OptionError, SettingsError
-from scoring.files import is_inside, read_file
+from scoring.files import read_file
 from scoring.frozen import PlainData
 from scoring.log.setting_rows import COUNT, FIELDS, FOLDERS, PATH, RUBRIC, SETTINGS
 from scoring.log.setting_rows import DEFAULT_LOG_DIR as DEFAULT_LOG_DIR
 from scoring.log.setting_rows import Settings as Settings
 from scoring.log.setting_rows import days_of as days_of
+from scoring.paths import is_inside
 from scoring.settings_table import FLAG, Kind, ListOf, checked_table, read_toml
 
 SETTINGS_FILE = Path(".agents/da-score.toml")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scoring.errors import InputError, MeetingError, NoFileError, YamlError
-from scoring.files import SIZE_LIMIT, read_file
+from scoring.files import SIZE_LIMIT, read_file, reason
 from scoring.frozen import PlainData
 from scoring.settings_table import SIZE_LIMIT as CONFIG_LIMIT
 from scoring.settings_table import read_toml
@@ -75,7 +75,7 @@ def read_standard_input() -> bytes:
     try:
         data = sys.stdin.buffer.read(SIZE_LIMIT + 1)
     except OSError as e:
-        raise InputError(f"standard input: {(e.strerror or str(e)).lower()}") from e
+        raise InputError(f"standard input: {reason(e)}") from e
     if len(data) > SIZE_LIMIT:
         raise InputError(f"standard input: larger than {SIZE_LIMIT >> 20} MiB")
     return data
@@ -138,11 +138,11 @@ def read_json(text: str, source: str, line: int = 1) -> Any:
         return _decoder.decode(text)
     except json.JSONDecodeError as e:
         where = f"line {line + e.lineno - 1}, column {e.colno}"
-        reason = f"{e.msg[:1].lower()}{e.msg[1:]}"
+        problem = f"{e.msg[:1].lower()}{e.msg[1:]}"
         excerpt = text[e.pos : e.pos + 4 * _EXCERPT_LENGTH].split("\n")[0].rstrip(_SPACE)
         near = f" at '{cell(excerpt, _EXCERPT_LENGTH)}'" if excerpt else ""
         remedy = "give the JSON alone and whole, without comments"
-        raise InputError(f"{source}: {where}: not JSON: {reason}{near}; {remedy}") from e
+        raise InputError(f"{source}: {where}: not JSON: {problem}{near}; {remedy}") from e
     except RecursionError as e:
         raise InputError(
             f"{source}: line {line}: nested too deep; nothing that is read here goes so deep"
@@ -205,33 +205,30 @@ def read_config(path: Path | str) -> PlainData:
     Raises:
         InputError: the file cannot be read, is broken, or is not a table with each key once.
     """
-    path = Path(path)
-    if path.suffix.lower() not in CONFIG_SUFFIXES:
+    suffix = Path(path).suffix.lower()
+    path = str(path)
+    if suffix not in CONFIG_SUFFIXES:
         endings = f"{', '.join(CONFIG_SUFFIXES[:-1])} or {CONFIG_SUFFIXES[-1]}"
         raise InputError(f"{path}: name the file {endings} after what is in it")
 
-    value = _read_config_value(path)
-    for field, reason in unreadable(value):
-        raise InputError(f"{path}: {field}: {reason}")
+    data = read_file(path, CONFIG_LIMIT)
+    value: Any
+    if suffix == ".json":
+        value = read_json(decode(data, path), path)
+    elif suffix == ".toml":
+        text = decode(data, path)
+        try:
+            value = read_toml(text)
+        except (ValueError, RecursionError) as e:
+            raise InputError(f"{path}: not TOML: {e}") from e
+    else:
+        value = read_yaml(data, path)
+
+    for field, problem in unreadable(value):
+        raise InputError(f"{path}: {field}: {problem}")
     if not isinstance(value, dict):
         raise InputError(f"{path}: not a table of settings")
     return value
-
-
-def _read_config_value(path: Path) -> Any:
-    data = read_file(path, CONFIG_LIMIT)
-    match path.suffix.lower():
-        case ".json":
-            return read_json(decode(data, str(path)), str(path))
-        case ".toml":
-            try:
-                return read_toml(decode(data, str(path)))
-            except InputError:
-                raise
-            except (ValueError, RecursionError) as e:
-                raise InputError(f"{path}: not TOML: {e}") from e
-        case _:
-            return read_yaml(data, str(path))
 
 
 def read_yaml(data: bytes, source: str) -> Any:
@@ -240,10 +237,10 @@ def read_yaml(data: bytes, source: str) -> Any:
     Raises:
         InputError: the YAML is broken, or has an alias, a tag or a key twice. It has the line.
     """
-    from scoring import yamlread  # other formats do without
+    from scoring import yamlnodes  # other formats do without
 
     try:
-        node = yamlread.parse(data)
+        node = yamlnodes.parse(data)
         return None if node is None else _plain_yaml(node)
     except (YamlError, ValueError) as e:
         raise InputError(f"{source}: {e}") from e
@@ -279,15 +276,15 @@ def _plain_yaml(node: "yamlnodes.Node") -> Any:
 # Checks
 
 
-def fault(where: str, field: str, reason: str) -> str:
+def fault(where: str, field: str, problem: str) -> str:
     """Return one thing that is wrong as a line.
 
     Args:
         where: what it is in, such as ``round 3``.
         field: the field; "" for all of it.
-        reason: what is wrong.
+        problem: what is wrong.
     """
-    return ": ".join(part for part in (where, field, reason) if part)
+    return ": ".join(part for part in (where, field, problem) if part)
 
 
 def checked(
@@ -305,7 +302,7 @@ def checked(
     """
     from pydantic import ValidationError
 
-    faults = {field: fault(where, field, reason) for field, reason in unreadable(data)}
+    faults = {field: fault(where, field, problem) for field, problem in unreadable(data)}
     checked_model: Model | None = None
     try:
         checked_model = model.model_validate(dict(data))
@@ -313,10 +310,7 @@ def checked(
         for error in e.errors(include_url=False):
             field = dotted(error["loc"])
             faults.setdefault(field, fault(where, field, _in_words(error)))
-
-    if faults:
-        return None, list(faults.values())
-    return checked_model, []
+    return None if faults else checked_model, list(faults.values())
 
 
 def _in_words(error: Any) -> str:
@@ -326,10 +320,10 @@ def _in_words(error: Any) -> str:
     if error["type"] == "string_pattern_mismatch":
         return "is blank"
 
-    reason = printable(error["msg"].removeprefix("Value error, "))
-    if reason.startswith("Input should"):
-        return f"{shown(error['input'])}: {reason[:1].lower()}{reason[1:]}"
-    return reason
+    problem = printable(error["msg"].removeprefix("Value error, "))
+    if problem.startswith("Input should"):
+        return f"{shown(error['input'])}: {problem[:1].lower()}{problem[1:]}"
+    return problem
 
 
 def utf8(text: str) -> str:
@@ -345,17 +339,17 @@ def utf8(text: str) -> str:
     return text
 
 
-def json_schema(schema: Mapping[str, Any]) -> PlainData:
+def json_schema(schema: PlainData) -> PlainData:
     """Return the JSON schema of a model with the dialect that it is written in."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def dotted(path: Iterable[str | int]) -> str:
     """Return a path into data as people write it: ``exploration.aspects[2].name``."""
-    parts = []
+    text = ""
     for part in path:
-        parts.append(f"[{part}]" if isinstance(part, int) else f".{part}")
-    return printable("".join(parts).removeprefix("."))
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return printable(text.removeprefix("."))
 
 
 def unreadable(data: Any) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.starter import Git
 from scoring.files import read_file, reason, refuse_special, size_in_words
+from scoring.paths import checkout_around
 
 PLAIN_FILES = {
     "HEAD": 64 << 10,
@@ -41,12 +42,10 @@ def refuse_pipes_around(directory: Path) -> None:
     Raises:
         GitError: a pipe or device is in place of a file that git reads.
     """
-    start = Path(os.path.abspath(directory))
-    for folder in (start, *start.parents):
-        if os.path.lexists(folder / ".git"):
-            refuse_pipes_in(folder / ".git")
-            refuse_pipe(folder / ".gitattributes")
-            return
+    top = checkout_around(directory)
+    if top is not None:
+        refuse_pipes_in(top / ".git")
+        refuse_pipe(top / ".gitattributes")
 
 
 def refuse_pipes_in(repository: Path) -> None:

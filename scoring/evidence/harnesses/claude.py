@@ -32,8 +32,8 @@ from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import Response, key_of
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
-from scoring.files import expanded
 from scoring.frozen import PlainData
+from scoring.paths import expanded
 
 SYNTHETIC = "API error or other words of the harness"
 

@@ -12,7 +12,8 @@ from scoring.errors import Warn
 from scoring.evidence.harnesses.harness import Copy, FileNames, Harness
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
-from scoring.files import identity_of, in_checkout, is_inside, is_of_the_system, reason
+from scoring.files import identity_of, reason
+from scoring.paths import in_checkout, is_inside, is_of_the_system
 
 MOST_FILES = 300_000
 """How many files and folders may be in a folder of transcripts and below it."""

@@ -13,8 +13,8 @@ from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import lines_in
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.transcripts.counter import CountedHarness
-from scoring.files import expanded
 from scoring.frozen import PlainData
+from scoring.paths import expanded
 
 
 class ForeignFileError(Exception):

@@ -20,8 +20,8 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import Harness, Home, home_named
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.transcript_events import LineSpan
-from scoring.files import expanded
 from scoring.frozen import PlainData
+from scoring.paths import expanded
 
 _TOKENS = TokenFields("usage.output", "usage.input", "usage.cacheRead", "usage.cacheWrite")
 

@@ -8,7 +8,8 @@ from scoring.errors import Warn
 from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.transcripts.facts import RootFound, TranscriptPlaces
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
-from scoring.files import is_of_the_system, reason
+from scoring.files import reason
+from scoring.paths import is_of_the_system
 
 
 def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) -> Discovery:

@@ -3,7 +3,6 @@
 docs/DIMINISHING_RETURNS.md describes both.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from scoring.frozen import PlainData
@@ -17,7 +16,7 @@ from scoring.meters.dr.composite import (
 )
 from scoring.meters.dr.extraction import FROM_TEXT
 from scoring.meters.dr.flags import MAY_BE_CONVERGED, Flag, find_flags
-from scoring.meters.dr.novelty import Claim, RoundNovelty, distinct, measure_novelty
+from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
 from scoring.meters.dr.profile import DEFAULT, DRThresholds, Profile, Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
@@ -240,7 +239,12 @@ def score_transcript(
     rounds = transcript.rounds
 
     claims = [distinct(r.outputs.claims) for r in rounds]
-    meanings = None if embed is None else _meanings_of(rounds, claims, embed)
+    meanings = None
+    if embed is not None:
+        texts = [claim.raw for claims_of_round in claims for claim in claims_of_round]
+        texts += [summary for summary in map(summary_of, rounds) if summary]
+        meanings = Meanings(texts, embed)
+
     novelty = measure_novelty([r.round for r in rounds], claims, profile, meanings)
 
     meter = ReadinessMeter(profile)
@@ -271,12 +275,3 @@ def score_transcript(
         added_words=tuple(added_words),
         rough_rounds=tuple(r.round for r in rounds if r.outputs.claims_from == FROM_TEXT),
     )
-
-
-def _meanings_of(
-    rounds: Sequence[Round], claims: Sequence[Sequence[Claim]], embed: Embed
-) -> Meanings:
-    """Embed all claims and summaries at once."""
-    texts = [claim.raw for claims_of_round in claims for claim in claims_of_round]
-    texts += [summary for summary in map(summary_of, rounds) if summary]
-    return Meanings(texts, embed)

@@ -1,15 +1,16 @@
 """How often the meter says what people expected, under several settings, and where it does not."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from scoring.errors import InputError
 from scoring.files import list_names, read_file
+from scoring.frozen import PlainData
 from scoring.meters import Level, rounded
 from scoring.meters.dr import DRResult, score_transcript
 from scoring.meters.dr.profile import DEFAULT, Profile
@@ -82,10 +83,10 @@ class Collection(NamedTuple):
         others: directories, and files that are not named as transcripts are; they are not read.
     """
 
-    labelled: tuple[Labelled, ...]
-    unlabelled: tuple[str, ...]
-    broken: tuple[BrokenFile, ...]
-    others: tuple[str, ...]
+    labelled: list[Labelled]
+    unlabelled: list[str]
+    broken: list[BrokenFile]
+    others: list[str]
 
 
 def read_collection(directory: Path) -> Collection:
@@ -94,14 +95,11 @@ def read_collection(directory: Path) -> Collection:
     Raises:
         InputError: the directory cannot be listed.
     """
-    labelled: list[Labelled] = []
-    unlabelled: list[str] = []
-    broken: list[BrokenFile] = []
-    others: list[str] = []
+    collection = Collection(labelled=[], unlabelled=[], broken=[], others=[])
     for name in list_names(directory):
         path = directory / name
         if path.is_dir() or not name.endswith(_SUFFIXES):
-            others.append(name)
+            collection.others.append(name)
             continue
 
         try:
@@ -109,15 +107,14 @@ def read_collection(directory: Path) -> Collection:
             transcript = parse_transcript(text, str(path))
             label = _read_label(text, str(path))
         except InputError as e:
-            broken.append(BrokenFile(name, str(e)))
+            collection.broken.append(BrokenFile(name, str(e)))
             continue
 
         if label is None:
-            unlabelled.append(name)
+            collection.unlabelled.append(name)
         else:
-            labelled.append(Labelled(name, transcript, label))
-
-    return Collection(tuple(labelled), tuple(unlabelled), tuple(broken), tuple(others))
+            collection.labelled.append(Labelled(name, transcript, label))
+    return collection
 
 
 def _read_label(text: str, source: str) -> Label | None:
@@ -134,7 +131,7 @@ def _read_label(text: str, source: str) -> Label | None:
     return None
 
 
-def with_label(data: bytes, source: str, label: Mapping[str, Any]) -> dict[str, Any]:
+def with_label(data: bytes, source: str, label: PlainData) -> PlainData:
     """Return a transcript as plain data with a label, which replaces any label that it has.
 
     Args:
@@ -166,9 +163,9 @@ class Setting(NamedTuple):
         return f"k = {self.k}, {'+'.join(self.levels)}"
 
     @property
-    def levels(self) -> tuple[str, ...]:
+    def levels(self) -> list[str]:
         """The active levels."""
-        return ("L0", "L1", "L2") if self.semantic else ("L0", "L1")
+        return ["L0", "L1", "L2"] if self.semantic else ["L0", "L1"]
 
 
 class FileOutcome(NamedTuple):
@@ -323,9 +320,9 @@ def calibration_payload(
     """
     return {
         "labelled": [item.file for item in collection.labelled],
-        "unlabelled": list(collection.unlabelled),
+        "unlabelled": collection.unlabelled,
         "broken": [broken._asdict() for broken in collection.broken],
-        "others": list(collection.others),
+        "others": collection.others,
         "semantic_left_out": left_out or None,
         "settings": [_calibration_data(calibration) for calibration in calibrations],
     }
@@ -334,7 +331,7 @@ def calibration_payload(
 def _calibration_data(calibration: Calibration) -> dict[str, object]:
     return {
         "k": calibration.setting.k,
-        "levels": list(calibration.setting.levels),
+        "levels": calibration.setting.levels,
         "agreement": _agreement_data(calibration.agreement),
         "novelty_agreement": _agreement_data(calibration.agreement_on("novelty")),
         "readiness_agreement": _agreement_data(calibration.agreement_on("readiness")),

@@ -147,9 +147,9 @@ def transcript_of(text: str) -> PlainData:
 
     if not rounds:
         rounds[1] = preamble
-    return {"rounds": [_round_of(number, lines) for number, lines in rounds.items()]}
 
-
-def _round_of(number: int, lines: list[str]) -> PlainData:
-    text = "\n".join(lines).strip()
-    return {"round": number, "outputs": with_claims({"text": text})}
+    items = []
+    for number, lines in rounds.items():
+        outputs = with_claims({"text": "\n".join(lines).strip()})
+        items.append({"round": number, "outputs": outputs})
+    return {"rounds": items}

@@ -53,7 +53,11 @@ def find_flags(
             "premature_readiness": _premature_readiness(round_novelty, readiness[index]),
             "no_claims": "" if round_novelty.claims else "the round makes no claim",
         }
-        earlier = earlier.and_those_of(round_novelty)
+        earlier = _EarlierClaims(
+            rounds=earlier.rounds + 1,
+            total=earlier.total + round_novelty.claims,
+            most=max(earlier.most, round_novelty.claims),
+        )
 
         for name, reason in reasons.items():
             if reason:
@@ -67,13 +71,6 @@ class _EarlierClaims(NamedTuple):
     rounds: int = 0
     total: int = 0
     most: int = 0
-
-    def and_those_of(self, novelty: RoundNovelty) -> "_EarlierClaims":
-        return _EarlierClaims(
-            rounds=self.rounds + 1,
-            total=self.total + novelty.claims,
-            most=max(self.most, novelty.claims),
-        )
 
 
 def _inflation(novelty: RoundNovelty, earlier: _EarlierClaims) -> str:

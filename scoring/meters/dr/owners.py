@@ -82,7 +82,10 @@ def _may_act(words: Sequence[str], no_names: frozenset[str], profile: Profile) -
         if len(words) == 1 and folded[0] not in profile.teams:
             return False
 
-    if not folded or folded[0] in profile.addressed or _ends_sentence(words, folded):
+    for word, folded_word in zip(words, folded, strict=True):
+        if word.endswith(".") and folded_word not in _TITLES:  # a sentence ends in it
+            return False
+    if not folded or folded[0] in profile.addressed:
         return False
     if folded[-1] in profile.teams and (len(folded) > 1 or folded[0] not in profile.labels):
         return True
@@ -91,14 +94,6 @@ def _may_act(words: Sequence[str], no_names: frozenset[str], profile: Profile) -
     if len(words) > 1 and folded[0] in _TITLES:
         names = words[1:]
     return len(names) in (1, 2) and all(_is_name(name, no_names) for name in names)
-
-
-def _ends_sentence(words: Sequence[str], folded: Sequence[str]) -> bool:
-    """Return whether a word ends with a stop and is not a title."""
-    for word, folded_word in zip(words, folded, strict=True):
-        if word.endswith(".") and folded_word not in _TITLES:
-            return True
-    return False
 
 
 def _is_name(word: str, no_names: frozenset[str]) -> bool:

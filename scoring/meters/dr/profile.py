@@ -9,6 +9,7 @@ from typing import Any
 
 from rubric import released_profile
 from scoring.errors import SettingsError
+from scoring.frozen import PlainData
 from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
 from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 
@@ -77,11 +78,11 @@ CURRENT = "dr-2"
 _RELEASED: Any = released_profile(CURRENT)
 
 
-def _words_in(table: Mapping[str, Any]) -> Words:
+def _words_in(table: PlainData) -> Words:
     return Words(**{name: tuple(words) for name, words in _as_attributes(table).items()})
 
 
-def _as_attributes(table: Mapping[str, Any]) -> dict[str, Any]:
+def _as_attributes(table: Mapping[str, Any]) -> PlainData:
     """Return a table with its keys spelled as attributes: ``novelty-low`` is ``novelty_low``."""
     return {key.replace("-", "_"): value for key, value in table.items()}
 

@@ -185,16 +185,14 @@ class ReadinessMeter:
         return None
 
     def _describe_blocker(self, blocker: str) -> str:
-        if self._profile.sentences and self._may_have_other_sense(blocker):
-            quoted = quote(cut(blocker, _QUOTED_LENGTH))
-            return f"a blocker; if its word has another sense in {quoted}, say it in other words"
-        return "a blocker"
-
-    def _may_have_other_sense(self, blocker: str) -> bool:
-        """Return whether every word of the list in a text only describes a thing."""
         text = self._without_marks(blocker)
         matches = pattern_of(self._words.blockers, "").finditer(text)
-        return all(_OTHER_SENSE.match(text, match.start()) for match in matches)
+        only_describes = all(_OTHER_SENSE.match(text, match.start()) for match in matches)
+        if not self._profile.sentences or not only_describes:
+            return "a blocker"
+
+        quoted = quote(cut(blocker, _QUOTED_LENGTH))
+        return f"a blocker; if its word has another sense in {quoted}, say it in other words"
 
     def _without_marks(self, text: str) -> str:
         """Return plain text in which Markdown's underscores do not belong to words."""
@@ -243,9 +241,9 @@ class ReadinessMeter:
             return True
         if self._profile.sentences and _BARE_FILES.search(action):
             return True
-        if _has_address(action) or _has_backticks(action):
+        if any(part.strip() for part in action.split("`")[1:-1]):
             return True
-        if any(self._is_path(token) for token in action.split()):
+        if _has_address(action) or any(self._is_path(token) for token in action.split()):
             return True
         return has_word(self._profile.artifacts + self._profile.tools, plain(action))
 
@@ -286,10 +284,6 @@ def _has_address(action: str) -> bool:
         if _SCHEME.search(action, match.start(1), match.end(1)):
             return True
     return False
-
-
-def _has_backticks(action: str) -> bool:
-    return any(part.strip() for part in action.split("`")[1:-1])
 
 
 def rate_questions(count: int, before: int | None) -> Part:

@@ -82,14 +82,16 @@ def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> li
     ] = {}  # the claims of each agent's last answer, the latest at the end
     for deliberation_round in transcript.rounds:
         answers = _claims_by_agent(deliberation_round)
-        for agent, claims in answers.items():
-            first = _compared_agent(agent, answers, latest)
-            if first is None:
-                continue
+        earlier = list(answers.items())[:1]
+        if len(answers) == 1:
+            earlier = list(reversed(latest.items()))
 
-            earlier = answers[first] if len(answers) > 1 else latest[first]
-            agreement = _agreement(earlier, claims, profile)
-            rows.append(RoundAgreement(deliberation_round.round, agent, first, agreement))
+        for agent, claims in answers.items():
+            others = [answer for answer in earlier if answer[0] != agent]
+            if others:
+                first, first_claims = others[0]
+                agreement = _agreement(first_claims, claims, profile)
+                rows.append(RoundAgreement(deliberation_round.round, agent, first, agreement))
 
         for agent in answers:
             latest.pop(agent, None)
@@ -106,16 +108,6 @@ def _claims_by_agent(deliberation_round: Round) -> dict[str, list[str]]:
         else:
             claims_by_agent[agent] = sentences_of(text).claims or [text]
     return claims_by_agent
-
-
-def _compared_agent(
-    agent: str, answers: dict[str, list[str]], latest: dict[str, list[str]]
-) -> str | None:
-    """Return the agent that gave the answer to compare with, or None without another agent."""
-    if len(answers) > 1:
-        first = next(iter(answers))
-        return first if first != agent else None
-    return next((name for name in reversed(latest) if name != agent), None)
 
 
 def _agreement(first: Sequence[str], second: Sequence[str], profile: Profile) -> Agreeing:

@@ -35,20 +35,16 @@ ROUND = "round"
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
-def _without_blanks(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(text for text in texts if text.strip())
-
-
-def _null_as_empty(texts: Any) -> Any:
-    return () if texts is None else texts
-
-
 _Text = Annotated[pydantic.StrictStr, pydantic.AfterValidator(utf8)]
-_Texts = Annotated[tuple[_Text, ...], pydantic.AfterValidator(_without_blanks)]
+_Texts = Annotated[
+    tuple[_Text, ...],
+    pydantic.AfterValidator(lambda texts: tuple(text for text in texts if text.strip())),
+]
 _OptionalTexts = Annotated[
     _Texts,
     pydantic.BeforeValidator(
-        _null_as_empty, json_schema_input_type=tuple[pydantic.StrictStr, ...] | None
+        lambda texts: () if texts is None else texts,
+        json_schema_input_type=tuple[pydantic.StrictStr, ...] | None,
     ),
 ]
 

@@ -6,18 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.meters import at_least, at_most, below, novelty_level
 from scoring.meters.meeting.facilitator import about_lead, ask_to_decide, ask_to_resolve_or_park
-from scoring.meters.meeting.obstacles import (
-    MUST_GO_ON,
-    OBSTACLES,
-    Situation,
-    missing_aspects,
-    names,
-    not_deep,
-    obstacles_in,
-    off_topic,
-    too_little_agreed,
-    words,
-)
+from scoring.meters.meeting.obstacles import MUST_GO_ON, Situation, names, words
 from scoring.meters.meeting.records import Status
 from scoring.text import quote
 
@@ -119,7 +108,7 @@ def early_consensus(situation: Situation) -> Decision | None:
             f"exploration {words(scores.exploration)} is below {words(rule.exploration_low)}"
         )
     untouched = [
-        name for name in not_deep(situation) if situation.levels.get(name, "none") == "none"
+        name for name in situation.not_deep if situation.levels.get(name, "none") == "none"
     ]
     if untouched:
         gaps.append(f"nothing has been said about {names(untouched)}")
@@ -129,7 +118,7 @@ def early_consensus(situation: Situation) -> Decision | None:
     agreed = (
         f"early consensus: convergence {words(scores.convergence)} in round {situation.round_index}"
     )
-    focus = tuple(dict.fromkeys([*missing_aspects(situation), *rule.forced_next_round_focus]))
+    focus = tuple(dict.fromkeys([*situation.missing_aspects, *rule.forced_next_round_focus]))
     topics = DO_NOTHING
     if focus:
         topics = f"let us look at {names(focus)}, and at what happens if we do nothing"
@@ -144,17 +133,17 @@ def early_consensus(situation: Situation) -> Decision | None:
 
 def must_go_on(situation: Situation) -> Decision | None:
     """Go on after too few rounds, with too little explored, or with aspects not covered."""
-    reasons = obstacles_in(MUST_GO_ON, situation)
+    reasons = [why for rule, why in situation.obstacles.items() if rule in MUST_GO_ON]
     if not reasons:
         return None
 
-    topics = missing_aspects(situation)
+    topics = situation.missing_aspects
     if not topics:
         topics = [name for name, level in situation.levels.items() if level != "deep"]
     proposal = f"let us go into {names(topics)}" if topics else "let us use another round"
     return Decision(
         status="must_continue",
-        reasons=reasons,
+        reasons=tuple(reasons),
         prompt=f"It is too early to end: {proposal}.",
     )
 
@@ -259,7 +248,7 @@ def late_round(situation: Situation) -> Decision | None:
 
 def go_on(situation: Situation) -> Decision:
     """Go on with what is missing, because no other rule applies."""
-    reasons = obstacles_in(OBSTACLES, situation)
+    reasons = tuple(situation.obstacles.values())
     if not reasons:
         reasons = ("ending is allowed", *_recommendation(situation).reasons)
     return Decision(
@@ -271,12 +260,11 @@ def go_on(situation: Situation) -> Decision:
 
 def _next_topic(situation: Situation) -> str:
     """Return what another round should be about, as a proposal."""
-    missing = missing_aspects(situation)
-    if missing:
-        return f"let us go into {names(missing)}"
-    if too_little_agreed(situation):
+    if situation.missing_aspects:
+        return f"let us go into {names(situation.missing_aspects)}"
+    if "convergence" in situation.obstacles:
         return f"let us work out what divides us{about_lead(situation)}"
-    if off_topic(situation):
+    if "focus" in situation.obstacles:
         return "let us come back to the decision"
     return "let us follow up what is still new"
 
@@ -329,7 +317,7 @@ def _recommendation(situation: Situation) -> _Recommendation:
 
     reasons = []
     is_good = is_complete or both_targets_met
-    if repeats and is_good and not obstacles_in(OBSTACLES, situation):
+    if repeats and is_good and not situation.obstacles:
         reasons.append(
             f"ending is allowed and {_recent_novelty(situation)}, at most {words(floor)}"
         )
@@ -373,7 +361,7 @@ def _decide_or_park(
         why_decide: how the prompt begins where an end is allowed.
         why_park: how it begins otherwise; "" for the same.
     """
-    missing = obstacles_in(OBSTACLES, situation)
+    missing = situation.obstacles.values()
     if not missing:
         return Decision(
             status="ready_to_decide",

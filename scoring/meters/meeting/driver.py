@@ -1,8 +1,7 @@
 """Drives a meeting from one state to the next: docs/DELIBERATION.md, "Running a meeting"."""
 
-from typing import Any
-
 from scoring.errors import MeetingError
+from scoring.frozen import PlainData
 from scoring.meters.meeting.config import meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS_ASKED
 from scoring.meters.meeting.record_reading import check_records, parse_meeting_records
@@ -44,8 +43,7 @@ def needs_vote(state: MeetingState, expert: str) -> bool:
 def take_vote(state: MeetingState, expert: str, text: str) -> MeetingState:
     """Add to an expert's last message what it answers when asked for its option."""
     messages = list(state.messages)
-    for index in reversed(range(len(messages))):
-        message = messages[index]
+    for index, message in reversed(list(enumerate(messages))):
         if message["speaker_id"] == expert:
             whole = f"{message['text']}\n{text.strip()}".strip()
             messages[index] = {**message, "text": whole, VOTE_ASKED: True}
@@ -53,7 +51,7 @@ def take_vote(state: MeetingState, expert: str, text: str) -> MeetingState:
     return state.but(messages=messages)
 
 
-def messages_of_round(state: MeetingState) -> list[dict[str, Any]]:
+def messages_of_round(state: MeetingState) -> list[PlainData]:
     """Return what was said in the round that goes on, also before doubts were asked for."""
     if state.doubts:
         return [*state.last_messages, *state.messages]
@@ -100,16 +98,12 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
     if messages:
         record["messages"] = messages
         record["experts"] = list(dict.fromkeys(message["speaker_id"] for message in messages))
-    following = state.but(
-        records=[*earlier, record],
-        messages=[],
-        doubts=False,
-    )
+    following = state.but(records=[*earlier, record], messages=[], doubts=False)
     is_over = following.verdicts[-1].ends
     return following.but(phase="needs_answer" if is_over else "needs_record")
 
 
-def _one_record(state: MeetingState, text: str | bytes, source: str) -> dict[str, Any]:
+def _one_record(state: MeetingState, text: str | bytes, source: str) -> PlainData:
     """Return the one record of a text as plain data, without an answer of people."""
     records = parse_meeting_records(text, source)
     if len(records) != 1:

@@ -1,15 +1,14 @@
 """How many messages of each round of a meeting are new to all before."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from scoring.meters.dr.novelty import new_by_words, normalize
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.meeting.records import JudgeRecord
-
-MessageLevel: TypeAlias = Literal["L1", "L2"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class MessageNovelty:
 
     novel: int
     repeated: int
-    matched_by: MessageLevel
+    matched_by: Literal["L1", "L2"]
     judge_novel: int | None
     judge_repeated: int | None
 
@@ -67,52 +66,39 @@ def message_novelty(
         for message in record.messages or ()
         if normalize(message.text)
     ]
-    new_by_round: dict[int, list[bool]] = {}
+    spoken = Counter[int]()
+    new = Counter[int]()
     for message, is_new in zip(messages, _new_messages(messages, embed), strict=True):
-        new_by_round.setdefault(message.round_index, []).append(is_new)
+        spoken[message.round_index] += 1
+        new[message.round_index] += is_new
 
     novelty = {}
     for record in records:
-        answers = new_by_round.get(record.round_index)
-        if answers:
-            level: MessageLevel = "L1" if embed is None else "L2"
-            novelty[record.round_index] = _message_novelty(record, answers, level)
+        number = record.round_index
+        if not spoken[number]:
+            continue
+
+        counts = record.novelty
+        novelty[number] = MessageNovelty(
+            novel=new[number],
+            repeated=spoken[number] - new[number],
+            matched_by="L1" if embed is None else "L2",
+            judge_novel=counts.novel_points_count if counts.is_counted else None,
+            judge_repeated=counts.repeated_points_count if counts.is_counted else None,
+        )
     return novelty
 
 
 def _new_messages(messages: Sequence[_SpokenMessage], embed: Embed | None) -> list[bool]:
     """Return which messages are new to all before. Each is compared like a round of one claim."""
     texts = [[normalize(message.text)] for message in messages]
-    by_words = new_by_words(texts, DEFAULT.thresholds.paraphrase)
-    new = [answers[0] for answers in by_words]
-    if embed is None:
-        return new
-
-    raw = [message.text for message in messages]
-    by_meaning = Meanings(raw, embed).new_claims(
-        [[text] for text in raw], DEFAULT.thresholds.semantic
-    )
-    return [
-        new_in_words and answers[0] for new_in_words, answers in zip(new, by_meaning, strict=True)
-    ]
-
-
-def _message_novelty(
-    record: JudgeRecord, answers: Sequence[bool], level: MessageLevel
-) -> MessageNovelty:
-    judge_novel = None
-    judge_repeated = None
-    if record.novelty.is_counted:
-        judge_novel = record.novelty.novel_points_count
-        judge_repeated = record.novelty.repeated_points_count
-
-    return MessageNovelty(
-        novel=sum(answers),
-        repeated=len(answers) - sum(answers),
-        matched_by=level,
-        judge_novel=judge_novel,
-        judge_repeated=judge_repeated,
-    )
+    answers = new_by_words(texts, DEFAULT.thresholds.paraphrase)
+    if embed is not None:
+        raw = [[message.text] for message in messages]
+        meanings = Meanings([message.text for message in messages], embed)
+        by_meaning = meanings.new_claims(raw, DEFAULT.thresholds.semantic)
+        answers = [words + meaning for words, meaning in zip(answers, by_meaning, strict=True)]
+    return [all(new) for new in answers]
 
 
 def with_counts(record: JudgeRecord, messages: MessageNovelty | None) -> JudgeRecord:

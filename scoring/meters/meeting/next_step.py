@@ -1,8 +1,8 @@
 """What a meeting needs next, and what its experts and its judge are asked."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from scoring.frozen import PlainData
 from scoring.meters.meeting.config import meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS
 from scoring.meters.meeting.driver import lead_of_last_round, messages_of_round, no_ends
@@ -16,7 +16,7 @@ from scoring.text import printable, quote
 PARKED = "end without a decision"
 
 
-def what_next(state: MeetingState) -> dict[str, Any]:
+def what_next(state: MeetingState) -> PlainData:
     """Return the phase of a meeting and what to do next, as plain values."""
     verdicts = state.verdicts
     last = verdicts[-1] if verdicts else None
@@ -35,7 +35,7 @@ def what_next(state: MeetingState) -> dict[str, Any]:
     if last and not state.ended:
         prompts = list(last.next_round_focus_prompts)
 
-    step: dict[str, Any] = {
+    step: PlainData = {
         "phase": state.phase,
         "next_round": None if state.ended else state.next_round,
         "question": question,
@@ -66,7 +66,7 @@ def _open_question(state: MeetingState, verdict: MeetingVerdict) -> str:
     return f"Ending is allowed: shall we decide{option}?"
 
 
-def lines_of_question(step: Mapping[str, Any]) -> list[str]:
+def lines_of_question(step: PlainData) -> list[str]:
     """Return what is next as lines of text, control characters escaped.
 
     Args:
@@ -97,7 +97,7 @@ def lines_of_question(step: Mapping[str, Any]) -> list[str]:
     return [printable(line) for line in lines]
 
 
-def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str, Any]:
+def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> PlainData:
     """Return what a judge's command gets, as plain values.
 
     Args:
@@ -123,7 +123,7 @@ def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str,
     }
 
 
-def _brief(record: Mapping[str, Any]) -> dict[str, Any]:
+def _brief(record: PlainData) -> PlainData:
     """Return the summary of a round, or what its experts prefer where the judge gave none."""
     summary = record.get("summary")
     if not summary:

@@ -1,8 +1,7 @@
 """What keeps a meeting from ending, in words, and a round as the rules see it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from scoring.meters import below, rounded
 from scoring.meters.meeting.config import MeetingConfig
@@ -40,94 +39,66 @@ class Situation:
         """The number of the round."""
         return self.record.round_index
 
+    @property
+    def obstacles(self) -> dict[str, str]:
+        """What keeps the meeting from ending: why in words, by the rule that is not met."""
+        thresholds = self.config.thresholds
+        least_rounds = self.config.round_limits.min_rounds
+        reasons = {
+            "rounds": "",
+            "exploration": self._too_low("exploration", thresholds.exploration.min_to_allow_end),
+            "coverage": self._coverage_unmet(),
+            "convergence": self._too_low("convergence", thresholds.convergence.min_to_allow_end),
+            "focus": self._too_low("focus", thresholds.focus.min_acceptable),
+        }
+        if self.round_index < least_rounds:
+            reasons["rounds"] = f"round {self.round_index} of at least {least_rounds}"
+        return {rule: reason for rule, reason in reasons.items() if reason}
 
-Obstacle: TypeAlias = Callable[[Situation], str | None]
-"""Returns why the meeting may not end, in words, or None."""
+    def _too_low(self, name: str, least: float) -> str:
+        score = getattr(self.scores, name)
+        if not below(score, least):
+            return ""
+        return f"{name} {words(score)} is below its minimum of {words(least)}"
 
+    def _coverage_unmet(self) -> str:
+        """Say which required aspects are not deep, and whether too few of all are.
 
-def too_few_rounds(situation: Situation) -> str | None:
-    """Refuse an end before the least number of rounds."""
-    least = situation.config.round_limits.min_rounds
-    if situation.round_index >= least:
-        return None
-    return f"round {situation.round_index} of at least {least}"
+        The config may switch this off.
+        """
+        rule = self.config.rules.require_exploration_coverage
+        if not rule.enabled:
+            return ""
 
+        reasons = []
+        if self.not_deep:
+            reasons.append(f"{names(self.not_deep)} must be deep")
 
-def too_little_explored(situation: Situation) -> str | None:
-    """Refuse an end with exploration below its minimum."""
-    least = situation.config.thresholds.exploration.min_to_allow_end
-    return _too_low("exploration", situation.scores.exploration, least)
+        levels = list(self.levels.values())
+        share = levels.count("deep") / len(levels)
+        least = words(rule.min_fraction_deep_overall)
+        if below(share, rule.min_fraction_deep_overall):
+            reasons.append(f"{words(share)} of all aspects are deep, at least {least} must be")
+        return "; ".join(reasons)
 
+    @property
+    def not_deep(self) -> list[str]:
+        """The aspects that must be deep and are not; none where the rule is switched off."""
+        rule = self.config.rules.require_exploration_coverage
+        if not rule.enabled:
+            return []
+        required = dict.fromkeys(rule.required_aspects_deep)
+        return [name for name in required if self.levels.get(name) != "deep"]
 
-def coverage_unmet(situation: Situation) -> str | None:
-    """Refuse an end while a required aspect is not deep, or too few of all are.
-
-    The config may switch this off.
-    """
-    rule = situation.config.rules.require_exploration_coverage
-    if not rule.enabled:
-        return None
-
-    reasons = []
-    shallow = not_deep(situation)
-    if shallow:
-        reasons.append(f"{names(shallow)} must be deep")
-
-    levels = list(situation.levels.values())
-    share = levels.count("deep") / len(levels)
-    least = rule.min_fraction_deep_overall
-    if below(share, least):
-        reasons.append(f"{words(share)} of all aspects are deep, at least {words(least)} must be")
-    return "; ".join(reasons) or None
-
-
-def too_little_agreed(situation: Situation) -> str | None:
-    """Refuse an end with convergence below its minimum."""
-    least = situation.config.thresholds.convergence.min_to_allow_end
-    return _too_low("convergence", situation.scores.convergence, least)
-
-
-def off_topic(situation: Situation) -> str | None:
-    """Refuse an end with focus below its minimum."""
-    least = situation.config.thresholds.focus.min_acceptable
-    return _too_low("focus", situation.scores.focus, least)
-
-
-def _too_low(name: str, score: float, least: float) -> str | None:
-    if not below(score, least):
-        return None
-    return f"{name} {words(score)} is below its minimum of {words(least)}"
-
-
-MUST_GO_ON: tuple[Obstacle, ...] = (too_few_rounds, too_little_explored, coverage_unmet)
-"""The obstacles that alone make a meeting go on."""
-
-OBSTACLES: tuple[Obstacle, ...] = (*MUST_GO_ON, too_little_agreed, off_topic)
-"""All obstacles. A meeting may end when none is in the way."""
+    @property
+    def missing_aspects(self) -> list[str]:
+        """The required aspects that are not deep, and then any others at level none."""
+        untouched = [name for name, level in self.levels.items() if level == "none"]
+        return list(dict.fromkeys([*self.not_deep, *untouched]))
 
 
-def obstacles_in(obstacles: Iterable[Obstacle], situation: Situation) -> tuple[str, ...]:
-    """Return which obstacles are in the way, in words."""
-    reasons = [obstacle(situation) for obstacle in obstacles]
-    return tuple(reason for reason in reasons if reason)
-
-
-def not_deep(situation: Situation) -> list[str]:
-    """Return the aspects that must be deep and are not, unless the rule is switched off."""
-    rule = situation.config.rules.require_exploration_coverage
-    if not rule.enabled:
-        return []
-    required = dict.fromkeys(rule.required_aspects_deep)
-    return [name for name in required if situation.levels.get(name) != "deep"]
-
-
-def missing_aspects(situation: Situation) -> list[str]:
-    """Return the required aspects that are not deep, and then any others at level none."""
-    missing = not_deep(situation)
-    for name, level in situation.levels.items():
-        if level == "none" and name not in missing:
-            missing.append(name)
-    return missing
+MUST_GO_ON = ("rounds", "exploration", "coverage")
+"""The rules of :attr:`Situation.obstacles` that alone make a meeting go on."""
 
 
 def words(number: float) -> str:

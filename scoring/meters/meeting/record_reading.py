@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import MeetingError
+from scoring.frozen import PlainData
 from scoring.meters.meeting.records import LARGEST, JudgeRecord, with_own_votes
 from scoring.meters.plaindata import checked, decode, fault, raised_as, read_given, read_values
+from scoring.settings_table import is_whole
 from scoring.text import shown
 
 
@@ -20,7 +22,7 @@ class MeetingFile(NamedTuple):
     """
 
     records: list[JudgeRecord]
-    state: Mapping[str, Any]
+    state: PlainData
 
 
 def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
@@ -72,8 +74,8 @@ def _parse(text: str | bytes, source: str) -> MeetingFile:
         text = _without_fence(text)
         values = read_values(text, source)
 
-    state: Mapping[str, Any] = {}
-    if len(values) == 1 and isinstance(values[0], Mapping):
+    state: PlainData = {}
+    if len(values) == 1 and isinstance(values[0], dict):
         document = values[0]
         if isinstance(document.get("records"), list):
             state = document
@@ -95,18 +97,23 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
         MeetingError: ``items`` is empty, a record is wrong, two are of one round, or they are of
             several meetings. It lists every fault.
     """
-    items = list(items)
-    if not items:
+    values: list[Any] = list(items)
+    if not values:
         raise MeetingError("no record; a meeting has one for each round")
 
-    heads = [_RecordHead.of(item, number) for number, item in enumerate(items, start=1)]
+    heads = [_RecordHead.of(item, number) for number, item in enumerate(values, start=1)]
     records: list[JudgeRecord] = []
     faults: list[str] = []
-    for item, head in zip(items, heads, strict=True):
-        record, faults_of_record = _check_record(item, head.where)
-        faults += faults_of_record
-        if record is not None:
-            records.append(record)
+    for item, head in zip(values, heads, strict=True):
+        if isinstance(item, JudgeRecord):
+            records.append(item)
+        elif isinstance(item, Mapping):
+            record, faults_of_record = checked(JudgeRecord, item, head.where)
+            faults += faults_of_record
+            if record is not None:
+                records.append(record)
+        else:
+            faults.append(fault(head.where, "", f"{shown(item)} where an object belongs"))
 
     faults += _repeated_rounds(heads)
     faults += _other_meetings(heads)
@@ -131,31 +138,20 @@ class _RecordHead(NamedTuple):
     @classmethod
     def of(cls, item: Any, number: int) -> "_RecordHead":
         """Return the head of a record, the ``number``-th of all."""
-        data: Mapping[str, Any] = {}
+        data: PlainData = {}
         if isinstance(item, JudgeRecord | Mapping):
             data = dict(item)
 
-        round_index = _sensible_number(data.get("round_index"))
+        round_index = data.get("round_index")
+        where = f"round {round_index}"
+        if not is_whole(round_index, -LARGEST, LARGEST):
+            round_index = None
+            where = f"record {number}"
+
         meeting_id = data.get("meeting_id")
         if not isinstance(meeting_id, str):
             meeting_id = None
-
-        where = f"record {number}" if round_index is None else f"round {round_index}"
         return cls(round_index, meeting_id, where)
-
-
-def _sensible_number(value: Any) -> int | None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if abs(value) <= LARGEST else None
-
-
-def _check_record(item: Any, where: str) -> tuple[JudgeRecord | None, list[str]]:
-    if isinstance(item, JudgeRecord):
-        return item, []
-    if isinstance(item, Mapping):
-        return checked(JudgeRecord, item, where)
-    return None, [fault(where, "", f"{shown(item)} where an object belongs")]
 
 
 def _repeated_rounds(heads: Sequence[_RecordHead]) -> list[str]:

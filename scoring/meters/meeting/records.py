@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from scoring.frozen import PlainData
 from scoring.meters.meeting.votes import UNDECIDED, StatedVote, name_of_option, vote_in
 from scoring.meters.plaindata import (
     json_schema,
@@ -305,6 +306,6 @@ def with_own_votes(record: JudgeRecord) -> JudgeRecord:
 
 
 @functools.cache
-def record_schema() -> dict[str, Any]:
+def record_schema() -> PlainData:
     """Return the JSON schema of a judge's record of one round."""
     return json_schema(JudgeRecord.model_json_schema())

@@ -1,25 +1,19 @@
-"""The scores of a round, each from 0 to 1, and where the judge states others.
-
-They follow from the evidence in the round's record.
-"""
+"""The scores of a round, each from 0 to 1, which follow from the evidence in its record."""
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scoring.meters import TOLERANCE, above
-from scoring.meters.meeting.config import MeetingConfig, Weights
+from scoring.meters import above
+from scoring.meters.meeting.config import Weights
 from scoring.meters.meeting.records import (
     CoverageLevel,
     ExpertPosition,
     Focus,
     JudgeRecord,
     Novelty,
-    Status,
-    count_annotations,
 )
-from scoring.meters.meeting.votes import name_of_option
 
 CHECKLIST = (
     "problem_clarity",
@@ -41,9 +35,6 @@ LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.
 
 CONTEXT = 0.5
 """What a message about the background counts in the focus score, where a core one counts 1."""
-
-MARGIN = 0.02
-"""How far a stated number may be from the computed one, because judges round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +73,6 @@ class Lead:
     def support(self) -> float:
         """The share of experts that prefer it."""
         return self.supporters / self.experts
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Something that the judge states otherwise than computed.
-
-    Attributes:
-        field: the path of the field.
-        stated: its value in the record; None where a weight is left out.
-        computed: the computed value.
-    """
-
-    field: str
-    stated: float | str | None
-    computed: float | str
 
 
 # Scores
@@ -232,149 +208,3 @@ def _recent_novelty(record: JudgeRecord, previous: JudgeRecord | None, is_first:
     if is_first and record.novelty.novelty_score_recent is not None:
         return record.novelty.novelty_score_recent
     return novelty_score(record.novelty)
-
-
-# Differences
-
-
-def stated_differences(
-    record: JudgeRecord,
-    scores: Scores,
-    lead: Lead | None,
-    status: Status,
-    config: MeetingConfig,
-    missing: Sequence[str] = (),
-) -> tuple[Difference, ...]:
-    """Return where a record states otherwise than computed.
-
-    Args:
-        record: the record of the round.
-        scores: the computed scores.
-        lead: the leading option.
-        status: the status that the rules give the round.
-        config: the config of the meeting.
-        missing: the aspects that are not covered.
-    """
-    return (
-        *_different_positions(record),
-        *_different_scores(record, scores, lead),
-        *_contradictions(record, lead, missing),
-        *_different_weights(record, config),
-        *_different_facts(record, status, config),
-    )
-
-
-def _different_scores(
-    record: JudgeRecord, scores: Scores, lead: Lead | None
-) -> Iterator[Difference]:
-    computed_by_field = {
-        "exploration.exploration_score": scores.exploration,
-        "convergence.leading_option_support_fraction": lead.support if lead else 0.0,
-        "convergence.leading_option_avg_confidence": lead.confidence if lead else 0.0,
-        "convergence.convergence_score": scores.convergence,
-        "focus.focus_score": scores.focus,
-        "novelty.novelty_score_overall": scores.novelty,
-        "novelty.novelty_score_recent": scores.novelty_recent,
-        "composite.exploration_score": scores.exploration,
-        "composite.convergence_score": scores.convergence,
-        "composite.focus_score": scores.focus,
-        "composite.low_novelty_score": 1 - scores.novelty_recent,
-        "composite.meeting_completeness_index": scores.completeness,
-    }
-    for field, computed in computed_by_field.items():
-        block, _, name = field.partition(".")
-        stated = getattr(getattr(record, block), name, None)  # a record may have no composite
-        if stated is not None and above(abs(stated - computed), MARGIN):
-            yield Difference(field, stated, computed)
-
-
-def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
-    """Return the positions that the judge names and no expert stated."""
-    own = {position.expert_id: position for position in record.convergence.expert_positions}
-    unstated = []
-    for position in record.convergence.judge_positions or ():
-        stated = own.get(position.expert_id)
-        if stated is None or not _agree(position, stated):
-            unstated.append(position)
-    return unstated
-
-
-def _agree(position: ExpertPosition, stated: ExpertPosition) -> bool:
-    if name_of_option(position.preferred_option) != name_of_option(stated.preferred_option):
-        return False
-    return stated.is_undecided or abs(position.confidence - stated.confidence) <= MARGIN
-
-
-def _different_positions(record: JudgeRecord) -> Iterator[Difference]:
-    unstated = unstated_positions(record)
-    if unstated:
-        yield Difference(
-            "convergence.expert_positions",
-            "; ".join(position.in_words() for position in unstated),
-            "; ".join(position.in_words() for position in record.convergence.expert_positions),
-        )
-
-
-def _contradictions(
-    record: JudgeRecord, lead: Lead | None, missing: Sequence[str]
-) -> Iterator[Difference]:
-    """Yield what a record says in two ways."""
-    counts = count_annotations(record.focus.message_annotations) or {}
-    for name, count in counts.items():
-        stated = getattr(record.focus, name)
-        if count > stated:  # fewer are right: only some messages may have an annotation
-            yield Difference(f"focus.{name}", stated, count)
-
-    option = record.convergence.leading_option
-    if option is not None and not _leads(option, record, lead):
-        yield Difference("convergence.leading_option", option, lead.option if lead else "none")
-
-    stated_missing = record.exploration.missing_critical_aspects or []
-    covered = [name for name in stated_missing if name not in missing]
-    if covered:
-        yield Difference(
-            "exploration.missing_critical_aspects",
-            ", ".join(covered),
-            ", ".join(missing) or "none",
-        )
-
-
-def _leads(option: str, record: JudgeRecord, lead: Lead | None) -> bool:
-    """Return whether an option leads, or is level with the leading one."""
-    positions = record.convergence.expert_positions
-    support = leading([p for p in positions if p.preferred_option == option])
-    if support is None or lead is None or support.supporters < lead.supporters:
-        return False
-    return lead.confidence - support.confidence <= TOLERANCE
-
-
-def _different_weights(record: JudgeRecord, config: MeetingConfig) -> Iterator[Difference]:
-    """Yield the weights that the judge used otherwise, or left out."""
-    if record.composite is None:
-        return
-    for name in type(config.weights).model_fields:
-        stated = record.composite.weights_used.get(name)
-        weight = getattr(config.weights, name)
-        if stated is None or abs(stated - weight) > TOLERANCE:
-            yield Difference(f"composite.weights_used.{name}", stated, weight)
-
-
-def _different_facts(
-    record: JudgeRecord, status: Status, config: MeetingConfig
-) -> Iterator[Difference]:
-    """Yield the round, limit and status that the judge states otherwise."""
-    facts = []
-    cost = record.cost_time
-    if cost is not None:
-        max_rounds = config.round_limits.max_rounds
-        facts.append(Difference("cost_time.round_index", cost.round_index, record.round_index))
-        facts.append(Difference("cost_time.max_rounds", cost.max_rounds, max_rounds))
-
-    recommendation = record.stop_continue_recommendation
-    if recommendation is not None:
-        field = "stop_continue_recommendation.status"
-        facts.append(Difference(field, recommendation.status, status))
-
-    for fact in facts:
-        if fact.stated != fact.computed:
-            yield fact

@@ -89,16 +89,11 @@ def scripted_judge(question: str) -> str:
 
 
 def _aspects(deep: int) -> list[dict[str, str]]:
-    aspects = []
-    for index, name in enumerate(CHECKLIST):
-        if index < deep:
-            level = "deep"
-        elif index < deep + _SHALLOW_ASPECTS:
-            level = "shallow"
-        else:
-            level = "none"
-        aspects.append({"name": name, "coverage_level": level})
-    return aspects
+    levels = ["deep"] * deep + ["shallow"] * _SHALLOW_ASPECTS + ["none"] * len(CHECKLIST)
+    return [
+        {"name": name, "coverage_level": level}
+        for name, level in zip(CHECKLIST, levels, strict=False)
+    ]
 
 
 def _positions(votes: tuple[StatedVote, ...]) -> list[PlainData]:

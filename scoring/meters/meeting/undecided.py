@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from scoring.frozen import PlainData, fields_of
 from scoring.meters import rounded
 from scoring.meters.meeting.obstacles import words
 from scoring.meters.meeting.record_reading import check_records
@@ -17,7 +18,7 @@ def no_decision(
     records: Iterable[JudgeRecord | Mapping[str, Any]],
     verdicts: Sequence[MeetingVerdict],
     may_go_on: bool | None = None,
-) -> dict[str, Any]:
+) -> PlainData:
     """Return what a meeting leaves when it ends undecided.
 
     Args:
@@ -33,6 +34,8 @@ def no_decision(
     verdict = verdicts[-1]
     positions = last.convergence.expert_positions
     lead = leading(positions)
+    considered = last.convergence.options_considered or []
+    preferred = supporters_by_option(positions)
     return {
         "outcome": "no_decision",
         "meeting_id": last.meeting_id,
@@ -42,7 +45,7 @@ def no_decision(
         "round_brief": last.summary.round_brief if last.summary else None,
         "key_points": _key_points(checked_records),
         "leading_option": lead.option if lead else None,
-        "options": [_option(name, positions) for name in _option_names(last)],
+        "options": [_option(name, positions) for name in dict.fromkeys([*considered, *preferred])],
         "positions": [_position(position) for position in positions],
         "blockers": list(verdict.obstacles or verdict.reasons),
         "missing_aspects": list(verdict.missing_aspects),
@@ -59,14 +62,7 @@ def _key_points(records: Sequence[JudgeRecord]) -> list[str]:
     return list(points)
 
 
-def _option_names(record: JudgeRecord) -> list[str]:
-    """Return the options that were considered, and then any others that experts prefer."""
-    considered = record.convergence.options_considered or []
-    preferred = supporters_by_option(record.convergence.expert_positions)
-    return list(dict.fromkeys([*considered, *preferred]))
-
-
-def _option(name: str, positions: Sequence[ExpertPosition]) -> dict[str, Any]:
+def _option(name: str, positions: Sequence[ExpertPosition]) -> PlainData:
     confidences = [
         position.confidence for position in positions if position.preferred_option == name
     ]
@@ -78,12 +74,12 @@ def _option(name: str, positions: Sequence[ExpertPosition]) -> dict[str, Any]:
     }
 
 
-def _position(position: ExpertPosition) -> dict[str, Any]:
-    fields = {name: getattr(position, name) for name in ExpertPosition.model_fields}
+def _position(position: ExpertPosition) -> PlainData:
+    fields = fields_of(position, *ExpertPosition.model_fields)
     return {**fields, "confidence": rounded(position.confidence)}
 
 
-def as_markdown(outcome: Mapping[str, Any]) -> str:
+def as_markdown(outcome: PlainData) -> str:
     """Return what :func:`no_decision` returns as Markdown, control characters escaped."""
     lines = _head_lines(outcome)
     if outcome["key_points"]:
@@ -105,7 +101,7 @@ def _escaped(text: Any) -> str:
     return printable(str(text)).replace("|", "\\|")
 
 
-def _head_lines(outcome: Mapping[str, Any]) -> list[str]:
+def _head_lines(outcome: PlainData) -> list[str]:
     meeting = f" of {_escaped(outcome['meeting_id'])}" if outcome["meeting_id"] else ""
     number = outcome["round_index"]
     rule = outcome["rule"]
@@ -120,7 +116,7 @@ def _head_lines(outcome: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _option_lines(options: Iterable[Mapping[str, Any]]) -> list[str]:
+def _option_lines(options: Iterable[PlainData]) -> list[str]:
     lines = ["## Options", "", "| option | experts | mean confidence |", "|---|---|---|"]
     for row in options:
         mean = "-" if row["mean_confidence"] is None else words(row["mean_confidence"])
@@ -128,7 +124,7 @@ def _option_lines(options: Iterable[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def _position_lines(positions: Iterable[Mapping[str, Any]]) -> list[str]:
+def _position_lines(positions: Iterable[PlainData]) -> list[str]:
     lines = ["", "## Positions", ""]
     for row in positions:
         expert = _escaped(row["expert_id"])

@@ -1,27 +1,30 @@
 """The verdict on each round of a meeting: its scores, its status, and what to ask next."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scoring.meters import above, rounded
+from scoring.frozen import PlainData
+from scoring.meters import rounded
 from scoring.meters.dr.semantic import Embed
-from scoring.meters.meeting import decision_rules, round_scores
+from scoring.meters.meeting import decision_rules
 from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
 from scoring.meters.meeting.decision_rules import Decision, Strength
 from scoring.meters.meeting.facilitator import late_words
 from scoring.meters.meeting.message_novelty import MessageNovelty, message_novelty, with_counts
-from scoring.meters.meeting.obstacles import (
-    OBSTACLES,
-    Situation,
-    missing_aspects,
-    obstacles_in,
-    off_topic,
-)
+from scoring.meters.meeting.obstacles import Situation
 from scoring.meters.meeting.record_reading import check_records
 from scoring.meters.meeting.records import JudgeRecord, Status
-from scoring.meters.meeting.round_scores import Difference, Scores, score_round, stated_differences
+from scoring.meters.meeting.round_scores import Scores, coverage, leading, score_round
+from scoring.meters.meeting.stated_differences import (
+    Difference,
+    stated_differences,
+    unstated_positions,
+)
+
+ENDS = ("ready_to_decide", "park_or_abort")
+"""The status of a round after which a meeting is over, with a decision or without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,11 @@ class MeetingVerdict:
     @property
     def ends(self) -> bool:
         """Whether the meeting is over after this round, with a decision or without."""
-        return self.status in ("ready_to_decide", "park_or_abort")
+        return self.status in ENDS
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data for JSON, numbers to 4 places, without ``rule`` and ``obstacles``."""
-        data: dict[str, Any] = _plain(asdict(self))
+        data: PlainData = _plain(asdict(self))
         del data["rule"]
         del data["obstacles"]
         if data["from_messages"] is None:
@@ -124,7 +127,11 @@ def score_meeting(
         InputError: no preset has that name.
         MeetingError: a record or the config is wrong. It lists every fault.
     """
-    config = _whole_config(config)
+    if isinstance(config, str):
+        config = preset(config)
+    elif not isinstance(config, MeetingConfig):
+        config = meeting_config(config)
+
     checked_records = check_records(records)
     messages = message_novelty(checked_records, embed)
     checked_records = [
@@ -139,48 +146,23 @@ def score_meeting(
         number = record.round_index
         previous = by_round.get(number - 1)
         is_first = record is checked_records[0]
-        scores[number] = score_round(record, previous, is_first, config.weights)
+        current = score_round(record, previous, is_first, config.weights)
+        scores[number] = current
         total_cost = _total_cost(record, total_cost, config)
 
-        situation = _situation(record, config, scores, total_cost)
+        earlier = scores.get(number - 2)
+        situation = Situation(
+            record=record,
+            config=config,
+            scores=current,
+            levels=coverage(record),
+            lead=leading(record.convergence.expert_positions),
+            convergence_gain=current.convergence - earlier.convergence if earlier else None,
+            exploration_gain=current.exploration - earlier.exploration if earlier else None,
+            total_cost=total_cost,
+        )
         verdicts.append(_verdict(situation, messages.get(number)))
     return verdicts
-
-
-def _whole_config(config: MeetingConfig | Mapping[str, Any] | str) -> MeetingConfig:
-    if isinstance(config, MeetingConfig):
-        return config
-    if isinstance(config, str):
-        return preset(config)
-    return meeting_config(config)
-
-
-def _situation(
-    record: JudgeRecord,
-    config: MeetingConfig,
-    scores: Mapping[int, Scores],
-    total_cost: float | None,
-) -> Situation:
-    """Return a round as the rules see it.
-
-    Args:
-        record: the record of the round.
-        config: the config of the meeting.
-        scores: the scores of the rounds up to it, by number.
-        total_cost: what the meeting has cost after it.
-    """
-    current = scores[record.round_index]
-    earlier = scores.get(record.round_index - 2)
-    return Situation(
-        record=record,
-        config=config,
-        scores=current,
-        levels=round_scores.coverage(record),
-        lead=round_scores.leading(record.convergence.expert_positions),
-        convergence_gain=current.convergence - earlier.convergence if earlier else None,
-        exploration_gain=current.exploration - earlier.exploration if earlier else None,
-        total_cost=total_cost,
-    )
 
 
 def _total_cost(
@@ -204,30 +186,29 @@ def _total_cost(
 
 def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVerdict:
     rule, decision = decision_rules.decide(situation)
-    obstacles = obstacles_in(OBSTACLES, situation)
-    missing = missing_aspects(situation)
+    ends = decision.status in ENDS
+    time = decision_rules.time_used(situation)
+    time_used = time.minutes / time.budget if time else math.inf
     return MeetingVerdict(
         round_index=situation.round_index,
         scores=situation.scores,
         status=decision.status,
         rule=rule,
         strength=decision.strength,
-        ending_allowed=not obstacles,
+        ending_allowed=not situation.obstacles,
         reasons=_reasons(situation, decision),
-        facilitator_prompt=_prompt(situation, decision),
-        next_round_focus_prompts=_focus_prompts(situation, decision, missing),
-        missing_aspects=tuple(missing),
-        obstacles=obstacles,
-        pressure=_pressure(situation),
-        stated_differences=_differences(situation, decision.status, missing, messages),
+        facilitator_prompt=("" if ends else late_words(situation)) + decision.prompt,
+        next_round_focus_prompts=_focus_prompts(situation, decision),
+        missing_aspects=tuple(situation.missing_aspects),
+        obstacles=tuple(situation.obstacles.values()),
+        pressure=Pressure(
+            rounds_used=situation.round_index / situation.config.round_limits.max_rounds,
+            cost_total=situation.total_cost,
+            time_used=time_used if math.isfinite(time_used) else None,
+        ),
+        stated_differences=stated_differences(situation, decision.status, messages),
         from_messages=messages,
     )
-
-
-def _prompt(situation: Situation, decision: Decision) -> str:
-    if decision.status in ("ready_to_decide", "park_or_abort"):
-        return decision.prompt
-    return late_words(situation) + decision.prompt
 
 
 def _reasons(situation: Situation, decision: Decision) -> tuple[str, ...]:
@@ -236,64 +217,24 @@ def _reasons(situation: Situation, decision: Decision) -> tuple[str, ...]:
     Also says where the judge names positions that the experts do not state.
     """
     reasons = list(decision.reasons)
-    unstated = round_scores.unstated_positions(situation.record)
+    unstated = unstated_positions(situation.record)
     if unstated:
         positions = "; ".join(position.in_words() for position in unstated)
         reasons.append(f"the judge names positions that no expert stated: {positions}")
-    drift = off_topic(situation)
-    if drift and drift not in reasons:
-        reasons.append(drift)
+    if "focus" in situation.obstacles:
+        reasons.append(situation.obstacles["focus"])
     return tuple(dict.fromkeys(reasons))
 
 
-def _focus_prompts(
-    situation: Situation, decision: Decision, missing: Sequence[str]
-) -> tuple[str, ...]:
+def _focus_prompts(situation: Situation, decision: Decision) -> tuple[str, ...]:
     """Return what the next round should be about, each topic once."""
-    prompts = [*decision.focus, *missing]
+    prompts = [*decision.focus, *situation.missing_aspects]
 
-    if off_topic(situation):
+    if "focus" in situation.obstacles:
         notes = (situation.record.focus.focus_drift_notes or "").strip()
-        prompts.append(
-            f"come back to the decision: {notes}" if notes else "come back to the decision"
-        )
+        prompts.append(f"come back to the decision: {notes}".removesuffix(": "))
 
     recommendation = situation.record.stop_continue_recommendation
     if recommendation is not None:
         prompts += recommendation.next_round_focus_prompts
     return tuple(dict.fromkeys(prompts))
-
-
-def _differences(
-    situation: Situation,
-    status: Status,
-    missing: Sequence[str],
-    messages: MessageNovelty | None,
-) -> tuple[Difference, ...]:
-    """Return where the judge states otherwise than computed, and than the messages show."""
-    differences = stated_differences(
-        situation.record, situation.scores, situation.lead, status, situation.config, missing
-    )
-    if messages is None or messages.judge_share is None:
-        return differences
-    if not above(abs(messages.judge_share - messages.share), round_scores.MARGIN):
-        return differences
-    share = Difference("novelty.share_of_new", messages.judge_share, messages.share)
-    return (*differences, share)
-
-
-def _pressure(situation: Situation) -> Pressure:
-    max_rounds = situation.config.round_limits.max_rounds
-    return Pressure(
-        rounds_used=situation.round_index / max_rounds,
-        cost_total=situation.total_cost,
-        time_used=_time_used(situation),
-    )
-
-
-def _time_used(situation: Situation) -> float | None:
-    time = decision_rules.time_used(situation)
-    if time is None:
-        return None
-    share = time.minutes / time.budget
-    return share if math.isfinite(share) else None

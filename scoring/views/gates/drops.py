@@ -16,8 +16,9 @@ from rubric.breakdown import TOLERANCE
 from scoring.errors import InputError, OptionError
 from scoring.evidence.git.repository import GitRepository
 from scoring.examine import ExaminedIteration, LogView
-from scoring.files import in_checkout, read_file
+from scoring.files import read_file
 from scoring.frozen import Frozen
+from scoring.paths import in_checkout
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name, parse_iteration_score
 from scoring.views.gates.gate import Gate, GateOption, is_enough, lowest, why_low
 

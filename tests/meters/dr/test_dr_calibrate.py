@@ -100,7 +100,7 @@ class TestPublicSet:
     def test_is_labelled_and_whole(self) -> None:
         found = read_collection(PUBLIC)
         assert len(found.labelled) == 10
-        assert (found.unlabelled, found.broken, found.others) == ((), (), ())
+        assert (found.unlabelled, found.broken, found.others) == ([], [], [])
         assert {item.label.signal for item in found.labelled} == set(SIGNALS)
 
 

@@ -12,7 +12,7 @@ from scoring import MeetingVerdict, meeting_config, score_meeting
 from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW
 from scoring.meters.meeting.config import PRESETS, preset
 from scoring.meters.meeting.decision_rules import RULES
-from scoring.meters.meeting.round_scores import MARGIN
+from scoring.meters.meeting.stated_differences import MARGIN
 from scoring.meters.plaindata import read_yaml
 
 PAGE = (Path(__file__).parents[3] / "docs" / "DELIBERATION.md").read_text("utf-8")

@@ -1,0 +1,180 @@
+"""Where a judge states otherwise than computed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scoring.meters import TOLERANCE, above
+from scoring.meters.meeting.message_novelty import MessageNovelty
+from scoring.meters.meeting.obstacles import Situation
+from scoring.meters.meeting.records import (
+    ExpertPosition,
+    JudgeRecord,
+    Status,
+    count_annotations,
+)
+from scoring.meters.meeting.round_scores import leading
+from scoring.meters.meeting.votes import name_of_option
+
+MARGIN = 0.02
+"""How far a stated number may be from the computed one, because judges round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that the judge states otherwise than computed.
+
+    Attributes:
+        field: the path of the field.
+        stated: its value in the record; None where a weight is left out.
+        computed: the computed value.
+    """
+
+    field: str
+    stated: float | str | None
+    computed: float | str
+
+
+def stated_differences(
+    situation: Situation, status: Status, messages: MessageNovelty | None
+) -> tuple[Difference, ...]:
+    """Return where a record states otherwise than computed, and than the messages show.
+
+    Args:
+        situation: the round.
+        status: the status that the rules give it.
+        messages: how many of its messages are new; None without messages.
+    """
+    return (
+        *_different_positions(situation.record),
+        *_different_scores(situation),
+        *_contradictions(situation),
+        *_different_weights(situation),
+        *_different_facts(situation, status),
+        *_different_novelty(messages),
+    )
+
+
+def _different_scores(situation: Situation) -> Iterator[Difference]:
+    scores = situation.scores
+    lead = situation.lead
+    computed_by_field = {
+        "exploration.exploration_score": scores.exploration,
+        "convergence.leading_option_support_fraction": lead.support if lead else 0.0,
+        "convergence.leading_option_avg_confidence": lead.confidence if lead else 0.0,
+        "convergence.convergence_score": scores.convergence,
+        "focus.focus_score": scores.focus,
+        "novelty.novelty_score_overall": scores.novelty,
+        "novelty.novelty_score_recent": scores.novelty_recent,
+        "composite.exploration_score": scores.exploration,
+        "composite.convergence_score": scores.convergence,
+        "composite.focus_score": scores.focus,
+        "composite.low_novelty_score": 1 - scores.novelty_recent,
+        "composite.meeting_completeness_index": scores.completeness,
+    }
+    for field, computed in computed_by_field.items():
+        block, _, name = field.partition(".")
+        stated = getattr(
+            getattr(situation.record, block), name, None
+        )  # a record may have no composite
+        if stated is not None and above(abs(stated - computed), MARGIN):
+            yield Difference(field, stated, computed)
+
+
+def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
+    """Return the positions that the judge names and no expert stated."""
+    own = {position.expert_id: position for position in record.convergence.expert_positions}
+    unstated = []
+    for position in record.convergence.judge_positions or ():
+        stated = own.get(position.expert_id)
+        if stated is None or not _agree(position, stated):
+            unstated.append(position)
+    return unstated
+
+
+def _agree(position: ExpertPosition, stated: ExpertPosition) -> bool:
+    if name_of_option(position.preferred_option) != name_of_option(stated.preferred_option):
+        return False
+    return stated.is_undecided or abs(position.confidence - stated.confidence) <= MARGIN
+
+
+def _different_positions(record: JudgeRecord) -> Iterator[Difference]:
+    unstated = unstated_positions(record)
+    if unstated:
+        yield Difference(
+            "convergence.expert_positions",
+            "; ".join(position.in_words() for position in unstated),
+            "; ".join(position.in_words() for position in record.convergence.expert_positions),
+        )
+
+
+def _contradictions(situation: Situation) -> Iterator[Difference]:
+    """Yield what a record says in two ways."""
+    record = situation.record
+    counts = count_annotations(record.focus.message_annotations) or {}
+    for name, count in counts.items():
+        stated = getattr(record.focus, name)
+        if count > stated:  # fewer are right: only some messages may have an annotation
+            yield Difference(f"focus.{name}", stated, count)
+
+    option = record.convergence.leading_option
+    if option is not None and not _leads(option, situation):
+        leader = situation.lead.option if situation.lead else "none"
+        yield Difference("convergence.leading_option", option, leader)
+
+    stated_missing = record.exploration.missing_critical_aspects or []
+    missing = situation.missing_aspects
+    covered = [name for name in stated_missing if name not in missing]
+    if covered:
+        yield Difference(
+            "exploration.missing_critical_aspects",
+            ", ".join(covered),
+            ", ".join(missing) or "none",
+        )
+
+
+def _leads(option: str, situation: Situation) -> bool:
+    """Return whether an option leads, or is level with the leading one."""
+    lead = situation.lead
+    positions = situation.record.convergence.expert_positions
+    support = leading([p for p in positions if p.preferred_option == option])
+    if support is None or lead is None or support.supporters < lead.supporters:
+        return False
+    return lead.confidence - support.confidence <= TOLERANCE
+
+
+def _different_weights(situation: Situation) -> Iterator[Difference]:
+    """Yield the weights that the judge used otherwise, or left out."""
+    composite = situation.record.composite
+    if composite is None:
+        return
+    for name, weight in situation.config.weights:
+        stated = composite.weights_used.get(name)
+        if stated is None or abs(stated - weight) > TOLERANCE:
+            yield Difference(f"composite.weights_used.{name}", stated, weight)
+
+
+def _different_facts(situation: Situation, status: Status) -> Iterator[Difference]:
+    """Yield the round, limit and status that the judge states otherwise."""
+    record = situation.record
+    facts = []
+    cost = record.cost_time
+    if cost is not None:
+        max_rounds = situation.config.round_limits.max_rounds
+        facts.append(Difference("cost_time.round_index", cost.round_index, record.round_index))
+        facts.append(Difference("cost_time.max_rounds", cost.max_rounds, max_rounds))
+
+    recommendation = record.stop_continue_recommendation
+    if recommendation is not None:
+        field = "stop_continue_recommendation.status"
+        facts.append(Difference(field, recommendation.status, status))
+
+    for fact in facts:
+        if fact.stated != fact.computed:
+            yield fact
+
+
+def _different_novelty(messages: MessageNovelty | None) -> Iterator[Difference]:
+    if messages is None or messages.judge_share is None:
+        return
+    if above(abs(messages.judge_share - messages.share), MARGIN):
+        yield Difference("novelty.share_of_new", messages.judge_share, messages.share)

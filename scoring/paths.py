@@ -1,0 +1,50 @@
+"""Where a path is, once links are followed."""
+
+import os
+from pathlib import Path
+
+
+def expanded(path: str) -> Path:
+    """Return a path with the folder of a user for ``~``. An unknown user is part of a name."""
+    return Path(os.path.expanduser(path))
+
+
+def is_inside(path: Path | str, directory: Path | str) -> bool:
+    """Return whether a path is in a directory, or is it, once all links are followed.
+
+    Nothing needs to exist at the path.
+    """
+    real_path = os.path.realpath(path)
+    root = os.path.realpath(directory)
+    return real_path == root or real_path.startswith(root.rstrip("/") + "/")
+
+
+def is_of_the_system(folder: Path) -> bool:
+    """Return whether a folder is one that shows processes and devices as files.
+
+    /dev/shm does not.
+    """
+    if "\0" in str(folder):
+        return False
+    if is_inside(folder, "/dev/shm"):  # noqa: S108 - nothing is written there
+        return False
+    return any(is_inside(folder, top) for top in ("/proc", "/sys", "/dev"))
+
+
+def checkout_around(folder: Path | str) -> Path | None:
+    """Return the top of the work tree that a folder is in: the nearest one upwards with ``.git``.
+
+    None outside of a work tree. Links are not followed.
+    """
+    start = Path(os.path.abspath(folder))
+    for candidate in (start, *start.parents):
+        if os.path.lexists(candidate / ".git"):
+            return candidate
+    return None
+
+
+def in_checkout(path: Path | str, repo_dir: Path | str) -> bool:
+    """Return whether a path, or a folder on the way to it, is in the checkout around a folder."""
+    checkout = checkout_around(os.path.realpath(repo_dir)) or repo_dir
+    absolute = Path(os.path.abspath(path))
+    return any(is_inside(each, checkout) for each in (path, absolute, *absolute.parents))
