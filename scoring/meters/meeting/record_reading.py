@@ -143,10 +143,9 @@ class _RecordHead(NamedTuple):
             data = dict(item)
 
         round_index = data.get("round_index")
-        where = f"round {round_index}"
         if not is_whole(round_index, -LARGEST, LARGEST):
             round_index = None
-            where = f"record {number}"
+        where = f"record {number}" if round_index is None else f"round {round_index}"
 
         meeting_id = data.get("meeting_id")
         if not isinstance(meeting_id, str):
