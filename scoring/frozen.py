@@ -7,6 +7,9 @@ import msgspec
 PlainData: TypeAlias = dict[str, Any]
 """A value as JSON has it: a dictionary of strings, numbers, lists and further dictionaries."""
 
+Texts: TypeAlias = tuple[str, ...]
+"""Some texts, in order."""
+
 
 def fields_of(value: object, *names: str) -> PlainData:
     """Return some attributes of a value as plain data."""

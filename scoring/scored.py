@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rubric import Bounds, Coverage, Rubric, Score
 from scoring.evidence.facts import IterationFacts
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, Texts
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionScore
 from scoring.sidecars.meaning import score_mark
@@ -129,7 +129,7 @@ class ScoredLog(Frozen):
     rubric: Rubric
     iterations: tuple[ScoredIteration, ...]
     sessions: tuple[SessionScore, ...]
-    broken: tuple[str, ...] = ()
+    broken: Texts = ()
 
     @property
     def marks(self) -> list[bytes]:

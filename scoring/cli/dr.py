@@ -1,11 +1,11 @@
 """``da-score dr``: the diminishing-returns meter over the transcript of a deliberation."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from scoring.cli.options import (
     LOG_OPTIONS,

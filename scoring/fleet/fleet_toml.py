@@ -10,7 +10,7 @@ from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
 from scoring.fleet.storage import is_url
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 from scoring.text import shown
 
@@ -51,13 +51,13 @@ class Source(NamedTuple):
         test_commands: how commands begin that run tests.
     """
 
-    paths: tuple[str, ...] = ()
-    urls: tuple[str, ...] = ()
-    transcripts: tuple[str, ...] = ()
+    paths: Texts = ()
+    urls: Texts = ()
+    transcripts: Texts = ()
     transcript_mode: str | None = None
     trunk: str | None = None
-    worktrees: tuple[str, ...] = ()
-    test_commands: tuple[str, ...] = ()
+    worktrees: Texts = ()
+    test_commands: Texts = ()
 
 
 class FleetConfig(NamedTuple):

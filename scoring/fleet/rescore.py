@@ -28,7 +28,7 @@ from scoring.fleet.tables import (
     how_column,
     partitioned_schema,
 )
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.sidecars.stamp import digest_of
 from scoring.signals.table import SIGNALS
 from scoring.signals.values import (
@@ -56,7 +56,7 @@ class Rescored(NamedTuple):
     source: str
     repositories: int
     iterations: int
-    left_out: tuple[str, ...] = ()
+    left_out: Texts = ()
 
 
 def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:

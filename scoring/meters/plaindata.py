@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scoring.errors import InputError, MeetingError, NoFileError, YamlError
 from scoring.files import SIZE_LIMIT, read_file, reason
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.settings_table import SIZE_LIMIT as CONFIG_LIMIT
 from scoring.settings_table import read_toml
 from scoring.text import cell, printable, shown
@@ -43,7 +43,7 @@ class Repeating(PlainData):
         repeated: those keys. The last value of each is in the dictionary.
     """
 
-    repeated: tuple[str, ...] = ()
+    repeated: Texts = ()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> PlainData:

@@ -3,9 +3,9 @@
 docs/DIMINISHING_RETURNS.md describes both.
 """
 
-from dataclasses import asdict, dataclass
+from msgspec.structs import asdict
 
-from scoring.frozen import PlainData
+from scoring.frozen import Frozen, PlainData
 from scoring.meters import rounded
 from scoring.meters.dr.composite import (
     CompositeRule,
@@ -58,8 +58,7 @@ ROUGH = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DRResult:
+class DRResult(Frozen):
     """What the meter says of a transcript, with everything that led to it.
 
     Attributes:

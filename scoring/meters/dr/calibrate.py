@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
 from scoring.errors import InputError
 from scoring.files import list_names, read_file
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.meters import Level, rounded
 from scoring.meters.dr import DRResult, score_transcript
 from scoring.meters.dr.profile import DEFAULT, Profile
@@ -191,7 +191,7 @@ class FileOutcome(NamedTuple):
         return self.found.signal == self.expected.signal
 
     @property
-    def other_classes(self) -> tuple[str, ...]:
+    def other_classes(self) -> Texts:
         """The classes that differ from the label, in words."""
         names: tuple[ClassName, ...] = ("novelty", "readiness")
         differences = []

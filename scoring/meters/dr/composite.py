@@ -1,9 +1,11 @@
 """The composite rule, which also asks whether the rounds stay similar in meaning."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from msgspec.structs import replace
+
+from scoring.frozen import Frozen
 from scoring.meters import at_least
 from scoring.meters.dr.novelty import Claim, RoundNovelty
 from scoring.meters.dr.profile import Profile
@@ -24,8 +26,7 @@ class RoundSimilarity(NamedTuple):
     of: Literal["summaries", "claims"]
 
 
-@dataclass(frozen=True, slots=True)
-class CompositeRule:
+class CompositeRule(Frozen):
     """Whether the composite rule says stop. It does not change the signal.
 
     Attributes:

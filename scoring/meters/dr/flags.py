@@ -1,9 +1,9 @@
 """Flags of odd rounds: what a person should look at before relying on a signal."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from scoring.frozen import Frozen
 from scoring.meters import at_least, below
 from scoring.meters.dr.novelty import RoundNovelty
 from scoring.meters.dr.readiness import RoundReadiness
@@ -19,8 +19,7 @@ INFLATED_GROWTH = 2.0
 """A round of low novelty with so many times the claims of the rounds before is inflated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Frozen):
     """Something odd in a round.
 
     Attributes:

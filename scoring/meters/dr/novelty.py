@@ -5,9 +5,11 @@ A level is a way to tell whether a claim is new: L0 compares its text, L1 its wo
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from scoring.frozen import Frozen
 from scoring.meters import Level, at_least, at_most, novelty_level
 from scoring.meters.dr.profile import DEFAULT, Profile
 from scoring.meters.dr.semantic import Meanings
@@ -20,8 +22,7 @@ class Claim(NamedTuple):
     normalized: str
 
 
-@dataclass(frozen=True, slots=True)
-class RoundNovelty:
+class RoundNovelty(Frozen):
     """What one round adds to the rounds before it.
 
     Attributes:

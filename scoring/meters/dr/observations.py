@@ -4,12 +4,13 @@ docs/DIMINISHING_RETURNS.md, "Observations", describes it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Literal, NamedTuple
 
+from msgspec.structs import asdict, replace
+
 from scoring.errors import InputError
-from scoring.frozen import PlainData
+from scoring.frozen import Frozen, PlainData
 from scoring.meters import rounded
 from scoring.meters.dr import DRResult, score_transcript
 from scoring.meters.dr.novelty import classify, normalize
@@ -21,8 +22,7 @@ from scoring.meters.dr.transcript import Transcript
 from scoring.text import printable
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSimilarity:
+class AgentSimilarity(Frozen):
     """How similar the latest responses of two agents are.
 
     Attributes:

@@ -3,6 +3,8 @@
 import functools
 import re
 
+from scoring.frozen import Texts
+
 _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\uff07", "''''")
 
 
@@ -14,23 +16,23 @@ def plain(text: str) -> str:
     return " ".join(text.translate(_APOSTROPHES).casefold().split())
 
 
-def has_word(words: tuple[str, ...], text: str) -> bool:
+def has_word(words: Texts, text: str) -> bool:
     """Return whether :func:`plain` text has one of some words or phrases, as a whole."""
     return bool(words) and pattern_of(words, r"(?!\w)").search(text) is not None
 
 
-def has_word_start(words: tuple[str, ...], text: str) -> bool:
+def has_word_start(words: Texts, text: str) -> bool:
     """Return whether a word of :func:`plain` text starts with one of some words or phrases."""
     return bool(words) and pattern_of(words, "").search(text) is not None
 
 
-def starts_with(words: tuple[str, ...], text: str) -> bool:
+def starts_with(words: Texts, text: str) -> bool:
     """Return whether :func:`plain` text starts with one of some phrases."""
     return text.startswith(tuple(plain(word) for word in words))
 
 
 @functools.cache
-def pattern_of(words: tuple[str, ...], end: str) -> re.Pattern[str]:
+def pattern_of(words: Texts, end: str) -> re.Pattern[str]:
     """Return what matches any of some phrases from a left word boundary on, and then ``end``."""
     phrases = "|".join(re.escape(plain(word)) for word in words)
     return re.compile(rf"(?<!\w)(?:{phrases}){end}")

@@ -4,18 +4,18 @@ Settings may tune some of it: docs/GUIDE.md, "Settings".
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from rubric import released_profile
 from scoring.errors import SettingsError
-from scoring.frozen import PlainData
+from scoring.frozen import Frozen, PlainData, Texts
 from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
 from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 
 
-@dataclass(frozen=True, slots=True)
-class DRThresholds:
+class DRThresholds(Frozen):
     """Where classes begin, and when two claims say the same. Each is from 0 to 1.
 
     Attributes:
@@ -47,8 +47,7 @@ class DRThresholds:
         return "LOW"
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Frozen):
     """The word lists of a profile, or the words that settings add to them.
 
     Settings cannot take words away.
@@ -62,11 +61,11 @@ class Words:
         ownership: words that say who acts.
     """
 
-    verbs: tuple[str, ...] = ()
-    vague_starts: tuple[str, ...] = ()
-    vague: tuple[str, ...] = ()
-    blockers: tuple[str, ...] = ()
-    ownership: tuple[str, ...] = ()
+    verbs: Texts = ()
+    vague_starts: Texts = ()
+    vague: Texts = ()
+    blockers: Texts = ()
+    ownership: Texts = ()
 
 
 BUILT_IN = Words()
@@ -90,8 +89,7 @@ def _as_attributes(table: Mapping[str, Any]) -> PlainData:
 _RELEASED_WORDS = _words_in(_RELEASED["words"])
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Frozen):
     """Everything that a result depends on besides the transcript.
 
     Attributes:
@@ -114,17 +112,17 @@ class Profile:
     """
 
     k: int = _RELEASED["k"]
-    levels: tuple[str, ...] = tuple(_RELEASED["levels"])
+    levels: Texts = tuple(_RELEASED["levels"])
     stuck_after: int = _RELEASED["stuck-after"]
     short_action: int = _RELEASED["short-action"]
-    thresholds: DRThresholds = field(default_factory=DRThresholds)
+    thresholds: DRThresholds = DRThresholds()
     words: Words = _RELEASED_WORDS
-    artifacts: tuple[str, ...] = tuple(_RELEASED["artifacts"])
-    alternatives: tuple[str, ...] = tuple(_RELEASED["alternatives"])
-    tools: tuple[str, ...] = tuple(_RELEASED["tools"])
-    labels: tuple[str, ...] = tuple(_RELEASED["labels"])
-    teams: tuple[str, ...] = tuple(_RELEASED["teams"])
-    addressed: tuple[str, ...] = tuple(_RELEASED["addressed"])
+    artifacts: Texts = tuple(_RELEASED["artifacts"])
+    alternatives: Texts = tuple(_RELEASED["alternatives"])
+    tools: Texts = tuple(_RELEASED["tools"])
+    labels: Texts = tuple(_RELEASED["labels"])
+    teams: Texts = tuple(_RELEASED["teams"])
+    addressed: Texts = tuple(_RELEASED["addressed"])
     sentences: bool = True
     added: Words = BUILT_IN
 
@@ -171,14 +169,20 @@ _LEVEL = Kind("L0 or L1", lambda value: value in ("L0", "L1"))
 _SHARE = Kind("a number from 0 to 1", _is_share)
 _ABOVE_ZERO = Kind("a number above 0, up to 1", lambda value: _is_share(value) and value > 0)
 
-_THRESHOLD_KINDS: Kinds = {f.name.replace("_", "-"): _SHARE for f in fields(DRThresholds)} | {
+
+def _as_keys(names: Texts) -> list[str]:
+    return [name.replace("_", "-") for name in names]
+
+
+_THRESHOLD_KINDS: Kinds = {
+    **dict.fromkeys(_as_keys(DRThresholds.__struct_fields__), _SHARE),
     "paraphrase": _ABOVE_ZERO,
     "semantic": _ABOVE_ZERO,
 }
 _TUNING_KINDS: Kinds = {
     "k": _ROUNDS,
     "thresholds": _THRESHOLD_KINDS,
-    "words": {f.name.replace("_", "-"): _PHRASES for f in fields(Words)},
+    "words": dict.fromkeys(_as_keys(Words.__struct_fields__), _PHRASES),
 }
 _PROFILE_KINDS: Kinds = {
     **_TUNING_KINDS,
@@ -207,7 +211,7 @@ def tuning_from(tables: Iterable[tuple[str, Any]]) -> Profile:
         SettingsError: a table has an unknown key or a wrong value.
     """
     limits: dict[str, float] = {}
-    words: dict[str, tuple[str, ...]] = {}
+    words: dict[str, Texts] = {}
     profile = DEFAULT
     for where, table in tables:
         values = checked_table(table, _TUNING_KINDS, where)

@@ -5,9 +5,9 @@ Readiness is 0.5 next actions + 0.3 open questions + 0.2 blockers. Words match i
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
 from typing import NamedTuple
 
+from scoring.frozen import Frozen
 from scoring.meters import Level
 from scoring.meters.dr.owners import says_who_acts
 from scoring.meters.dr.phrases import has_word, has_word_start, pattern_of, plain, starts_with
@@ -53,8 +53,7 @@ class Part(NamedTuple):
     found: str
 
 
-@dataclass(frozen=True, slots=True)
-class RoundReadiness:
+class RoundReadiness(Frozen):
     """How ready one round is.
 
     Attributes:
@@ -86,8 +85,7 @@ class RoundReadiness:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class AddedWord:
+class AddedWord(Frozen):
     """A word of the settings that matched in a round, so that a result can be traced to it.
 
     Attributes:
@@ -112,8 +110,8 @@ class ReadinessMeter:
         self._profile = profile
         self._words = Words(
             **{
-                f.name: getattr(profile.words, f.name) + getattr(profile.added, f.name)
-                for f in fields(Words)
+                name: getattr(profile.words, name) + getattr(profile.added, name)
+                for name in Words.__struct_fields__
             }
         )
 

@@ -1,9 +1,9 @@
 """The signal of each round, which follows from its novelty and readiness."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from scoring.frozen import Frozen
 from scoring.meters import below, rounded
 from scoring.meters.dr.novelty import RoundNovelty
 from scoring.meters.dr.profile import Profile
@@ -74,8 +74,7 @@ class LoopSituation(NamedTuple):
         return quote(cut(blocker, _QUOTED_LENGTH)) if blocker else ""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundSignal:
+class RoundSignal(Frozen):
     """What to do as of one round, and why.
 
     Attributes:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from scoring.errors import InputError, MeetingError
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.meters import TOLERANCE
 from scoring.meters.meeting.records import Amount, Block, Name, RoundNumber, Share
 from scoring.meters.plaindata import CONFIG_SUFFIXES, checked, dotted, json_schema, read_config
@@ -215,7 +215,7 @@ def preset(name: str) -> MeetingConfig:
     return meeting_config(_preset_data(name))
 
 
-def unknown_keys(block: BaseModel, path: tuple[str, ...] = ()) -> Iterator[str]:
+def unknown_keys(block: BaseModel, path: Texts = ()) -> Iterator[str]:
     """Yield the keys of a config that have no meaning, as paths: perhaps they are misspelled.
 
     Args:

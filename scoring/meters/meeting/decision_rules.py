@@ -1,9 +1,11 @@
 """The rules that give a round its status, with the reasons in words."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
+from scoring.frozen import Frozen, Texts
 from scoring.meters import at_least, at_most, below, novelty_level
 from scoring.meters.meeting.facilitator import about_lead, ask_to_decide, ask_to_resolve_or_park
 from scoring.meters.meeting.obstacles import MUST_GO_ON, Situation, names, words
@@ -24,8 +26,7 @@ LATE_FACTOR = 2
 """How many times its minimum of progress a late round must gain."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Frozen):
     """What a rule says of a round.
 
     Attributes:
@@ -37,9 +38,9 @@ class Decision:
     """
 
     status: Status
-    reasons: tuple[str, ...]
+    reasons: Texts
     prompt: str
-    focus: tuple[str, ...] = ()
+    focus: Texts = ()
     strength: Strength | None = None
 
 
@@ -298,7 +299,7 @@ class _Recommendation(NamedTuple):
     """Whether the scores of a round recommend an end, and why or why not, in words."""
 
     ends: bool
-    reasons: tuple[str, ...]
+    reasons: Texts
 
 
 def _recommendation(situation: Situation) -> _Recommendation:
@@ -349,7 +350,7 @@ def _recent_novelty(situation: Situation) -> str:
 
 def _decide_or_park(
     situation: Situation,
-    reasons: tuple[str, ...],
+    reasons: Texts,
     why_decide: str,
     why_park: str = "",
 ) -> Decision:

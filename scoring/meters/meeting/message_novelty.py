@@ -2,17 +2,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from scoring.frozen import Frozen
 from scoring.meters.dr.novelty import new_by_words, normalize
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.meeting.records import JudgeRecord
 
 
-@dataclass(frozen=True, slots=True)
-class MessageNovelty:
+class MessageNovelty(Frozen):
     """How many messages of a round are new, and what the judge counted.
 
     Attributes:

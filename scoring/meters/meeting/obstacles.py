@@ -1,8 +1,8 @@
 """What keeps a meeting from ending, in words, and a round as the rules see it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from scoring.frozen import Frozen
 from scoring.meters import below, rounded
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.records import CoverageLevel, JudgeRecord
@@ -10,8 +10,7 @@ from scoring.meters.meeting.round_scores import Lead, Scores
 from scoring.text import printable
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Frozen):
     """A round as the rules see it.
 
     Attributes:

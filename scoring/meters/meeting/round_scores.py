@@ -3,8 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from scoring.frozen import Frozen
 from scoring.meters import above
 from scoring.meters.meeting.config import Weights
 from scoring.meters.meeting.records import (
@@ -37,8 +37,7 @@ CONTEXT = 0.5
 """What a message about the background counts in the focus score, where a core one counts 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(Frozen):
     """The scores of one round, each from 0 to 1.
 
     docs/DELIBERATION.md, "Scores", says what each is of.
@@ -53,8 +52,7 @@ class Scores:
     disagreement: float
 
 
-@dataclass(frozen=True, slots=True)
-class Lead:
+class Lead(Frozen):
     """The leading option.
 
     Attributes:

@@ -1,8 +1,8 @@
 """Where a judge states otherwise than computed."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from scoring.frozen import Frozen
 from scoring.meters import TOLERANCE, above
 from scoring.meters.meeting.message_novelty import MessageNovelty
 from scoring.meters.meeting.obstacles import Situation
@@ -19,8 +19,7 @@ MARGIN = 0.02
 """How far a stated number may be from the computed one, because judges round."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Frozen):
     """Something that the judge states otherwise than computed.
 
     Attributes:

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
-from scoring.frozen import PlainData
+import msgspec
+
+from scoring.frozen import Frozen, PlainData, Texts
 from scoring.meters import rounded
 from scoring.meters.dr.semantic import Embed
 from scoring.meters.meeting import decision_rules
@@ -27,8 +28,7 @@ ENDS = ("ready_to_decide", "park_or_abort")
 """The status of a round after which a meeting is over, with a decision or without."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pressure:
+class Pressure(Frozen):
     """What a meeting has used.
 
     Attributes:
@@ -42,8 +42,7 @@ class Pressure:
     time_used: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class MeetingVerdict:
+class MeetingVerdict(Frozen):
     """What the meter says of one round.
 
     Attributes:
@@ -71,11 +70,11 @@ class MeetingVerdict:
     rule: str
     strength: Strength | None
     ending_allowed: bool
-    reasons: tuple[str, ...]
+    reasons: Texts
     facilitator_prompt: str
-    next_round_focus_prompts: tuple[str, ...]
-    missing_aspects: tuple[str, ...]
-    obstacles: tuple[str, ...]
+    next_round_focus_prompts: Texts
+    missing_aspects: Texts
+    obstacles: Texts
     pressure: Pressure
     stated_differences: tuple[Difference, ...]
     from_messages: MessageNovelty | None = None
@@ -87,7 +86,7 @@ class MeetingVerdict:
 
     def as_dict(self) -> PlainData:
         """Return plain data for JSON, numbers to 4 places, without ``rule`` and ``obstacles``."""
-        data: PlainData = _plain(asdict(self))
+        data: PlainData = _plain(msgspec.to_builtins(self))
         del data["rule"]
         del data["obstacles"]
         if data["from_messages"] is None:
@@ -211,7 +210,7 @@ def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVe
     )
 
 
-def _reasons(situation: Situation, decision: Decision) -> tuple[str, ...]:
+def _reasons(situation: Situation, decision: Decision) -> Texts:
     """Return why a round has its status, and in any case that it was off topic.
 
     Also says where the judge names positions that the experts do not state.
@@ -226,7 +225,7 @@ def _reasons(situation: Situation, decision: Decision) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reasons))
 
 
-def _focus_prompts(situation: Situation, decision: Decision) -> tuple[str, ...]:
+def _focus_prompts(situation: Situation, decision: Decision) -> Texts:
     """Return what the next round should be about, each topic once."""
     prompts = [*decision.focus, *situation.missing_aspects]
 

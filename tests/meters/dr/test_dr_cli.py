@@ -1,7 +1,6 @@
 """``da-score dr``: what is printed, what tunes it, following a file that grows, and how it ends."""
 
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from helpers.deliberations import (
     round_line,
     write_json,
 )
+from msgspec.structs import replace
 
 from scoring.errors import SettingsError
 from scoring.meters.dr import DRThresholds, Profile, Words

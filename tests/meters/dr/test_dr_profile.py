@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.deliberations import document, outputs, transcript
 from helpers.repos import Repo
+from msgspec.structs import replace
 
 from rubric import released_profile, released_rubric
 from scoring import score_log
