@@ -1,8 +1,8 @@
 """What a score is: a value, its band and a row for each signal, with its coverage and bounds."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import fsum
 from typing import Literal, Protocol
 
 BAND_UNSCORED = "unscored"
@@ -157,10 +157,10 @@ class Breakdown:
         None when no other signal is present.
         """
         others = [row for row in self.breakdown if row.present and row.signal != signal]
-        weight = math.fsum(row.nominal_weight for row in others)
+        weight = fsum(row.nominal_weight for row in others)
         if not weight:
             return None
-        return math.fsum(row.nominal_weight * row.sub_score for row in others) / weight
+        return fsum(row.nominal_weight * row.sub_score for row in others) / weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +188,8 @@ def coverage_of(rows: Iterable[SignalContribution]) -> Coverage:
     applicable = [row for row in rows if row.applicable]
     voting = [row.nominal_weight for row in applicable if row.present]
 
-    total = math.fsum(row.nominal_weight for row in applicable)
-    weight = math.fsum(voting) / total if total else 0.0
+    total = fsum(row.nominal_weight for row in applicable)
+    weight = fsum(voting) / total if total else 0.0
     return Coverage(len(voting), len(applicable), weight)
 
 
@@ -199,12 +199,12 @@ def bounds_of(rows: Iterable[SignalContribution]) -> Bounds:
     The bounds are 0 and 1 when no signal is applicable.
     """
     applicable = [row for row in rows if row.applicable]
-    total = math.fsum(row.nominal_weight for row in applicable)
+    total = fsum(row.nominal_weight for row in applicable)
     if not total:
         return Bounds(0.0, 1.0)
 
     votes = [row.nominal_weight * row.sub_score for row in applicable if row.present]
     absent = [row.nominal_weight for row in applicable if not row.present]
-    low = math.fsum(votes) / total
-    high = low + math.fsum(absent) / total
+    low = fsum(votes) / total
+    high = low + fsum(absent) / total
     return Bounds(min(low, 1.0), min(high, 1.0))

@@ -6,12 +6,12 @@ the old file, and of several writers the last one wins. A target that is a link 
 followed.
 """
 
-import contextlib
 import errno
 import os
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -234,7 +234,7 @@ def overwrite(path: Path, data: bytes, rights_from: Path | None = None) -> None:
     _write([_NewContent(path, data, _rights_of(rights_from or path, 0o644))])
 
 
-@contextlib.contextmanager
+@contextmanager
 def atomic_stream(path: Path, mode: int = MODE) -> Iterator[BinaryIO]:
     """Yield a file to write in steps, which replaces the target when the block ends.
 
@@ -332,13 +332,13 @@ def _write(contents: Sequence[_NewContent]) -> None:
             _remove(content.temporary)
 
 
-@contextlib.contextmanager
+@contextmanager
 def _new_file(path: Path, rights: _Rights, flush: bool = True) -> Iterator[BinaryIO]:
     """Yield a new file. It gets its owner and then its mode before anything is written to it."""
     with open(os.open(path, _NEW, MODE & rights.mode), "wb") as file:
         status = os.fstat(file.fileno())
         if rights.owner not in (None, (status.st_uid, status.st_gid)):
-            with contextlib.suppress(PermissionError):
+            with suppress(PermissionError):
                 os.fchown(file.fileno(), *rights.owner)
         os.fchmod(file.fileno(), rights.mode)
 
@@ -357,16 +357,16 @@ def _write_error(path: Path, error: OSError) -> WriteError:
 
 def _flush_directory(directory: Path) -> None:
     """Make a rename last through a power cut, where the file system lets us."""
-    with contextlib.suppress(OSError), opened(directory) as fd:
+    with suppress(OSError), opened(directory) as fd:
         os.fsync(fd)
 
 
 def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         os.unlink(path)
 
 
-@contextlib.contextmanager
+@contextmanager
 def exclusive_lock(directory: Path, seconds: float = 30) -> Iterator[None]:
     """Keep other processes of da-score out of a folder during the block.
 
@@ -378,7 +378,7 @@ def exclusive_lock(directory: Path, seconds: float = 30) -> Iterator[None]:
         WriteError: it is not a folder, or another process does not leave it in time.
     """
     deadline = time.monotonic() + seconds
-    with contextlib.ExitStack() as stack:
+    with ExitStack() as stack:
         try:
             fd = stack.enter_context(opened(directory))
         except OSError as e:

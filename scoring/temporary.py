@@ -1,6 +1,5 @@
 """Temporary files and directories, and how those of killed processes are removed."""
 
-import contextlib
 import fcntl
 import functools
 import hashlib
@@ -9,6 +8,7 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,9 +54,9 @@ def _process_space() -> str:
     Another host, another container, and this host before it was started again have other digits.
     """
     parts = [os.uname().nodename]
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         parts.append(os.readlink("/proc/self/ns/pid"))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
@@ -71,7 +71,7 @@ def remove_stale_files(directory: Path, now: Callable[[], float] = time.time) ->
         is_old = now() - leftover.status.st_mtime > STALE_AGE
         can_be_asked = leftover.match["space"] == _process_space()
         if is_old and can_be_asked and not _is_alive(int(leftover.match["process"])):
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 leftover.path.unlink()
 
 
@@ -81,7 +81,7 @@ def remove_stale_files_once(directory: Path) -> None:
     remove_stale_files(directory)
 
 
-@contextlib.contextmanager
+@contextmanager
 def temporary_directory(purpose: str, base: Path | None = None) -> Iterator[Path]:
     """Make a directory for the block, which is locked until then, and removed afterwards.
 
@@ -120,7 +120,7 @@ def remove_stale_directories(
 
         import shutil
 
-        with contextlib.suppress(OSError), opened(leftover.path, os.O_NOFOLLOW) as fd:
+        with suppress(OSError), opened(leftover.path, os.O_NOFOLLOW) as fd:
             is_free = lock(fd)
             if is_free or (is_free is None and age > _AGE_WITHOUT_LOCKS):
                 shutil.rmtree(leftover.path, ignore_errors=True)
@@ -130,11 +130,11 @@ def _leftovers(directory: Path | None, pattern: re.Pattern[str]) -> Iterator[_Le
     """Yield what has a temporary name in a directory, by default in that of the system."""
     import tempfile
 
-    with contextlib.suppress(OSError):  # there may be no directory, where the disk is full
+    with suppress(OSError):  # there may be no directory, where the disk is full
         directory = directory or Path(tempfile.gettempdir())
         for name in os.listdir(directory):
             if match := pattern.fullmatch(name):
-                with contextlib.suppress(OSError):
+                with suppress(OSError):
                     yield _Leftover(directory / name, os.lstat(directory / name), match)
 
 
@@ -148,7 +148,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-@contextlib.contextmanager
+@contextmanager
 def opened(directory: Path | str, flags: int = 0) -> Iterator[int]:
     """Open a directory for the block, and yield its file descriptor.
 
