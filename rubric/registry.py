@@ -185,17 +185,12 @@ def _values(mapping: dict[str, Any], where: str, wanted: _Fields) -> dict[str, A
     values = {}
     for name, field in wanted.items():
         value = mapping.get(name, field.default)
-        if not _is_of_kind(value, field.kind):
+        # True and False are integers for Python.
+        is_number = type(value) in (int, float)
+        if not (is_number if field.kind is float else isinstance(value, field.kind)):
             raise RubricError(f"{where}.{name} is {value!r}, not {_KINDS[field.kind]}")
         try:
             values[name] = field.kind(value)
         except OverflowError as e:
             raise RubricError(f"{where}.{name} is too large a number") from e
     return values
-
-
-def _is_of_kind(value: object, kind: type) -> bool:
-    if kind is float:
-        # True and False are integers for Python.
-        return type(value) in (int, float)
-    return isinstance(value, kind)

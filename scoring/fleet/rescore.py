@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rubric import Rubric, SignalID
 from rubric.model import STRICT
 from scoring.errors import FleetError
-from scoring.fleet.dataset import DataSet, RepositoryState, sql_text
+from scoring.fleet.dataset import DataSet, sql_text
 from scoring.fleet.fleet_rows import rows_of_signals, score_columns, value_kept
 from scoring.fleet.sources import evidence_key
 from scoring.fleet.tables import (
@@ -90,7 +90,13 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
             where = _rows_to_replace(writable, rubric.version, month, taken_names)
             writable.put(tables, where)
 
-        writable.note([_state_under(rubric, state) for state in taken])
+        digest = digest_of(repr(rubric).encode())
+        evidence = json.dumps(evidence_key(rubric))
+        states_after = []
+        for state in taken:
+            state_after = state._replace(rubric=rubric.version, digest=digest, evidence=evidence)
+            states_after.append(state_after._replace(reason="", attempts=0))
+        writable.note(states_after)
         writable.tidy()
 
         stops = f"has broken entries, at which rubric {rubric.version} stops"
@@ -105,16 +111,6 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
             iterations=sum(state.iterations for state in taken),
             left_out=tuple(left_out),
         )
-
-
-def _state_under(rubric: Rubric, state: RepositoryState) -> RepositoryState:
-    return state._replace(
-        rubric=rubric.version,
-        digest=digest_of(repr(rubric).encode()),
-        evidence=json.dumps(evidence_key(rubric)),
-        reason="",
-        attempts=0,
-    )
 
 
 def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:

@@ -45,13 +45,20 @@ def find_flags(
     """
     flags = []
     earlier = _EarlierClaims()
+    questions_before = 0
     for index, round_novelty in enumerate(novelty):
-        reasons = {
-            "claim_inflation": _inflation(round_novelty, earlier),
-            "questions_dropped": _dropped_questions(round_novelty, questions, index),
-            "premature_readiness": _premature_readiness(round_novelty, readiness[index]),
-            "no_claims": "" if round_novelty.claims else "the round makes no claim",
-        }
+        reasons = {"claim_inflation": _inflation(round_novelty, earlier)}
+        if questions_before and not questions[index] and round_novelty.new_claims:
+            reasons["questions_dropped"] = (
+                f"open questions fell from {questions_before} to none in a round with "
+                f"{round_novelty.new_claims} new claims"
+            )
+        if round_novelty.level == "HIGH" and readiness[index].level == "HIGH":
+            reasons["premature_readiness"] = "ready to act while novelty is still high"
+        if not round_novelty.claims:
+            reasons["no_claims"] = "the round makes no claim"
+
+        questions_before = questions[index]
         earlier = _EarlierClaims(
             rounds=earlier.rounds + 1,
             total=earlier.total + round_novelty.claims,
@@ -96,21 +103,4 @@ def _inflation(novelty: RoundNovelty, earlier: _EarlierClaims) -> str:
             f"{novelty.claims} claims, at least twice the mean of {mean_before:.4g} before, "
             "and few new"
         )
-    return ""
-
-
-def _dropped_questions(novelty: RoundNovelty, questions: Sequence[int], index: int) -> str:
-    """Return why questions may have been dropped and not answered, or ""."""
-    before = questions[index - 1] if index else 0
-    if before and not questions[index] and novelty.new_claims:
-        return (
-            f"open questions fell from {before} to none in a round with {novelty.new_claims} "
-            "new claims"
-        )
-    return ""
-
-
-def _premature_readiness(novelty: RoundNovelty, readiness: RoundReadiness) -> str:
-    if novelty.level == "HIGH" and readiness.level == "HIGH":
-        return "ready to act while novelty is still high"
     return ""

@@ -155,14 +155,14 @@ def is_installed() -> bool:
 
 
 def _missing_modules() -> list[str]:
-    return [name for name in (*_RUNTIME, _MODULE) if not _can_be_found(name)]
-
-
-def _can_be_found(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ValueError:  # a module without a spec, as a blocked import leaves it
-        return False
+    missing = []
+    for name in (*_RUNTIME, _MODULE):
+        try:
+            if find_spec(name) is None:
+                missing.append(name)
+        except ValueError:  # a module without a spec, as a blocked import leaves it
+            missing.append(name)
+    return missing
 
 
 class Embedder:
@@ -184,30 +184,30 @@ class Embedder:
             InputError: a file of the model cannot be read, or is not the published one.
             SettingsError: a library that the model needs cannot be loaded.
         """
-        wanted = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        if wanted:
-            with Store(self._cache_dir) as store:
-                self._read_or_embed(wanted, store)
-        return [self._vectors[text] for text in texts]
-
-    def _read_or_embed(self, texts: Sequence[str], store: Store) -> None:
         keys: dict[str, bytes] = {}
-        for text in texts:
-            # The digest reveals nothing to those who lack the store's secret.
-            data = text.encode("utf-8", "surrogatepass")
-            keys[text] = blake2b(data, key=store.secret, digest_size=16).digest()
-            kept = store.get("embedding", keys[text], _STAMP)
-            if kept:
-                self._vectors[text] = array("f", kept)
+        with Store(self._cache_dir) as store:
+            for text in texts:
+                if text in self._vectors or text in keys:
+                    continue
 
-        new = [text for text in texts if text not in self._vectors]
-        for start in range(0, len(new), _TEXTS_OF_A_CHUNK):
-            if self._embed is None:
-                self._embed = _load(self._model_dir)
-            chunk = new[start : start + _TEXTS_OF_A_CHUNK]
-            for text, vector in zip(chunk, self._embed(chunk), strict=True):
-                store.put("embedding", keys[text], _STAMP, vector.tobytes())
-                self._vectors[text] = vector
+                # The digest reveals nothing to those who lack the store's secret.
+                data = text.encode("utf-8", "surrogatepass")
+                key = blake2b(data, key=store.secret, digest_size=16).digest()
+                kept = store.get("embedding", key, _STAMP)
+                if kept:
+                    self._vectors[text] = array("f", kept)
+                else:
+                    keys[text] = key
+
+            new = list(keys)
+            for start in range(0, len(new), _TEXTS_OF_A_CHUNK):
+                if self._embed is None:
+                    self._embed = _load(self._model_dir)
+                chunk = new[start : start + _TEXTS_OF_A_CHUNK]
+                for text, vector in zip(chunk, self._embed(chunk), strict=True):
+                    store.put("embedding", keys[text], _STAMP, vector.tobytes())
+                    self._vectors[text] = vector
+        return [self._vectors[text] for text in texts]
 
 
 def _load(model_dir: Path) -> Callable[[Sequence[str]], list[Vector]]:

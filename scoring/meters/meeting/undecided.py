@@ -36,6 +36,10 @@ def no_decision(
     lead = leading(positions)
     considered = last.convergence.options_considered or []
     preferred = supporters_by_option(positions)
+    key_points: dict[str, None] = {}
+    for record in checked_records:
+        if record.summary:
+            key_points |= dict.fromkeys(record.summary.key_new_points)
     return {
         "outcome": "no_decision",
         "meeting_id": last.meeting_id,
@@ -43,7 +47,7 @@ def no_decision(
         "rule": verdict.rule,
         "may_go_on": not verdict.ends if may_go_on is None else may_go_on,
         "round_brief": last.summary.round_brief if last.summary else None,
-        "key_points": _key_points(checked_records),
+        "key_points": list(key_points),
         "leading_option": lead.option if lead else None,
         "options": [_option(name, positions) for name in dict.fromkeys([*considered, *preferred])],
         "positions": [_position(position) for position in positions],
@@ -51,15 +55,6 @@ def no_decision(
         "missing_aspects": list(verdict.missing_aspects),
         "disagreement": last.convergence.disagreement_notes,
     }
-
-
-def _key_points(records: Sequence[JudgeRecord]) -> list[str]:
-    """Return the new points of all rounds, each once."""
-    points: dict[str, None] = {}
-    for record in records:
-        if record.summary:
-            points |= dict.fromkeys(record.summary.key_new_points)
-    return list(points)
 
 
 def _option(name: str, positions: Sequence[ExpertPosition]) -> PlainData:
