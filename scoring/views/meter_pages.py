@@ -9,7 +9,7 @@ from scoring.meters import PLACES, rounded
 from scoring.meters.dr.calibrate import Agreement, Calibration, Collection, FileOutcome
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.obstacles import words
-from scoring.meters.meeting.round_scores import Difference
+from scoring.meters.meeting.stated_differences import Difference
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import cut, quote, some_of
 from scoring.views.table import (
