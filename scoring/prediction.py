@@ -10,7 +10,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from scoring.statistics import DRAWS, SEED, Interval, middle_interval, random_source
+from scoring.statistics import (
+    DRAWS,
+    Cluster,
+    Interval,
+    mean_of,
+    middle_interval,
+    random_source,
+    resampled,
+)
 
 _MOST_CHOICES = 20_000_000
 _FEWEST_DRAWS = 200
@@ -88,13 +96,6 @@ def _centred_ranks(values: Sequence[float], weights: Sequence[int]) -> list[floa
     return [rank_of[value] for value in values]
 
 
-class _PairsOfGroup(NamedTuple):
-    """How many pairs of cases of one group compare, and how many are in the right order."""
-
-    right: float
-    compared: int
-
-
 def within(
     groups: Sequence[str], values: Sequence[float], truths: Sequence[float]
 ) -> tuple[float | None, Interval | None]:
@@ -112,20 +113,12 @@ def within(
     for group, value, truth in zip(groups, values, truths, strict=True):
         members.setdefault(group, []).append((value, truth))
 
-    compared = [pairs for pairs in map(_pairs_in, members.values()) if pairs.compared]
-    if not compared:
-        return None, None
-    share = _share_of_right(compared)
-    if len(compared) < 2:
-        return share, None
-
-    source = random_source(SEED)
-    count = len(compared)
-    shares = [_share_of_right(source.choices(compared, k=count)) for _ in range(DRAWS)]
-    return share, middle_interval(shares)
+    compared = [pairs for pairs in map(_pairs_in, members.values()) if pairs.units]
+    return mean_of(compared), resampled(compared, mean_of)
 
 
-def _pairs_in(cases: Sequence[tuple[float, float]]) -> _PairsOfGroup:
+def _pairs_in(cases: Sequence[tuple[float, float]]) -> Cluster:
+    """Return how many pairs of cases of one group compare, and how many are in the right order."""
     right = 0.0
     compared = 0
     for value, truth in cases:
@@ -133,12 +126,7 @@ def _pairs_in(cases: Sequence[tuple[float, float]]) -> _PairsOfGroup:
             if other_truth < truth:
                 right += (value > other_value) + (value == other_value) / 2
                 compared += 1
-    return _PairsOfGroup(right, compared)
-
-
-def _share_of_right(groups: Sequence[_PairsOfGroup]) -> float:
-    right = sum(pairs.right for pairs in groups)
-    return right / sum(pairs.compared for pairs in groups)
+    return Cluster(right, compared)
 
 
 class Prediction(NamedTuple):
@@ -185,18 +173,17 @@ class GroupedDraws:
 
         index_of = {name: index for index, name in enumerate(sorted(set(groups)))}
         self._group_of_case = [index_of[name] for name in groups]
-        self._group_count = len(index_of)
-        self._draws_as_matrix: Any = None
+        self._groups = range(len(index_of))
 
     @functools.cached_property
     def _draws(self) -> "list[array[int]]":
         """How often each draw has each group."""
-        if self._group_count < 2:
+        groups = self._groups
+        if len(groups) < 2:
             return []
 
-        affordable = max(_MOST_CHOICES // self._group_count, _FEWEST_DRAWS)
-        source = random_source(SEED)
-        groups = range(self._group_count)
+        affordable = max(_MOST_CHOICES // len(groups), _FEWEST_DRAWS)
+        source = random_source()
         draws = []
         for _ in range(min(self._most_draws, affordable)):
             counts = Counter(source.choices(groups, k=len(groups)))
@@ -210,13 +197,12 @@ class GroupedDraws:
             figures: the figure of each case; a case with None does not count.
         """
         known = {case: figure for case, figure in enumerate(figures) if figure is not None}
-        cases = list(known)
         values = list(known.values())
-        result = self._statistic(values, [self.truths[case] for case in cases])
+        result = self._statistic(values, [self.truths[case] for case in known])
         interval = None
         if result is not None:
-            interval = self.interval(self.drawn(values, cases))
-        return Prediction(len(cases), result, interval)
+            interval = self.interval(self.drawn(values, list(known)))
+        return Prediction(len(known), result, interval)
 
     def gain(
         self, before: Sequence[float], after: Sequence[float]
@@ -267,15 +253,13 @@ class GroupedDraws:
     ) -> list[float | None]:
         if not self._draws:
             return []
-        if self._draws_as_matrix is None:
-            self._draws_as_matrix = np.array(self._draws)
 
         statistic = _aucs if self._statistic is auc else _spearmans
         rows_at_once = max(1, _WEIGHTS_AT_ONCE // max(len(groups), 1))
         figures: list[float | None] = []
-        for start in range(0, len(self._draws_as_matrix), rows_at_once):
-            rows = self._draws_as_matrix[start : start + rows_at_once, groups]
-            weights = rows.astype(np.int64)
+        draws = np.array(self._draws)
+        for start in range(0, len(draws), rows_at_once):
+            weights = draws[start : start + rows_at_once, groups].astype(np.int64)
             figures += statistic(np, np.array(values), np.array(truths), weights)
         return figures
 

@@ -7,13 +7,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 from rubric import Rubric, Score, default_rubric, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
 from scoring.errors import LogError, silent
-from scoring.evidence.facts import EntryEvidence, Evidence, IterationFacts
-from scoring.evidence.git.facts import Trunk
+from scoring.evidence.facts import EntryEvidence, Evidence
 from scoring.evidence.kept_answers import Answers, AnswerStore
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.load import Broken, claims_read_as_false, no_such_entry
@@ -25,12 +24,11 @@ from scoring.scored import (
     ScoredLine,
     ScoredLog,
     WrittenSidecars,
-    shares_of_signals,
 )
 from scoring.sessions import SessionIterRef, aggregate_sessions, sessions_of
 from scoring.sidecars.provenance import Loss, provenance_of
 from scoring.sidecars.scores import iteration_score_path, write_session_scores
-from scoring.sidecars.stamp import Stamps, inputs_of, stamps_of_log
+from scoring.sidecars.stamp import inputs_of, stamps_of_log
 from scoring.sidecars.writing import (
     PreparedSidecar,
     prepare_sidecar,
@@ -91,12 +89,13 @@ def score_log_under(
     Returns:
         A log for each rubric, in order. Raises as :func:`score_log`.
     """
-    ways = [_ReadingWay(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
+    # Rubrics of one way share a reading of the evidence.
+    ways = [(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
 
     logs: dict[int, ScoredLog] = {}
     for way in dict.fromkeys(ways):
         broken: list[LogError] = []
-        evidence = sources[way.rules]
+        evidence = sources[way[0]]
         records = evidence.entries(rubrics, iter_log_dir, broken.append)
 
         indices = [index for index, other in enumerate(ways) if other == way]
@@ -114,13 +113,6 @@ def score_log_under(
             )
 
     return [logs[index] for index in range(len(rubrics))]
-
-
-class _ReadingWay(NamedTuple):
-    """What rubrics must have in common so that one reading of the evidence serves them all."""
-
-    rules: str
-    profile: str | None
 
 
 def score_iteration(
@@ -233,14 +225,20 @@ def score_iterations(
             inputs = inputs_of(record, evidence, log_dir, wanted)
 
         facts = evidence.of(record, answers)
-        provenance = None
-        if sources.rules.as_observed:
-            provenance = provenance_of(facts)
+        provenance = provenance_of(facts) if sources.rules.as_observed else None
 
-        return tuple(
-            ScoredIteration(record, read.facts, read.signals, read.score, provenance, inputs)
-            for read in _scores_of(facts, rubrics, wanted, compare)
-        )
+        # Rubrics that judge facts alike share signals.
+        judged: dict[tuple[bool, str], SignalSet] = {}
+        iterations = []
+        for rubric in rubrics:
+            read = as_read(facts, rubric)
+            way = (rubric.claims_vote, rubric.test_flags)
+            if way not in judged:
+                judged[way] = signal_set(read, wanted, rubric.claims_vote, compare)
+
+            score = rubric.score(judged[way])
+            iterations.append(ScoredIteration(record, read, judged[way], score, provenance, inputs))
+        return tuple(iterations)
 
     with AnswerStore(sources, log_dir) as store:
         indices = records.indices_of(only)
@@ -271,14 +269,15 @@ def score_iterations(
             opened(evidence)
             _warn_of_what_is_not_seen(evidence, rubrics[0], log_dir, is_whole_log=only is None)
 
-            is_watched = False
             for index in indices:
                 record = records[index]
                 answers = evidence.answers(record)
-                if not is_watched:
+                if index == indices[0]:
                     store.watch(evidence.watched())
-                    is_watched = True
-                if not evidence.git.repository.time.has_failed and _may_be_kept(record, sources):
+                # What sessions wrote to an artifact depends on links anywhere in the repository.
+                has_artifacts = any(map(trim, record.artifacts))
+                may_be_kept = not (sources.rules.as_observed and has_artifacts)
+                if may_be_kept and not evidence.git.repository.time.has_failed:
                     store.put(_name_of_answers(record.iteration, only), answers)
                 yield scored(record, evidence, answers)
 
@@ -305,43 +304,6 @@ def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
     return f"{iteration} alone"
 
 
-def _may_be_kept(record: IterationRecord, sources: Sources) -> bool:
-    """Return whether what is known of an iteration depends on what is watched alone.
-
-    What sessions wrote to an artifact depends on links anywhere in the repository.
-    """
-    return not sources.rules.as_observed or not any(map(trim, record.artifacts))
-
-
-class _RubricReading(NamedTuple):
-    """What one rubric makes of the facts of an iteration."""
-
-    facts: IterationFacts
-    signals: SignalSet
-    score: Score
-
-
-def _scores_of(
-    facts: IterationFacts,
-    rubrics: Sequence[Rubric],
-    wanted: Collection[str],
-    compare: bool,
-) -> Iterator[_RubricReading]:
-    """Yield what each rubric makes of some facts.
-
-    Rubrics that judge them alike share signals.
-    """
-    judged: dict[tuple[bool, str], SignalSet] = {}
-
-    for rubric in rubrics:
-        facts_read = as_read(facts, rubric)
-        way = (rubric.claims_vote, rubric.test_flags)
-        if way not in judged:
-            judged[way] = signal_set(facts_read, wanted, rubric.claims_vote, compare)
-
-        yield _RubricReading(facts_read, judged[way], rubric.score(judged[way]))
-
-
 def _warn_of_what_is_not_seen(
     evidence: Evidence,
     rubric: Rubric,
@@ -350,25 +312,21 @@ def _warn_of_what_is_not_seen(
 ) -> None:
     """Warn of a missing trunk, and where the reference's rules read a claim as false."""
     warn = evidence.sources.warn
-    if evidence.git.trunk.commit is None:
-        warn(_no_trunk_warning(evidence.git.trunk, rubric))
-
-    if not is_whole_log or rubric.evidence != EVIDENCE_REFERENCE:
+    trunk = evidence.git.trunk
+    if rubric.evidence != EVIDENCE_REFERENCE:
+        if trunk.commit is None:
+            warn(f"no trunk is here, so it is not known what landed: {trunk.how}")
         return
 
-    numbers = claims_read_as_false(log_dir)
+    if trunk.commit is None:
+        missing = f"no branch {trunk.name}, where rubric {rubric.version} looks for what landed"
+        warn(f"{missing}: --rubric {newest_version(EVIDENCE_ATTRIBUTED)}, or da-score init")
+
+    numbers = claims_read_as_false(log_dir) if is_whole_log else []
     if numbers:
         noun = "iteration" if len(numbers) == 1 else "iterations"
         claim = f"rubric {rubric.version} reads the claim True as false; write true"
         warn(f"{noun} {spans(numbers)}: {claim}")
-
-
-def _no_trunk_warning(trunk: Trunk, rubric: Rubric) -> str:
-    if rubric.evidence != EVIDENCE_REFERENCE:
-        return f"no trunk is here, so it is not known what landed: {trunk.how}"
-
-    advice = f"--rubric {newest_version(EVIDENCE_ATTRIBUTED)}, or da-score init"
-    return f"no branch {trunk.name}, where rubric {rubric.version} looks for what landed: {advice}"
 
 
 def score_whole_log(
@@ -408,7 +366,7 @@ def score_whole_log(
     present: Counter[str] = Counter()
 
     with stamps_of_log(sources.cache_dir if write else None, iter_log_dir, rubric) as stamps:
-        queue = _SidecarQueue(iter_log_dir, sources, stamps) if write else None
+        waiting: list[PreparedSidecar] = []
 
         for (scored,) in score_iterations(
             records,
@@ -420,7 +378,18 @@ def score_whole_log(
             opened=opened.append,
             from_store=True,
         ):
-            lost = queue.add(scored) if queue else _lost_evidence(iter_log_dir, scored)
+            # evidence that only the old sidecar has
+            lost: tuple[Loss, ...] = ()
+            sidecar_path = iteration_score_path(iter_log_dir, scored.record.iteration)
+            if write or os.path.lexists(sidecar_path):
+                sidecar = prepare_sidecar(iter_log_dir, scored)
+                lost = sidecar.lost
+                if write:
+                    waiting.append(sidecar)
+            if len(waiting) == _SIDECARS_AT_ONCE:
+                write_sidecars(iter_log_dir, waiting, sources.warn, stamps)
+                waiting.clear()
+
             marks.append(scored.mark)
             members.append((scored.record.agent.session_id, SessionIterRef.of(scored.score)))
 
@@ -432,8 +401,8 @@ def score_whole_log(
 
         sessions = sessions_of(rubric, members)
         written = None
-        if queue:
-            queue.write()
+        if write:
+            write_sidecars(iter_log_dir, waiting, sources.warn, stamps)
             files = write_session_scores(iter_log_dir, sessions_with_files(sessions, sources.warn))
             if members:
                 written = WrittenSidecars(len(members), len(files))
@@ -445,37 +414,7 @@ def score_whole_log(
         rubric=rubric,
         lines=lines,
         sessions=[session for session in sessions if chosen.intersection(session.iterations)],
-        shares=shares_of_signals(rubric, present, len(lines)),
+        shares={spec.id: present[spec.id] / max(len(lines), 1) for spec in rubric.signals},
         written=written,
         marks=marks,
     )
-
-
-def _lost_evidence(iter_log_dir: Path, scored: ScoredIteration) -> tuple[Loss, ...]:
-    """Return the evidence that the sidecar on disk, if there is one, has and the score lacks."""
-    if not os.path.lexists(iteration_score_path(iter_log_dir, scored.record.iteration)):
-        return ()
-    return prepare_sidecar(iter_log_dir, scored).lost
-
-
-class _SidecarQueue:
-    """Sidecars that wait to be written, many at once."""
-
-    def __init__(self, iter_log_dir: Path, sources: Sources, stamps: Stamps) -> None:
-        self._log_dir = iter_log_dir
-        self._warn = sources.warn
-        self._stamps = stamps
-        self._waiting: list[PreparedSidecar] = []
-
-    def add(self, scored: ScoredIteration) -> tuple[Loss, ...]:
-        """Take an iteration, and return the evidence that only its old sidecar has."""
-        sidecar = prepare_sidecar(self._log_dir, scored)
-        self._waiting.append(sidecar)
-        if len(self._waiting) == _SIDECARS_AT_ONCE:
-            self.write()
-        return sidecar.lost
-
-    def write(self) -> None:
-        """Write what waits."""
-        write_sidecars(self._log_dir, self._waiting, self._warn, self._stamps)
-        self._waiting.clear()

@@ -1,6 +1,5 @@
 """What scoring a log gives: an iteration with all that led to its score, and a whole log."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -135,31 +134,3 @@ class ScoredLog(Frozen):
     def marks(self) -> list[bytes]:
         """The mark of each score."""
         return [iteration.mark for iteration in self.iterations]
-
-    @property
-    def summary(self) -> LogSummary:
-        """What tables show of it."""
-        lines = [iteration.line() for iteration in self.iterations]
-        return LogSummary(self.rubric, lines, self.sessions, self.presence())
-
-    def presence(self) -> dict[str, float]:
-        """Return the share of iterations, 0 to 1, in which each signal is present."""
-        counts: Counter[str] = Counter()
-        for iteration in self.iterations:
-            counts.update(iteration.present_signals(self.rubric))
-        return shares_of_signals(self.rubric, counts, len(self.iterations))
-
-
-def shares_of_signals(
-    rubric: Rubric, counts: Mapping[str, int], iterations: int
-) -> dict[str, float]:
-    """Return the share of some iterations, 0 to 1, in which each signal is present.
-
-    Args:
-        rubric: has the signals.
-        counts: in how many iterations each signal is present.
-        iterations: how many iterations there are.
-    """
-    if not iterations:
-        return {spec.id: 0.0 for spec in rubric.signals}
-    return {spec.id: counts[spec.id] / iterations for spec in rubric.signals}

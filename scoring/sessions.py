@@ -6,6 +6,7 @@ from typing import Any
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, Score
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
+from scoring.text import in_byte_order
 
 
 class SessionIterRef(Frozen):
@@ -80,12 +81,8 @@ def sessions_of(rubric: Rubric, refs: Iterable[tuple[str, SessionIterRef]]) -> l
         if session_id:
             members.setdefault(session_id, []).append(ref)
 
-    in_order = sorted(members, key=_as_bytes)
+    in_order = in_byte_order(members)
     return [session_score(rubric, session_id, members[session_id]) for session_id in in_order]
-
-
-def _as_bytes(session_id: str) -> bytes:
-    return session_id.encode("utf-8", "surrogateescape")
 
 
 def session_score(rubric: Rubric, session_id: str, scores: Iterable[Any]) -> SessionScore:
@@ -105,18 +102,18 @@ def session_score(rubric: Rubric, session_id: str, scores: Iterable[Any]) -> Ses
         total += value
     mean = total / len(values) if values else 0.0
 
+    band = BAND_UNSCORED
+    if values:
+        band = rubric.band(mean)
+    elif any(member.band == BAND_INSUFFICIENT for member in members):
+        band = BAND_INSUFFICIENT
+
     return SessionScore(
         session_id=session_id,
         rubric_version=rubric.version,
         iterations=tuple(member.iteration for member in members),
         scored=bool(values),
         value=mean,
-        band=rubric.band(mean) if values else _band_without_values(members),
+        band=band,
         per_iteration=members,
     )
-
-
-def _band_without_values(members: Iterable[SessionIterRef]) -> str:
-    if any(member.band == BAND_INSUFFICIENT for member in members):
-        return BAND_INSUFFICIENT
-    return BAND_UNSCORED

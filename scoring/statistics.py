@@ -138,7 +138,7 @@ def mean_differences(first: Sequence[Cluster], second: Sequence[Cluster]) -> lis
         first: the clusters of one side, at least one.
         second: those of the other side.
     """
-    source = random_source(SEED)
+    source = random_source()
 
     def drawn_mean(clusters: Sequence[Cluster]) -> float:
         return mean_of(source.choices(clusters, k=len(clusters))) or 0.0
@@ -146,9 +146,7 @@ def mean_differences(first: Sequence[Cluster], second: Sequence[Cluster]) -> lis
     return [drawn_mean(first) - drawn_mean(second) for _ in range(DRAWS)]
 
 
-def bootstrap_interval(
-    values: Sequence[float], draws: int = DRAWS, seed: int = SEED
-) -> Interval | None:
+def bootstrap_interval(values: Sequence[float]) -> Interval | None:
     """Return the bootstrap interval of the mean of finite values.
 
     None for fewer than two values. If all values are equal, so are both ends.
@@ -156,9 +154,9 @@ def bootstrap_interval(
     if len(values) < 2:
         return None
     if len(values) > _MOST_KEPT or min(values) == max(values):
-        return middle_interval(_resampled_means(values, draws, random_source(seed)))
+        return middle_interval(_resampled_means(values, random_source()))
 
-    pickers = _kept_pickers(len(values), draws, seed)
+    pickers = _kept_pickers(len(values))
     return middle_interval([math.fsum(pick(values)) / len(values) for pick in pickers])
 
 
@@ -174,7 +172,7 @@ def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None])
     if len(values) < 2:
         return None
 
-    source = random_source(SEED)
+    source = random_source()
     drawn = [statistic(source.choices(values, k=len(values))) for _ in range(DRAWS)]
     figures = [figure for figure in drawn if figure is not None]
     if 2 * len(figures) <= DRAWS:
@@ -190,30 +188,28 @@ def difference_interval(before: Sequence[float], after: Sequence[float]) -> Inte
     if len(before) < 2 or len(after) < 2:
         return None
 
-    source = random_source(SEED)
-    means_before = _resampled_means(before, DRAWS, source)
-    means_after = _resampled_means(after, DRAWS, source)
+    source = random_source()
+    means_before = _resampled_means(before, source)
+    means_after = _resampled_means(after, source)
     return middle_interval([b - a for a, b in zip(means_before, means_after, strict=True)])
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _kept_pickers(
-    count: int, draws: int, seed: int
-) -> list[Callable[[Sequence[float]], Sequence[float]]]:
+def _kept_pickers(count: int) -> list[Callable[[Sequence[float]], Sequence[float]]]:
     """Return a function for each draw, which picks what was drawn from so many values."""
-    source = random_source(seed)
+    source = random_source()
     indices = range(count)
-    return [operator.itemgetter(*source.choices(indices, k=count)) for _ in range(draws)]
+    return [operator.itemgetter(*source.choices(indices, k=count)) for _ in range(DRAWS)]
 
 
-def random_source(seed: int) -> "random.Random":
+def random_source() -> "random.Random":
     """Return random numbers that are the same in every run."""
     import random
 
-    return random.Random(seed)  # noqa: S311 - the same numbers every time are the point of it
+    return random.Random(SEED)  # noqa: S311 - the same numbers every time are the point of it
 
 
-def _resampled_means(values: Sequence[float], draws: int, source: "random.Random") -> list[float]:
+def _resampled_means(values: Sequence[float], source: "random.Random") -> list[float]:
     """Return the means of resampled values.
 
     Of many values they are drawn from the normal distribution that they follow, with the
@@ -221,9 +217,9 @@ def _resampled_means(values: Sequence[float], draws: int, source: "random.Random
     """
     count = len(values)
     if min(values) == max(values):
-        return [values[0]] * draws
+        return [values[0]] * DRAWS
     if count <= _MOST_RESAMPLED:
-        return [math.fsum(source.choices(values, k=count)) / count for _ in range(draws)]
+        return [math.fsum(source.choices(values, k=count)) / count for _ in range(DRAWS)]
 
     mean = math.fsum(values) / count
     variance = math.fsum((value - mean) ** 2 for value in values) / count
@@ -232,7 +228,7 @@ def _resampled_means(values: Sequence[float], draws: int, source: "random.Random
     skew = third_moment / variance**1.5 / math.sqrt(count) if variance else 0.0
 
     means = []
-    for _ in range(draws):
+    for _ in range(DRAWS):
         z = source.gauss(0, 1)
         means.append(mean + spread * (z + skew * (z * z - 1) / 6))
     return means

@@ -78,9 +78,10 @@ def test_landings_are_measured_on_histories_of_which_it_is_known_what_landed(
 class TestBacklog:
     def test_has_everything_that_can_be_scored(self, scored: ScoredLog) -> None:
         assert len(scored.iterations) == TINY.iterations
-        assert {signal for signal, share in scored.presence().items() if share} == {
-            spec.id for spec in default_rubric().signals
-        }
+        present: set[str] = set()
+        for iteration in scored.iterations:
+            present.update(iteration.present_signals(default_rubric()))
+        assert present == {spec.id for spec in default_rubric().signals}
         checks = [iteration.signals.objective.as_dict() for iteration in scored.iterations]
         assert {
             name for check in checks for name, value in check.items() if value["present"]

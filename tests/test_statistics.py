@@ -44,10 +44,9 @@ class TestInterval:
         low, high = (stats.binom.ppf(chance, 1500, share) / 1500 for chance in (0.025, 0.975))
         assert found == pytest.approx((low, high), abs=0.06 * (high - low))
 
-    def test_is_the_same_every_time_and_another_with_another_seed(self) -> None:
+    def test_is_the_same_every_time(self) -> None:
         values = made(40)
         assert bootstrap_interval(values) == bootstrap_interval(list(values))
-        assert bootstrap_interval(values) != bootstrap_interval(values, seed=2)
 
     @pytest.mark.parametrize("count", [5, 40, 300])
     def test_is_that_of_the_textbook(self, count: int) -> None:
@@ -57,7 +56,7 @@ class TestInterval:
 
     def test_covers_the_true_mean_about_as_often_as_it_says(self) -> None:
         true = 5 / 6.5
-        found = [bootstrap_interval(made(30, seed), draws=400) for seed in range(200)]
+        found = [bootstrap_interval(made(30, seed)) for seed in range(200)]
         covered = sum(
             interval is not None and interval.low <= true <= interval.high for interval in found
         )

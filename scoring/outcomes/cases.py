@@ -6,7 +6,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
@@ -30,15 +30,7 @@ from scoring.signals.values import SignalSet, SignalValue
 OutcomeName: TypeAlias = Literal[
     "defective", "survival", "reverted", "label", "landed", "yield", "reward"
 ]
-OUTCOMES: tuple[OutcomeName, ...] = (
-    "defective",
-    "survival",
-    "reverted",
-    "label",
-    "landed",
-    "yield",
-    "reward",
-)
+OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 
 BY_DEGREES = ("survival", "label", "yield")
 """Outcomes from 0 to 1: shares of lines, and what people said. The others are yes or no."""
@@ -117,17 +109,30 @@ def log_cases(
 
     cases: list[list[Case]] = []
     for log in logs:
-        cases.append(_cases_of(log, became, outcome, log_dir))
+        of_log = []
+        for iteration in log.iterations:
+            what = became.get(iteration.record.iteration, Became(None))
+            case = case_of(
+                iteration.facts, iteration.signals, iteration.score, outcome, what, log_dir
+            )
+            if case is not None:
+                of_log.append(case)
+        cases.append(of_log)
     return _with_known_sessions(cases)
 
 
-@dataclass(frozen=True, slots=True)
-class _WhatBecame:
-    """What became of the iterations of a log, by their numbers, as far as an outcome needs it."""
+class Became(NamedTuple):
+    """What became of an iteration, as far as an outcome needs it.
 
-    outcomes: Mapping[int, Outcome]
-    units: Mapping[int | None, Unit]
-    rewards: Mapping[int, float]
+    Attributes:
+        outcome: what became of its lines.
+        unit: its unit of work, for outcomes before landing.
+        reward: what graded it.
+    """
+
+    outcome: Outcome | None
+    unit: Unit | None = None
+    reward: float | None = None
 
 
 def _what_became(
@@ -136,16 +141,11 @@ def _what_became(
     sources: Mapping[str, Sources],
     rules: OutcomeRules,
     outcome: OutcomeName,
-) -> _WhatBecame:
+) -> dict[int, Became]:
+    """Return what became of the iterations of a log, by their numbers."""
     every = list(sources.values())
     repo_dir = every[0].repo_dir
-    trunk = None
-    for source in every:
-        trunk = trunk or source.trunk
-
-    outcomes: dict[int, Outcome] = {}
-    for became in log_outcomes(records, repo_dir, rules, every[0].cache_dir, trunk):
-        outcomes[became.iteration] = became
+    trunk = next((source.trunk for source in every if source.trunk), None)
 
     units: dict[int | None, Unit] = {}
     if outcome in BEFORE_LANDING:
@@ -156,31 +156,12 @@ def _what_became(
     graded: Mapping[int, float] = {}
     if outcome == "reward":
         graded = rewards(records, log_dir, Path(repo_dir))
-    return _WhatBecame(outcomes, units, graded)
 
-
-def _cases_of(
-    log: ScoredLog,
-    became: _WhatBecame,
-    outcome: OutcomeName,
-    log_dir: Path | str,
-) -> list[Case]:
-    cases = []
-    for iteration in log.iterations:
-        number = iteration.record.iteration
-        case = case_of(
-            iteration.facts,
-            iteration.signals,
-            iteration.score,
-            became.outcomes.get(number),
-            outcome,
-            log_dir,
-            became.units.get(number),
-            became.rewards.get(number),
-        )
-        if case is not None:
-            cases.append(case)
-    return cases
+    became: dict[int, Became] = {}
+    for result in log_outcomes(records, repo_dir, rules, every[0].cache_dir, trunk):
+        number = result.iteration
+        became[number] = Became(result, units.get(number), graded.get(number))
+    return became
 
 
 def _with_known_sessions(cases: list[list[Case]]) -> list[list[Case]]:
@@ -204,11 +185,9 @@ def case_of(
     facts: IterationFacts,
     signals: SignalSet,
     score: Score | PersistedScore,
-    outcome: Outcome | None,
     name: OutcomeName,
+    became: Became,
     log_dir: Path | str = "",
-    unit: Unit | None = None,
-    reward: float | None = None,
 ) -> Case | None:
     """Return an iteration as a case for one outcome.
 
@@ -218,17 +197,16 @@ def case_of(
         facts: those of the iteration.
         signals: what the signals make of them.
         score: what the rubric makes of the signals.
-        outcome: what became of the lines.
         name: the outcome that is asked about.
+        became: what became of the work.
         log_dir: where labels are, unless the facts have them.
-        unit: the unit of work, for outcomes before landing.
-        reward: what graded the work.
     """
-    lines = _lines_added(facts, outcome, name, unit)
-    if name != "reward" and (outcome is None or lines is None or lines < LEAST_LINES):
+    lines = _lines_added(facts, name, became)
+    is_small = lines is None or lines < LEAST_LINES
+    if name != "reward" and (became.outcome is None or is_small):
         return None
 
-    truth = _truth(facts, outcome, name, log_dir, unit, reward)
+    truth = _truth(facts, name, became, log_dir)
     if truth is None:
         return None
 
@@ -255,45 +233,35 @@ def case_of(
     )
 
 
-def _lines_added(
-    facts: IterationFacts,
-    outcome: Outcome | None,
-    name: OutcomeName,
-    unit: Unit | None,
-) -> int | None:
+def _lines_added(facts: IterationFacts, name: OutcomeName, became: Became) -> int | None:
     if name == "reward":
         return facts.record.lines_added
-    if name in BEFORE_LANDING:
-        if unit:
-            return unit.written_here or facts.record.lines_added
+    if name not in BEFORE_LANDING:
+        if became.outcome:
+            return became.outcome.lines_added
         return None
-    if outcome:
-        return outcome.lines_added
+    if became.unit:
+        return became.unit.written_here or facts.record.lines_added
     return None
 
 
 def _truth(
-    facts: IterationFacts,
-    outcome: Outcome | None,
-    name: OutcomeName,
-    log_dir: Path | str,
-    unit: Unit | None,
-    reward: float | None,
+    facts: IterationFacts, name: OutcomeName, became: Became, log_dir: Path | str
 ) -> float | None:
     """Return what became of an iteration, from 0 to 1, or None where that is unknown."""
     if name == "reward":
-        return reward
+        return became.reward
     if name == "yield":
-        if unit:
-            return unit.landed_share
+        if became.unit:
+            return became.unit.landed_share
         return None
     if name == "landed":
-        if unit:
-            return LANDED.get(unit.state)
+        if became.unit:
+            return LANDED.get(became.unit.state)
         return None
     if name == "survival":
-        if outcome:
-            return outcome.survival
+        if became.outcome:
+            return became.outcome.survival
         return None
     if name == "label":
         iteration = facts.record.iteration
@@ -301,7 +269,7 @@ def _truth(
         if label.present:
             return float(label.sub_score)
         return None
-    return float(not getattr(outcome, name))
+    return float(not getattr(became.outcome, name))
 
 
 def _session(facts: IterationFacts) -> str:
@@ -318,9 +286,7 @@ def _alone(iteration: int) -> str:
 
 def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float | None]:
     """Return what was observed of an iteration as numbers, or None where nothing was."""
-    observed = facts.observed
-    if observed is not None and observed.method is None:
-        observed = None
+    observed = facts.observed if facts.observed and facts.observed.method else None
     with_calls = observed if observed and observed.tool_calls else None
 
     tests = with_calls.tests if with_calls else None

@@ -62,13 +62,29 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
 
     own = _repository_of(Path(sources.repo_dir))
     for repository in _repositories(files, own):
+        present = {name for name, sha in repository.resolve(shas).items() if sha}
+        urls = [setting.url for setting in repository.remotes]
+        worktrees = sources.worktrees if repository is own else ()
+        here = Neighbourhood(WorkTrees(repository), worktrees, urls.copy, present.__contains__)
         for file in files:
             file.here = bytearray()
-        worktrees = sources.worktrees if repository is own else ()
-        _neighbourhood(repository, shas, worktrees).mark(sessions)
-        _claim(files, owners, _name_of(repository))
+        here.mark(sessions)
+
+        name = (repository.work_tree_tops or [str(repository.common_dir)])[0]
+        for file in files:
+            names = owners[id(file)]
+            for index, is_here in enumerate(file.here):
+                if is_here and not names[index]:
+                    names[index] = name
 
     return _count(files, sessions, owners)
+
+
+def _files_of(sessions: Iterable[Session]) -> list[File]:
+    files: dict[int, File] = {}
+    for session in sessions:
+        files.update((id(file), file) for file in session.files)
+    return list(files.values())
 
 
 def left_out(
@@ -122,35 +138,6 @@ def _edited_in_gone_folder(
     if not is_gone(folder):
         return None
     return folder, paths
-
-
-def _neighbourhood(
-    repository: GitRepository, shas: Collection[str], worktrees: Sequence[str]
-) -> Neighbourhood:
-    present = {name for name, sha in repository.resolve(shas).items() if sha}
-    urls = [setting.url for setting in repository.remotes]
-    return Neighbourhood(WorkTrees(repository), worktrees, lambda: urls, present.__contains__)
-
-
-def _files_of(sessions: Iterable[Session]) -> list[File]:
-    files: dict[int, File] = {}
-    for session in sessions:
-        for file in session.files:
-            files[id(file)] = file
-    return list(files.values())
-
-
-def _name_of(repository: GitRepository) -> str:
-    return (repository.work_tree_tops or [str(repository.common_dir)])[0]
-
-
-def _claim(files: Iterable[File], owners: Mapping[int, list[str]], name: str) -> None:
-    """Give the lines that are marked to a repository, where no other one has them."""
-    for file in files:
-        names = owners[id(file)]
-        for index, is_here in enumerate(file.here):
-            if is_here and not names[index]:
-                names[index] = name
 
 
 def _repository_of(folder: Path) -> GitRepository | None:

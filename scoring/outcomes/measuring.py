@@ -14,7 +14,7 @@ from scoring.evidence.attribution.written import WrittenLines, is_inside, writte
 from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.events import Edit, UnseenEdit
-from scoring.evidence.transcripts.facts import NS, Spent
+from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
 from scoring.evidence.transcripts.sub_agents import missing_sub_agents
@@ -66,44 +66,40 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
     measured = [unit for unit in units if unit.lines]
     parts = _parts_of(measured, len(work.owners))
     files = work.files
-    _observe_tests_of_rests(measured, parts, files)
+    _observe_tests_of_rests(measured, work)
 
     note_parts(files, parts.of_lines)
     written = written_lines(files, range(len(parts.sessions)))
-    words = written_lines(files, _without_commit(measured, parts), words=True)
+    without_commit: list[int] = []  # what became of them, lines say
+    for unit, group in zip(measured, parts.of_units, strict=True):
+        if unit.is_known_by_lines:
+            without_commit += group
+    words = written_lines(files, without_commit, words=True)
     missing = missing_sub_agents(files, parts.of_units)
     with_unknown_lines = _parts_with_unknown_lines(work, written)
 
-    of_single_parts = []
-    for group in parts.of_units:
-        if len(group) > 1:
-            of_single_parts += [range(part, part + 1) for part in group]
-    counted, _ = count_lines(
-        files, [*parts.of_units, *of_single_parts], last_lines(files), keep=False
-    )
+    groups = [range(part, part + 1) for part in range(len(parts.sessions))]
+    groups += parts.of_units
+    counted, _ = count_lines(files, groups, last_lines(files), keep=False)
 
-    outputs: dict[int, int] = {}
-    spent: dict[int, tuple[Spent, ...]] = {}
-    for group, facts in zip(parts.of_units + of_single_parts, counted, strict=True):
-        if len(group) == 1:
-            outputs[group.start] = facts.output_tokens
-            spent[group.start] = facts.stated
-
+    counted_units = counted[len(parts.sessions) :]
     for index, unit in enumerate(measured):
         group = parts.of_units[index]
         of_maker = [part for part in group if parts.sessions[part][1] == unit.maker]
         main_part = max(
-            of_maker or group, key=lambda part: (outputs.get(part, 0), parts.sessions[part])
+            of_maker or group,
+            key=lambda part: (counted[part].output_tokens, parts.sessions[part]),
         )
         unit.session = parts.sessions[main_part]
 
         unit_times = sorted(times[line] for line in unit.all_lines)
         unit.ended = unit_times[-1]
-        unit.minutes = _minutes_of_work(unit_times)
-        unit.counted = replace(counted[index], began=unit_times[0], ended=unit.ended)
+        gaps = (later - earlier for earlier, later in pairwise(unit_times))
+        unit.minutes = sum(gap for gap in gaps if gap <= _PAUSE) / (60 * NS)
+        unit.counted = replace(counted_units[index], began=unit_times[0], ended=unit.ended)
 
         for part in group:
-            unit.spent[parts.sessions[part]] = spent[part]
+            unit.spent[parts.sessions[part]] = counted[part].stated
             _add_written(unit.written, written.pop(part), work)
             _add_written(unit.words, words.pop(part, {}), work)
         unit.written_here = sum(map(len, unit.written.values()))
@@ -112,40 +108,19 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
         unit.is_whole = not missing[index] and with_unknown_lines.isdisjoint(group)
 
 
-def _observe_tests_of_rests(
-    units: Sequence[OpenUnit], parts: _Parts, files: Iterable[File]
-) -> None:
+def _observe_tests_of_rests(units: Iterable[OpenUnit], work: AllWork) -> None:
     """Give rests the test runs that their lines show. What has a commit was observed with it."""
-    rests = []
-    for unit, group in zip(units, parts.of_units, strict=True):
-        if unit.kind == "rest":
-            rests.append((unit, group))
-
-    of_rests = {part for _, group in rests for part in group}
-    note_parts(files, [part if part in of_rests else _NO_PART for part in parts.of_lines])
-    about = [file for file in files if not of_rests.isdisjoint(file.parts)]
+    rests = [unit for unit in units if unit.kind == "rest"]
+    parts = _parts_of(rests, len(work.owners))
+    note_parts(work.files, parts.of_lines)
+    about = [file for file in work.files if any(part != _NO_PART for part in file.parts)]
     sightings = sightings_of(about, len(parts.sessions), {})
 
-    for unit, group in rests:
+    for unit, group in zip(rests, parts.of_units, strict=True):
         tests, last_run = together([sightings[part] for part in group]).tests(None)
         if tests.runs:
             places = places_seen(None, {}, last_run, ())
             unit.observed.append(Observed(tests=tests, seen=places))
-
-
-def _without_commit(units: Sequence[OpenUnit], parts: _Parts) -> list[int]:
-    """Return the parts of the units of which git has no commit: what they became, lines say."""
-    without: list[int] = []
-    for unit, group in zip(units, parts.of_units, strict=True):
-        if unit.is_known_by_lines:
-            without += group
-    return without
-
-
-def _minutes_of_work(times: Sequence[int]) -> float:
-    """Return the minutes between events that are not further apart than a pause."""
-    gaps = (later - earlier for earlier, later in pairwise(times))
-    return sum(gap for gap in gaps if gap <= _PAUSE) / (60 * NS)
 
 
 def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> None:
@@ -159,7 +134,9 @@ def _parts_with_unknown_lines(work: AllWork, written: Mapping[int, WrittenLines]
     """Return the parts in which commands wrote unknown lines into files of the repository."""
     unknown: set[int] = set()
     for file in work.files:
-        for edit in _edits_by_commands(file):
+        edits: list[Edit | UnseenEdit] = [edit for edit in file.events.of(Edit) if not edit.by_tool]
+        edits += file.events.of(UnseenEdit)
+        for edit in edits:
             folder = file.events.spans[edit.span].cwd
             path = file.events.texts[edit.path]
             part = file.part(edit.line)
@@ -171,26 +148,18 @@ def _parts_with_unknown_lines(work: AllWork, written: Mapping[int, WrittenLines]
     return unknown
 
 
-def _edits_by_commands(file: File) -> list[Edit | UnseenEdit]:
-    edits: list[Edit | UnseenEdit] = [edit for edit in file.events.of(Edit) if not edit.by_tool]
-    edits += file.events.of(UnseenEdit)
-    return edits
-
-
 def small_rests(units: Iterable[OpenUnit], work: AllWork) -> list[OpenUnit]:
     """Return the rests that wrote fewer than :data:`LEAST_LINES` lines in the repository."""
     rests = [unit for unit in units if unit.kind == "rest"]
-    parts = [_NO_PART] * len(work.owners)
-    for number, rest in enumerate(rests):
-        for line in rest.all_lines:
-            parts[line] = number
-    note_parts(work.files, parts)
-    written = written_lines(work.files, range(len(rests)))
+    parts = _parts_of(rests, len(work.owners))
+    note_parts(work.files, parts.of_lines)
+    written = written_lines(work.files, range(len(parts.sessions)))
 
     small = []
-    for number, rest in enumerate(rests):
+    for rest, group in zip(rests, parts.of_units, strict=True):
         inside: WrittenLines = {}
-        _add_written(inside, written[number], work)
+        for part in group:
+            _add_written(inside, written[part], work)
         if sum(map(len, inside.values())) < LEAST_LINES:
             small.append(rest)
     return small

@@ -2,18 +2,16 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.followed_lines import Fate
-from scoring.evidence.git.trunk_work import WorkOnTrunk
 from scoring.evidence.git.undone import CameBack, PartlyReverted, TakenBack, TrunkWork, Undone
-from scoring.evidence.scopes import is_code
 from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome_rules import OutcomeRules
@@ -143,14 +141,6 @@ def outcomes_of(
     return _Outcomes(history, rules).outcomes(landings)
 
 
-def trunk_work(history: AttributedHistory, rules: OutcomeRules) -> WorkOnTrunk:
-    """Return what knows the fate of work on the trunk under some rules."""
-    globs = rules.code_globs
-    return history.work_on_trunk(
-        partial(is_code, globs=globs), repr(globs) if globs else "", rules.horizon_days
-    )
-
-
 class _Watched(NamedTuple):
     """The work of an iteration on the trunk, and the mainline commit that ends its horizon."""
 
@@ -166,51 +156,42 @@ class _Outcomes:
         self._rules = rules
         self._walk = history.walk
         self._graph = history.graph
-        self._work = trunk_work(history, rules)
+        globs = rules.code_globs
+        rules_text = repr(globs) if globs else ""
+        self._work = history.work_on_trunk(rules.counts, rules_text, rules.horizon_days)
 
     def outcomes(self, landings: Mapping[int, Landing]) -> list[Outcome]:
-        works = {number: self._watched(landing) for number, landing in landings.items()}
-        watched = [work for work in works.values() if isinstance(work, _Watched)]
-        counted = self._counted(watched)
-        undone = self._work.undone([each.work for each in watched])
+        outcomes: dict[int, Outcome] = {}
+        watched: dict[int, _Watched] = {}
+        for iteration, landing in landings.items():
+            outcomes[iteration] = Outcome(iteration, "not_landed")
+            if landing.landed and landing.commit:
+                outcomes[iteration] = Outcome(iteration, "too_young", landing.commit)
+                until = self._history.end_of(landing.commit, self._rules.horizon_days)
+                if until is not None:
+                    work = TrunkWork(landing.commit, landing.sha or "")
+                    watched[iteration] = _Watched(work, until)
 
-        outcomes = []
-        for iteration, work in works.items():
-            if isinstance(work, _Watched):
-                outcomes.append(self._outcome(iteration, work, counted[work], undone[work.work]))
-            elif work is None:
-                outcomes.append(Outcome(iteration, "not_landed"))
-            else:
-                outcomes.append(Outcome(iteration, "too_young", work))
-        return outcomes
+        counts = self._counts(watched.values())
+        undone = self._work.undone([each.work for each in watched.values()])
+        for iteration, each in watched.items():
+            outcome = Outcome(iteration, "known", each.work.commit)
+            counted = counts[each]
+            if counted is not None:  # else git lacks lines of a commit on the way
+                outcome = self._counted_outcome(outcome, each, counted, undone[each.work])
+            outcomes[iteration] = outcome
+        return list(outcomes.values())
 
-    def _watched(self, landing: Landing) -> _Watched | str | None:
-        """Return landed work, or its commit alone while it is too young.
-
-        None means that it has not landed.
-        """
-        if not landing.landed or not landing.commit:
-            return None
-        until = self._history.end_of(landing.commit, self._rules.horizon_days)
-        if until is None:
-            return landing.commit
-        return _Watched(TrunkWork(landing.commit, landing.sha or ""), until)
-
-    def _outcome(
-        self, iteration: int, watched: _Watched, counted: Counted | None, undone: Undone
+    def _counted_outcome(
+        self, outcome: Outcome, watched: _Watched, counted: Counted, undone: Undone
     ) -> Outcome:
-        if counted is None:  # git lacks lines of a commit on the way
-            return Outcome(iteration, "known", watched.work.commit)
-
         taken_back = undone.taken_back
         if taken_back is not None and not self._is_within(taken_back.by, watched.until):
             taken_back = None
         is_reverted = taken_back is not None and undone.state == "reverted"
         share_fixed = counted.fixed * 100 >= DEFECTIVE_PERCENT * counted.added
-        return Outcome(
-            iteration=iteration,
-            status="known",
-            commit=watched.work.commit,
+        return replace(
+            outcome,
             lines_added=counted.added,
             lines_changed=counted.changed,
             survival=1 - counted.changed / counted.added if counted.added else None,
@@ -229,7 +210,7 @@ class _Outcomes:
     def _is_within(self, commit: str, until: str) -> bool:
         return self._graph.introduced[commit] >= self._graph.mainline_index[until]
 
-    def _counted(self, watched: Collection[_Watched]) -> dict[_Watched, Counted | None]:
+    def _counts(self, watched: Collection[_Watched]) -> dict[_Watched, Counted | None]:
         """Count the lines of watched works, each once in its life as far as the store keeps it."""
         lines = self._history.lines
         counts = lines.kept(_KEPT_NAME, dict[str, Counted]) or {}
@@ -287,19 +268,13 @@ class _Outcomes:
         if size is None or count * 2 < size.removed:
             return None
 
-        count = min(count, self._fixed_of_written(work, commit))
+        # Lines that the work only moved were not written by it.
+        added_by_work, removed_by_work = self._code_lines(work)
+        taken = self._code_lines(commit)[1]
+        count = min(count, ((added_by_work - removed_by_work) & taken).total())
         if count < max(least, size.removed / 2):
             return None
         return commit, count
-
-    def _fixed_of_written(self, work: str, fix: str) -> int:
-        """Count the lines of code that some work wrote and a fix took.
-
-        Lines that the work only moved were not written by it.
-        """
-        added, removed = self._code_lines(work)
-        taken = self._code_lines(fix)[1]
-        return ((added - removed) & taken).total()
 
     def _code_lines(self, commit: str) -> tuple[Counter[int], Counter[int]]:
         """Count the lines of code that a commit adds, and removes, by their keys."""

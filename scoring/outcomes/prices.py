@@ -7,6 +7,7 @@ lists change.
 
 import contextlib
 import datetime
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -153,7 +154,7 @@ def _rates_of(model: str, step: int, day: int, service: str) -> Rates | None:
     without_provider = model.rpartition("/")[2]
     without_cloud = without_provider.rpartition("anthropic.")[2]
 
-    for name in dict.fromkeys((model, without_provider, without_cloud, model_name(model))):
+    for name in (model, without_provider, without_cloud, model_name(model)):
         key = RateKey(name, step, day, service)
         if key not in _rates:
             _rates[key] = _look_up(key)
@@ -165,12 +166,14 @@ def _rates_of(model: str, step: int, day: int, service: str) -> Rates | None:
 def _look_up(key: RateKey) -> Rates | None:
     """Return the rates of the price lists, or those of the table, or None where both have none."""
     rates = listed_rates(key)
-    if rates is not None or not key.service:
+    factor = _factor(key) if rates is None and key.service else None
+    if factor is None:
         return rates
 
-    factor = _factor(key)
-    usual = listed_rates(key._replace(service="")) if factor else None
-    return usual.times(factor) if usual and factor else None
+    usual = listed_rates(key._replace(service=""))
+    if usual:
+        return usual.times(factor)
+    return None
 
 
 def listed_rates(key: RateKey) -> Rates | None:
@@ -178,8 +181,7 @@ def listed_rates(key: RateKey) -> Rates | None:
     from genai_prices import Usage, calc_price
     from genai_prices.types import PriceCalculation
 
-    is_largest = key.step == len(PROMPT_STEPS)
-    prompt = 2 * PROMPT_STEPS[-1] if is_largest else PROMPT_STEPS[key.step]
+    prompt = [*PROMPT_STEPS, 2 * PROMPT_STEPS[-1]][key.step]
     noon = _EPOCH_NOON + datetime.timedelta(days=key.day)
     context = None
     if key.service:
@@ -230,10 +232,9 @@ def _is_for_service(calculation: Any, context: dict[str, str], day: datetime.dat
 def _factor(key: RateKey) -> Decimal | None:
     """Return by what the usual price of a model is multiplied, by the table."""
     name = model_name(key.model)
+    largest_prompt = [*PROMPT_STEPS, math.inf][key.step]
     for row in factors():
-        is_small = row.largest_prompt is None
-        if row.largest_prompt is not None and key.step < len(PROMPT_STEPS):
-            is_small = PROMPT_STEPS[key.step] <= row.largest_prompt
+        is_small = row.largest_prompt is None or largest_prompt <= row.largest_prompt
         if key.service in row.services and is_small:
             if any(fnmatchcase(name, pattern) for pattern in row.models):
                 return row.factor

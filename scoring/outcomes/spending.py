@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, Spent, TranscriptFacts
 from scoring.frozen import Frozen
-from scoring.log.model import IterationRecord
 from scoring.outcomes.prices import model_name, price
 
 KINDS = ("input", "output", "cache_read", "cache_write")
@@ -78,12 +77,11 @@ class Spending(Frozen, dict=True):
     @cached_property
     def tokens(self) -> dict[str, int]:
         """The tokens by kind. ``input`` was neither read from the cache nor written to it."""
-        return {
-            "input": sum(spent.input_tokens for spent in self.spent),
-            "output": sum(spent.output_tokens for spent in self.spent),
-            "cache_read": sum(spent.cache_read_tokens for spent in self.spent),
-            "cache_write": sum(spent.cache_write_tokens for spent in self.spent),
-        }
+        tokens = dict.fromkeys(KINDS, 0)
+        for spent in self.spent:
+            for kind in KINDS:
+                tokens[kind] += getattr(spent, f"{kind}_tokens")
+        return tokens
 
     @property
     def total_tokens(self) -> int:
@@ -151,12 +149,7 @@ class Spending(Frozen, dict=True):
 
 
 def _all_tokens(spent: Spent) -> int:
-    return (
-        spent.input_tokens
-        + spent.output_tokens
-        + spent.cache_read_tokens
-        + spent.cache_write_tokens
-    )
+    return Spending(spent=(spent,)).total_tokens
 
 
 def sum_of_known(costs: Iterable[float | None]) -> float | None:
@@ -172,36 +165,42 @@ def spending_of(facts: IterationFacts) -> Spending | None:
 
     The transcripts come first, then the totals of a checkpoint, then what the entry claims.
     """
-    source, spent = _tokens_of(facts)
-
-    seconds = ended = None
+    spending = _with_tokens(facts)
     transcripts = facts.transcripts
     if transcripts and transcripts.began is not None and transcripts.ended is not None:
         seconds = (transcripts.ended - transcripts.began) / NS
-        ended = transcripts.ended
+        spending = replace(spending, seconds=seconds, ended=transcripts.ended)
 
-    if source is None and seconds is None:
+    if spending.source is None and spending.seconds is None:
         return None
-
-    shared_with = None
     if facts.observed:
-        shared_with = facts.observed.shared_with
-    return Spending(source, spent, seconds, ended, shared_with)
+        return replace(spending, shared_with=facts.observed.shared_with)
+    return spending
 
 
-def _tokens_of(facts: IterationFacts) -> tuple[TokensFrom | None, tuple[Spent, ...]]:
-    """Return where the tokens of an iteration are stated, and the tokens."""
+def _with_tokens(facts: IterationFacts) -> Spending:
+    """Return the tokens of an iteration, and where they are stated."""
     transcripts = facts.transcripts
-    if transcripts:
-        if facts.observed and facts.observed.checkpoint_tokens:
-            return "checkpoint", (_checkpoint_tokens(transcripts, facts.record.agent.model),)
-        if transcripts.stated:
-            return "transcripts" if transcripts.harnesses else "lines", transcripts.stated
+    model = facts.record.agent.model
+    if transcripts and facts.observed and facts.observed.checkpoint_tokens:
+        return Spending("checkpoint", (_checkpoint_tokens(transcripts, model),))
+    if transcripts and transcripts.stated:
+        return Spending("transcripts" if transcripts.harnesses else "lines", transcripts.stated)
 
-    claimed = _claimed_tokens(facts.record)
+    claimed = facts.record.session_tokens
     if claimed is not None:
-        return "entry", (claimed,)
-    return None, ()
+        spent = Spent(
+            model=model,
+            step=0,
+            responses=0,
+            input_tokens=max(claimed.input_tokens, 0),
+            output_tokens=max(claimed.output_tokens, 0),
+            cache_read_tokens=max(claimed.cache_read_tokens, 0),
+            cache_write_tokens=max(claimed.cache_creation_tokens, 0),
+        )
+        if _all_tokens(spent):
+            return Spending("entry", (spent,))
+    return Spending()
 
 
 def _checkpoint_tokens(totals: TranscriptFacts, model: str) -> Spent:
@@ -222,25 +221,6 @@ def _checkpoint_tokens(totals: TranscriptFacts, model: str) -> Spent:
         cache_read_tokens=cache_reads,
         cache_write_tokens=cache_writes,
     )
-
-
-def _claimed_tokens(record: IterationRecord) -> Spent | None:
-    claimed = record.session_tokens
-    if claimed is None:
-        return None
-
-    spent = Spent(
-        model=record.agent.model,
-        step=0,
-        responses=0,
-        input_tokens=max(claimed.input_tokens, 0),
-        output_tokens=max(claimed.output_tokens, 0),
-        cache_read_tokens=max(claimed.cache_read_tokens, 0),
-        cache_write_tokens=max(claimed.cache_creation_tokens, 0),
-    )
-    if _all_tokens(spent):
-        return spent
-    return None
 
 
 def without_claimed_cost(spending: Spending | None) -> Spending | None:
@@ -279,20 +259,12 @@ class PaidWork(NamedTuple):
     landed: bool | None
     sound: bool | None
 
-    @property
-    def cost(self) -> float | None:
-        """What it cost."""
-        if not self.spending:
-            return None
-        return self.spending.cost
-
 
 class Purchase(NamedTuple):
     """What the tokens of some iterations bought.
 
     Attributes:
         spending: what they used together.
-        iterations: how many they are.
         priced: how many of them have a known cost.
         landed: how many of the priced ones landed and stayed.
         per_landed: what these ``landed`` ones cost, divided by their number.
@@ -301,7 +273,6 @@ class Purchase(NamedTuple):
     """
 
     spending: Spending | None
-    iterations: int
     priced: int
     landed: int
     per_landed: float | None
@@ -326,7 +297,7 @@ def purchase(works: Iterable[PaidWork]) -> Purchase:
     soundness_known = landing_known = False
 
     for work in works:
-        cost = work.cost
+        cost = work.spending.cost if work.spending else None
         if cost is None:
             continue
 
@@ -342,7 +313,6 @@ def purchase(works: Iterable[PaidWork]) -> Purchase:
 
     return Purchase(
         spending=together(work.spending for work in works),
-        iterations=len(works),
         priced=len(costs),
         landed=len(landed_costs),
         per_landed=sum(landed_costs) / len(landed_costs) if landed_costs else None,

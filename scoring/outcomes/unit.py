@@ -120,12 +120,28 @@ class Unit:
     @property
     def iteration(self) -> int | None:
         """The lowest iteration that it is of."""
-        return self.first_entry.iteration if self.first_entry else None
+        if self.first_entry:
+            return self.first_entry.iteration
+        return None
+
+    @property
+    def first_sha(self) -> str | None:
+        """The SHA of its commit as it was made."""
+        if self.landing:
+            return self.landing.sha
+        return None
+
+    @property
+    def began(self) -> int:
+        """When its first line was written, in nanoseconds since 1970, or 0 without lines."""
+        if self.counted:
+            return self.counted.began or 0
+        return 0
 
     @property
     def is_known_by_lines(self) -> bool:
         """Whether git has no commit of it, so that its lines alone say what became of it."""
-        return self.kind == "rest" or not (self.landing and self.landing.sha)
+        return self.kind == "rest" or not self.first_sha
 
     @property
     def last_tests(self) -> TestsSeen:
@@ -181,7 +197,8 @@ class OpenUnit(Unit):
         """The numbers of its transcript lines, of all sessions."""
         return chain.from_iterable(self.lines.values())
 
-    def closed(self) -> Unit:
+    def closed(self, checkpoint_branch: str) -> Unit:
         """Return what is left of it when the transcripts are closed."""
         self.sessions = tuple(self.lines)
+        self.checkpoint_branch = checkpoint_branch
         return Unit(**{each.name: getattr(self, each.name) for each in fields(Unit)})

@@ -11,9 +11,8 @@ from scoring.evidence.attribution.written import (
 )
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.commit_history import TrunkPaths, WrittenCommit
+from scoring.evidence.git.commit_history import TrunkPaths
 from scoring.evidence.git.facts import NOT_LANDED
-from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import NS, clamp_ns
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import DAY
@@ -35,13 +34,18 @@ def describe(
         caller: the author of sessions that made no commit, unless checkpoints hold them.
         recorded: the root sessions that checkpoints hold.
     """
-    shas = git.resolved(_commits_of(units))
+    names: set[str] = set()
+    for unit in units:
+        if unit.commit:
+            names.update(filter(None, (unit.commit, unit.first_sha)))
+    shas = git.resolved(names)
     commits = git.written(shas.values())
 
     author_of_session: dict[SessionKey, Identity] = {}
     for unit in units:
-        commit = _written_commit(unit, shas, commits)
-        if commit:
+        sha = shas.get(unit.first_sha or unit.commit or "", "")
+        commit = commits.get(sha) or commits.get(unit.commit or "")
+        if unit.commit and commit:
             unit.subject = commit.subject
             unit.author = commit.author
             author_of_session.update(dict.fromkeys(unit.lines, unit.author))
@@ -58,35 +62,7 @@ def describe(
         unit.author = author_of_session.get(session, default)
 
 
-def _commits_of(units: Iterable[OpenUnit]) -> set[str]:
-    """Return the names of the commits of units: those of the trunk, and those made first."""
-    names = set()
-    for unit in units:
-        if unit.commit:
-            names.add(unit.commit)
-            if unit.landing and unit.landing.sha:
-                names.add(unit.landing.sha)
-    return names
-
-
-def _written_commit(
-    unit: OpenUnit, shas: dict[str, str], commits: dict[str, WrittenCommit]
-) -> WrittenCommit | None:
-    """Return the commit as it was made, or else the one of the trunk, or None without both."""
-    if not unit.commit:
-        return None
-
-    sha_at_first = unit.landing.sha if unit.landing else None
-    sha = shas.get(sha_at_first or unit.commit, "")
-    return commits.get(sha) or commits.get(unit.commit)
-
-
-def follow_lines(
-    units: Iterable[OpenUnit],
-    git: AttributedHistory,
-    repository: GitRepository,
-    rules: OutcomeRules,
-) -> None:
+def follow_lines(units: Iterable[OpenUnit], git: AttributedHistory, rules: OutcomeRules) -> None:
     """Fill in how many of the written lines the trunk has a horizon after they landed."""
     writing = [unit for unit in units if unit.written and unit.ended is not None]
     if not writing or git.tip_time is None:
@@ -98,27 +74,22 @@ def follow_lines(
         unit.is_young = end > git.tip_time
         asked.append(Written(git.trunk_at(end), unit.written))
 
-    begun = [unit.counted.began or 0 for unit in writing if unit.counted]
-    paths = git.trunk_paths_since(min(begun, default=0) // NS)
+    paths = git.trunk_paths_since(min(unit.began for unit in writing) // NS)
+    repository = git.repository
     counts = held_lines(repository, asked, paths.names, paths.moves)
     for unit, count in zip(writing, counts, strict=True):
         unit.lines_there = count
-        unit.is_whole = unit.is_whole and not _writes_into(unit, paths.submodules)
-    _doubt_losses(writing, git, repository, rules, paths)
-
-
-def _writes_into(unit: OpenUnit, submodules: Collection[str]) -> bool:
-    """Return whether a unit wrote files of repositories in this one, which no trunk here has."""
-    if not submodules:
-        return False
-    paths = [f"/{folder}/{path}" for folder, path in unit.written]
-    return any(f"/{name}/" in path for name in submodules for path in paths)
+        # No trunk here has the files of repositories in this one.
+        written = [f"/{folder}/{path}" for folder, path in unit.written]
+        for submodule in paths.submodules:
+            if any(f"/{submodule}/" in path for path in written):
+                unit.is_whole = False
+    _doubt_losses(writing, git, rules, paths)
 
 
 def _doubt_losses(
     units: Iterable[OpenUnit],
     git: AttributedHistory,
-    repository: GitRepository,
     rules: OutcomeRules,
     paths: TrunkPaths,
 ) -> None:
@@ -133,10 +104,10 @@ def _doubt_losses(
     if not gone:
         return
 
+    repository = git.repository
     asked = []
     for unit in gone:
-        began = unit.counted.began if unit.counted else None
-        old = git.trunk_at((began or 0) // NS)
+        old = git.trunk_at(unit.began // NS)
         asked.append(Rewritten(old, git.trunk_at(_end_of_horizon(unit, git, rules)), unit.words))
     for unit, rewritten in zip(gone, are_rewritten(repository, asked, paths.names), strict=True):
         unit.may_be_there = rewritten
@@ -150,10 +121,9 @@ def _doubt_losses(
 
 def _end_of_horizon(unit: OpenUnit, git: AttributedHistory, rules: OutcomeRules) -> float:
     """Return when the horizon of a unit ends, in seconds since 1970."""
-    landed_at = None
+    start = (unit.ended or 0) // NS
     if unit.landing and unit.landing.commit:
-        landed_at = git.landed_at(unit.landing.commit)
-    start = max((unit.ended or 0) // NS, landed_at or 0)
+        start = max(start, git.landed_at(unit.landing.commit) or 0)
     return start + rules.horizon_days * DAY
 
 
@@ -168,7 +138,7 @@ def name_commits_of_rests(
     candidates: dict[str, list[str]] = {}
     rests = [unit for unit in units if unit.kind == "rest" and unit.counted and unit.written]
     for rest in rests:
-        start = (rest.counted.began or 0) // NS if rest.counted else 0
+        start = rest.began // NS
         candidates[rest.unit] = git.trunk_between(start, _end_of_horizon(rest, git, rules))
     added = git.lines_added(sha for shas in candidates.values() for sha in shas)
 
@@ -197,45 +167,39 @@ def name_commits_of_rests(
             rest.landing = landings[rest.commit]
 
 
-def has_landed_lines(unit: OpenUnit) -> bool:
-    """Return whether the trunk has at least half of the lines that a unit wrote."""
-    return bool(unit.lines_there) and (unit.lines_there or 0) * 2 >= unit.written_here
-
-
 def decide_states(units: Iterable[OpenUnit], git: AttributedHistory, rules: OutcomeRules) -> None:
     """Fill in what became of each unit."""
-    tip_time = git.tip_time
-    horizon = int(rules.horizon_days * DAY)
+    if git.tip_time is None:
+        for unit in units:
+            unit.state = _state(unit, may_land=False)
+        return
 
-    moving: set[str] = set()
-    if tip_time is not None:
-        moving = git.on_live_branches(tip_time - horizon)
-
+    horizon_start = git.tip_time - int(rules.horizon_days * DAY)
+    moving = git.on_live_branches(horizon_start)
     for unit in units:
-        is_young = False
-        if tip_time is not None and unit.ended is not None:
-            is_young = unit.ended // NS + horizon > tip_time
-            unit.is_settled = not is_young
-        unit.state = _state(unit, is_young, moving)
+        is_young = unit.ended is not None and unit.ended // NS > horizon_start
+        unit.is_settled = unit.ended is not None and not is_young
+        unit.state = _state(unit, is_young or unit.first_sha in moving)
 
 
-def _state(unit: OpenUnit, is_young: bool, moving: Collection[str]) -> State:
+def _state(unit: OpenUnit, may_land: bool) -> State:
     """Return what became of a unit.
 
     Args:
         unit: the unit.
-        is_young: whether less than a horizon has passed since it ended.
-        moving: the commits off the trunk that are on branches which still move.
+        may_land: whether less than a horizon has passed since it ended, or its commit is on a
+            branch that still moves.
     """
     landing = unit.landing
     if unit.kind == "talk":
         return "talk"
     if landing and landing.landed_state:
         return landing.landed_state
-    if unit.is_known_by_lines and has_landed_lines(unit):
+    has_half = unit.lines_there and unit.lines_there * 2 >= unit.written_here
+    if unit.is_known_by_lines and has_half:
         return "landed"
 
-    if is_young or (landing and landing.sha in moving):
+    if may_land:
         return "open"
 
     if landing and landing.found_by == NOT_LANDED:

@@ -149,7 +149,9 @@ def validity(
         "constant": measured.figure(lambda case: 0.0),  # noqa: ARG005 - it is the same for all
     }
 
-    positives = _positives(scored, outcome) if is_binary else None
+    positives = None
+    if is_binary:
+        positives = sum(case.truth < 1 for case in scored)  # without a full reward, too
     best_baselines = [baseline.auc for baseline in baselines.values()]
     verdict = verdict_of(score, positives, best_baselines, is_binary)
 
@@ -177,13 +179,6 @@ def _value_of_enough_evidence(case: Case) -> float | None:
     if case.band == BAND_INSUFFICIENT:
         return None
     return case.value
-
-
-def _positives(cases: Sequence[Case], outcome: OutcomeName) -> int:
-    """Return how many cases are defective: without a full reward, where that is the outcome."""
-    if outcome == "reward":
-        return sum(case.truth < 1 for case in cases)
-    return sum(case.truth == 0 for case in cases)
 
 
 class _Measure:

@@ -102,11 +102,7 @@ def _observed_value(facts: IterationFacts, observed: Observed) -> SignalValue:
 
 
 def _seen_in_words(seen: CorrectionsSeen) -> list[str]:
-    counts = {
-        "interruption": seen.interrupts,
-        "rejection": seen.rejections,
-        "reset": seen.resets,
-    }
+    counts = {"interruption": seen.interrupts, "rejection": seen.rejections, "reset": seen.resets}
     kinds = [counted(count, kind) for kind, count in counts.items() if count]
     if seen.words is None:
         kinds.append("prompts in another language, not judged")

@@ -86,15 +86,11 @@ def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> Signa
     if not any(novelty.claims for novelty in facts.result.novelty):
         return absent_for(f"{transcript} has no claims", n=iteration)
 
-    sub_score = 0.0 if _is_stuck(facts.result, facts.profile) else facts.result.score
+    # Since profile dr-2 a last round that is blocked is as good as an escalation.
+    is_blocked = facts.profile != PROFILE and facts.result.readiness[-1].blocker is not None
+    is_stuck = is_blocked or facts.result.signal == "ESCALATE"
+    sub_score = 0.0 if is_stuck else facts.result.score
     return present_signal(sub_score, _in_words(facts.result, facts.profile))
-
-
-def _is_stuck(result: "DRResult", profile: str) -> bool:
-    """Return whether the meter escalates or, since profile dr-2, the last round is blocked."""
-    if result.signal == "ESCALATE":
-        return True
-    return profile != PROFILE and result.readiness[-1].blocker is not None
 
 
 def _in_words(result: "DRResult", profile: str) -> str:

@@ -4,7 +4,6 @@ Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "hook_outcomes".
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from rubric import SignalID
 from scoring.evidence.entry_files import HookFacts, HookOutcome, hook_file_name
@@ -73,7 +72,7 @@ def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
 
     outcomes = _outcomes_of_gates(hooks.records)
     for result, sub_score in _SUB_SCORES.items():
-        rules = [outcome.rule for outcome in outcomes if outcome.result == result]
+        rules = [outcome.rule_id for outcome in outcomes if outcome.result == result]
         if rules:
             detail = f"{result}: {', '.join(in_byte_order(set(rules)))}"
             if result == "allow":
@@ -83,28 +82,15 @@ def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
     return absent_signal("hook-outcome records had no recognised result value")
 
 
-class _GateOutcome(NamedTuple):
-    rule: str
-    result: str
-
-
-def _outcomes_of_gates(records: Iterable[HookOutcome]) -> list[_GateOutcome]:
+def _outcomes_of_gates(records: Iterable[HookOutcome]) -> list[HookOutcome]:
     """Return one outcome for each time that a gate ran.
 
     Records of one rule with one correlation id are of one time; the most severe result counts.
     """
-    outcomes: dict[object, _GateOutcome] = {}
+    outcomes: dict[object, HookOutcome] = {}
     for index, record in enumerate(records):
-        key: object = index
-        if record.correlation_id:
-            key = (record.correlation_id, record.rule_id)
-
-        outcome = _GateOutcome(record.rule_id, record.result)
-        earlier = outcomes.setdefault(key, outcome)
-        if _severity(outcome) > _severity(earlier):
-            outcomes[key] = outcome
+        key = (record.correlation_id, record.rule_id) if record.correlation_id else index
+        earlier = outcomes.setdefault(key, record)
+        if _SUB_SCORES.get(record.result, 2) < _SUB_SCORES.get(earlier.result, 2):
+            outcomes[key] = record
     return list(outcomes.values())
-
-
-def _severity(outcome: _GateOutcome) -> float:
-    return 1 - _SUB_SCORES.get(outcome.result, 2)

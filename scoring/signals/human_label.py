@@ -25,7 +25,6 @@ _HALLUCINATION = {"none": 1.0, "minor": HALF, "major": 0.0}
 _BEST_CORRECTNESS = 3
 _DIMENSIONS = 3
 
-_BEFORE_ALL_TIMES = -(2**63)
 _REASON_WIDTH = 200
 _NAME_WIDTH = 80
 
@@ -97,14 +96,10 @@ def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
 
     Of labels updated at one time the last in the file counts.
     """
-    latest = {label.actor: label for label in sorted(labels, key=_update_time)}
+    latest: dict[str, LabelRecord] = {}
+    for label in sorted(labels, key=lambda label: (label.updated is not None, label.updated or 0)):
+        latest[label.actor] = label
     return [latest[actor] for actor in in_byte_order(latest)]
-
-
-def _update_time(label: "LabelRecord") -> int:
-    if label.updated is None:
-        return _BEFORE_ALL_TIMES
-    return label.updated
 
 
 def value_of(label: "LabelRecord") -> float:

@@ -20,16 +20,16 @@ _UNKNOWN = {
     Unknown.OBJECTS: "cannot tell whether commit {sha} landed on {trunk}: objects are missing",
     Unknown.HELD: "commit {sha} is not on {trunk}, and {holder} has it",
     Unknown.HELD_IN_PART: "commit {sha} is not on {trunk}, and {holder} has lines of it",
-    Unknown.PART: "commit {sha} is part of {whole} on {trunk}, where {lines} lines are",
-    Unknown.NOT_FOUND: "commit {sha} not found on {trunk}: {lines} lines are there",
+    Unknown.PART: "commit {sha} is part of {whole} on {trunk}, where {share} lines are",
+    Unknown.NOT_FOUND: "commit {sha} not found on {trunk}: {share} lines are there",
     Unknown.ELSEWHERE: (
-        "commit {sha} not found on {trunk}: {lines} lines are there, half in other files"
+        "commit {sha} not found on {trunk}: {share} lines are there, half in other files"
     ),
     Unknown.TOO_YOUNG: (
-        "commit {sha} not found on {trunk}: {lines} lines are there, and it is not 14 days old"
+        "commit {sha} not found on {trunk}: {share} lines are there, and it is not 14 days old"
     ),
     Unknown.ALIKE: (
-        "commit {sha} not found on {trunk}: {lines} lines are there, but its subject is"
+        "commit {sha} not found on {trunk}: {share} lines are there, but its subject is"
     ),
     Unknown.NO_LINES: "commit {sha} not found on {trunk}, and it adds no lines to look for",
     Unknown.LARGE: "commit {sha} not found on {trunk}, and it adds too many lines to look for",
@@ -66,34 +66,46 @@ _NOT_FOUND = (
     " later commit, branch or subject"
 )
 _NO_LINE_LEFT = (
-    "commit {sha} did not land on {trunk}: none of its {lines} lines is there after 14 days"
+    "commit {sha} did not land on {trunk}: none of its {total} lines is there after 14 days"
 )
 
 
 def unknown_detail(landing: Landing, unknown: Unknown) -> str:
     """Return why it is not known whether work landed."""
-    lines = landing.lines or (0, 0)
-    whole = f"#{landing.request}" if landing.request else short(landing.part_of or "")
-    return _unknown_words(landing, unknown).format(
-        field=short(landing.field),
-        sha=short(landing.sha or ""),
-        holder=_holder(landing),
-        whole=whole,
-        lines=f"{lines[0]} of {lines[1]}",
-        **_trunk_words(landing),
-    )
+    return _unknown_words(landing, unknown).format(**_particulars(landing))
 
 
 def unknown_reason(landing: Landing, unknown: Unknown) -> str:
     """Return the same without what is particular to one commit."""
-    particulars = dict.fromkeys(("field", "sha", "holder", "whole"), "…")
-    return _unknown_words(landing, unknown).format(
-        lines="K of N", **particulars, **_trunk_words(landing)
-    )
+    hidden = dict.fromkeys(("field", "sha", "holder", "whole"), "…") | {"share": "K of N"}
+    return _unknown_words(landing, unknown).format(**_particulars(landing) | hidden)
 
 
-def _trunk_words(landing: Landing) -> dict[str, str]:
-    return {"trunk": landing.trunk.name, "how": landing.trunk.how}
+def _particulars(landing: Landing) -> dict[str, str]:
+    """Return what goes into the words about a landing."""
+    commit = short(landing.commit or "")
+    on_trunk, total = landing.lines or (0, 0)
+    kind = "removed lines" if landing.removed else "lines"
+    request = f"#{landing.request}" if landing.request else ""
+
+    tip = landing.tip or Tip("")
+    speaker = f"branch {tip.branch}" if tip.branch else f"iteration {tip.iteration}'s commit"
+    return {
+        "field": short(landing.field),
+        "sha": short(landing.sha or ""),
+        "trunk": landing.trunk.name,
+        "how": landing.trunk.how,
+        "holder": tip.branch,
+        "whole": request or short(landing.part_of or ""),
+        "share": f"{on_trunk} of {total}",
+        "total": str(total),
+        "lines": f"{on_trunk} of its {total} {kind}",
+        "commit": commit,
+        "merged": f", merged in {short(landing.merged_in)}" if landing.merged_in else "",
+        "where": f" in {commit}" if commit else "",
+        "tip": f"{speaker} {short(tip.sha)}, found by {tip.method}",
+        "request": request,
+    }
 
 
 def _unknown_words(landing: Landing, unknown: Unknown) -> str:
@@ -129,19 +141,7 @@ def observed_detail(landing: Landing) -> str:
     if landing.found_by == git.NOT_LANDED:
         return _not_landed(landing)
 
-    commit = short(landing.commit or "")
-    detail = _FOUND_BY[landing.found_by].format(
-        field=short(landing.field),
-        sha=short(landing.sha or ""),
-        trunk=landing.trunk.name,
-        commit=commit,
-        holder=_holder(landing),
-        merged=f", merged in {short(landing.merged_in)}" if landing.merged_in else "",
-        where=f" in {commit}" if commit else "",
-        tip=_tip_in_words(landing.tip) if landing.tip else "",
-        lines=_lines_in_words(landing),
-        request=f"#{landing.request}" if landing.request else "",
-    )
+    detail = _FOUND_BY[landing.found_by].format(**_particulars(landing))
     if landing.reverted_by:
         return f"{detail}, but reverted by {short(landing.reverted_by)}"
     if landing.taken_back_by:
@@ -150,13 +150,8 @@ def observed_detail(landing: Landing) -> str:
 
 
 def _not_landed(landing: Landing) -> str:
-    words = _NOT_FOUND
-    lines = 0
-    if landing.lines and landing.lines.total:
-        words = _NO_LINE_LEFT
-        lines = landing.lines.total
-    detail = words.format(sha=short(landing.sha or ""), trunk=landing.trunk.name, lines=lines)
-
+    words = _NO_LINE_LEFT if landing.lines and landing.lines.total else _NOT_FOUND
+    detail = words.format(**_particulars(landing))
     if landing.old_git:
         version = _version(landing.old_git)
         detail += f" (no merge tried: git {version} is older than {_version(git.MERGE_GIT)})"
@@ -165,21 +160,3 @@ def _not_landed(landing: Landing) -> str:
 
 def _version(numbers: Sequence[int]) -> str:
     return ".".join(map(str, numbers))
-
-
-def _holder(landing: Landing) -> str:
-    return landing.tip.branch if landing.tip else ""
-
-
-def _tip_in_words(tip: Tip) -> str:
-    speaker = f"iteration {tip.iteration}'s commit"
-    if tip.branch:
-        speaker = f"branch {tip.branch}"
-    return f"{speaker} {short(tip.sha)}, found by {tip.method}"
-
-
-def _lines_in_words(landing: Landing) -> str:
-    on_trunk, total = landing.lines or (0, 0)
-    if landing.removed:
-        return f"{on_trunk} of its {total} removed lines"
-    return f"{on_trunk} of its {total} lines"

@@ -1,7 +1,5 @@
 """Objective checks: facts of the transcripts of an iteration that never vote."""
 
-from typing import NamedTuple
-
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
 from scoring.evidence.transcripts.facts import COVERED, TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
@@ -15,19 +13,6 @@ from scoring.signals.values import (
 from scoring.text import counted
 
 
-class _Words(NamedTuple):
-    """What a check says where something was seen, and where it was not."""
-
-    seen: str
-    not_seen: str
-
-
-_REFERENCE_COMMAND = _Words("Bash tool invoked", "no Bash tool invocation in window")
-_COMMAND = _Words("command tool invoked", "no command run in window")
-_TEST = _Words("test command invoked before commit", "no test command in window")
-_LOOP_STATE = _Words("loop-state.md was read", "loop-state.md not read in window")
-
-
 def objective_checks(
     facts: TranscriptFacts | None, observed: Observed | None = None
 ) -> IterationObjectives:
@@ -38,30 +23,33 @@ def objective_checks(
         observed: what was seen in the iteration's own lines; None where it has none.
     """
     transcripts = facts or TranscriptFacts()
-    # only the reference's rules do not tell harnesses apart
-    command = _COMMAND if transcripts.harnesses else _REFERENCE_COMMAND
     own_checks = _checks_of_own_lines(observed) if observed else {}
 
+    def check(flag: int, seen: str, not_seen: str) -> SignalValue:
+        if not transcripts.flags & COVERED:
+            return absent_signal("no transcript coverage in window")
+
+        is_seen = bool(transcripts.flags & flag)
+        wanted = flag if is_seen else COVERED
+        names = [harness.name for harness in transcripts.harnesses if harness.flags & wanted]
+
+        detail = seen if is_seen else f"{not_seen} in window"
+        if names:
+            detail += f" ({', '.join(names)})"
+        return present_signal(int(is_seen), detail)
+
+    tests = check(TESTS, "test command invoked before commit", "no test command")
+    loop_state = check(LOOP_STATE, "loop-state.md was read", "loop-state.md not read")
+    command = check(BASH, "command tool invoked", "no command run")
+    if not transcripts.harnesses:  # only the reference's rules do not tell harnesses apart
+        command = check(BASH, "Bash tool invoked", "no Bash tool invocation")
+
     return IterationObjectives(
-        ran_cli_command=_check_flag(transcripts, BASH, command),
-        committed_after_tests=_check_flag(transcripts, TESTS, _TEST),
-        read_loop_state=_check_flag(transcripts, LOOP_STATE, _LOOP_STATE),
+        ran_cli_command=command,
+        committed_after_tests=tests,
+        read_loop_state=loop_state,
         **own_checks,
     )
-
-
-def _check_flag(transcripts: TranscriptFacts, flag: int, words: _Words) -> SignalValue:
-    if not transcripts.flags & COVERED:
-        return absent_signal("no transcript coverage in window")
-
-    is_seen = bool(transcripts.flags & flag)
-    wanted = flag if is_seen else COVERED
-    names = [harness.name for harness in transcripts.harnesses if harness.flags & wanted]
-
-    detail = words.seen if is_seen else words.not_seen
-    if names:
-        detail += f" ({', '.join(names)})"
-    return present_signal(int(is_seen), detail)
 
 
 def _checks_of_own_lines(observed: Observed) -> dict[str, SignalValue]:

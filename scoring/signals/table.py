@@ -110,12 +110,8 @@ def fact_of(row: SignalContribution, signals: SignalSet) -> str:
         return row.fact
 
     value = signals.value(row.signal)
-    is_same = (
-        row.present == value.present
-        and row.sub_score == value.sub_score
-        and row.detail == value.detail
-    )
-    if is_same:
+    shown = (row.present, row.sub_score, row.detail)
+    if shown == (value.present, value.sub_score, value.detail):
         return value.fact
     return ""
 

@@ -159,11 +159,8 @@ def _runs_in_words(tests: TestsSeen) -> str:
 
 
 def _last_run_in_words(tests: TestsSeen) -> str:
-    counts = []
-    if tests.failed_tests:
-        counts.append(f"{tests.failed_tests} failed")
-    if tests.passed_tests:
-        counts.append(f"{tests.passed_tests} passed")
+    numbers = {"failed": tests.failed_tests, "passed": tests.passed_tests}
+    counts = [f"{count} {word}" for word, count in numbers.items() if count]
 
     text = "last passed" if tests.last_passed else "last failed"
     if tests.command:

@@ -80,27 +80,19 @@ def efficiency_value(
     if facts is None:
         return absent_signal("commit time unresolvable; cannot window the transcript")
     if native is not None:
-        return _native_value(native)
+        rate = native.cache_hit_rate
+        if not math.isfinite(rate):
+            return absent_signal("native session_tokens: cache_hit_rate is not a number")
+        fact = f"cache hit rate {rate:.2f}, as the entry says"
+        return claim_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}", fact)
+
+    rate = facts.cache_hit_rate
     if observed is not None and observed.checkpoint_tokens:
-        return _checkpoint_value(facts, observed)
+        detail = f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
+        return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
     if facts.measured > 0:
         return _measured_value(facts, observed)
     return _no_tokens(facts, observed)
-
-
-def _native_value(native: TokenUsage) -> SignalValue:
-    rate = native.cache_hit_rate
-    if not math.isfinite(rate):
-        return absent_signal("native session_tokens: cache_hit_rate is not a number")
-
-    fact = f"cache hit rate {rate:.2f}, as the entry says"
-    return claim_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}", fact)
-
-
-def _checkpoint_value(facts: TranscriptFacts, observed: Observed) -> SignalValue:
-    rate = facts.cache_hit_rate
-    detail = f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
-    return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
 
 
 def _measured_value(facts: TranscriptFacts, observed: Observed | None) -> SignalValue:

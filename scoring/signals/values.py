@@ -150,11 +150,13 @@ class IntegrityObservation(Frozen):
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data."""
-        sides = {"claimed": self.claimed.as_dict(), "observed": self.observed.as_dict()}
         return {
-            **fields_of(self, "signal", "role"),
-            **sides,
-            **fields_of(self, "comparable", "delta"),
+            "signal": self.signal,
+            "role": self.role,
+            "claimed": self.claimed.as_dict(),
+            "observed": self.observed.as_dict(),
+            "comparable": self.comparable,
+            "delta": self.delta,
         }
 
 

@@ -216,8 +216,12 @@ def _why_not_observed(
 
     artifacts = set(facts.artifacts[index : index + 1])
     names = {posixpath.normpath(path), *artifacts} - {""}
-    if _is_written(names, observed.written):
-        return "the agent wrote its artifact itself"
+    ends = tuple(f"/{name}" for name in names)
+    for written in observed.written:
+        # A path in a folder that is gone counts by its end.
+        is_its_end = written.startswith("/") and written.endswith(ends)
+        if is_its_end or posixpath.normpath(written) in names:
+            return "the agent wrote its artifact itself"
     if not observed.unsure.isdisjoint(artifacts):
         return (
             "unknown whether the agent wrote its artifact:"
@@ -226,18 +230,6 @@ def _why_not_observed(
     if not any(observed.ran[index : index + 1]):
         return "no command is seen that ran for it"
     return ""
-
-
-def _is_written(names: set[str], written: frozenset[str]) -> bool:
-    """Return whether the agent wrote a file of one of these names.
-
-    A path in a folder that is gone counts by its end.
-    """
-    if names & {posixpath.normpath(path) for path in written}:
-        return True
-
-    ends = tuple(f"/{name}" for name in names)
-    return any(path.startswith("/") and path.endswith(ends) for path in written)
 
 
 def verifier_claim(record: IterationRecord) -> SignalValue:

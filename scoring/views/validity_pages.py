@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from scoring.examine import ExaminedIteration
-from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Case, OutcomeName, case_of
+from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Became, Case, OutcomeName, case_of
 from scoring.outcomes.validity import LEAST_OF_A_KIND, Foretold, Validity
 from scoring.sidecars.meaning import score_mark
 from scoring.text import counted
@@ -32,7 +32,8 @@ def with_cases(
     for iteration in examined:
         score = iteration.score
         marks.append(score_mark(score, iteration.facts))
-        case = case_of(iteration.facts, iteration.signals, score, iteration.outcome, "defective")
+        became = Became(iteration.outcome)
+        case = case_of(iteration.facts, iteration.signals, score, "defective", became)
         if case and score.rubric_version == version:
             cases.append(case)
         yield iteration

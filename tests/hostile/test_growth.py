@@ -17,15 +17,14 @@ from helpers.meetings import record as meeting_record
 
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.artifact_writes import may_be_written
-from scoring.evidence.commands.exit_status import ExitProof
 from scoring.evidence.commands.objective_flags import (
     command_flags,
     is_test_command,
     reads_loop_state,
 )
 from scoring.evidence.commands.shell import commands_of
-from scoring.evidence.commands.testcommands import TestCommand as Run
 from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.commands.testverdicts import verdict_of
 from scoring.evidence.entry_files import hook_records
 from scoring.evidence.git.agents import agents_of
 from scoring.evidence.git.branch_history import _MERGED_BRANCH
@@ -192,8 +191,8 @@ def _meeting(text: str) -> None:
 
 def _verdicts(text: str) -> None:
     """Read an output whose command is not known, which asks every tool, and one whose tool is."""
-    for command in (None, Run("pytest", "", ExitProof(True, True), tools=("pytest",))):
-        TOOLS.verdict(command, text, False)
+    for command in (None, TOOLS.run_of(commands_of("pytest"), "pytest")):
+        verdict_of(command, text, False)
 
 
 SUMMARIES = (

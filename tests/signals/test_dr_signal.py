@@ -269,7 +269,6 @@ class TestVotes:
         first, second = (one.score for one in scored.iterations)
         before = [one.score.value for one in score_log(log.path, log.repo.path).iterations]
         assert (before[0] < first.value, before[1] > second.value) == (True, True)
-        assert scored.presence()["diminishing_returns"] == 1.0
         assert examine_iteration(log.path, log.repo.path, 2, rubric=NEXT).score == second
         assert NEXT.score_all(build_signal_sets(log.path, log.repo.path)) == [first, second]
 

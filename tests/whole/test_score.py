@@ -97,7 +97,6 @@ class TestScoreLog:
     def test_of_an_empty_log_is_empty(self, log: Path, tmp_path: Path) -> None:
         scored = score_log(log, tmp_path)  # no repository; an empty log comes first
         assert (scored.iterations, scored.sessions) == ((), ())
-        assert set(scored.presence().values()) == {0.0}
 
 
 class TestOneIteration:

@@ -45,7 +45,13 @@ def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
     before = files_of(demo.iter_log_dir)
     log, said = gone_through(demo)
     assert (log.written, files_of(demo.iter_log_dir)) == (None, before)
-    assert said == json.dumps(run_payload(in_memory.summary, items))
+    lines = [iteration.line() for iteration in in_memory.iterations]
+    present = [iteration.present_signals(RUBRIC) for iteration in in_memory.iterations]
+    shares: dict[str, float] = {}
+    for spec in RUBRIC.signals:
+        shares[spec.id] = sum(spec.id in names for names in present) / len(lines)
+    summary = LogSummary(RUBRIC, lines, in_memory.sessions, shares)
+    assert said == json.dumps(run_payload(summary, items))
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def claims_tests_pass(text: str) -> bool:
     if "```" in text:
         text = _CODE_BLOCK.sub("\n", text)
 
-    return any(_line_claims(line) for line in text.split("\n"))
+    return any(map(_line_claims, text.split("\n")))
 
 
 def _may_claim(text: str) -> bool:
@@ -66,9 +66,7 @@ def _line_claims(line: str) -> bool:
     """Return whether a clause of a line claims that tests passed."""
     if not _may_claim(line) or line.lstrip().startswith(">"):
         return False
-
-    clauses = _CLAUSE_END.split(_QUOTATION.sub("…", line))
-    return any(_clause_claims(clause) for clause in clauses)
+    return any(map(_clause_claims, _CLAUSE_END.split(_QUOTATION.sub("…", line))))
 
 
 def _clause_claims(clause: str) -> bool:

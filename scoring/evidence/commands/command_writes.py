@@ -65,27 +65,21 @@ def maybe_written(commands: Sequence[ShellCommand], folder: str, line: str) -> I
                 continue
             yield path if EXPANDED.search(path) else f"{_UNKNOWN}/{path}"
 
-        if _leaves_folder_unknown(placed.command):
-            is_lost = True
+        is_lost = is_lost or _leaves_folder_unknown(placed.command)
 
 
 def _possible_paths(placed: PlacedCommand, line: str, *, is_lost: bool) -> Iterator[str]:
     """Yield the paths that one command may write."""
     command = placed.command
-    evaluated: Sequence[ShellCommand] = ()
+    parts = [command]
     if command.words[:1] == ("eval",):
-        evaluated = commands_of(" ".join(command.words[1:]))
-
-    redirected = list(command.writes)
-    for inner in evaluated:
-        redirected += inner.writes
-    redirections_are_unsure = is_lost or bool(evaluated)
-    for path in redirected:
-        if redirections_are_unsure or EXPANDED.search(path):
-            yield posixpath.join(_UNKNOWN, path) if is_lost else path
+        parts += commands_of(" ".join(command.words[1:]))
 
     folder = _UNKNOWN if is_lost else placed.folder
-    for part in (command, *evaluated):
+    for part in parts:
+        for path in part.writes:
+            if is_lost or len(parts) > 1 or EXPANDED.search(path):
+                yield posixpath.join(_UNKNOWN, path) if is_lost else path
         if part.words:
             takes_words = "xargs" in part.starters
             for path in possible_targets(part.words, line, takes_words=takes_words):

@@ -1,7 +1,7 @@
 """What the exit status of a whole line says about one command in it."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from scoring.evidence.commands.shell_command import ShellCommand
@@ -23,9 +23,7 @@ class ExitProof(NamedTuple):
     of_failure: bool
 
 
-def exit_proof(
-    commands: Sequence[ShellCommand], index: int, harmless: Collection[str]
-) -> ExitProof:
+def exit_proof(commands: Sequence[ShellCommand], index: int, harmless: frozenset[str]) -> ExitProof:
     """Return what the status of a line proves about one of its commands.
 
     Args:
@@ -41,17 +39,19 @@ def exit_proof(
     earlier = commands[:index]
     texts = [" ".join(other.words) for other in earlier]
 
-    is_reached = command.connector != "||" and not _is_in_branch(command, required)
+    # "?": its statement is in a branch that may not be reached
+    first = [*required, command][0]
+    is_reached = command.connector != "||" and first.connector != "?"
     may_end_early = any(_ENDS_WITH_SUCCESS.match(text) for text in texts)
     may_not_run = "xargs" in command.starters
     of_success = is_reached and not may_end_early and not may_not_run
 
     may_stop = any(_STOPS_ON_FAILURE.match(text) for text in texts)
-    others_fail = any(
-        not _is_harmless(other, harmless) for other in (earlier if may_stop else required)
-    )
-    starter_fails = not FAIL_BY_THEMSELVES.isdisjoint(command.starters)
-    return ExitProof(of_success, of_failure=not others_fail and not starter_fails)
+    may_fail = not FAIL_BY_THEMSELVES.isdisjoint(command.starters)
+    for other in earlier if may_stop else required:
+        if other.connector == "|" or not harmless.intersection(other.words[:1]):
+            may_fail = True
+    return ExitProof(of_success, of_failure=not may_fail)
 
 
 def commands_required_by(commands: Sequence[ShellCommand], index: int) -> list[ShellCommand]:
@@ -60,14 +60,3 @@ def commands_required_by(commands: Sequence[ShellCommand], index: int) -> list[S
     while first > 0 and commands[first].connector in ("&&", "|"):
         first -= 1
     return list(commands[first:index])
-
-
-def _is_in_branch(command: ShellCommand, required: Sequence[ShellCommand]) -> bool:
-    """Return whether the statement of a command is in a branch that may not be reached."""
-    first = required[0] if required else command
-    return first.connector == "?"
-
-
-def _is_harmless(command: ShellCommand, harmless: Collection[str]) -> bool:
-    """Return whether a command cannot make the line fail."""
-    return bool(command.words) and command.words[0] in harmless and command.connector != "|"

@@ -10,10 +10,8 @@ from scoring.evidence.commands.programs import (
     OptionRule,
     ProgramCall,
     ProgramNames,
-    patterns_of,
     rows_by_program,
 )
-from scoring.frozen import Frozen
 from scoring.settings_table import read_toml
 
 WRITER_TABLE = Path(__file__).parent / "file_writers.toml"
@@ -22,7 +20,6 @@ ANY_BELOW = "/**"
 """The end of a path that means everything below it."""
 
 _FIND_ACTIONS = ("-exec", "-execdir", "-ok", "-okdir")
-_END_OF_ACTION = (";", "+")
 _FIND_OUTPUTS = ("-fprint", "-fls")
 
 _COPIES_FOLDERS = re.compile(r"-[a-zA-Z]*[rRas]|--recursive|--archive|--symbolic|--parents")
@@ -49,86 +46,37 @@ class WriterRule(OptionRule, frozen=True):
 
     Attributes:
         to: "operands", "copy", "here", "below" or "value".
-        into: matches an option with the file that it writes, which is the first group, or the
-            next word where that is empty.
+        into: matches an option with the file that it writes, which follows as the next word, or
+            in the same.
     """
 
     to: str = "operands"
-    into: re.Pattern[str] | None = None
+    into: str = ""
 
     def named_files(self, arguments: Sequence[str]) -> list[str]:
         """Return the files and folders that options name."""
-        if self.into is None:
-            return []
-
         files: list[str] = []
-        for argument, following in pairwise((*arguments, "")):
-            match = self.into.fullmatch(argument)
+        for argument, following in pairwise((*arguments, "")) if self.into else ():
+            match = re.fullmatch(f"(?:{self.into})=?(.*)", argument, re.DOTALL)
             if match and (match[1] or following):
                 files.append(match[1] or following)
         return files
 
 
-class CodeRule(Frozen):
-    """How a program is given code.
-
-    Attributes:
-        options: matches an option with code.
-        breaks: what is between the names of files in the code.
-    """
-
-    options: re.Pattern[str]
-    breaks: re.Pattern[str]
-
-    def is_given_code(self, arguments: Sequence[str]) -> bool:
-        """Return whether arguments have code, or none at all: then it comes through a pipe."""
-        return not arguments or any(self.options.fullmatch(argument) for argument in arguments)
-
-
 _TABLE = read_toml(WRITER_TABLE.read_text("utf-8"))
-
-
-def _read_rewrites() -> dict[str, RewriteRule]:
-    rules: dict[str, RewriteRule] = {}
-    for name, row in rows_by_program(_TABLE["rewrites"]).items():
-        here = bool(row.get("here", False))
-        rules[name] = RewriteRule(here=here, **patterns_of(row, ("when", "unless")))
-    return rules
-
-
-def _read_removers() -> dict[str, OptionRule]:
-    rows = rows_by_program(_TABLE["removers"])
-    return {name: OptionRule(**patterns_of(row, ("unless",))) for name, row in rows.items()}
-
-
-def _read_writers() -> dict[str, WriterRule]:
-    rules: dict[str, WriterRule] = {}
-    for name, row in rows_by_program(_TABLE["writers"]).items():
-        into = None
-        if "into" in row:
-            into = re.compile(f"(?:{row['into']})=?(.*)", re.DOTALL)
-
-        patterns = patterns_of(row, ("when", "unless"))
-        rules[name] = WriterRule(to=row.get("to", "operands"), into=into, **patterns)
-    return rules
-
-
-def _read_code_rules() -> dict[str, CodeRule]:
-    unquoted = _TABLE["code"]["words"].split()
-    rules: dict[str, CodeRule] = {}
-    for names, options in _TABLE["code"]["options"].items():
-        for name in names.split():
-            breaks = _WORD_BREAKS if name in unquoted else _QUOTES
-            rules[name] = CodeRule(options=re.compile(options), breaks=breaks)
-    return rules
-
-
-_REWRITES = _read_rewrites()
-_WRITERS = _read_writers()
-_REMOVERS = _read_removers()
-_CODE = _read_code_rules()
-_CODE_THAT_WRITES = re.compile(_TABLE["code"]["writes"])
+_REWRITES = rows_by_program(_TABLE["rewrites"], RewriteRule)
+_WRITERS = rows_by_program(_TABLE["writers"], WriterRule)
+_REMOVERS = rows_by_program(_TABLE["removers"], OptionRule)
 _NAMES = ProgramNames(_REWRITES, _WRITERS, _REMOVERS)
+
+_CODE = _TABLE["code"]
+_GIVEN_WITHOUT_QUOTES = frozenset(_CODE["words"].split())
+_CODE_THAT_WRITES = re.compile(_CODE["writes"])
+_CODE_OPTIONS: dict[str, str] = {}
+"""By program what matches an option with code."""
+
+for _names, _options in _CODE["options"].items():
+    _CODE_OPTIONS.update(dict.fromkeys(_names.split(), _options))
 
 _MOST_FINDS = 3
 """How many commands ``find`` within each other are looked into; deeper ones may write anything."""
@@ -167,8 +115,10 @@ def removed_paths(words: Sequence[str]) -> list[str]:
 
 def is_given_code(program: str, arguments: Sequence[str]) -> bool:
     """Return whether a program runs code that its arguments hold, or that comes through a pipe."""
-    rule = _CODE.get(program)
-    return rule is not None and rule.is_given_code(arguments)
+    options = _CODE_OPTIONS.get(program)
+    if options is None:
+        return False
+    return not arguments or any(re.fullmatch(options, argument) for argument in arguments)
 
 
 def possible_targets(
@@ -197,11 +147,16 @@ def possible_targets(
     if call.name == "find":
         yield from _targets_of_find(call.arguments, line, finds + 1)
 
-    folder = _git_folder(words) if call.program == "git" else ""
+    folder = ""
+    if call.program == "git" and "-C" in words[:-1]:
+        folder = words[words.index("-C") + 1]
     for path in _targets_of_call(call):
         yield posixpath.join(folder, path)
 
-    if takes_words and _may_write_words(call, runs_code=runs_code):
+    may_write = call.name in _WRITERS
+    if runs_code:
+        may_write = _CODE_THAT_WRITES.search(" ".join(call.arguments)) is not None
+    if takes_words and may_write:
         yield from _paths_between(f"{line} >", _WORD_BREAKS)
         if "*." not in line and "name" not in line:
             yield "." + ANY_BELOW
@@ -212,7 +167,8 @@ def _paths_in_code(call: ProgramCall, line: str) -> Iterator[str]:
     code = line
     if call.arguments and not call.arguments[-1].startswith(("-", "$", "/")):
         code = " ".join(call.arguments)
-    yield from _paths_between(code, _CODE[call.program].breaks)
+    breaks = _WORD_BREAKS if call.program in _GIVEN_WITHOUT_QUOTES else _QUOTES
+    yield from _paths_between(code, breaks)
 
 
 def _paths_between(code: str, breaks: re.Pattern[str]) -> Iterator[str]:
@@ -233,34 +189,16 @@ def _targets_of_find(arguments: Sequence[str], line: str, finds: int) -> Iterato
         if argument.startswith(_FIND_OUTPUTS):
             yield following
 
-    started = _started_by_find(arguments)
+    started: list[str] | None = None
+    for argument in arguments:
+        if started is None:
+            started = [] if argument in _FIND_ACTIONS else None
+        elif argument in (";", "+"):
+            break
+        else:
+            started.append(argument)
     if started:
         yield from possible_targets(started, line, takes_words=True, finds=finds)
-
-
-def _started_by_find(arguments: Sequence[str]) -> list[str]:
-    """Return the words of the first command that ``find`` starts, without its end."""
-    for index, argument in enumerate(arguments):
-        if argument in _FIND_ACTIONS:
-            return _up_to_end_of_action(arguments[index + 1 :])
-    return []
-
-
-def _up_to_end_of_action(words: Sequence[str]) -> list[str]:
-    command: list[str] = []
-    for word in words:
-        if word in _END_OF_ACTION:
-            break
-        command.append(word)
-    return command
-
-
-def _git_folder(words: Sequence[str]) -> str:
-    """Return the folder of ``git -C``, or ""."""
-    for word, following in pairwise(words):
-        if word == "-C":
-            return following
-    return ""
 
 
 def _targets_of_call(call: ProgramCall) -> list[str]:
@@ -288,7 +226,12 @@ def _targets_of_call(call: ProgramCall) -> list[str]:
 
 def _targets_of_copy(call: ProgramCall, named: Sequence[str]) -> list[str]:
     """Return what a copy, a move or a link may write: its destination, and files in it."""
-    destination = _destination(call, named)
+    # Where the command does not say where the copy goes, none is known.
+    destination = "." if call.name == "ln" else ""
+    if named:
+        destination = named[0]
+    elif len(call.operands) > 1 or any("$" in operand for operand in call.operands):
+        destination = call.operands[-1]
     if not destination:
         return []
 
@@ -302,35 +245,11 @@ def _targets_of_copy(call: ProgramCall, named: Sequence[str]) -> list[str]:
     if not copies_folders and call.name not in _MOVES_FOLDERS:
         return targets
 
-    folders = targets
-    if not _copies_contents(call, sources):
-        folders = [path for path in targets if path not in (".", "./", "..")]
-    return [*targets, *(folder + ANY_BELOW for folder in folders)]
-
-
-def _destination(call: ProgramCall, named: Sequence[str]) -> str:
-    """Return where a copy goes.
-
-    It is "" where the command does not say.
-    """
-    if named:
-        return named[0]
-    if len(call.operands) > 1 or any("$" in operand for operand in call.operands):
-        return call.operands[-1]
-    if call.name == "ln":
-        return "."
-    return ""
-
-
-def _copies_contents(call: ProgramCall, sources: Sequence[str]) -> bool:
-    """Return whether a copy may merge a folder into one that exists."""
-    if call.name == "rsync" or "--parents" in call.options:
-        return True
-    return any(source.endswith(("/", "/.", "*")) for source in sources)
-
-
-def _may_write_words(call: ProgramCall, *, runs_code: bool) -> bool:
-    """Return whether a program may write files when it is passed their names."""
-    if runs_code:
-        return _CODE_THAT_WRITES.search(" ".join(call.arguments)) is not None
-    return call.name in _WRITERS
+    # A copy of contents may merge a folder into one that exists.
+    copies_contents = call.name == "rsync" or "--parents" in call.options
+    if any(source.endswith(("/", "/.", "*")) for source in sources):
+        copies_contents = True
+    for folder in tuple(targets):
+        if copies_contents or folder not in (".", "./", ".."):
+            targets.append(folder + ANY_BELOW)
+    return targets

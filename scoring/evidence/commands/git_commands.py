@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
@@ -139,12 +140,12 @@ def commit_requests(commands: Sequence[ShellCommand]) -> list[CommitRequest]:
             request = _commit_request(commands, command)
             amends = request.amends or undoes_last
             requests.append(request._replace(amends=amends, with_texts=shows_text))
-        undoes_last = _undoes_after(command, undoes_last)
+        undoes_last = _undoes_after(undoes_last, command)
 
     for index, shell_command in enumerate(commands):
         program, subcommand, *_ = (*shell_command.words, "", "")
         if subcommand in _OTHER_TOOLS.get(base_name(program), ()):
-            folder = folder_of(commands, index, ("-R", "--cwd"))
+            folder = folder_of(commands, index, shell_command.words, ("-R", "--cwd"))
             requests.append(CommitRequest(folder, by_other_tool=True))
     return requests
 
@@ -156,13 +157,10 @@ def is_commit_tool(name: str) -> bool:
 
 def undoes_last_commit(commands: Sequence[ShellCommand]) -> bool:
     """Return whether a line ends by taking the last commit back and keeping the changes."""
-    undoes = False
-    for command in git_commands(commands):
-        undoes = _undoes_after(command, undoes)
-    return undoes
+    return reduce(_undoes_after, git_commands(commands), False)
 
 
-def _undoes_after(command: GitCommand, undoes: bool) -> bool:
+def _undoes_after(undoes: bool, command: GitCommand) -> bool:
     """Return whether the last commit is taken back after a command, given whether it was before."""
     if command.subcommand == "commit":
         return False
@@ -185,11 +183,8 @@ def shas_shown(output: str, *, anywhere: bool = False) -> tuple[str, ...]:
 
 def _commit_request(commands: Sequence[ShellCommand], command: GitCommand) -> CommitRequest:
     shell_command = commands[command.position]
-    up_to_subcommand = shell_command._replace(words=command.options)
-    folder = folder_of(
-        [*commands[: command.position], up_to_subcommand], command.position, _FOLDER_OPTIONS
-    )
-    if folder is not None and folder.endswith("/.git"):
+    folder = folder_of(commands, command.position, command.options, _FOLDER_OPTIONS)
+    if folder is not None:
         folder = folder.removesuffix("/.git")
 
     arguments = command.arguments
@@ -218,13 +213,15 @@ def _subject(arguments: Sequence[str]) -> str:
     for option, message in pairwise(arguments):
         if option in _MESSAGE_OPTIONS:
             is_plain = "$" not in message and "`" not in message
-            return " ".join(message.strip().split("\n\n")[0].split()) if is_plain else ""
+            if is_plain:
+                return " ".join(message.strip().split("\n\n")[0].split())
+            return ""
     return ""
 
 
 def commit_lines(output: str) -> list[CommitLine]:
     """Return the commits that an output reports in lines ``[BRANCH SHA] SUBJECT``, in order."""
-    return [_commit_line(match) for match in _matches(output)]
+    return list(map(_commit_line, _matches(output)))
 
 
 def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[CommitLine]:
@@ -245,14 +242,19 @@ def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[Comm
         subjects = [request.subject for request in printing]
         is_unclear = len(matches) > len(printing) or printing[0].with_texts
         if is_unclear and all(subjects):
-            matches = [match for match in matches if _has_subject(match[3], subjects)]
+            # to a subject that was given a hook may add words
+            matches = [
+                match
+                for match in matches
+                if any(subject in " ".join(match[3].split()) for subject in subjects)
+            ]
 
         count = len(printing)
         if len(matches) > count:
             with_summary = [match for match in matches if _SUMMARY.match(output, match.end())]
             matches = with_summary or matches
         matches = matches[-count:] if printing[-1].is_last else matches[:count]
-    return [_commit_line(match) for match in matches]
+    return list(map(_commit_line, matches))
 
 
 def _matches(output: str) -> list[re.Match[str]]:
@@ -263,23 +265,12 @@ def _commit_line(match: re.Match[str]) -> CommitLine:
     return CommitLine(match[1], match[2], _FIXUP.sub("", match[3].strip()))
 
 
-def _has_subject(printed: str, subjects: Sequence[str]) -> bool:
-    """Return whether a printed subject is one that was given, to which a hook may add words."""
-    words = " ".join(printed.split())
-    return any(subject in words for subject in subjects)
-
-
 def resets(commands: Sequence[ShellCommand]) -> list[Reset]:
     """Return what a command line takes back, in order.
 
     A command that only changes the index takes nothing back.
     """
-    taken_back: list[Reset] = []
-    for command in git_commands(commands):
-        reset = _reset_of(command)
-        if reset is not None:
-            taken_back.append(reset)
-    return taken_back
+    return list(filter(None, map(_reset_of, git_commands(commands))))
 
 
 def git_commands(commands: Sequence[ShellCommand]) -> Iterator[GitCommand]:
@@ -309,7 +300,9 @@ def _reset_of(command: GitCommand) -> Reset | None:
 
     if subcommand == "reset" and "--hard" in arguments:
         is_update = any(_REMOTE_REVISION.match(argument) for argument in arguments)
-        return None if is_update else Reset("hard")
+        if is_update:
+            return None
+        return Reset("hard")
     if subcommand == "commit" and "--amend" in arguments:
         return Reset("amend")
     if subcommand == "revert" and _CONTINUE_A_REVERT.isdisjoint(arguments):
@@ -318,15 +311,14 @@ def _reset_of(command: GitCommand) -> Reset | None:
     paths: tuple[str, ...] = ()
     if subcommand == "checkout" and "--" in arguments:
         paths = arguments[arguments.index("--") + 1 :]
-    elif subcommand == "restore" and not _restores_index_alone(arguments):
-        paths = _restored_paths(arguments)
-    return Reset("paths", paths) if paths else None
-
-
-def _restores_index_alone(arguments: Sequence[str]) -> bool:
-    of_index = not {"--staged", "-S"}.isdisjoint(arguments)
-    of_work_tree = not {"--worktree", "-W"}.isdisjoint(arguments)
-    return of_index and not of_work_tree
+    elif subcommand == "restore":
+        of_index = not {"--staged", "-S"}.isdisjoint(arguments)
+        of_work_tree = not {"--worktree", "-W"}.isdisjoint(arguments)
+        if of_work_tree or not of_index:
+            paths = _restored_paths(arguments)
+    if paths:
+        return Reset("paths", paths)
+    return None
 
 
 def _restored_paths(arguments: Sequence[str]) -> tuple[str, ...]:

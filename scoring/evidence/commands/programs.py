@@ -2,9 +2,13 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from scoring.frozen import Frozen
+
+_RowT = TypeVar("_RowT")
 
 _TRAILING_VERSION = re.compile(r"(?<![\d.])[\d.]+$")
 _HAVE_SUBCOMMANDS = ("git", "gh")
@@ -66,24 +70,28 @@ class OptionRule(Frozen):
         return self.when is None or any(self.when.fullmatch(option) for option in options)
 
 
-def patterns_of(row: Mapping[str, str], names: Iterable[str]) -> dict[str, re.Pattern[str]]:
-    """Return the patterns among the values of a row, compiled.
-
-    Names that it lacks are left out.
-    """
-    return {name: re.compile(row[name], re.DOTALL) for name in names if name in row}
+class WordSet(frozenset[str]):
+    """Words that a table has as one text."""
 
 
-def rows_by_program(table: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+def rows_by_program(table: Mapping[str, Any], row_type: type[_RowT]) -> dict[str, _RowT]:
     """Return the rows of a table by each of the names that they have in common.
 
-    A name is a program, or a program with subcommands: ``git_stash_pop`` is ``git stash pop``.
+    A name is a program, or a program with subcommands: ``git_stash_pop`` is ``git stash pop``. A
+    text is read as the kind of its field: as a pattern, or as :class:`WordSet`.
     """
-    rows: dict[str, dict[str, str]] = {}
-    for names, row in table.items():
+    rows: dict[str, _RowT] = {}
+    for names, cells in table.items():
+        row = msgspec.convert(cells, row_type, dec_hook=_read_text)
         for name in names.split():
             rows[name.replace("_", " ")] = row
     return rows
+
+
+def _read_text(kind: Any, text: str) -> WordSet | re.Pattern[str]:
+    if kind is WordSet:
+        return WordSet(text.split())
+    return re.compile(text, re.DOTALL)
 
 
 class ProgramCall(NamedTuple):

@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from scoring.evidence.commands.programs import base_name
@@ -20,7 +21,7 @@ TEMPORARY_FOLDERS = (
 _THROWN_AWAY = frozenset({"tmp", "temp", ".tmp", "node_modules"})
 """Names of folders with content that is thrown away."""
 
-_CHANGE_FOLDER = ("cd", "pushd")
+_CHANGE_FOLDER = (("cd",), ("pushd",))
 _FIND_TOP = ("git", "rev-parse", "--show-toplevel")
 _HOME_FOLDER = re.compile(r"/(?:Users|home)/[^/]+|/root")
 _PATH_LIMIT = 1000  # characters
@@ -49,6 +50,7 @@ class _ScopedFolder(NamedTuple):
 def folder_of(
     commands: Sequence[ShellCommand],
     index: int,
+    words: Sequence[str],
     folder_options: Collection[str],
     *,
     is_script: bool = False,
@@ -58,6 +60,7 @@ def folder_of(
     Args:
         commands: all commands of the line.
         index: which of them.
+        words: its words, as far as they may say where it runs.
         folder_options: options with the folder that its program runs in.
         is_script: whether it runs a script, which runs in the folder that it is in.
 
@@ -65,9 +68,7 @@ def folder_of(
         A path, "" for the folder of the line, or None where no plain word says it.
     """
     folder = _folder_by_cd(commands, index)
-    words = commands[index].words
-
-    for word, following in zip(words, (*words[1:], ""), strict=True):
+    for word, following in pairwise((*words, "")):
         option, equals, value = word.partition("=")
         if option in folder_options:
             folder = _joined(folder, value if equals else following)
@@ -89,11 +90,10 @@ def _folder_by_cd(commands: Sequence[ShellCommand], index: int) -> str | None:
         while scopes[-1].depth > command.outer_depth:
             scopes.pop()
 
-        if number < index and command.words[:1] and command.words[0] in _CHANGE_FOLDER:
-            follows_top = number > 0 and commands[number - 1].words == _FIND_TOP
-            folder: str | None = ""
-            if not follows_top:
-                folder = _joined(scopes[-1].folder, " ".join(command.words[1:]))
+        if number < index and command.words[:1] in _CHANGE_FOLDER:
+            folder = _joined(scopes[-1].folder, " ".join(command.words[1:]))
+            if number > 0 and commands[number - 1].words == _FIND_TOP:
+                folder = ""
             scopes.append(_ScopedFolder(command.depth, folder))
 
     return scopes[-1].folder
@@ -106,7 +106,9 @@ def _joined(folder: str | None, other: str) -> str | None:
     """
     if folder is None or other in ("", "-") or "$" in other or "`" in other:
         return None
-    return other if other.startswith("~") else posixpath.join(folder, other)
+    if other.startswith("~"):
+        return other
+    return posixpath.join(folder, other)
 
 
 def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> bool:
@@ -119,12 +121,12 @@ def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> b
     """
     path = posixpath.normpath(posixpath.join(start, expand_home(folder, session_folders)))
     if not path.startswith("/"):
-        return path.startswith("..") or _is_thrown_away(path)
+        return path.startswith("..") or not _THROWN_AWAY.isdisjoint(path.split("/"))
 
     for session_folder in sorted(session_folders, key=len):
         top = posixpath.normpath(session_folder).rstrip("/")
         if f"{path}/".startswith(f"{top}/"):
-            return _is_thrown_away(path[len(top) :])
+            return not _THROWN_AWAY.isdisjoint(path[len(top) :].split("/"))
         if f"{top}/".startswith(f"{path}/"):
             return False
 
@@ -134,9 +136,8 @@ def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> b
 def is_private_or_temporary(path: str) -> bool:
     """Return whether a path is in a hidden folder of a home folder, or in a temporary one."""
     home = _HOME_FOLDER.match(path)
-    return path.startswith(TEMPORARY_FOLDERS) or (
-        home is not None and path.startswith("/.", home.end())
-    )
+    is_private = home is not None and path.startswith("/.", home.end())
+    return is_private or path.startswith(TEMPORARY_FOLDERS)
 
 
 def expand_home(folder: str, session_folders: Collection[str]) -> str:
@@ -151,26 +152,15 @@ def expand_home(folder: str, session_folders: Collection[str]) -> str:
     return folder
 
 
-def _is_thrown_away(path: str) -> bool:
-    return not _THROWN_AWAY.isdisjoint(path.split("/"))
-
-
 def script_of(words: Sequence[str]) -> Script:
     """Return the script that a command runs, by its path or with a shell.
 
     Args:
         words: the words of the command, at least one.
     """
-    index = 0
     is_run_by_shell = base_name(words[0]) in SHELLS
-    if is_run_by_shell:
-        script_index = _script_index(words)
-        if script_index is None:
-            return Script("", "")
-        index = script_index
-
-    path = _word_at(words, index)
-    argument = _word_at(words, index + 1)
+    index = _script_index(words) if is_run_by_shell else 0
+    path, argument, *_ = (*words[index : index + 2], "", "")
     if len(path) > _PATH_LIMIT or not (is_run_by_shell or "/" in path):
         return Script("", "")
     if not _PLAIN_WORD.fullmatch(argument):
@@ -178,21 +168,14 @@ def script_of(words: Sequence[str]) -> Script:
     return Script(path, argument)
 
 
-def _word_at(words: Sequence[str], index: int) -> str:
-    return words[index] if index < len(words) else ""
-
-
-def _script_index(words: Sequence[str]) -> int | None:
-    """Return where the script of a shell is.
-
-    Return None where it reads none, or runs a text.
-    """
+def _script_index(words: Sequence[str]) -> int:
+    """Return where the script of a shell is, or where it ends where it reads none."""
     index = 1
     while index < len(words) and words[index].startswith(("-", "+")):
         word = words[index]
         is_long = word.startswith("--")
         if not is_long and ("n" in word or "c" in word):
-            return None
+            return len(words)
 
         takes_value = not is_long and word[-1] in "oO"
         index += 2 if takes_value else 1

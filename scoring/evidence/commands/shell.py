@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from scoring.evidence.commands.shell_command import Between, ShellCommand, ShellEvent
 from scoring.evidence.commands.shell_reader import read_events
@@ -27,11 +26,10 @@ _CONNECTORS = {
 
 def commands_of(text: str) -> list[ShellCommand]:
     """Return the simple commands of a command line, in order, those of a substitution first."""
-    all_events = read_events(text[:COMMAND_LIMIT], DEPTH_LIMIT)
-    events = _first_commands(all_events)
-    places = _places_of_commands(events)
-    is_whole = len(text) <= COMMAND_LIMIT and len(events) == len(all_events)
-    return _settled(events, places, is_whole=is_whole)
+    events = read_events(text[:COMMAND_LIMIT], DEPTH_LIMIT)
+    placed = _placed(events)
+    is_whole = len(text) <= COMMAND_LIMIT and len(placed) == len(events)
+    return _settled(placed, is_whole=is_whole)
 
 
 def is_cut(text: str, commands: Sequence[ShellCommand]) -> bool:
@@ -39,27 +37,10 @@ def is_cut(text: str, commands: Sequence[ShellCommand]) -> bool:
     return len(text) > COMMAND_LIMIT or len(commands) >= MOST_COMMANDS
 
 
-def _first_commands(events: Sequence[ShellEvent]) -> Sequence[ShellEvent]:
-    """Return the events up to the last command that is read."""
+def _placed(events: Sequence[ShellEvent]) -> list[ShellEvent]:
+    """Return the events up to the last command that is read, each command with its place."""
+    placed: list[ShellEvent] = []
     count = 0
-    for index, event in enumerate(events):
-        count += isinstance(event, ShellCommand)
-        if count == MOST_COMMANDS:
-            return events[: index + 1]
-    return events
-
-
-class _Place(NamedTuple):
-    """Where a command is in its line: see the fields of :class:`ShellCommand`."""
-
-    connector: str
-    depth: int
-    outer_depth: int
-
-
-def _places_of_commands(events: Sequence[ShellEvent]) -> list[_Place]:
-    """Return the place of each command, in order."""
-    places: list[_Place] = []
     connector = ""
     connectors_outside: list[str] = []
     open_branches = 0
@@ -69,9 +50,18 @@ def _places_of_commands(events: Sequence[ShellEvent]) -> list[_Place]:
         if isinstance(event, ShellCommand):
             depth = len(connectors_outside)
             shown_connector = connector or ("?" if open_branches else "")
-            places.append(_Place(shown_connector, depth, outer_depth))
+            command = event._replace(
+                connector=shown_connector, depth=depth, outer_depth=outer_depth
+            )
+            placed.append(command)
             outer_depth = depth
-        elif event is Between.GROUP_OPENS:
+            count += 1
+            if count == MOST_COMMANDS:
+                break
+            continue
+
+        placed.append(event)
+        if event is Between.GROUP_OPENS:
             connectors_outside.append(connector)
         elif event is Between.GROUP_CLOSES or event is Between.HIDDEN_GROUP_CLOSES:
             connector = connectors_outside.pop() if connectors_outside else ""
@@ -83,7 +73,7 @@ def _places_of_commands(events: Sequence[ShellEvent]) -> list[_Place]:
         else:
             connector = _CONNECTORS[event]
 
-    return places
+    return placed
 
 
 @dataclass(slots=True)
@@ -123,18 +113,14 @@ class _Following:
         return _Following(hides_group=hides, hides_statement=hides, hides_command=hides)
 
 
-def _settled(
-    events: Sequence[ShellEvent], places: Sequence[_Place], *, is_whole: bool
-) -> list[ShellCommand]:
-    """Return the commands, each with its place, and with whether its status shows.
+def _settled(events: Sequence[ShellEvent], *, is_whole: bool) -> list[ShellCommand]:
+    """Return the commands, each with whether its status shows.
 
     Args:
         events: the events of a line, which are gone over from the last one to the first.
-        places: the place of each command among them.
         is_whole: whether nothing was cut off; else no command is known to be the last one.
     """
     commands: list[ShellCommand] = []
-    remaining_places = list(places)
     following = _Following()
     outside: list[_Following] = []
     may_be_last = is_whole
@@ -142,13 +128,9 @@ def _settled(
     for event in reversed(events):
         if isinstance(event, ShellCommand):
             has_words = bool(event.words)
-            place = remaining_places.pop()
             command = event._replace(
                 status_hidden=event.status_hidden or following.hides_command,
                 is_last=may_be_last and has_words,
-                connector=place.connector,
-                depth=place.depth,
-                outer_depth=place.outer_depth,
             )
             commands.append(command)
             following.has_command = following.has_command or has_words

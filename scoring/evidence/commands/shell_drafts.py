@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from string import digits
 from typing import NamedTuple
 
+from scoring.evidence.commands.shell_command import ShellCommand
+
 _TEXT_OPTION = re.compile(r"-[a-z]*c[a-z]*|--run|--command")
 NEEDS_QUOTES = re.compile(r"[\s|&;()<>'\"`]")
 _TO_STANDARD_OUTPUT = re.compile(r"1?>|&>")
@@ -81,50 +83,31 @@ class CommandDraft:
             self.redirections.append(Redirection(operator, len(self.words)))
         return document
 
+    def command(self) -> ShellCommand:
+        """Return the command with its words as they are, without the files of redirections."""
+        writes: list[str] = []
+        output_file = ""
 
-class RedirectedOutput(NamedTuple):
-    """Where the output of a command goes: see the fields of :class:`ShellCommand`."""
+        for operator, word_index in reversed(self.redirections):
+            if word_index >= len(self.words):
+                continue
 
-    writes: list[str]
-    output_file: str
-    reads_input: bool
+            target = self.words.pop(word_index)
+            if ">" in operator and not target.startswith("/dev/"):
+                writes.append(target)
+            to_output = _TO_STANDARD_OUTPUT.match(operator) and target not in _TERMINALS
+            if to_output and not output_file:
+                output_file = f">>{target}" if ">>" in operator else target
 
-
-class StrippedCommand(NamedTuple):
-    """A command without keywords, assignments and starters.
-
-    Attributes:
-        words: the words that are left.
-        status_hidden: whether a keyword hides its status.
-        starters: the programs that were taken off.
-    """
-
-    words: list[str]
-    status_hidden: bool
-    starters: tuple[str, ...]
-
-
-def take_redirections(draft: CommandDraft) -> RedirectedOutput:
-    """Take the files of redirections out of the words of a command."""
-    writes: list[str] = []
-    output_file = ""
-
-    for operator, word_index in reversed(draft.redirections):
-        if word_index >= len(draft.words):
-            continue
-
-        target = draft.words.pop(word_index)
-        if ">" in operator and not target.startswith("/dev/"):
-            writes.append(target)
-        if _TO_STANDARD_OUTPUT.match(operator) and target not in _TERMINALS and not output_file:
-            output_file = f">>{target}" if ">>" in operator else target
-
-    writes.reverse()
-    reads_input = any("<" in operator for operator, _ in draft.redirections)
-    return RedirectedOutput(writes, output_file, reads_input)
+        return ShellCommand(
+            words=tuple(self.words),
+            writes=tuple(reversed(writes)),
+            output_file=output_file,
+            reads_input=any("<" in operator for operator, _ in self.redirections),
+        )
 
 
-def script_of_shell(words: Sequence[str]) -> list[str]:
+def script_of_shell(words: Sequence[str]) -> Sequence[str]:
     """Return what a shell is given to run after its option ``-c``.
 
     That is one word that had quotes, or the words that a list was joined from. Empty without it.
@@ -135,16 +118,11 @@ def script_of_shell(words: Sequence[str]) -> list[str]:
             break
 
         if _TEXT_OPTION.fullmatch(word):
-            script = list(words[index + 1 :])
+            script = words[index + 1 :]
             if script and NEEDS_QUOTES.search(script[0]):
                 return script[:1]
             return script
-    return []
-
-
-def files_of_tee(words: Sequence[str]) -> list[str]:
-    """Return the files that ``tee`` writes."""
-    return [word for word in words[1:] if not word.startswith(("-", "/dev/"))]
+    return ()
 
 
 def end_of_documents(text: str, position: int, operators: Iterable[str]) -> int:

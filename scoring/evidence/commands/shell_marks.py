@@ -50,15 +50,6 @@ HIDING_KEYWORDS = frozenset({"if", "elif", "while", "until", "!"})
 """Keywords after which a status is that of a condition, or is inverted."""
 
 
-def escaped_character(escape: re.Match[str]) -> str:
-    """Return the character that an escape means.
-
-    A character that is given by its code is "?".
-    """
-    character: str | None = escape[1]
-    return character or "?"
-
-
 def escaped_in_double_quotes(escape: str) -> str:
     """Return what a backslash and the character after it mean in double quotes."""
     if escape == "\\\n":

@@ -6,7 +6,7 @@ is cut off, is read as far as it makes sense. The time is linear in the length o
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,12 +15,8 @@ from scoring.evidence.commands.shell_command import Between, ShellCommand, Shell
 from scoring.evidence.commands.shell_drafts import (
     NEEDS_QUOTES,
     CommandDraft,
-    RedirectedOutput,
-    StrippedCommand,
     end_of_documents,
-    files_of_tee,
     script_of_shell,
-    take_redirections,
 )
 from scoring.evidence.commands.shell_marks import (
     CLOSING_KEYWORDS,
@@ -31,7 +27,6 @@ from scoring.evidence.commands.shell_marks import (
     OPENING_KEYWORDS,
     SEPARATORS,
     SPECIAL,
-    escaped_character,
     escaped_in_double_quotes,
 )
 from scoring.evidence.commands.starters import STARTERS
@@ -84,8 +79,7 @@ class _Reader:
     events: list[ShellEvent] = field(default_factory=list)
     draft: CommandDraft = field(default_factory=CommandDraft)
     groups: list[_Group] = field(default_factory=list)
-    open_parentheses: int = 0
-    open_backquotes: int = 0
+    open: Counter[str] = field(default_factory=Counter)  # groups, by the text that closes them
     pending_documents: list[str] = field(default_factory=list)
     expects_body: bool = False  # of a function, after its name
 
@@ -126,7 +120,7 @@ class _Reader:
         if mark == "(":
             return self._open_parenthesis(position)
         if mark == ")":
-            return self._close_parenthesis(position)
+            return self._close_group(")", position)  # of a function or a case, if none is open
 
         if mark in ("<(", ">("):
             self.draft.end_word()
@@ -162,7 +156,8 @@ class _Reader:
                 pieces.append(mark[1:])
         elif mark.startswith("$'"):
             quoted = mark[2:].removesuffix("'")
-            pieces.append(ESCAPE.sub(escaped_character, quoted))
+            # a character that is given by its code is "?"
+            pieces.append(ESCAPE.sub(lambda escape: escape[1] or "?", quoted))
         else:
             pieces.append(mark)
         return position
@@ -192,8 +187,7 @@ class _Reader:
         return len(text)
 
     def _read_backquote(self, position: int, *, in_double_quotes: bool) -> int:
-        if self.open_backquotes:
-            self._complete_command()
+        if self.open["`"]:
             return self._close_group("`", position)
 
         self._open_substitution("`", in_double_quotes=in_double_quotes)
@@ -216,12 +210,15 @@ class _Reader:
 
     def _open_group(self, group: _Group) -> None:
         self.groups.append(group)
-        self.open_parentheses += group.closed_by == ")"
-        self.open_backquotes += group.closed_by == "`"
+        self.open[group.closed_by] += 1
         self.events.append(Between.GROUP_OPENS)
 
     def _close_group(self, closed_by: str, position: int) -> int:
-        """Close all groups up to the last one that this text closes, which must be open."""
+        """Complete a command, and close all groups up to the last one that this text closes."""
+        self._complete_command()
+        if not self.open[closed_by]:
+            return position
+
         group = self._close_last_group()
         while group.closed_by != closed_by:
             group = self._close_last_group()
@@ -233,8 +230,7 @@ class _Reader:
 
     def _close_last_group(self) -> _Group:
         group = self.groups.pop()
-        self.open_parentheses -= group.closed_by == ")"
-        self.open_backquotes -= group.closed_by == "`"
+        self.open[group.closed_by] -= 1
         if group.hides_status:
             self.events.append(Between.HIDDEN_GROUP_CLOSES)
         else:
@@ -251,7 +247,9 @@ class _Reader:
         if draft.words and not draft.redirections:
             parentheses = EMPTY_PARENTHESES.match(self.text, position)
             if parentheses is not None:
-                self._define_function(draft.words[-1])
+                self.draft = CommandDraft()
+                self.expects_body = True
+                self.events.append(ShellCommand((draft.words[-1],), defines_function=True))
                 return parentheses.end()
 
         if draft.words and draft.words[-1] in OPENING_KEYWORDS:
@@ -259,17 +257,6 @@ class _Reader:
         if not self.draft.words and not self.draft.redirections:
             self._open_group(_Group(")", hides_status=False))
         return position
-
-    def _define_function(self, name: str) -> None:
-        self.draft = CommandDraft()
-        self.expects_body = True
-        self.events.append(ShellCommand((name,), defines_function=True))
-
-    def _close_parenthesis(self, position: int) -> int:
-        self._complete_command()
-        if self.open_parentheses:
-            return self._close_group(")", position)
-        return position  # it is that of a function, or of a case
 
     def _find(self, character: str, position: int) -> int:
         """Return where a character comes next, or the end of the text."""
@@ -284,81 +271,53 @@ class _Reader:
         if not draft.words:
             return
 
-        redirected = take_redirections(draft)
-        stripped = self._strip(draft.words)
-        program = base_name(stripped.words[0]) if stripped.words else ""
+        command = self._strip(draft.command())
+        program = base_name(command.words[0]) if command.words else ""
 
         if program in _TEXT_RUNNERS:
-            script = script_of_shell(stripped.words)
-            if self._is_whole_script(script):
-                self._add_script(script[0], stripped, redirected)
+            script = script_of_shell(command.words)
+            is_quoted = len(script) == 1 and NEEDS_QUOTES.search(script[0]) is not None
+            if is_quoted and self.depth_limit > 0:
+                self._add_script(script[0], command)
                 return
             if script:
-                inner = self._strip(script)
-                stripped = StrippedCommand(
-                    inner.words,
-                    stripped.status_hidden or inner.status_hidden,
-                    stripped.starters + inner.starters,
-                )
+                command = self._strip(command._replace(words=tuple(script)))
         elif program == "tee":
-            redirected.writes.extend(files_of_tee(stripped.words))
+            files = [word for word in command.words[1:] if not word.startswith(("-", "/dev/"))]
+            command = command._replace(writes=(*command.writes, *files))
         elif program == "case":
             self.events.append(Between.BRANCHES_OPEN)
 
-        self._add_command(stripped, redirected)
+        self._add_command(command)
 
-    def _is_whole_script(self, script: Sequence[str]) -> bool:
-        """Return whether a shell runs a text that was quoted, and that is still looked into."""
-        is_quoted = len(script) == 1 and NEEDS_QUOTES.search(script[0]) is not None
-        return is_quoted and self.depth_limit > 0
-
-    def _add_script(
-        self, script: str, stripped: StrippedCommand, redirected: RedirectedOutput
-    ) -> None:
+    def _add_script(self, script: str, shell: ShellCommand) -> None:
         """Note the commands of a text that a shell is given, as a group."""
-        self._add_command(stripped._replace(words=[], status_hidden=False, starters=()), redirected)
+        self._add_command(shell._replace(words=(), status_hidden=False, starters=()))
 
-        self.events.append(Between.GROUP_OPENS)
+        self._open_group(_Group("", shell.status_hidden))
         for event in read_events(script, self.depth_limit - 1):
             if isinstance(event, ShellCommand):
-                self.events.append(event._replace(starters=stripped.starters + event.starters))
-            else:
-                self.events.append(event)
+                event = event._replace(starters=shell.starters + event.starters)
+            self.events.append(event)
+        self._close_last_group()
 
-        if stripped.status_hidden:
-            self.events.append(Between.HIDDEN_GROUP_CLOSES)
-        else:
-            self.events.append(Between.GROUP_CLOSES)
-
-    def _add_command(self, stripped: StrippedCommand, redirected: RedirectedOutput) -> None:
+    def _add_command(self, command: ShellCommand) -> None:
         """Note a command, unless it has no words and writes nothing."""
-        if not (stripped.words or redirected.writes or redirected.output_file):
-            return
+        if command.words or command.writes or command.output_file:
+            self.events.append(command)
 
-        command = ShellCommand(
-            words=tuple(stripped.words),
-            writes=tuple(redirected.writes),
-            status_hidden=stripped.status_hidden,
-            starters=stripped.starters,
-            output_file=redirected.output_file,
-            reads_input=redirected.reads_input,
-        )
-        self.events.append(command)
-
-    def _strip(self, words: list[str]) -> StrippedCommand:
+    def _strip(self, command: ShellCommand) -> ShellCommand:
         """Take off keywords, assignments and starters, and note the groups that keywords bound."""
+        words = command.words
         index = 0
-        status_hidden = False
-        starters: list[str] = []
+        status_hidden = command.status_hidden
+        starters = list(command.starters)
 
         while index < len(words):
             word = words[index]
-            if word in OPENING_KEYWORDS:
+            if word in OPENING_KEYWORDS or word in CLOSING_KEYWORDS:
                 status_hidden = status_hidden or word in HIDING_KEYWORDS
-                self._open_by_keyword(word)
-                index += 1
-            elif word in CLOSING_KEYWORDS:
-                self._close_by_keyword(word)
+                self._note_keyword(word)
                 index += 1
             elif _ASSIGNMENT.match(word):
                 index += 1
@@ -371,20 +330,22 @@ class _Reader:
                 starters.append(program)
                 index = started_index
 
-        return StrippedCommand(words[index:], status_hidden, tuple(starters))
+        if index == 0:
+            return command
+        return command._replace(
+            words=words[index:], status_hidden=status_hidden, starters=tuple(starters)
+        )
 
-    def _open_by_keyword(self, keyword: str) -> None:
+    def _note_keyword(self, keyword: str) -> None:
+        """Note what a keyword opens or closes: branches, or a group of commands."""
+        closed_by = {"do": "done", "{": "}"}.get(keyword)
         if keyword == "if":
             self.events.append(Between.BRANCHES_OPEN)
-        elif keyword == "do":
-            self._open_group(_Group("done", hides_status=True))
-            self.expects_body = False
-        elif keyword == "{" and self.expects_body:
-            self._open_group(_Group("}", hides_status=True))
-            self.expects_body = False
-
-    def _close_by_keyword(self, keyword: str) -> None:
-        if keyword in ("fi", "esac"):
+        elif keyword in ("fi", "esac"):
             self.events.append(Between.BRANCHES_CLOSE)
+        elif closed_by:
+            if keyword == "do" or self.expects_body:
+                self._open_group(_Group(closed_by, hides_status=True))
+                self.expects_body = False
         elif self.groups and self.groups[-1].closed_by == keyword:
             self._close_last_group()

@@ -12,9 +12,10 @@ from typing import NamedTuple
 from scoring.evidence.commands.file_writes import is_given_code, rewritten_path
 from scoring.evidence.commands.programs import (
     OptionRule,
+    WordSet,
     base_name,
     is_option,
-    patterns_of,
+    rows_by_program,
     without_version,
 )
 from scoring.evidence.commands.shell_command import ShellCommand
@@ -48,13 +49,13 @@ class LineRule(OptionRule, frozen=True):
 
     Attributes:
         first: matches the first operand, where that is a pattern and not a file.
-        valued_options: options that take the next word as their value.
-        writes_operands: whether the other operands are files that it writes.
+        valued: options that take the next word as their value.
+        writes: "yes" where the other operands are files that it writes.
     """
 
     first: re.Pattern[str] | None = None
-    valued_options: frozenset[str] = frozenset()
-    writes_operands: bool = False
+    valued: WordSet = WordSet()
+    writes: str = ""
 
 
 _RUNS_GIVEN_CODE = LineRule(first=re.compile(r"(?!)"))
@@ -65,20 +66,7 @@ _REPORTERS = frozenset(_TABLE["report"].split())
 _QUIET_PROGRAMS = frozenset(_TABLE["quiet"].split())
 
 
-def _read_line_rules() -> dict[str, LineRule]:
-    rules: dict[str, LineRule] = {}
-    for names, row in _TABLE["lines"].items():
-        rule = LineRule(
-            first=re.compile(row["first"]) if "first" in row else None,
-            valued_options=frozenset(row.get("valued", "").split()),
-            writes_operands="writes" in row,
-            **patterns_of(row, ("when", "unless")),
-        )
-        rules.update(dict.fromkeys(names.split(), rule))
-    return rules
-
-
-_LINE_RULES = _read_line_rules()
+_LINE_RULES = rows_by_program(_TABLE["lines"], LineRule)
 
 
 class ShownOutput(NamedTuple):
@@ -136,18 +124,30 @@ def shown_output(
         line: the text of the command line.
     """
     files = _files_of_runs(commands, run_indices)
-    others = [
-        (index, command)
-        for index, command in enumerate(commands)
-        if index not in run_indices and command.words
-    ]
+    words_of_line = frozenset(PRINTED_WORD.findall(line))
 
-    shows_runs_alone = all(_adds_no_summary(command, index, files) for index, command in others)
+    shows_runs_alone = True
+    printed_words: list[frozenset[str]] = []
+    for index, command in enumerate(commands):
+        if index in run_indices or not command.words:
+            continue
+
+        if not _adds_no_summary(command, index, files):
+            shows_runs_alone = False
+        # A command with a variable may print any word of the line.
+        text = _printed_text(command)
+        words = frozenset(PRINTED_WORD.findall(text))
+        printed_words.append(words_of_line if "$" in text else words)
+
     return ShownOutput(
         own_failures=shows_runs_alone or not files.written,
         own_passes=shows_runs_alone,
-        printed_words=_words_printed_by([command for _, command in others], line),
+        printed_words=printed_words,
     )
+
+
+def _printed_text(command: ShellCommand) -> str:
+    return _COLOR_CODE.sub("", " ".join(command.words))
 
 
 def _files_of_runs(commands: Sequence[ShellCommand], run_indices: Collection[int]) -> _RunFiles:
@@ -170,23 +170,6 @@ def _files_of_runs(commands: Sequence[ShellCommand], run_indices: Collection[int
     return _RunFiles(min(run_indices), frozenset(readers), frozenset(written), frozenset(copied))
 
 
-def _words_printed_by(commands: Sequence[ShellCommand], line: str) -> list[frozenset[str]]:
-    """Return the words that each command may print.
-
-    A command with a variable may print any word of the line.
-    """
-    words_of_line = frozenset(PRINTED_WORD.findall(line))
-
-    printed: list[frozenset[str]] = []
-    for command in commands:
-        text = _COLOR_CODE.sub("", " ".join(command.words))
-        if "$" in text:
-            printed.append(words_of_line)
-        else:
-            printed.append(frozenset(PRINTED_WORD.findall(text)))
-    return printed
-
-
 def _adds_no_summary(command: ShellCommand, index: int, files: _RunFiles) -> bool:
     """Return whether a command shows no summary but those of the test runs.
 
@@ -202,16 +185,16 @@ def _adds_no_summary(command: ShellCommand, index: int, files: _RunFiles) -> boo
     if writes_elsewhere and not reads_runs:
         return command.output_file not in files.written
     if program in ("echo", "printf"):
-        text = _COLOR_CODE.sub("", " ".join(command.words))
-        return _COMPOSED.search(text) is None
+        return _COMPOSED.search(_printed_text(command)) is None
     if program in _LINE_RULES or is_given_code(program, command.words[1:]):
         rule = _LINE_RULES.get(program, _RUNS_GIVEN_CODE)
         return _shows_files_of_runs(command, rule, files)
     if files.written or reads_runs:
-        quiet_programs = _REPORTERS
-        if files.written:
-            quiet_programs = _QUIET_PROGRAMS
-        return program in quiet_programs and not _changes_folder(command, program, index, files)
+        # after a change of the folder a name means another file
+        is_after_run = index > files.first_index or command.depth > 0
+        if program in ("cd", "pushd") and is_after_run:
+            return False
+        return program in (_QUIET_PROGRAMS if files.written else _REPORTERS)
     return True
 
 
@@ -220,48 +203,28 @@ def _shows_files_of_runs(command: ShellCommand, rule: LineRule, files: _RunFiles
 
     Where no run writes into a file, source code may be shown as well.
     """
-    shown = _files_shown_by(command, rule)
-    if shown is None:
+    words = command.words
+    options = [word for word in words[1:] if is_option(word)]
+    if command.reads_input or not rule.applies(options):
+        return False
+
+    operands = [
+        word
+        for preceding, word in pairwise(words)
+        if not is_option(word) and preceding not in rule.valued
+    ]
+    takes_pattern_by_option = "-e" in rule.valued and "-e" in words
+    if rule.first is not None and not takes_pattern_by_option:
+        first = operands.pop(0) if operands else ""
+        if not rule.first.fullmatch(first):
+            return False
+
+    shown = [] if rule.writes else operands
+    if not shown and command.connector != "|":
         return False
     if files.copied.issuperset(shown):
         return True
     return not files.written and all(is_code(file) for file in shown)
-
-
-def _changes_folder(command: ShellCommand, program: str, index: int, files: _RunFiles) -> bool:
-    """Return whether a command changes the folder, after which a name means another file."""
-    is_after_run = index > files.first_index
-    return program in ("cd", "pushd") and (is_after_run or command.depth > 0)
-
-
-def _files_shown_by(command: ShellCommand, rule: LineRule) -> list[str] | None:
-    """Return the files of which a command shows whole lines.
-
-    Return None where it may show other text.
-    """
-    words = command.words
-    operands = [
-        word
-        for preceding, word in pairwise(words)
-        if not is_option(word) and preceding not in rule.valued_options
-    ]
-
-    first: list[str] = []
-    takes_pattern_by_option = "-e" in rule.valued_options and "-e" in words
-    if rule.first is not None and not takes_pattern_by_option:
-        first = operands[:1] or [""]
-    files: list[str] = []
-    if not rule.writes_operands:
-        files = operands[len(first) :]
-
-    options = [word for word in words[1:] if is_option(word)]
-    if command.reads_input or not rule.applies(options):
-        return None
-    if rule.first is not None and not all(rule.first.fullmatch(operand) for operand in first):
-        return None
-    if files or command.connector == "|":
-        return files
-    return None
 
 
 def leaves_failures(words: Sequence[str], text: str, failures: Sequence[str]) -> bool:
@@ -312,11 +275,12 @@ def _pattern_leaves(words: Sequence[str], options: Sequence[str], failures: Sequ
         plain_parts = [part.lower() for part in plain_parts]
         failures = [failure.lower() for failure in failures]
     if inverted:
-        removed = any(_may_match(part, failure) for part in plain_parts for failure in failures)
-        return not removed and not any(map(_PATTERN_SYNTAX.search, plain_parts))
+        for part in plain_parts:
+            # a dot is any character
+            pieces = part.split(".")
+            if _PATTERN_SYNTAX.search(part):
+                return False
+            if any(all(piece in failure for piece in pieces) for failure in failures):
+                return False
+        return True
     return any(part in failure for part in plain_parts for failure in failures)
-
-
-def _may_match(part: str, text: str) -> bool:
-    """Return whether a text may match a plain pattern, in which a dot is any character."""
-    return all(piece in text for piece in part.split("."))

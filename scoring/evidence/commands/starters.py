@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
+from scoring.evidence.commands.programs import WordSet, rows_by_program
+from scoring.frozen import Frozen
 from scoring.settings_table import read_toml
 
 STARTER_TABLE = Path(__file__).parent / "starters.toml"
 
 
-class Starter(NamedTuple):
+class Starter(Frozen):
     """How a program passes a command on.
 
     Attributes:
@@ -21,26 +22,12 @@ class Starter(NamedTuple):
         optional_words: one of these may precede the command.
     """
 
-    subcommands: tuple[frozenset[str], ...] = ()
-    valued_options: frozenset[str] = frozenset()
+    subcommands: tuple[WordSet, ...] = ()
+    valued_options: WordSet = WordSet()
     leading_words: int = 0
-    queries: frozenset[str] = frozenset()
-    markers: frozenset[str] = frozenset()
-    optional_words: frozenset[str] = frozenset()
-
-    @classmethod
-    def from_row(cls, row: dict[str, Any]) -> "Starter":
-        """Read a row of the table, in which several words are one text."""
-        words = {
-            name: frozenset(row.get(name, "").split())
-            for name in ("valued_options", "queries", "markers", "optional_words")
-        }
-        subcommands = [frozenset(names.split()) for names in row.get("subcommands", ())]
-        return cls(
-            subcommands=tuple(subcommands),
-            leading_words=row.get("leading_words", 0),
-            **words,
-        )
+    queries: WordSet = WordSet()
+    markers: WordSet = WordSet()
+    optional_words: WordSet = WordSet()
 
     def command_index(self, words: Sequence[str], index: int) -> int | None:
         """Return where the command begins that the program at an index starts.
@@ -48,12 +35,19 @@ class Starter(NamedTuple):
         Return None where it starts none, because it has another subcommand or only answers, or
         because no word follows.
         """
-        position = self._after_subcommands(words, index + 1)
-        if position is None:
-            return None
+        position = self._after_options(words, index + 1)
+        for names in self.subcommands:
+            if position >= len(words) or words[position] not in names:
+                return None
+
+            position += 1
+            if not self.markers:
+                position = self._after_options(words, position)
 
         if self.markers:
-            position = self._after_marker(words, position)
+            while position < len(words) and words[position] not in self.markers:
+                position += 1
+            position += 1
         if position + 1 < len(words) and words[position] in self.optional_words:
             position = self._after_options(words, position + 1)
 
@@ -65,44 +59,14 @@ class Starter(NamedTuple):
             return None
         return position
 
-    def _after_subcommands(self, words: Sequence[str], position: int) -> int | None:
-        """Return the position after options and subcommands.
-
-        Return None where a subcommand differs.
-        """
-        position = self._after_options(words, position)
-        for names in self.subcommands:
-            if position >= len(words) or words[position] not in names:
-                return None
-
-            position += 1
-            if not self.markers:
-                position = self._after_options(words, position)
-        return position
-
     def _after_options(self, words: Sequence[str], position: int) -> int:
         while position < len(words) and words[position].startswith("-"):
             position += 2 if words[position] in self.valued_options else 1
         return position
 
-    def _after_marker(self, words: Sequence[str], position: int) -> int:
-        for index in range(position, len(words)):
-            if words[index] in self.markers:
-                return index + 1
-        return len(words)
 
+_TABLE = read_toml(STARTER_TABLE.read_text("utf-8"))
 
-def _read_table() -> tuple[dict[str, Starter], frozenset[str]]:
-    """Return the starters by the name of the program, and the programs that fail by themselves."""
-    table = read_toml(STARTER_TABLE.read_text("utf-8"))
-
-    starters: dict[str, Starter] = {}
-    for names, row in table["starts"].items():
-        starter = Starter.from_row(row)
-        starters.update(dict.fromkeys(names.split(), starter))
-
-    return starters, frozenset(table["own_failures"].split())
-
-
-STARTERS, FAIL_BY_THEMSELVES = _read_table()
+STARTERS = rows_by_program(_TABLE["starts"], Starter)
+FAIL_BY_THEMSELVES = frozenset(_TABLE["own_failures"].split())
 """The starters by program, and programs that may fail before what they start runs."""

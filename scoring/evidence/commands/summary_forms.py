@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 _LINE_LIMIT = 1000
@@ -62,4 +63,13 @@ class OutputLine(NamedTuple):
 
 def any_form_in(forms: Iterable[SummaryForm], output: str) -> bool:
     """Return whether an output has a line of one of some forms."""
-    return any(True for form in forms for _ in form.lines_in(output))
+    return last_start(forms, output) >= 0
+
+
+def last_start(forms: Iterable[SummaryForm], output: str) -> int:
+    """Return where the last line begins that has one of some forms, or -1 without one."""
+    last = -1
+    for form in forms:
+        for line in islice(form.lines_in(output), 1):
+            last = max(last, line.start)
+    return last

@@ -6,6 +6,7 @@
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from scoring.evidence.commands.git_commands import GitCommand, git_commands
 from scoring.evidence.commands.programs import is_option
@@ -21,20 +22,16 @@ _PREVIOUS_BRANCH = ("-", "@{-1}")
 _CURRENT_COMMIT = ("HEAD", "@")
 _UNSTASH = ("pop", "apply", "branch")
 _KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
-_KEEPS_STASH = [(action,) for action in _KEEP_STASH]
 _NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
 _DETACH = frozenset({"--detach", "-d"})
-
-_WORDS_WITH_REVISION = 3
-"""How many operands ``git worktree add PATH REVISION`` has."""
 
 
 def leaves_stash(commands: Sequence[ShellCommand]) -> bool | None:
     """Return whether a line leaves the work in a stash, or None where it does not say."""
     state = None
     for call in _git_calls(commands):
-        if call.subcommand == "stash" and call.arguments[:1] not in _KEEPS_STASH:
-            state = _is_stashed_after(call, before=False)
+        if call.subcommand == "stash":
+            state = _is_stashed_after(call, state)
     return state
 
 
@@ -50,9 +47,12 @@ def tests_other_code(
         stashed: whether an earlier line left the work in a stash.
     """
     calls = list(_git_calls(commands))
-    returns_later = any(call.position > index and _changes_branch(call) for call in calls)
+    returns_later = False
+    for call in calls:
+        if call.position > index and call.subcommand in ("checkout", "switch"):
+            returns_later = returns_later or bool(_operands(call))
 
-    is_stashed = stashed
+    is_stashed: bool | None = stashed
     is_older = False
     is_other_tree = False
     for call in calls:
@@ -65,7 +65,7 @@ def tests_other_code(
             is_older = _is_older_after(call, is_older, returns_later=returns_later)
         elif call.subcommand == "worktree" and folder is not None:
             is_other_tree = is_other_tree or _adds_other_tree(call, folder)
-    return is_stashed or is_older or is_other_tree
+    return bool(is_stashed or is_older or is_other_tree)
 
 
 def _git_calls(commands: Sequence[ShellCommand]) -> Iterator[GitCommand]:
@@ -88,17 +88,11 @@ def _operands(call: GitCommand) -> list[str]:
     return operands
 
 
-def _is_stashed_after(call: GitCommand, before: bool) -> bool:
-    action = call.arguments[0] if call.arguments else "push"
-    if action in _UNSTASH:
-        return False
+def _is_stashed_after(call: GitCommand, before: bool | None) -> bool | None:
+    action = "".join(call.arguments[:1])
     if action in _KEEP_STASH:
         return before
-    return True
-
-
-def _changes_branch(call: GitCommand) -> bool:
-    return call.subcommand in ("checkout", "switch") and bool(_operands(call))
+    return action not in _UNSTASH
 
 
 def _is_older_after(call: GitCommand, before: bool, *, returns_later: bool) -> bool:
@@ -107,7 +101,12 @@ def _is_older_after(call: GitCommand, before: bool, *, returns_later: bool) -> b
     A branch counts as older where the line leaves it again.
     """
     if call.subcommand == "restore":
-        return _restores_older(call.arguments)
+        for word, following in pairwise((*call.arguments, "")):
+            option, _, value = word.partition("=")
+            if option in ("--source", "-s"):
+                return _OLDER.fullmatch(value or following) is not None
+        return False
+
     operands = _operands(call)
     if not operands:
         return before
@@ -122,25 +121,14 @@ def _is_older_after(call: GitCommand, before: bool, *, returns_later: bool) -> b
     return is_detached or returns_later or _OLDER.fullmatch(revision) is not None
 
 
-def _restores_older(arguments: Sequence[str]) -> bool:
-    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
-        option, _, value = word.partition("=")
-        if option in ("--source", "-s"):
-            return _OLDER.fullmatch(value or following) is not None
-    return False
-
-
 def _adds_other_tree(call: GitCommand, folder: str) -> bool:
     """Return whether a command adds a work tree of another commit, which a folder is in."""
-    operands = _operands(call)
-    if operands[:1] != ["add"]:
-        return False
-
-    if len(operands) < _WORDS_WITH_REVISION or operands[2] in _CURRENT_COMMIT:
+    action, path, revision, *_ = (*_operands(call), "", "", "")
+    if action != "add" or revision in ("", *_CURRENT_COMMIT):
         return False
     is_new_branch = not _NEW_BRANCH.isdisjoint(call.arguments)
-    if is_new_branch and not _OLDER.fullmatch(operands[2]):
+    if is_new_branch and not _OLDER.fullmatch(revision):
         return False
 
-    top = posixpath.normpath(operands[1])
+    top = posixpath.normpath(path)
     return f"{posixpath.normpath(folder or '.')}/".startswith(f"{top}/")

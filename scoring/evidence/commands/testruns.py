@@ -1,11 +1,71 @@
-"""The test tools as transcripts ask for them: which commands run tests, and how a run ended."""
+"""Which commands of a line are test runs, and what else the line does to their output.
 
-from collections.abc import Sequence
+How a run ended says :mod:`scoring.evidence.commands.testverdicts`.
+"""
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from scoring.evidence.commands.exit_status import ExitProof, commands_required_by, exit_proof
+from scoring.evidence.commands.git_commands import commit_requests
+from scoring.evidence.commands.run_folders import folder_of
 from scoring.evidence.commands.shell_command import ShellCommand
-from scoring.evidence.commands.testcommands import TestCommand, find_test_command
-from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
-from scoring.evidence.commands.tool_table import tool_table
+from scoring.evidence.commands.shown_output import ShownOutput, readers_of, shown_output
+from scoring.evidence.commands.tested_code import tests_other_code
+from scoring.evidence.commands.tool_table import SCRIPT_TOOL, program_name, tool_table
+
+OWN_COMMANDS = "test-commands"
+"""The name of the tool that the commands of the setting ``test-commands`` are."""
+
+LABEL_LIMIT = 60
+"""How many characters of a command reports name."""
+
+_CARRIER_LIMIT = 3
+"""How many carriers may precede a tool: ``coverage run -m pytest`` has one."""
+
+_HOOK_WORD_LIMIT = 4
+"""Among how many words after ``git`` its subcommand is looked for."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+class TestCommand(NamedTuple):
+    """A command line that runs tests.
+
+    Attributes:
+        tool: the tool of its last test command.
+        label: the first words of that command.
+        proof: what the exit status of the line proves about that command.
+        tools: all tools that it runs, each once.
+        folder: the folder that its last test command runs in, from that of the line; None where no
+            plain word says it.
+        other_tools: the tools that the programs of its other commands may run.
+        readers: the words of each command that reads the output of the last test command.
+        after_cd: whether that command is reached only after a ``cd`` that succeeds.
+        hooks: where a commit or a push is, before the first test command or after: its hooks may
+            print anything.
+        repeats_failed: whether it runs tests again, at least where the run before it failed.
+        shown: what the output of the line says about its test runs.
+        other_code: whether its last test run tests other code than the work, or an earlier one.
+        is_wrapped: whether another program starts the last one.
+        follows_commit: whether the line commits before its first test command.
+    """
+
+    tool: str
+    label: str
+    proof: ExitProof
+    tools: tuple[str, ...]
+    folder: str | None
+    other_tools: frozenset[str]
+    readers: tuple[tuple[str, ...], ...]
+    after_cd: bool
+    hooks: Literal["", "before", "after"]
+    repeats_failed: bool
+    shown: ShownOutput
+    other_code: Literal["", "earlier", "last"]
+    is_wrapped: bool
+    follows_commit: bool
 
 
 class TestTools:
@@ -13,7 +73,6 @@ class TestTools:
 
     def __init__(self, own_commands: Sequence[str] = ()) -> None:
         """Take the beginnings of commands that run tests here, such as ``./check --all``."""
-        self._table = tool_table()
         self._own_commands = [tuple(text.split()) for text in own_commands if text.strip()]
         self._own_programs = [words[0].removeprefix("./") for words in self._own_commands]
 
@@ -22,7 +81,7 @@ class TestTools:
 
         This is quick, and never False for a line that is one.
         """
-        if self._table.may_run.search(line) is not None:
+        if tool_table().may_run.search(line) is not None:
             return True
         return any(program in line for program in self._own_programs)
 
@@ -38,18 +97,159 @@ class TestTools:
             line: its text.
             stashed: whether an earlier line left the work in a stash.
         """
-        return find_test_command(commands, line, self._table, self._own_commands, stashed=stashed)
+        tools: dict[int, str] = {}
+        runs = are_run(commands)
+        for index, command in enumerate(commands):
+            tool = self._tool_of(command) if runs[index] else ""
+            if tool:
+                tools[index] = tool
+        if not tools:
+            return None
 
-    def verdict(
-        self, command: TestCommand | None, output: str, failed: bool | None
-    ) -> TestVerdict | None:
-        """Return how a test run ended.
+        table = tool_table()
+        first_index = min(tools)
+        last_index = max(tools)
+        last = commands[last_index]
+        required = commands_required_by(commands, last_index)
+        earlier_runs = [commands[index].words for index in tools if index != last_index]
+        folders: dict[int, str | None] = {}
+        for index, tool in tools.items():
+            words = commands[index].words
+            is_script = tool == SCRIPT_TOOL
+            folders[index] = folder_of(commands, index, words, table.folders, is_script=is_script)
 
-        Return None where no test can have run.
+        return TestCommand(
+            tool=tools[last_index],
+            label=_label(last.words),
+            proof=exit_proof(commands, last_index, table.harmless),
+            tools=tuple(dict.fromkeys(tools.values())),
+            folder=folders[last_index],
+            other_tools=_tools_of_others(commands, tools),
+            readers=tuple(reader.words for reader in readers_of(commands, last_index)),
+            after_cd=any(command.words[:1] in (("cd",), ("pushd",)) for command in required),
+            hooks=_hooks_in(commands, first_index),
+            repeats_failed=len(tools) > 1
+            and (last.connector == "||" or last.words in earlier_runs),
+            shown=shown_output(commands, tools, line),
+            other_code=_run_of_other_code(commands, folders, stashed=stashed),
+            is_wrapped=bool(last.starters),
+            follows_commit=bool(commit_requests(commands[:first_index])),
+        )
 
-        Args:
-            command: the command line; None where only its result is known.
-            output: what the line printed.
-            failed: whether the call failed by its status; None when it is not stated.
+    def _tool_of(self, command: ShellCommand) -> str:
+        """Return the name of the tool that a simple command runs.
+
+        It is "" when the command runs none.
         """
-        return verdict_of(command, output, failed, self._table)
+        words: Sequence[str] = command.words
+        if not words:
+            return ""
+        for program, own in zip(self._own_programs, self._own_commands, strict=True):
+            # as one of the setting, in whatever folder that is
+            if f"/{words[0]}".endswith(f"/{program}") and words[1 : len(own)] == own[1:]:
+                return OWN_COMMANDS
+
+        table = tool_table()
+        for _ in range(_CARRIER_LIMIT):
+            tool = table.tool_run_by(words)
+            if tool is not None:
+                return tool
+            words = table.carried_by(words)
+            if not words:
+                break
+        if table.runs_test_script(command.words):
+            return SCRIPT_TOOL
+        return ""
+
+
+def _run_of_other_code(
+    commands: Sequence[ShellCommand], folders: Mapping[int, str | None], *, stashed: bool
+) -> Literal["", "earlier", "last"]:
+    """Return which test run tests other code than the work, by the folders of the runs."""
+    if not stashed and not any(command.words[:1] == ("git",) for command in commands):
+        return ""
+
+    of_other_code = []
+    for index, folder in folders.items():
+        if tests_other_code(commands, index, folder, stashed=stashed):
+            of_other_code.append(index)
+    if max(folders) in of_other_code:
+        return "last"
+    if of_other_code:
+        return "earlier"
+    return ""
+
+
+def are_run(commands: Sequence[ShellCommand]) -> list[bool]:
+    """Return whether each command of a line runs a program.
+
+    A function or an alias that the line defines is not a program, and the body of a function that
+    the line never calls does not run.
+    """
+    defined: set[str] = set()
+    called: set[str] = set()
+    for command in commands:
+        name = "".join(command.words[:1])
+        if command.defines_function:
+            defined.add(name)
+            continue
+
+        called.add(name)
+        if name == "function":
+            defined.update(command.words[1:2])
+        elif name == "alias":
+            defined.update(word.partition("=")[0] for word in command.words[1:])
+
+    runs: list[bool] = []
+    uncalled_depth: int | None = None  # of a function; its body follows
+    for command in commands:
+        if uncalled_depth is not None and command.depth <= uncalled_depth:
+            uncalled_depth = None
+        if command.defines_function and uncalled_depth is None and command.words[0] not in called:
+            uncalled_depth = command.depth
+
+        is_program = not command.defines_function and defined.isdisjoint(command.words[:1])
+        runs.append(is_program and uncalled_depth is None)
+    return runs
+
+
+def _tools_of_others(commands: Sequence[ShellCommand], runs: Mapping[int, str]) -> frozenset[str]:
+    """Return the tools that the programs of commands may run which are not test runs here."""
+    tools: set[str] = set()
+    for index, command in enumerate(commands):
+        if index not in runs and command.words:
+            starts = tool_table().starts.get(program_name(command.words[0]), ())
+            tools.update(start.tool for start in starts)
+    return frozenset(tools)
+
+
+def _hooks_in(
+    commands: Sequence[ShellCommand], first_run_index: int
+) -> Literal["", "before", "after"]:
+    """Return where hooks of git run: before the first test run, or after.
+
+    It is "" where none run.
+    """
+    for index, command in enumerate(commands):
+        first_words = command.words[1 : 1 + _HOOK_WORD_LIMIT]
+        if command.words[:1] != ("git",) or "--no-verify" in command.words:
+            continue
+        if "stash" not in first_words and not tool_table().hooks.isdisjoint(first_words):
+            if index < first_run_index:
+                return "before"
+            return "after"
+    return ""
+
+
+def _label(words: Sequence[str]) -> str:
+    """Return the first words of a command, with nothing in them that could move a cursor."""
+    label = ""
+    for word in words:
+        printable = _CONTROL.sub(" ", word[: LABEL_LIMIT + 1]).strip()
+        longer = f"{label} {printable}".strip()
+        if len(longer) > LABEL_LIMIT:
+            if label:
+                return f"{label} …"
+            return longer[: LABEL_LIMIT - 1] + "…"
+        label = longer
+    return label

@@ -4,14 +4,14 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import NamedTuple
 
 from scoring.evidence.commands.shown_output import FILTERS, PRINTED_WORD, leaves_failures
-from scoring.evidence.commands.summary_forms import SummaryForm, any_form_in
-from scoring.evidence.commands.testcommands import OWN_COMMANDS, TestCommand
-from scoring.evidence.commands.tool_table import TestTool, ToolTable
+from scoring.evidence.commands.summary_forms import SummaryForm, any_form_in, last_start
+from scoring.evidence.commands.testruns import OWN_COMMANDS, TestCommand
+from scoring.evidence.commands.tool_table import TestTool, tool_table
 
 _COMPARED_LINE_LIMIT = 100
 """How many lines of an output are compared with what other commands print, the last ones."""
@@ -44,217 +44,204 @@ class TestVerdict(NamedTuple):
 _UNKNOWN = TestVerdict()
 
 
-class _Output(NamedTuple):
-    """The output of a command line that ran tests.
-
-    Attributes:
-        text: what was printed, without colors, each line ended by a line feed.
-        command: the line; None where it is not known.
-        table: the test tools.
-    """
-
-    text: str
-    command: TestCommand | None
-    table: ToolTable
-
-
-def verdict_of(
-    command: TestCommand | None, output: str, failed: bool | None, table: ToolTable
-) -> TestVerdict | None:
+def verdict_of(command: TestCommand | None, output: str, failed: bool | None) -> TestVerdict | None:
     """Return how a test run ended, or None where no test can have run.
 
     Args:
         command: the command line; None where the call is not known, only its result.
         output: what the line printed.
         failed: whether its exit status says so; None when it is not stated.
-        table: the test tools.
     """
-    text = _plain_text(output)
+    table = tool_table()
+    text = _TERMINAL_CODE.sub("", output) if "\x1b" in output else output
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     succeeded = failed is False
     if not succeeded and table.refused.match(text):
         return None
     if command is not None and command.other_code == "last":
         return _UNKNOWN
 
-    shown = _Output(text, command, table)
-    tools = _tools_that_may_report(command, text, table)
-    is_if_shown = (
-        command is not None and command.tool != OWN_COMMANDS and table.tools[command.tool].if_shown
-    )
+    tools = _tools_that_may_report(text, command)
+    is_if_shown = False
+    if command is not None and command.tool != OWN_COMMANDS:
+        is_if_shown = table.tools[command.tool].if_shown
     if is_if_shown:  # what runs any tasks says nothing about the tests among them
         tools = [tool for tool in tools if not tool.runs_any]
     ended_early = not succeeded and any_form_in(table.ended, text)
 
-    failure = _summary(shown, tools, passed=False)
-    success = None if ended_early else _summary(shown, tools, passed=True)
+    failure = _summary(text, command, tools, passed=False)
+    success = None if ended_early else _summary(text, command, tools, passed=True)
+    verdict = failure or success
 
     if command is None:
-        return failure or success or _UNKNOWN
-    if not failure and not success and _was_not_reached(shown, command):
-        return None
+        return verdict or _UNKNOWN
+    if not verdict:
+        is_cd_failed = command.after_cd and _CD_FAILED.search(text)
+        if is_cd_failed or (command.is_wrapped and any_form_in(table.no_wrapper, text)):
+            return None
     if is_if_shown:
-        return failure or success
+        return verdict
 
-    by_status = _by_status(shown, command, tools, None if ended_early else failed)
+    by_status = _by_status(text, command, tools, None if ended_early else failed)
     is_contradictory = failure is not None and success is not None
-    if failure and command.repeats_failed and _last_summary_passes(shown, tools):
-        is_contradictory = True
+    if failure and command.repeats_failed:
+        # the last summary may be that of a run that passed
+        passing = chain.from_iterable(tool.passing for tool in tools)
+        failing = chain.from_iterable(tool.failing for tool in tools)
+        if last_start(passing, text) > last_start(failing, text):
+            is_contradictory = True
     may_be_of_others = command.hooks != "" or command.repeats_failed
     if command.other_code or command.hooks == "before" or (is_contradictory and may_be_of_others):
         return by_status
+    if verdict is None or by_status.passed in (None, verdict.passed):
+        return verdict or by_status
 
-    verdict = failure or success or by_status
-    if _contradict(verdict, by_status):
-        return _reported_by_tools_themselves(shown, command, verdict)
-    return verdict
-
-
-def _plain_text(output: str) -> str:
-    text = _TERMINAL_CODE.sub("", output) if "\x1b" in output else output
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    # A summary of one part says nothing about what runs that part.
+    tools = [table.tools[name] for name in command.tools if name != OWN_COMMANDS]
+    if _summary(text, command, tools, passed=verdict.passed is True):
+        return verdict
+    return _UNKNOWN
 
 
-def _was_not_reached(output: _Output, command: TestCommand) -> bool:
-    """Return whether the ``cd`` before the tests failed, or what should start them did."""
-    if command.after_cd and _CD_FAILED.search(output.text):
-        return True
-    return command.is_wrapped and any_form_in(output.table.no_wrapper, output.text)
-
-
-def _tools_that_may_report(
-    command: TestCommand | None, text: str, table: ToolTable
-) -> list[TestTool]:
+def _tools_that_may_report(text: str, command: TestCommand | None) -> list[TestTool]:
     """Return the tools that may have printed a summary.
 
     Where the line may run any tool, an output without a line like a summary has none of them.
     """
+    table = tool_table()
     if command is not None:
-        names = command.tools or (command.tool,)
+        names = command.tools
         if not any(name == OWN_COMMANDS or table.tools[name].runs_any for name in names):
             return [table.tools[name] for name in names]
 
     if table.any_summary.search(text):
-        return list(table.tools.values())
+        return list(table.tool)
     return []
 
 
-def _contradict(verdict: TestVerdict, by_status: TestVerdict) -> bool:
-    return by_status.passed is not None and by_status.passed != verdict.passed
-
-
-def _reported_by_tools_themselves(
-    output: _Output, command: TestCommand, verdict: TestVerdict
-) -> TestVerdict:
-    """Return a verdict that the status contradicts, if a tool of the line itself reports it.
-
-    A summary of one part says nothing about what runs that part.
-    """
-    tools = [output.table.tools[name] for name in command.tools if name != OWN_COMMANDS]
-    is_reported = _summary(output, tools, passed=verdict.passed is True) is not None
-    return verdict if is_reported else _UNKNOWN
-
-
 def _by_status(
-    output: _Output, command: TestCommand, tools: Sequence[TestTool], failed: bool | None
+    text: str, command: TestCommand, tools: Iterable[TestTool], failed: bool | None
 ) -> TestVerdict:
     """Return what the exit status says, where nothing but the run can have set it."""
-    if failed is None:
-        return _UNKNOWN
+    if failed and command.proof.of_failure and not any_form_in(tool_table().unstarted, text):
+        return TestVerdict(False)
 
-    if failed:
-        if command.proof.of_failure and not any_form_in(output.table.unstarted, output.text):
-            return TestVerdict(False)
-        return _UNKNOWN
-
-    ran_no_test = any(any_form_in(tool.empty, output.text) for tool in tools)
-    if command.proof.of_success and not ran_no_test:
-        return TestVerdict(True)
+    if failed is False and command.proof.of_success:
+        ran_no_test = any(any_form_in(tool.empty, text) for tool in tools)
+        if not ran_no_test:
+            return TestVerdict(True)
     return _UNKNOWN
 
 
-def _summary(output: _Output, tools: Iterable[TestTool], *, passed: bool) -> TestVerdict | None:
+def _summary(
+    text: str, command: TestCommand | None, tools: Iterable[TestTool], *, passed: bool
+) -> TestVerdict | None:
     """Return what the summaries of passing, or of failing, runs say.
 
     Return None where they have no summaries.
 
     Where several tools have one, that with the most numbers counts.
     """
-    verdict: TestVerdict | None = None
-    most_numbers = -1
-
+    verdicts = []
     for tool in tools:
-        if not _has_summary(output, tool, passed=passed):
-            continue
-
-        counted = _counted(output, tool, passed=passed)
-        numbers = sum(number is not None for number in counted[1:])
-        if numbers > most_numbers:
-            verdict = counted
-            most_numbers = numbers
-    return verdict
+        summaries = _Summaries(text, command, tool, passed)
+        if summaries.has_any():
+            verdicts.append(summaries.counted())
+    return min(verdicts, key=lambda verdict: verdict.count(None), default=None)
 
 
-def _last_summary_passes(output: _Output, tools: Iterable[TestTool]) -> bool:
-    """Return whether the last summary of an output is that of a run that passed."""
-    last_passing = -1
-    last_failing = -1
-    for tool in tools:
-        for form in tool.passing:
-            for line in islice(form.lines_in(output.text), 1):
-                last_passing = max(last_passing, line.start)
-        for form in tool.failing:
-            for line in islice(form.lines_in(output.text), 1):
-                last_failing = max(last_failing, line.start)
-    return last_passing > last_failing
+class _Summaries(NamedTuple):
+    """The summaries of one tool in an output.
 
+    Attributes:
+        text: what was printed, without colors, each line ended by a line feed.
+        command: the line; None where it is not known.
+        tool: the tool.
+        passed: whether they are those of runs that passed, or of those that failed.
+    """
 
-def _has_summary(output: _Output, tool: TestTool, *, passed: bool) -> bool:
-    """Return whether an output has a summary of a tool that can only be that of the run."""
-    forms = tool.summaries(passed=passed)
-    if not any(form.text in output.text for form in forms):
+    text: str
+    command: TestCommand | None
+    tool: TestTool
+    passed: bool
+
+    @property
+    def _forms(self) -> tuple[SummaryForm, ...]:
+        if self.passed:
+            return self.tool.passing
+        return self.tool.failing
+
+    @property
+    def _readers(self) -> tuple[tuple[str, ...], ...]:
+        if self.command:
+            return self.command.readers
+        return ()
+
+    def has_any(self) -> bool:
+        """Return whether there is one that can only be that of the run."""
+        if not any(form.text in self.text for form in self._forms):
+            return False
+        return self._may_be_believed() and any(map(self._has_form, self._forms))
+
+    def _may_be_believed(self) -> bool:
+        """Return whether nothing else prints such a summary, and nothing cut one off."""
+        if self.command is None:
+            return True
+        if not self.passed:
+            return self.command.shown.own_failures
+        if not self.command.shown.own_passes:
+            return False
+
+        failures = [form.text for form in self.tool.failing]
+        return not self.tool.sums or all(
+            leaves_failures(words, self.text, failures) for words in self._readers
+        )
+
+    def _has_form(self, form: SummaryForm) -> bool:
+        """Return whether a line has a form, and may have it under the form's condition."""
+        command = self.command
+        if form.condition == "filtered" and not any(words[0] in FILTERS for words in self._readers):
+            return False
+
+        is_of_program = form.condition in ("sole", "named")
+        is_sole = command is not None and self.tool.name not in command.other_tools
+
+        lines: Iterable[str] = (line.text.strip() for line in form.lines_in(self.text))
+        if self.passed and command is not None:
+            lines = _lines_of_runs_alone(lines, command)
+
+        for line in lines:
+            names_test = form.condition == "named" and "test" in line.lower()
+            if not is_of_program or is_sole or names_test:
+                if self.passed or not is_of_program:
+                    return True
+                return not any_form_in(tool_table().unstarted, self.text)
         return False
-    if not _may_be_believed(output, tool, passed=passed):
-        return False
-    return any(_has_form(output, tool, form, passed=passed) for form in forms)
 
+    def counted(self) -> TestVerdict:
+        """Return a verdict with the numbers of tests, as far as the summaries state them."""
+        may_be_cut = any(words[0] not in _LEAVE_ALL for words in self._readers)
+        if self.tool.sums and may_be_cut:
+            return TestVerdict(self.passed)
 
-def _may_be_believed(output: _Output, tool: TestTool, *, passed: bool) -> bool:
-    """Return whether nothing else prints such a summary, and nothing cut one off."""
-    command = output.command
-    if command is None:
-        return True
-    if not passed:
-        return command.shown.own_failures
-    if not command.shown.own_passes:
-        return False
+        # The last line of each form counts, and all of them where a tool sums up.
+        by_start: dict[int, str] = {}
+        for form in (*self._forms, *self.tool.counting):
+            by_start.update(islice(form.lines_in(self.text), None if self.tool.sums else 1))
 
-    if not tool.sums:
-        return True
-    failures = [form.text for form in tool.failing]
-    return all(leaves_failures(words, output.text, failures) for words in command.readers)
+        lines = by_start.values()
+        passed_tests = _number(self.tool.passed, lines)
+        failed_tests = _number(self.tool.failed, lines)
+        total = _number(self.tool.total, lines)
+        is_known = self.passed or failed_tests is not None
+        if passed_tests is None and total is not None and is_known:
+            skipped = _number(self.tool.skipped, lines) or 0
+            passed_tests = max(0, total - (failed_tests or 0) - skipped)
 
-
-def _has_form(output: _Output, tool: TestTool, form: SummaryForm, *, passed: bool) -> bool:
-    """Return whether a line of an output has a form, and may have it under the form's condition."""
-    command = output.command
-    readers = () if command is None else command.readers
-    if form.condition == "filtered" and not any(words[0] in FILTERS for words in readers):
-        return False
-
-    is_of_program = form.condition in ("sole", "named")
-    is_sole = command is not None and tool.name not in command.other_tools
-    names_test_suffices = form.condition == "named"
-
-    lines: Iterable[str] = (line.text.strip() for line in form.lines_in(output.text))
-    if passed and command is not None:
-        lines = _lines_of_runs_alone(lines, command)
-
-    for line in lines:
-        if not is_of_program or is_sole or (names_test_suffices and "test" in line.lower()):
-            if passed or not is_of_program:
-                return True
-            return not any_form_in(output.table.unstarted, output.text)
-    return False
+        if self.passed:
+            return TestVerdict(True, passed_tests, None if passed_tests is None else 0)
+        # Where no test failed, the run did.
+        return TestVerdict(False, passed_tests, failed_tests or None)
 
 
 def _lines_of_runs_alone(lines: Iterable[str], command: TestCommand) -> Iterator[str]:
@@ -265,42 +252,14 @@ def _lines_of_runs_alone(lines: Iterable[str], command: TestCommand) -> Iterator
             yield line
 
 
-def _counted(output: _Output, tool: TestTool, *, passed: bool) -> TestVerdict:
-    """Return a verdict with the numbers of tests, as far as the summaries of a tool state them."""
-    readers = () if output.command is None else output.command.readers
-    may_be_cut = any(words[0] not in _LEAVE_ALL for words in readers)
-    if tool.sums and may_be_cut:
-        return TestVerdict(passed)
-
-    lines = _lines_with_numbers(output.text, tool, passed=passed)
-    numbers = {key: _number(pattern, lines) for key, pattern in tool.numbers.items()}
-    passed_tests = numbers.get("passed")
-    failed_tests = numbers.get("failed")
-    total = numbers.get("total")
-
-    if passed_tests is None and total is not None and (passed or failed_tests is not None):
-        skipped = numbers.get("skipped") or 0
-        passed_tests = max(0, total - (failed_tests or 0) - skipped)
-
-    if passed:
-        return TestVerdict(True, passed_tests, None if passed_tests is None else 0)
-    # Where no test failed, the run did.
-    return TestVerdict(False, passed_tests, failed_tests or None)
-
-
-def _lines_with_numbers(text: str, tool: TestTool, *, passed: bool) -> list[str]:
-    """Return the lines with numbers that count: the last of each form, all where a tool sums up."""
-    lines: dict[int, str] = {}
-    for form in (*tool.summaries(passed=passed), *tool.counting):
-        lines.update(islice(form.lines_in(text), None if tool.sums else 1))
-    return list(lines.values())
-
-
-def _number(pattern: re.Pattern[str], lines: Iterable[str]) -> int | None:
+def _number(pattern: re.Pattern[str] | None, lines: Iterable[str]) -> int | None:
     """Return the sum of what a pattern finds.
 
     A word counts 1. Return None where the pattern finds nothing.
     """
+    if pattern is None:
+        return None
+
     total: int | None = None
     for line in lines:
         for match in pattern.finditer(line):

@@ -5,12 +5,17 @@ The tools are data, in ``test_tools.toml``. The comment at its top says what eac
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
+from scoring.evidence.commands.run_folders import script_of
 from scoring.evidence.commands.summary_forms import LABEL, SummaryForm
+from scoring.frozen import Frozen
 
 TOOL_TABLE = Path(__file__).parent / "test_tools.toml"
 
@@ -28,7 +33,6 @@ _NODE_PACKAGES = "node_modules"
 _VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$")
 _NUMBER_IN_PATTERN = re.compile(r"(\\d|\[\\d\.\])([+*])(?![+?])")
 
-_NUMBER_KEYS = ("passed", "failed", "skipped", "total")
 _NAMES_OF_PYTHON = ("py", "pypy")
 
 
@@ -36,13 +40,15 @@ class CommandStart(NamedTuple):
     """How a command begins that runs a tool.
 
     Attributes:
-        words: the words after the program. A pattern matches any word that is not an option, and
+        words: the words after the program. "*" in one stands for any text without options, and
             "..." means any words.
         valued_options: the options of the program that take the next word as their value.
+        tool: the tool that it runs; "" for what may precede one.
     """
 
-    words: tuple[re.Pattern[str] | str, ...]
+    words: tuple[str, ...]
     valued_options: frozenset[str]
+    tool: str = ""
 
     def length_in(self, words: Sequence[str]) -> int:
         """Return how many words of a command this beginning takes.
@@ -59,80 +65,62 @@ class CommandStart(NamedTuple):
                 passes_words = True
                 continue
 
-            index = self._index_of(wanted, words, position, passes_words=passes_words)
-            if index is None:
+            while position < len(words) and not _is_wanted(wanted, words[position]):
+                if _is_option(words[position]):
+                    position += 2 if words[position] in self.valued_options else 1
+                elif passes_words:
+                    position += 1
+                else:
+                    return 0
+
+            if position >= len(words):
                 return 0
-            position = index + 1
+            position += 1
         return position
 
-    def _index_of(
-        self,
-        wanted: re.Pattern[str] | str,
-        words: Sequence[str],
-        position: int,
-        *,
-        passes_words: bool,
-    ) -> int | None:
-        """Return where a word of the beginning comes next.
 
-        Return None where another word comes first.
-        """
-        while position < len(words):
-            word = words[position]
-            if _is_wanted(wanted, word):
-                return position
-
-            if _is_option(word):
-                position += 2 if word in self.valued_options else 1
-            elif passes_words:
-                position += 1
-            else:
-                return None
-        return None
-
-
-class TestTool(NamedTuple):
+class TestTool(Frozen):
     """A test tool.
 
     Attributes:
         name: its name in reports.
+        starts: how its commands begin.
         never: words with which it runs no test.
         failing: the summaries of a run that failed.
         passing: those of a run that passed.
         empty: those of a run without tests, which no exit status makes a pass.
         counting: further lines that have numbers.
-        numbers: what finds the numbers of tests in such lines: "passed", "failed", "skipped" and
-            "total", as far as the tool states them.
+        passed: finds the number of tests that passed in such lines; None where the tool states
+            none. The same for ``failed``, ``skipped`` and ``total``.
         sums: whether the numbers of all such lines count, not only of the last of each form.
         runs_any: whether it runs other tools. Their forms count as well.
         if_shown: whether it may run no tests: a run counts where the output has a summary of one.
     """
 
     name: str
-    never: frozenset[str]
-    failing: tuple[SummaryForm, ...]
-    passing: tuple[SummaryForm, ...]
-    empty: tuple[SummaryForm, ...]
-    counting: tuple[SummaryForm, ...]
-    numbers: Mapping[str, re.Pattern[str]]
-    sums: bool
-    runs_any: bool
-    if_shown: bool
+    starts: tuple[str, ...]
+    never: frozenset[str] = frozenset()
+    failing: tuple[SummaryForm, ...] = ()
+    passing: tuple[SummaryForm, ...] = ()
+    empty: tuple[SummaryForm, ...] = ()
+    counting: tuple[SummaryForm, ...] = ()
+    passed: re.Pattern[str] | None = None
+    failed: re.Pattern[str] | None = None
+    skipped: re.Pattern[str] | None = None
+    total: re.Pattern[str] | None = None
+    sums: bool = False
+    runs_any: bool = False
+    if_shown: bool = False
 
-    def summaries(self, *, passed: bool) -> tuple[SummaryForm, ...]:
-        """Return the forms of the summaries of runs that passed, or of those that failed."""
-        return self.passing if passed else self.failing
 
-
-class ToolTable(NamedTuple):
+class ToolTable(Frozen, dict=True):
     """All of ``test_tools.toml``.
 
     Attributes:
-        tools: the tools by name.
-        any_summary: finds a line that begins as a summary of any tool, or a run without tests.
-        starts: how commands begin, with the name of the tool that they run, by program.
-        carriers: what may precede a tool, such as ``python -m``, by program.
-        may_run: finds a text that every command line with a test run has.
+        tool: the tools.
+        never: words with which no tool runs a test.
+        carriers: what may precede a tool, such as ``python -m``.
+        valued: by program the options that take the next word as their value.
         refused: matches the beginning of the result of a command that was refused.
         unstarted: lines that say that a program, or what it should run, does not exist.
         no_wrapper: lines by which a program that should start the tests says that it did not.
@@ -144,11 +132,10 @@ class ToolTable(NamedTuple):
         no_script: finds those among them that do not, by their path or first argument.
     """
 
-    tools: dict[str, TestTool]
-    any_summary: re.Pattern[str]
-    starts: dict[str, list[tuple[CommandStart, str]]]
-    carriers: dict[str, list[CommandStart]]
-    may_run: re.Pattern[str]
+    tool: tuple[TestTool, ...]
+    never: frozenset[str]
+    carriers: tuple[str, ...]
+    valued: dict[str, frozenset[str]]
     refused: re.Pattern[str]
     unstarted: tuple[SummaryForm, ...]
     no_wrapper: tuple[SummaryForm, ...]
@@ -159,19 +146,77 @@ class ToolTable(NamedTuple):
     script: re.Pattern[str]
     no_script: re.Pattern[str]
 
-    def tool_begun_by(self, words: Sequence[str]) -> TestTool | None:
-        """Return the tool that a command runs by its first words."""
-        for start, name in self.starts.get(program_name(words[0]), ()):
+    @cached_property
+    def tools(self) -> dict[str, TestTool]:
+        """The tools by name."""
+        return {tool.name: tool for tool in self.tool}
+
+    @cached_property
+    def starts(self) -> dict[str, list[CommandStart]]:
+        """How commands begin that run a tool, by program."""
+        starts: dict[str, list[CommandStart]] = {}
+        for tool in self.tool:
+            self._add_starts(starts, tool.starts, tool.name)
+        return starts
+
+    @cached_property
+    def _carriers(self) -> dict[str, list[CommandStart]]:
+        carriers: dict[str, list[CommandStart]] = {}
+        self._add_starts(carriers, self.carriers)
+        return carriers
+
+    def _add_starts(
+        self, starts: dict[str, list[CommandStart]], texts: Iterable[str], tool: str = ""
+    ) -> None:
+        for text in texts:
+            first, *words = text.split()
+            program = program_name(first)
+            valued_options = self.valued.get(program, frozenset())
+            start = CommandStart(tuple(words), valued_options, tool)
+            starts.setdefault(program, []).append(start)
+
+    @cached_property
+    def any_summary(self) -> re.Pattern[str]:
+        """Finds a line that begins as a summary of any tool, or a run without tests."""
+        patterns: dict[str, None] = {}
+        for tool in self.tool:
+            for form in (*tool.failing, *tool.passing, *tool.empty):
+                patterns[f"(?:{form.pattern.pattern})"] = None
+        return re.compile(f"^{LABEL}?(?:{'|'.join(patterns)})", re.MULTILINE)
+
+    @cached_property
+    def may_run(self) -> re.Pattern[str]:
+        """Finds a text that every command line with a test run has."""
+        texts = {_text_in_every(start) for tool in self.tool for start in tool.starts}
+
+        needed: list[str] = []
+        for text in sorted(texts):
+            is_covered = any(other != text and other in text for other in texts)
+            if not is_covered:
+                needed.append(re.escape(text))
+        return re.compile("|".join(needed))
+
+    def tool_run_by(self, words: Sequence[str]) -> str | None:
+        """Return the tool that a command runs by its first words.
+
+        It is "" where other words of the command say that no test is run.
+        """
+        for start in self.starts.get(program_name(words[0]), ()):
             if start.length_in(words):
-                return self.tools[name]
+                if self._runs_tests(start.tool, words[1:]):
+                    return start.tool
+                return ""
         return None
+
+    def _runs_tests(self, tool: str, words: Sequence[str]) -> bool:
+        return self.never.isdisjoint(words) and self.tools[tool].never.isdisjoint(words)
 
     def carried_by(self, words: Sequence[str]) -> Sequence[str]:
         """Return the words after the longest carrier that a command begins with, and its options.
 
         Empty where it begins with no carrier, or nothing follows.
         """
-        carriers = self.carriers.get(program_name(words[0]), [])
+        carriers = self._carriers.get(program_name(words[0]), [])
         length = max((carrier.length_in(words) for carrier in carriers), default=0)
         if length == 0:
             return ()
@@ -197,7 +242,7 @@ class ToolTable(NamedTuple):
         stem, _, suffix = name.rpartition(".")
         if suffix not in _SCRIPT_SUFFIXES:
             return words
-        if any(not start.words for start, _ in self.starts.get(stem, ())):
+        if any(not start.words for start in self.starts.get(stem, ())):
             return (stem, *words[1:])
         if _NODE_PACKAGES in folders[:-1]:
             last = len(folders) - 1 - folders[::-1].index(_NODE_PACKAGES)
@@ -206,9 +251,10 @@ class ToolTable(NamedTuple):
                 return (package, *words[1:])
         return words
 
-    def is_test_script(self, path: str, argument: str) -> bool:
-        """Return whether a script runs tests, by its path and its first argument."""
-        if not self.script.search(path):
+    def runs_test_script(self, words: Sequence[str]) -> bool:
+        """Return whether a command runs a script with tests, by its path and first argument."""
+        path, argument = script_of(words)
+        if not self.script.search(path) or not self._runs_tests(SCRIPT_TOOL, words):
             return False
         return not (self.no_script.search(path) or self.no_script.search(argument))
 
@@ -221,17 +267,19 @@ def program_name(word: str) -> str:
         name = name.removesuffix(suffix)
 
     name = _VERSION.sub("", name)
-    return "python" if name in _NAMES_OF_PYTHON else name
+    if name in _NAMES_OF_PYTHON:
+        return "python"
+    return name
 
 
 def _is_option(word: str) -> bool:
     return word.startswith(("-", "+"))
 
 
-def _is_wanted(wanted: re.Pattern[str] | str, word: str) -> bool:
-    if isinstance(wanted, str):
+def _is_wanted(wanted: str, word: str) -> bool:
+    if "*" not in wanted:
         return word == wanted
-    return not _is_option(word) and wanted.fullmatch(word.replace(_LATEST, "")) is not None
+    return not _is_option(word) and fnmatchcase(word.replace(_LATEST, ""), wanted)
 
 
 @cache
@@ -240,126 +288,20 @@ def tool_table() -> ToolTable:
     import tomllib  # under the rules of the reference no command is looked at
 
     data = tomllib.loads(TOOL_TABLE.read_text("utf-8"))
-    rows = data["tool"]
-    start_texts = [text for row in rows for text in row["starts"]]
-    tools = {row["name"]: _tool_of(row, data["never"]) for row in rows}
-
-    return ToolTable(
-        tools=tools,
-        any_summary=_any_summary_of(tools.values()),
-        starts=_starts_by_program(rows, data["valued"]),
-        carriers=_carriers_by_program(data["carriers"], data["valued"]),
-        may_run=_common_texts(start_texts),
-        refused=_any_of(data["refused"]),
-        unstarted=_forms(data["unstarted"]),
-        no_wrapper=_forms(data["no_wrapper"]),
-        ended=_forms(data["ended"]),
-        harmless=frozenset(data["harmless"]),
-        folders=frozenset(data["folders"]),
-        hooks=frozenset(data["hooks"]),
-        script=_any_of(data["script"]),
-        no_script=_any_of(data["no_script"]),
-    )
+    return msgspec.convert(data, ToolTable, dec_hook=_read_pattern)
 
 
-def _tool_of(row: Mapping[str, Any], never: Iterable[str]) -> TestTool:
-    """Return a tool of the data.
+def _read_pattern(_: Any, cell: str | list[str]) -> re.Pattern[str]:
+    """Compile a pattern of the data, or a list of alternatives.
 
-    Args:
-        row: the entry of the tool.
-        never: words with which no tool runs a test.
+    In a single pattern a number is all of its digits, so that a long number is not tried again
+    from each of its digits.
     """
-    numbers = {
-        key: _pattern(row[key].replace(r"(\d+)", r"(?<!\d)(\d+)"))
-        for key in _NUMBER_KEYS
-        if key in row
-    }
-    return TestTool(
-        name=row["name"],
-        never=frozenset(never) | frozenset(row.get("never", ())),
-        failing=_forms(row.get("failing", ())),
-        passing=_forms(row.get("passing", ())),
-        empty=_forms(row.get("empty", ())),
-        counting=_forms(row.get("counting", ())),
-        numbers=numbers,
-        sums=row.get("sums", False),
-        runs_any=row.get("runs_any", False),
-        if_shown=row.get("if_shown", False),
-    )
+    if isinstance(cell, list):
+        return re.compile("|".join(cell))
 
-
-def _starts_by_program(
-    rows: Iterable[Mapping[str, Any]], valued: Mapping[str, Sequence[str]]
-) -> dict[str, list[tuple[CommandStart, str]]]:
-    starts: dict[str, list[tuple[CommandStart, str]]] = {}
-    for row in rows:
-        for text in row["starts"]:
-            program, start = _start_of(text, valued)
-            starts.setdefault(program, []).append((start, row["name"]))
-    return starts
-
-
-def _carriers_by_program(
-    texts: Iterable[str], valued: Mapping[str, Sequence[str]]
-) -> dict[str, list[CommandStart]]:
-    carriers: dict[str, list[CommandStart]] = {}
-    for text in texts:
-        program, start = _start_of(text, valued)
-        carriers.setdefault(program, []).append(start)
-    return carriers
-
-
-def _start_of(text: str, valued: Mapping[str, Sequence[str]]) -> tuple[str, CommandStart]:
-    """Return the program of a beginning in the data, and the rest of it."""
-    first, *texts = text.split()
-    program = program_name(first)
-
-    words: list[re.Pattern[str] | str] = []
-    for word in texts:
-        if "*" in word:
-            letters = map(re.escape, word.split("*"))
-            words.append(re.compile(".*".join(letters), re.DOTALL))
-        else:
-            words.append(word)
-
-    return program, CommandStart(tuple(words), frozenset(valued.get(program, ())))
-
-
-def _forms(rows: Iterable[Sequence[str]]) -> tuple[SummaryForm, ...]:
-    return tuple(SummaryForm(text, _pattern(line), *condition) for text, line, *condition in rows)
-
-
-def _any_summary_of(tools: Iterable[TestTool]) -> re.Pattern[str]:
-    """Return what finds, in one pass, a line of any of the forms that decide a verdict."""
-    patterns: dict[str, None] = {}
-    for tool in tools:
-        for form in (*tool.failing, *tool.passing, *tool.empty):
-            patterns[f"(?:{form.pattern.pattern})"] = None
-    return re.compile(f"^{LABEL}?(?:{'|'.join(patterns)})", re.MULTILINE)
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern of the data, in which a number is all of its digits.
-
-    So a long number is not tried again from each of its digits.
-    """
-    return re.compile(_NUMBER_IN_PATTERN.sub(r"\1\2+", text), re.MULTILINE)
-
-
-def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(patterns))
-
-
-def _common_texts(starts: Iterable[str]) -> re.Pattern[str]:
-    """Return what finds a text in each command line that begins as one of ``starts`` does."""
-    texts = {_text_in_every(start) for start in starts}
-
-    needed: list[str] = []
-    for text in sorted(texts):
-        is_covered = any(other != text and other in text for other in texts)
-        if not is_covered:
-            needed.append(re.escape(text))
-    return re.compile("|".join(needed))
+    whole_numbers = cell.replace(r"(\d+)", r"(?<!\d)(\d+)")
+    return re.compile(_NUMBER_IN_PATTERN.sub(r"\1\2+", whole_numbers), re.MULTILINE)
 
 
 def _text_in_every(start: str) -> str:

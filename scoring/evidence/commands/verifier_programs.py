@@ -69,7 +69,7 @@ def program_names(words: Sequence[str]) -> list[str]:
         arguments = script[1:]
 
     stem = name.partition(".")[0] or name
-    operands = [word for word in arguments if _is_operand(word)]
+    operands = [word for word in arguments if word[:1] not in ("-", "+") and "=" not in word]
 
     names = [name, stem]
     if operands:
@@ -82,13 +82,9 @@ def program_names(words: Sequence[str]) -> list[str]:
 
 def _script_of_interpreter(arguments: Sequence[str]) -> list[str]:
     """Return the script or module that an interpreter runs, and its arguments."""
-    index = 0
-    while index < len(arguments) and is_option(arguments[index]) and arguments[index] != "-m":
-        index += 1
-    if index < len(arguments) and arguments[index] == "-m":
-        index += 1
-    return list(arguments[index:])
-
-
-def _is_operand(word: str) -> bool:
-    return not word.startswith(("-", "+")) and "=" not in word
+    for index, argument in enumerate(arguments):
+        if argument == "-m":
+            return list(arguments[index + 1 :])
+        if not is_option(argument):
+            return list(arguments[index:])
+    return []

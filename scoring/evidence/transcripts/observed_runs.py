@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.tested_code import leaves_stash
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.commands.testverdicts import TestVerdict
+from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
 from scoring.evidence.transcripts.events import TestRun
 from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall
 from scoring.evidence.transcripts.path_texts import PathTexts
@@ -50,7 +50,7 @@ class ObservedRuns:
             failed: whether it failed; None: not stated.
         """
         if opened.run:
-            verdict = self._tools.verdict(opened.run, text, failed)
+            verdict = verdict_of(opened.run, text, failed)
             if verdict:
                 if opened.run.folder is None:
                     verdict = TestVerdict()  # it is not known which code was tested
@@ -72,13 +72,13 @@ class ObservedRuns:
         """Note what a call printed that still runs: tests that have failed will not pass."""
         if opened.run is None:
             return
-        verdict = self._tools.verdict(opened.run, text, None)
+        verdict = verdict_of(opened.run, text, None)
         if verdict and verdict.passed is False:
             opened.has_failed = True
 
     def note_unrequested(self, place: EventPlace, call: int, text: str) -> None:
         """Note the run in a result without its call, which is in another file, or follows."""
-        verdict = self._tools.verdict(None, text, None)
+        verdict = verdict_of(None, text, None)
         if verdict and verdict.passed is not None:
             run = TestRun(
                 *place,

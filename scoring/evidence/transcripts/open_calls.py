@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from scoring.evidence.commands.git_commands import CommitRequest
 from scoring.evidence.commands.run_folders import is_elsewhere
-from scoring.evidence.commands.testcommands import TestCommand
+from scoring.evidence.commands.testruns import TestCommand
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     CommitMade,

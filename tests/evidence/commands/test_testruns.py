@@ -13,9 +13,10 @@ from helpers.timing import is_linear
 from scoring.evidence.commands import testruns
 from scoring.evidence.commands.run_folders import is_elsewhere
 from scoring.evidence.commands.shell import commands_of
-from scoring.evidence.commands.testcommands import LABEL_LIMIT
-from scoring.evidence.commands.testcommands import TestCommand as Run
+from scoring.evidence.commands.testruns import LABEL_LIMIT
+from scoring.evidence.commands.testruns import TestCommand as Run
 from scoring.evidence.commands.testverdicts import TestVerdict as Verdict
+from scoring.evidence.commands.testverdicts import verdict_of
 from scoring.evidence.commands.tool_table import TOOL_TABLE
 
 ROOT = Path(__file__).parents[3]
@@ -37,7 +38,7 @@ def verdict(
 ) -> Verdict:
     run = run_of(text, tools)
     assert run is not None
-    found = tools.verdict(run, output, failed)
+    found = verdict_of(run, output, failed)
     assert found is not None
     return found
 
@@ -101,7 +102,7 @@ class TestWhatToolsPrint:
         assert run is not None
         assert run.tool == printed.tool
         assert (run.proof.of_success, run.proof.of_failure) == (True, True)
-        assert TOOLS.verdict(run, printed.text, None) == printed.verdict
+        assert verdict_of(run, printed.text, None) == printed.verdict
 
     def test_decides_against_the_exit_status(self, printed: Printed) -> None:
         if printed.verdict.passed is None:
@@ -227,8 +228,8 @@ def test_what_a_run_writes_into_a_file_is_known_by_that_file_alone(
 @pytest.mark.parametrize(("text", "output", "began"), tables.cases("testruns", "never began"))
 def test_a_run_that_never_began_is_none(text: str, output: str, began: bool) -> None:
     run = run_of(text)
-    assert (TOOLS.verdict(run, output, True) == Verdict(False, None, 1)) is began
-    assert (TOOLS.verdict(run, output, True) is not None) is began
+    assert (verdict_of(run, output, True) == Verdict(False, None, 1)) is began
+    assert (verdict_of(run, output, True) is not None) is began
 
 
 @pytest.mark.parametrize(("text", "elsewhere"), tables.cases("testruns", "places"))
@@ -345,7 +346,7 @@ LABELLED = "[test]  3 pass\n[test]  1 fail\n[test] Ran 4 tests across 1 file. [2
 def test_checks_are_runs_where_their_output_shows_tests(
     command: str, output: str, seen: Verdict | bool | None
 ) -> None:
-    found = TOOLS.verdict(run_of(command), output, failed="ERROR" in output or "fail" in output)
+    found = verdict_of(run_of(command), output, failed="ERROR" in output or "fail" in output)
     assert (found.passed if found and isinstance(seen, bool) else found) == seen
 
 

@@ -1,0 +1,287 @@
+"""The units of all work: each line of transcripts, commit and checkpoint belongs to one of them."""
+
+import re
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from scoring.evidence.attribution.attributed import AllWork, AttributedScan
+from scoring.evidence.attribution.session_trees import OTHER_COMMIT, SessionPart
+from scoring.evidence.facts import Evidence
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.checkpoints import Checkpoint
+from scoring.evidence.git.facts import Landing
+from scoring.evidence.transcripts.facts import NS_MAX
+from scoring.evidence.transcripts.streams import user_times
+from scoring.evidence.unlogged import Unlogged
+from scoring.log.model import IterationRecord
+from scoring.outcomes.measuring import measure, small_rests
+from scoring.outcomes.unit import Entry, Kind, OpenUnit
+from scoring.text import trim
+
+_SHA = re.compile("[0-9a-f]{7,64}")
+
+_Units: TypeAlias = dict[str, OpenUnit]
+"""Units by the name of their commit, or by their own where they have none."""
+
+
+class _Commits(NamedTuple):
+    """The commits that the work is about.
+
+    Attributes:
+        names: the commit that each entry names, in the order of the entries, and then of each
+            commit without one.
+        landings: whether these landed, in the same order.
+        of_sessions: the SHAs of commits that sessions made and no entry names, by the digits
+            shown. A commit that was rewritten counts as what it became.
+        session_landings: whether these landed, by their SHAs.
+    """
+
+    names: list[str]
+    landings: list[Landing]
+    of_sessions: dict[str, str]
+    session_landings: Mapping[str, Landing]
+
+
+def units_of_log(
+    evidence: Evidence, scan: AttributedScan, git: AttributedHistory
+) -> list[OpenUnit]:
+    """Return all units with what transcripts show of them.
+
+    Args:
+        evidence: the evidence of the log, after its first answer.
+        scan: its reading of transcripts, of which the trees of sessions are used up.
+        git: its history.
+    """
+    items = []
+    for record in evidence.records:
+        observed = evidence.observed(record.iteration)
+        items.append(Unlogged(record, git.landing(record), observed=observed))
+    items += evidence.unlogged()
+
+    assert scan.work
+    commits = _commits_of_the_work(items, scan.work, git)
+    units = _units_of_commits(items, len(evidence.records), commits, scan.checkpoints)
+
+    times = _give_lines(units, scan.work, commits)
+    work = scan.work = scan.work._replace(trees=())  # all that follows asks for lines
+    _give_checkpoints(units, scan.checkpoints, work)
+    for rest in small_rests(units.values(), work):
+        _turn_into_talk(units, rest)
+
+    measure(units.values(), work, times)
+    for unit in units.values():
+        unit.missing_sessions = _missing_sessions(unit, scan.checkpoints)
+    _follow_parts(units.values(), git)
+    return list(units.values())
+
+
+# Commits
+
+
+def _commits_of_the_work(
+    items: Sequence[Unlogged], work: AllWork, git: AttributedHistory
+) -> _Commits:
+    digits_shown = set()
+    for tree in work.trees:
+        for cut in tree.cuts:
+            if cut.place == OTHER_COMMIT and cut.made:
+                digits_shown.add(cut.made.sha)
+
+    sha_by_digits = git.resolved(digits_shown)
+    in_question = {*sha_by_digits.values()}
+    in_question.update(item.landing.sha for item in items if item.landing.sha)
+    rewritten = git.rewritten(in_question)
+
+    of_sessions = {digits: rewritten.get(sha, sha) for digits, sha in sha_by_digits.items()}
+    commits = _Commits([], [], of_sessions, git.landings(of_sessions.values()))
+    by_successor = git.landings(rewritten.values())
+    for item in items:
+        successor = rewritten.get(item.landing.sha or "", "")
+        landing = by_successor.get(successor, item.landing)
+        commits.landings.append(landing)
+        commits.names.append(_name_of(item.record, landing))
+    return commits
+
+
+def _name_of(record: IterationRecord, landing: Landing) -> str:
+    """Return what names the commit of an entry. It has a colon where no commit is known."""
+    commit = _commit_of(landing)
+    if commit:
+        return commit
+
+    field = trim(record.commit).lower()
+    if _SHA.fullmatch(field):
+        return field
+    if record.checkpoint:
+        return f"checkpoint:{record.checkpoint}"
+    return f"iteration:{record.iteration}"
+
+
+def _commit_of(landing: Landing) -> str | None:
+    return landing.commit or landing.part_of or landing.sha
+
+
+def _follow_parts(units: Iterable[OpenUnit], git: AttributedHistory) -> None:
+    """Let work that is only part of a commit of the trunk be what became of that commit."""
+    parts = []
+    for unit in units:
+        if unit.landing and unit.landing.part_of and not unit.landing.landed:
+            parts.append(unit)
+
+    landings = git.landings(unit.commit for unit in parts if unit.commit)
+    for unit in parts:
+        unit.landing = landings.get(unit.commit or "", unit.landing)
+
+
+# Units
+
+
+def _units_of_commits(
+    items: Sequence[Unlogged],
+    entries: int,
+    commits: _Commits,
+    checkpoints: Mapping[str, Checkpoint],
+) -> _Units:
+    """Return the units of all entries, the first of the items, and of commits without one."""
+    units: _Units = {}
+    owners = _owners_of_checkpoints(items)
+
+    for index, item in enumerate(items):
+        record = item.record
+        unit = _unit_of(units, commits.names[index], commits.landings[index])
+        unit.maker = unit.maker or record.agent.session_id
+        if item.observed:
+            unit.observed.append(item.observed)
+            for checkpoint in item.observed.checkpoints:
+                if checkpoint in checkpoints and owners[checkpoint] == record.iteration:
+                    unit.checkpoints.append(checkpoint)
+        if index < entries:
+            unit.entries.append(Entry(record.iteration, record.task_id, record.impl.summary))
+    return units
+
+
+def _owners_of_checkpoints(items: Iterable[Unlogged]) -> dict[str, int]:
+    """Return of each checkpoint the first iteration that names it and edited something for it.
+
+    Where none edited anything, it is the first that names it.
+    """
+    first: dict[str, int] = {}
+    first_to_edit: dict[str, int] = {}
+    for item in items:
+        observed = item.observed
+        for checkpoint in observed.checkpoints if observed else ():
+            first.setdefault(checkpoint, item.record.iteration)
+            if observed and observed.work.edits and observed.method != "shared":
+                first_to_edit.setdefault(checkpoint, item.record.iteration)
+    return first | first_to_edit
+
+
+def _unit_of(units: _Units, name: str, landing: Landing | None) -> OpenUnit:
+    """Return the unit of a commit, which is a new one where none has that name."""
+    if name not in units:
+        if ":" in name:
+            units[name] = OpenUnit(name, "commit", landing=landing)
+        else:
+            units[name] = OpenUnit(f"commit:{name}", "commit", commit=name, landing=landing)
+    return units[name]
+
+
+def _missing_sessions(unit: OpenUnit, checkpoints: Mapping[str, Checkpoint]) -> int:
+    """Return how many sessions of a unit with lines have no transcript in its checkpoints."""
+    here = {session_id for _, session_id in unit.lines}
+    missing = set()
+    for name in unit.checkpoints if here else ():
+        for session in checkpoints[name].sessions:
+            if session.session_id and (session.missing or not session.blobs):
+                missing.add(session.session_id)
+    return len(missing - here)
+
+
+# Lines
+
+
+def _give_lines(units: _Units, work: AllWork, commits: _Commits) -> "array[int]":
+    """Give each line of transcripts to its unit.
+
+    What reports a commit, and leads to no other one, belongs to the unit of that commit.
+
+    Returns:
+        When each line was written, in nanoseconds since 1970, by its number.
+    """
+    times = array("q", bytes(8 * len(work.owners)))
+    for tree in work.trees:
+        prompts = user_times(tree.files)
+        reported: OpenUnit | None = None
+        for part in tree.parts():
+            if part.start == part.end and part.place != OTHER_COMMIT:
+                continue
+
+            own_unit = _unit_without_entry(part, units, commits)
+            until = part.reports_until(prompts)
+            for line, time in zip(part.lines, part.times, strict=True):
+                times[line] = time
+                owner = work.owners[line]
+                unit = own_unit
+                if owner >= 0:
+                    unit = units[commits.names[owner]]
+                elif reported and own_unit.kind != "commit" and time < until:
+                    unit = reported
+                unit.lines.setdefault(tree.sessions[0], array("i")).append(line)
+
+            reported = None
+            if part.made:
+                in_log = part.place >= 0
+                reported = units[commits.names[part.place]] if in_log else own_unit
+    return times
+
+
+def _unit_without_entry(part: SessionPart, units: _Units, commits: _Commits) -> OpenUnit:
+    """Return the unit of the lines of a part that belong to no iteration."""
+    if part.made and part.place == OTHER_COMMIT:
+        digits = part.made.sha
+        sha = commits.of_sessions.get(digits, digits)
+        landing = commits.session_landings.get(sha)
+        if landing:
+            sha = _commit_of(landing) or sha
+        return _unit_of(units, sha, landing)
+
+    harness, session = part.tree.sessions[0]
+    kind: Kind = "talk" if part.cut else "rest"
+    name = f"{kind}:{harness}:{session}"
+    return units.setdefault(name, OpenUnit(name, kind))
+
+
+def _turn_into_talk(units: _Units, rest: OpenUnit) -> None:
+    """Add the lines of a rest to the talk of its session."""
+    del units[rest.unit]
+    name = f"talk{rest.unit.removeprefix('rest')}"
+    talk = units.setdefault(name, OpenUnit(name, "talk"))
+    for session, lines in rest.lines.items():
+        talk.lines.setdefault(session, array("i")).extend(lines)
+
+
+def _give_checkpoints(units: _Units, checkpoints: Iterable[str], work: AllWork) -> None:
+    """Give each checkpoint that no entry names to the unit that has its last line.
+
+    One without any line that belongs to a unit is a unit of its own.
+    """
+    taken = {name for unit in units.values() for name in unit.checkpoints}
+    free = [name for name in checkpoints if name not in taken]
+    if not free:
+        return
+
+    owners: dict[int, OpenUnit] = {}
+    for unit in units.values():
+        owners.update(dict.fromkeys(unit.all_lines, unit))
+
+    last = dict.fromkeys(free, (-NS_MAX, -1))
+    for file in work.files:
+        if file.checkpoint in last:
+            for time, line in zip(file.times, file.ids, strict=True):
+                if line in owners:
+                    last[file.checkpoint] = max(last[file.checkpoint], (time, line))
+
+    for name, (_, line) in last.items():
+        unit = owners.get(line) or _unit_of(units, f"checkpoint:{name}", None)
+        unit.checkpoints.append(name)
