@@ -124,8 +124,9 @@ def quote(text: str) -> str:
     return f'"{quoted}"'
 
 
-def printable(text: str) -> str:
-    """Return text with control characters as escapes, so that no log can write to a terminal."""
+def printable(value: object) -> str:
+    """Return a value with control characters as escapes, so that no log can write to a terminal."""
+    text = str(value)
     return _CONTROL.sub(lambda match: _ESCAPES.get(match[0]) or _numeric_escape(match[0]), text)
 
 

@@ -106,7 +106,7 @@ def command(
         "totals": _totals(reports),
         "logs": [report.as_dict() for report in reports],
     }
-    reply(settings.json, value, _page(reports, plan))
+    reply(settings, value, _page(reports, plan))
 
     failed = [report for report in reports if report.error]
     if failed:
@@ -176,7 +176,7 @@ def _backfill(
 
 
 def _line_of_log(report: LogReport, dry_run: bool) -> str:
-    log = printable(str(report.iter_log_dir))
+    log = printable(report.iter_log_dir)
     if report.error:
         return f"{log}: failed: {printable(report.error)}\n"
 

@@ -160,7 +160,7 @@ def command(
         "transcripts": _origins_of_transcripts(view, verdict),
     }
     value = {"iter_log_dir": log, "origins": origins, **verdict.as_dict()}
-    reply(settings.json, value, _text(verdict, log, origins))
+    reply(settings, value, _text(verdict, log, origins))
     return 0 if verdict.passed else EXIT_FAILED
 
 

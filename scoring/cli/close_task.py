@@ -95,7 +95,7 @@ def command(
         log_dir = settings.iter_log_dir
         closed = close_task(log_dir, evidence, rubric, iteration, score_recompute, broken.append)
 
-    reply(settings.json, closed._asdict(), _text(closed, settings))
+    reply(settings, closed._asdict(), _text(closed, settings))
     problems = [*warnings, *map(str, broken)]
     if problems:
         warn("; ".join(problems))
@@ -203,5 +203,5 @@ def _text(closed: ClosedTask, settings: Settings) -> str:
             if closed.band == BAND_INSUFFICIENT:
                 score += band
 
-    path = printable(str(closed.sidecar_path))
+    path = printable(closed.sidecar_path)
     return f"iteration {closed.iteration}  {score}  → {path}\n"

@@ -66,7 +66,7 @@ def command(
             used = used_by_sessions(observing_sources(settings))
         with stored_prices(cache_dir_of(settings)):
             value["everything"] = cost.everything(used, period, zone)
-        reply(settings.json, value, cost.everything_page(value, chosen))
+        reply(settings, value, cost.everything_page(value, chosen))
         return
 
     book = read_ledger(settings)
@@ -86,7 +86,7 @@ def command(
         "left_out": left_out,
         "notes": notes,
     }
-    reply(settings.json, value, cost.cost_page(value, chosen, zone))
+    reply(settings, value, cost.cost_page(value, chosen, zone))
 
 
 def _zone(name: str | None) -> ZoneInfo | None:

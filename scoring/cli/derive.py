@@ -92,8 +92,8 @@ def command(
     if is_bare and derivation.written and not dry_run:
         settings_file = write_settings_as_found(settings)
         if not settings.json:
-            say(f"Wrote {printable(str(settings_file))}\n")
-    reply(settings.json, derivation.as_dict(), _page(derivation, settings, dry_run))
+            say(f"Wrote {printable(settings_file)}\n")
+    reply(settings, derivation.as_dict(), _page(derivation, settings, dry_run))
 
 
 def _derive_runs(settings: Settings, jobs: Path, dry_run: bool) -> None:
@@ -105,7 +105,7 @@ def _derive_runs(settings: Settings, jobs: Path, dry_run: bool) -> None:
 
     advice = f"; score them with: da-score run --transcript-dir {jobs}"
     page = _runs_page(rows, _count_text(len(rows), settings, dry_run, advice))
-    reply(settings.json, {"written": rows, "skipped": []}, page)
+    reply(settings, {"written": rows, "skipped": []}, page)
 
 
 def _count_text(count: int, settings: Settings, dry_run: bool, advice: str) -> str:
@@ -113,9 +113,7 @@ def _count_text(count: int, settings: Settings, dry_run: bool, advice: str) -> s
     entries = f"{counted(count, 'entry', 'entries')} to {settings.iter_log_dir}"
     if dry_run:
         return f"Would write {entries}"
-    if not count:
-        return f"Wrote {entries}"
-    return f"Wrote {entries}{advice}"
+    return f"Wrote {entries}{advice if count else ''}"
 
 
 def _runs_page(rows: list[PlainData], count_text: str) -> Page:

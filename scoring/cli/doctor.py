@@ -53,7 +53,7 @@ def command(options: PlainData, every: bool, list_files: bool) -> None:
     of_hooks = _broken_hooks(settings.repo_dir)
     by_use = most_useful_first([*of_settings, *of_hooks, *findings(examination)])
     page = doctor_page(examination, by_use, every or list_files, list_files)
-    reply(settings.json, doctor_payload(examination, by_use), page)
+    reply(settings, doctor_payload(examination, by_use), page)
 
 
 def _broken_hooks(repository: Path) -> Iterator[Finding]:

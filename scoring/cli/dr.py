@@ -183,7 +183,7 @@ def stop(
     if observe:
         advice["observations"] = metered.observations()
 
-    reply(settings.json, advice, advice_view(advice))
+    reply(settings, advice, advice_view(advice))
     return EXIT_STATUS[metered.result.signal] if exit_code else 0
 
 
@@ -314,7 +314,7 @@ def save(
 
 
 def _report_saved(path: Path, settings: Settings) -> None:
-    reply(settings.json, {"path": path}, f"{printable(str(path))}: saved\n")
+    reply(settings, {"path": path}, f"{printable(path)}: saved\n")
 
 
 @command.command("schema", epilog="Example:  da-score dr schema > transcript.schema.json")
@@ -384,5 +384,5 @@ def calibrate(
 
     value = meter.calibration_payload(collection, result, why_no_semantic)
     lines = calibration_lines(directory, collection, result, why_no_semantic)
-    reply(settings.json, value, map(Line, lines))
+    reply(settings, value, map(Line, lines))
     return 1 if collection.broken else None

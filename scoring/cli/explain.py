@@ -104,7 +104,7 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     if sha is not None and sha not in (unit.commit, unit.landing and unit.landing.sha):
         asked = named_commit(sha, subjects_of(settings.repo_dir, [sha]).get(sha, ""))
     page = unit_page(row, horizon_days, asked)
-    reply(settings.json, {**row.values, "outcome": outcome}, page)
+    reply(settings, {**row.values, "outcome": outcome}, page)
 
 
 def _print_explanation(
@@ -127,4 +127,4 @@ def _print_explanation(
     landing = landing_line(settings, examined.facts, *opened)
     with stored_prices(cache_dir_of(settings)):
         text = explanation_text(explanation, landing, meaning)
-        reply(settings.json, explanation.as_dict(), text)
+        reply(settings, explanation.as_dict(), text)

@@ -12,6 +12,7 @@ from scoring.cli.options import (
     PATH,
     ROOTS,
     SCORING_OPTIONS,
+    Settings,
     choice,
     command_with_example,
     flag,
@@ -91,7 +92,7 @@ def command(
     else:
         written = write_directory(rows, names, form, out)
     text = "".join(f"Wrote {path}\n" for path in written)
-    reply(as_json, {"written": written}, text)
+    reply(Settings(json=as_json), {"written": written}, text)
 
 
 def _table_names(text: str | None) -> list[str]:

@@ -12,7 +12,7 @@ import click
 
 from scoring.cli.default_command import DefaultCommand, GroupWithDefault
 from scoring.cli.group import loudness_options
-from scoring.cli.options import PATH, Command, Whole, flag, json_before_command, valued
+from scoring.cli.options import PATH, Command, Settings, Whole, flag, json_before_command, valued
 from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError
 from scoring.files import write_atomically
@@ -208,7 +208,7 @@ def status(place: str, as_json: bool) -> None:
         rubrics.append(summary)
 
     page = [Table(_STATUS_COLUMNS, rows), *_failures(failed)]
-    reply(as_json, {"results": dataset.url, "rubrics": rubrics}, page)
+    reply(Settings(json=as_json), {"results": dataset.url, "rubrics": rubrics}, page)
 
 
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
@@ -236,7 +236,7 @@ def rescore(
     iterations = counted(result.iterations, "iteration")
     repositories = counted(result.repositories, "repository", "repositories")
     page = [Line(f"{iterations} of {repositories} scored under {result.rubric}")]
-    reply(as_json, result._asdict(), page)
+    reply(Settings(json=as_json), result._asdict(), page)
     if not as_json:
         for text in result.left_out:
             warn(text)
@@ -253,7 +253,7 @@ def init(file: Path) -> None:
 
     template = files("scoring.fleet").joinpath("FLEET.toml").read_bytes()
     write_atomically(file, template, mode=0o644)
-    name = printable(str(file))
+    name = printable(file)
     say(f"{name} is written; change the sources in it, then: da-score fleet {name}\n")
 
 

@@ -137,7 +137,7 @@ def _report(
     if backup:
         text += f" (the former file is {printable(backup)})"
     value = {"path": path, "changed": change.changed, "backup": backup or None}
-    reply(settings.json, value, f"{text}\n")
+    reply(settings, value, f"{text}\n")
 
 
 @command.command(
@@ -194,13 +194,13 @@ def record(
     recorded = record_hook_outcome(settings.iter_log_dir, iteration, outcome)
     if recorded is None:
         warn(f"{settings.iter_log_dir} has no entry, so nothing was recorded")
-        reply(settings.json, {"path": None, "is_recorded": False}, "")
+        reply(settings, {"path": None, "is_recorded": False}, "")
         return
 
     path, is_new = recorded
     is_scored = intervention_class in SCORED_CLASSES
 
-    text = f"{printable(str(path))}: {'recorded' if is_new else 'recorded already'}"
+    text = f"{printable(path)}: {'recorded' if is_new else 'recorded already'}"
     if not is_scored:
         text += f" ({intervention_class} is observed and never scored)"
     value = {
@@ -209,7 +209,7 @@ def record(
         "is_scored": is_scored,
         "is_recorded": is_new,
     }
-    reply(settings.json, value, f"{text}\n")
+    reply(settings, value, f"{text}\n")
 
 
 @command.command("show", epilog="Example:  da-score hook show --json")
@@ -235,4 +235,4 @@ def show(settings: Settings) -> None:
     for row, problems in zip(value, problems_of_rows, strict=True):
         if problems:
             row["problems"] = problems
-    reply(settings.json, value, [table])
+    reply(settings, value, [table])

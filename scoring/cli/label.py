@@ -118,8 +118,8 @@ def label_one(
     facts = label_facts(settings.iter_log_dir, iteration)
     rows = labelled.label_rows(iteration, facts.labels or ())
     newest = [row for row in rows if row["actor"] == actor][-1]
-    text = f"{printable(str(path))}: labelled by {printable(actor)}\n"
-    reply(settings.json, newest | {"path": path}, text)
+    text = f"{printable(path)}: labelled by {printable(actor)}\n"
+    reply(settings, newest | {"path": path}, text)
 
 
 @click.group(
@@ -164,7 +164,7 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     paths = add_labels(settings.iter_log_dir, labels)
     value = {"labels": len(labels), "written": paths}
     text = f"Imported {counted(len(labels), 'label')} into {counted(len(paths), 'file')}\n"
-    reply(settings.json, value, text)
+    reply(settings, value, text)
     return None
 
 
@@ -177,7 +177,7 @@ def list_(settings: Settings, selection: Selection) -> None:
     rows: list[PlainData] = []
     for iteration, of_iteration in labels.items():
         rows += labelled.label_rows(iteration, of_iteration)
-    reply(settings.json, rows, labelled.list_page(rows))
+    reply(settings, rows, labelled.list_page(rows))
 
 
 @command.command("next", epilog="Example:  da-score label next --as ann")
@@ -199,7 +199,7 @@ def next_(actor: str | None, settings: Settings) -> None:
 
     first = waiting[0] if waiting else {"iteration": None}
     value = first | {"waiting": len(waiting), "total": len(scores)}
-    reply(settings.json, value, labelled.next_page(waiting, len(scores)))
+    reply(settings, value, labelled.next_page(waiting, len(scores)))
 
 
 @command.command("agreement", epilog="Example:  da-score label agreement --json")
@@ -215,7 +215,7 @@ def agreement(settings: Settings) -> None:
     labels = labelled.labels_of(settings.iter_log_dir, iterations, warn)
 
     result = agreement_of(labels, scores)
-    reply(settings.json, result.as_dict(), agreement_page(result))
+    reply(settings, result.as_dict(), agreement_page(result))
 
 
 def _iterations(settings: Settings, selection: Selection | None = None) -> Collection[int]:

@@ -68,4 +68,4 @@ def set_(
 
 
 def _report_written(path: Path, settings: Settings) -> None:
-    reply(settings.json, {"path": path}, f"Wrote {printable(str(path))}\n")
+    reply(settings, {"path": path}, f"Wrote {printable(path)}\n")

@@ -39,4 +39,4 @@ def command(settings: Settings, selection: Selection) -> None:
     value: dict[str, Any] = {"pairs": [row._asdict() for row in rows]}
     if claims:
         value["claims"] = claims._asdict() if any(claims) else None
-    reply(settings.json, value, integrity_page(rows, settings.iter_log_dir, claims))
+    reply(settings, value, integrity_page(rows, settings.iter_log_dir, claims))

@@ -37,7 +37,7 @@ def command(settings: Settings, strict: bool) -> int | None:
         "warnings": len(findings) - errors,
         "findings": [finding._asdict() for finding in findings],
     }
-    reply(settings.json, value, _text(findings, count, errors))
+    reply(settings, value, _text(findings, count, errors))
     return 1 if errors else None
 
 

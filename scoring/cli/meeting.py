@@ -55,7 +55,7 @@ def score(
     if ids:
         title = ids[0]
     page = meeting_view(verdicts, meeting_config, title, config or meeting_config.meeting_type)
-    reply(settings.json, [verdict.as_dict() for verdict in verdicts], page)
+    reply(settings, [verdict.as_dict() for verdict in verdicts], page)
 
 
 @click.group(
@@ -201,7 +201,7 @@ def run(
     if missing:
         question = question | {"missing": missing}
     text = "".join(f"{line}\n" for line in lines_of_question(question))
-    reply(settings.json, question, text)
+    reply(settings, question, text)
 
 
 @command.command(
@@ -223,7 +223,7 @@ def without_decision(file: str, config: str | None, settings: Settings) -> None:
     phase = state.get("phase")
     if phase == "decided":
         raise InputError(
-            f"{file}: the meeting ended with a decision: {printable(str(state.get('decision')))}"
+            f"{file}: the meeting ended with a decision: {printable(state.get('decision'))}"
         )
 
     verdicts = score_meeting(records, _config(config or state.get("config", "default")))

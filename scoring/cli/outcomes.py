@@ -54,4 +54,4 @@ def command(settings: Settings) -> None:
                 "state": row.unit.state,
             }
             value["outcomes"].append(row.outcome.as_dict() | of_unit)
-    reply(settings.json, value, outcomes_page(rows, rules.horizon_days))
+    reply(settings, value, outcomes_page(rows, rules.horizon_days))

@@ -17,6 +17,7 @@ from scoring.errors import WriteError
 from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 
 if TYPE_CHECKING:
+    from scoring.log.settings import Settings
     from scoring.views.table import Block
 
 _LONG = 1.0
@@ -173,13 +174,13 @@ def show(page: "Iterable[Block]", bound_to_reference: bool = False) -> None:
 
 
 def reply(
-    as_json: bool,
+    settings: "Settings",
     value: Any,
     page: "Iterable[Block] | str",
     indent: int | None = 1,
 ) -> None:
     """Print the answer of a command: a value as JSON, or a page or text for people."""
-    if as_json:
+    if settings.json:
         write_json(value, indent)
     elif isinstance(page, str):
         say(page)

@@ -169,4 +169,4 @@ def _report_written(summary: Digest, out: Path, settings: Settings) -> None:
         content = counted(len(summary.lines), "iteration")
     else:
         content = counted(len(summary.work), "piece") + " of work"
-    reply(settings.json, value, f"Wrote {out}: {content}\n")
+    reply(settings, value, f"Wrote {out}: {content}\n")

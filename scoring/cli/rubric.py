@@ -74,7 +74,7 @@ def list_(settings: Settings) -> None:
         rows.append((version, Cell(count, f"{count} signals"), default_cell))
 
     table = Table(_LIST_COLUMNS, rows, heads=False)
-    reply(settings.json, table.as_json(), [table])
+    reply(settings, table.as_json(), [table])
 
 
 @command.command("show", epilog="Example:  da-score rubric show 2.0.2")
@@ -83,7 +83,7 @@ def list_(settings: Settings) -> None:
 def show(rubric: str | None, settings: Settings) -> None:
     """Show the signals, weights and bands of a rubric, by default the one that scores."""
     chosen = find_rubric(rubric or settings.rubric)
-    reply(settings.json, asdict(chosen), _rubric_page(chosen))
+    reply(settings, asdict(chosen), _rubric_page(chosen))
 
 
 def _rubric_page(rubric: Rubric) -> Page:
@@ -120,7 +120,7 @@ def validate(file: Path, settings: Settings) -> None:
     count = len(rubric.signals)
     value = {"valid": True, "version": rubric.version, "signals": count}
     text = f"{file}: valid rubric {printable(rubric.version)}, {count} signals\n"
-    reply(settings.json, value, text)
+    reply(settings, value, text)
 
 
 @command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")
@@ -160,4 +160,4 @@ def diff(
     source = None if no_log else settings.iter_log_dir
     payload = comparison_payload(rubric_diff, log_diff, source, tasks)
     page = comparison_page(rubric_diff, log_diff, source, tasks)
-    reply(settings.json, payload, page)
+    reply(settings, payload, page)

@@ -126,7 +126,7 @@ def command(
         every = work_rows(units, cache_dir_of(settings))
         sides = _sides(settings, against, since_commit, choice, every)
         comparison = compare(sides, horizon_days, book.tip_time)
-        reply(settings.json, comparison.as_dict(), against_page(comparison))
+        reply(settings, comparison.as_dict(), against_page(comparison))
         return
 
     rows = work_rows(filter(choice.includes, book.units), cache_dir_of(settings))
@@ -142,7 +142,7 @@ def command(
     notes += left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
     value |= {"left_out": left_out, "notes": notes}
-    reply(settings.json, value, work_page(rows, horizon_days, notes))
+    reply(settings, value, work_page(rows, horizon_days, notes))
 
 
 def _sides(

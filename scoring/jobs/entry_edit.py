@@ -267,18 +267,13 @@ def _last_node(node: CollectionNode) -> WrittenNode:
     """Return the node that ends a block or list: its last value, or the key of an alias."""
     if isinstance(node, MappingNode):
         key, value = node.value[-1]
-        return _later(key, value)
+        return key if key.start_mark.index > value.start_mark.index else value
 
     last: WrittenNode = node.value[-1]
     previous = node.value[-2] if len(node.value) > 1 else node
-    if last is previous or _later(last, previous) is previous:
+    if last.start_mark.index <= previous.start_mark.index:
         raise YamlError("an alias")
     return last
-
-
-def _later(node: WrittenNode, other: WrittenNode) -> WrittenNode:
-    """Return the node that begins later in the text, or the second of two that begin together."""
-    return node if node.start_mark.index > other.start_mark.index else other
 
 
 def _end_of(source: str, node: WrittenNode) -> int:
