@@ -33,7 +33,6 @@ from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
 from scoring.jobs.backfill_logs import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import first_day
-from scoring.log.settings import cache_dir_of
 from scoring.text import printable, spans
 from scoring.views.table import Column, Line, Page, Table, pairs
 
@@ -94,7 +93,7 @@ def command(
         rubric,
         since=first_day(since),
         only_absent=only,
-        cache_dir=cache_dir_of(settings),
+        cache_dir=settings.store_dir,
         processes=settings.processes if processes == 1 else 1,
         **flags,
     )

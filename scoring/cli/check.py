@@ -33,7 +33,7 @@ from scoring.examine import LogView, PreloadedEvidence
 from scoring.files import reason, refuse_special, write_atomically
 from scoring.frozen import PlainData
 from scoring.log.find import commands_that_make_a_log, missing_log_message
-from scoring.log.settings import Settings, cache_dir_of, settings_sources
+from scoring.log.settings import Settings, settings_sources
 from scoring.paths import in_checkout
 from scoring.text import counted, printable, spans
 from scoring.views.gates import GATES, THE_WORK, Failure, Verdict, check, demands
@@ -104,7 +104,7 @@ def command(
     settings = prepared_settings(options, files=not trusted)
     if trusted:
         _refuse_untrusted(settings, gates, junit_file)
-        cache = cache_dir_of(settings)
+        cache = settings.store_dir
         if cache and in_checkout(cache, settings.repo_dir):  # a pull request could have filled it
             settings = replace(settings, no_cache=True)
     elif trust_checkpoints:

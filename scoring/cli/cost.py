@@ -9,6 +9,7 @@ import click
 from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     OUTCOME_OPTIONS,
+    Settings,
     choice,
     command_with_example,
     flag,
@@ -20,7 +21,6 @@ from scoring.cli.reading import observing_sources
 from scoring.cli.work_reading import notes_on_sources, read_ledger
 from scoring.errors import OptionError
 from scoring.log.selection import Period, parse_period, period_between
-from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.everything import used_by_sessions
 from scoring.outcomes.prices import stored_prices
 from scoring.views import cost
@@ -64,14 +64,14 @@ def command(
     if everything:
         with progress("Reading transcripts and git"):
             used = used_by_sessions(observing_sources(settings))
-        with stored_prices(cache_dir_of(settings)):
+        with stored_prices(settings.store_dir):
             value["everything"] = cost.everything(used, period, zone)
         reply(settings, value, cost.everything_page(value, chosen))
         return
 
     book = read_ledger(settings)
-    rows = work_rows(book.units, cache_dir_of(settings))
-    with stored_prices(cache_dir_of(settings)):
+    rows = work_rows(book.units, settings.store_dir)
+    with stored_prices(settings.store_dir):
         paid = cost.expenses(rows, period, zone)
         left_out = cost.left_out_sessions(book.of_gone_folders, period, zone)
     notes = cost.left_out_notes(left_out)

@@ -23,7 +23,7 @@ from scoring.files import write_atomically
 from scoring.frozen import PlainData
 from scoring.jobs.write_beside import save_deliberation
 from scoring.log.find import ARCHIVE_NAME
-from scoring.log.settings import Settings, cache_dir_of, tables_of
+from scoring.log.settings import Settings, tables_of
 from scoring.meters.plaindata import read_config, read_given
 from scoring.text import json_escaped, printable
 from scoring.views.table import Line
@@ -113,7 +113,7 @@ def _meter(
     profile = _profile(settings, thresholds)
     tuning: PlainData = {
         "profile": replace(profile, k=k or profile.k),
-        "embed": open_embedder(cache_dir_of(settings)) if semantic else None,
+        "embed": open_embedder(settings.store_dir) if semantic else None,
     }
     transcript = read_transcript(file, texts=True)
     return Metered(tuning, transcript, score_transcript(transcript, **tuning))
@@ -378,7 +378,7 @@ def calibrate(
     meter_settings = [meter.Setting(k, semantic=False) for k in distinct_ks]
     embed = None
     if not why_no_semantic:
-        embed = semantic.open_embedder(cache_dir_of(settings))
+        embed = semantic.open_embedder(settings.store_dir)
         meter_settings += [meter.Setting(k, semantic=True) for k in distinct_ks]
     result = meter.calibrate(collection.labelled, meter_settings, embed, profile)
 

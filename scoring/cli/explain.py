@@ -7,6 +7,7 @@ from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
     Selection,
+    Settings,
     command_with_example,
     flag,
     settings_options,
@@ -22,7 +23,6 @@ from scoring.errors import NotFoundError
 from scoring.evidence.facts import Evidence
 from scoring.examine import ExaminedIteration, LogView, subject_of
 from scoring.log.load import entry_places, no_such_entry
-from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
 from scoring.text import short
@@ -96,7 +96,7 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
             f"da-score log entry new --commit {name} writes an entry"
         )
 
-    (row,) = work_rows([unit], cache_dir_of(settings))
+    (row,) = work_rows([unit], settings.store_dir)
     outcome = None
     if unit.outcome:
         outcome = {"horizon_days": horizon_days, **unit.outcome.as_dict()}
@@ -125,6 +125,6 @@ def _print_explanation(
         subject_of(view.repo_dir, examined.facts),
     )
     landing = landing_line(settings, examined.facts, *opened)
-    with stored_prices(cache_dir_of(settings)):
+    with stored_prices(settings.store_dir):
         text = explanation_text(explanation, landing, meaning)
         reply(settings, explanation.as_dict(), text)

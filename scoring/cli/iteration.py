@@ -14,6 +14,7 @@ from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
     SCORING_OPTIONS,
     Selection,
+    Settings,
     command_with_example,
     flag,
     prepared_settings,
@@ -42,7 +43,6 @@ from scoring.examine import subject_of
 from scoring.frozen import PlainData, fields_of
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.load import load_entry, no_such_entry
-from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import spending_of
 from scoring.score import score_iterations
@@ -120,7 +120,7 @@ def command(iteration: str, options: PlainData, recompute: bool) -> None:
     else:
         shown = _compare_with_evidence(sidecar, settings, has_rubric_option=bool(options["rubric"]))
 
-    with stored_prices(cache_dir_of(settings)):
+    with stored_prices(settings.store_dir):
         if settings.json:
             write_json(_payload(shown, settings))
         else:

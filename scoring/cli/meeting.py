@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from scoring.cli.default_command import GroupWithDefault
-from scoring.cli.options import PATH, Number, Whole, choice, flag, settings_options, valued
+from scoring.cli.options import (
+    PATH,
+    Number,
+    Settings,
+    Whole,
+    choice,
+    flag,
+    settings_options,
+    valued,
+)
 from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError
 from scoring.frozen import PlainData
-from scoring.log.settings import Settings, cache_dir_of
 from scoring.meters.plaindata import read_standard_input
 from scoring.text import printable
 
@@ -47,7 +55,7 @@ def score(
 
     records, state = read_meeting(file)
     meeting_config = _config(config or state.get("config", "default"))
-    embed = open_embedder(cache_dir_of(settings)) if semantic else None
+    embed = open_embedder(settings.store_dir) if semantic else None
     verdicts = score_meeting(records, meeting_config, embed)
 
     ids = [record.meeting_id for record in records if record.meeting_id]

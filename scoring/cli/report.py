@@ -11,6 +11,7 @@ from scoring.cli.options import (
     PATH,
     SCORING_OPTIONS,
     Selection,
+    Settings,
     command_with_example,
     flag,
     selection_options,
@@ -23,7 +24,6 @@ from scoring.cli.work_reading import meaning_key
 from scoring.errors import InputError, OptionError
 from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
-from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.cases import Case
 from scoring.outcomes.validity import validity
 from scoring.sidecars.meaning import keep_meaning
@@ -134,7 +134,7 @@ def _digest_of_log(
 
     if selection == Selection():
         about = meaning_key(settings, version)
-        keep_meaning(cache_dir_of(settings), about, marks, summary.validity.verdict)
+        keep_meaning(settings.store_dir, about, marks, summary.validity.verdict)
     return summary
 
 

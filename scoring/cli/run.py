@@ -8,6 +8,7 @@ from rubric.model import FULL_TEXT
 from scoring.cli.options import (
     SCORING_OPTIONS,
     Selection,
+    Settings,
     command_with_example,
     flag,
     selection_options,
@@ -20,7 +21,6 @@ from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.walk import subjects_of
 from scoring.examine import PreloadedEvidence
-from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import Ledger
 from scoring.score import score_whole_log
 from scoring.scored import LogSummary, ScoredIteration
@@ -137,5 +137,5 @@ def _work_to_show(
     subjects = subjects_of(settings.repo_dir, commits)
 
     about = meaning_key(settings, log.rubric.version)
-    meaning = kept_meaning(cache_dir_of(settings), about, log.marks)
+    meaning = kept_meaning(settings.store_dir, about, log.marks)
     return RunShown(rows, subjects, meaning, horizon_days, notes=tuple(notes))

@@ -7,6 +7,7 @@ from rubric import find_rubric
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
+    Settings,
     command_with_example,
     settings_options,
     valued,
@@ -14,7 +15,6 @@ from scoring.cli.options import (
 from scoring.cli.output import progress, show, write_json
 from scoring.cli.reading import outcome_rules, report_broken_entries, sources_by_rules
 from scoring.cli.work_reading import meaning_key
-from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
 from scoring.outcomes.validity import gain_over, validity
 from scoring.scored import ScoredLog
@@ -75,7 +75,7 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     if outcome == "defective":
         for marks, result in zip(marks_by_rubric, results, strict=True):
             about = meaning_key(settings, result.rubric)
-            keep_meaning(cache_dir_of(settings), about, marks, result.verdict)
+            keep_meaning(settings.store_dir, about, marks, result.verdict)
 
     first_cases = cases_by_rubric[0]
     gains = [gain_over(first_cases, cases, outcome) for cases in cases_by_rubric[1:]]

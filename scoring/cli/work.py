@@ -8,6 +8,7 @@ import click
 from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     OUTCOME_OPTIONS,
+    Settings,
     command_with_example,
     flag,
     settings_options,
@@ -19,7 +20,6 @@ from scoring.cli.work_reading import notes_on_sources, read_ledger
 from scoring.errors import NotFoundError
 from scoring.evidence.git.agents import names_of_user
 from scoring.log.selection import Period, period_between, today_here
-from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare
@@ -58,22 +58,6 @@ class _Choice(NamedTuple):
     def select(self, rows: list[WorkRow]) -> list[WorkRow]:
         """Return the rows of the units that are chosen."""
         return [row for row in rows if self.includes(row.unit)]
-
-    def without(self, kind: str) -> "_Choice":
-        """Return the choice without what it says of a month or an author."""
-        if kind == "month":
-            return self._replace(period=None)
-        if kind == "author":
-            return self._replace(names=None)
-        return self
-
-    def name_of(self, kind: str) -> str:
-        """Return for people what the choice says of a month or an author, or ""."""
-        if kind == "author":
-            return ", ".join(sorted(self.names or ()))
-        if kind == "month" and self.period is not None:
-            return str(self.period)
-        return ""
 
 
 @command_with_example("work --since 2026-05-01 --until 2026-05-31")
@@ -123,13 +107,13 @@ def command(
 
     if against is not None or since_commit is not None:
         units = [unit for unit in book.units if unit.kind != "talk"]
-        every = work_rows(units, cache_dir_of(settings))
+        every = work_rows(units, settings.store_dir)
         sides = _sides(settings, against, since_commit, choice, every)
         comparison = compare(sides, horizon_days, book.tip_time)
         reply(settings, comparison.as_dict(), against_page(comparison))
         return
 
-    rows = work_rows(filter(choice.includes, book.units), cache_dir_of(settings))
+    rows = work_rows(filter(choice.includes, book.units), settings.store_dir)
     value: dict[str, Any] = {
         "units": [row.values for row in rows],
         "summary": work_summary(rows),
@@ -137,7 +121,7 @@ def command(
         "look_at": look_at(rows),
     }
     notes = [*notes_on_history(book.trunk, book.tip_time, horizon_days, book.left_out)]
-    with stored_prices(cache_dir_of(settings)):
+    with stored_prices(settings.store_dir):
         left_out = left_out_sessions(book.of_gone_folders, period)
     notes += left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
@@ -163,8 +147,15 @@ def _sides(
 
     ended = max((row.unit.ended or 0 for row in rows), default=0)
     other = other_named(against, rows, newest=day_of(ended) or today_here())
-    second = choice.without(other.kind).select(rows)
-    return sides_of(other, choice.select(rows), second, choice.name_of(other.kind))
+    rest = choice
+    name = ""
+    if other.kind == "author":
+        rest = choice._replace(names=None)
+        name = ", ".join(sorted(choice.names or ()))
+    elif other.kind == "month":
+        rest = choice._replace(period=None)
+        name = str(choice.period or "")
+    return sides_of(other, choice.select(rows), rest.select(rows), name)
 
 
 def _commit_named(settings: Settings, name: str) -> tuple[str, int]:

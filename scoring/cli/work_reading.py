@@ -8,7 +8,7 @@ from scoring.cli.reading import observing_sources, outcome_rules, warn_of_broken
 from scoring.errors import Warn, silent
 from scoring.log.load import Broken, load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of
+from scoring.log.settings import DEFAULT_LOG_DIR, Settings
 from scoring.sidecars.meaning import Meaning, kept_meaning, score_mark
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def entries_of(settings: Settings, broken: Broken = warn_of_broken_entry) -> lis
     Raises:
         LogError: the log is not there, or cannot be listed.
     """
-    return load_iteration_log(
-        settings.iter_log_dir, broken=broken, cache_dir=cache_dir_of(settings)
-    )
+    return load_iteration_log(settings.iter_log_dir, broken=broken, cache_dir=settings.store_dir)
 
 
 def notes_on_sources(settings: Settings, book: "Ledger") -> list[str]:
@@ -102,4 +100,4 @@ def meaning_of(
     marks = None
     if scores is not None:
         marks = [score_mark(score, facts) for score, facts in scores]
-    return kept_meaning(cache_dir_of(settings), meaning_key(settings, version), marks)
+    return kept_meaning(settings.store_dir, meaning_key(settings, version), marks)

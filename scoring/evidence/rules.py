@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from scoring.errors import LogError, Warn, silent
 from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
 from scoring.frozen import Frozen
-from scoring.log.settings import Settings, cache_dir_of
+from scoring.log.settings import Settings
 
 if TYPE_CHECKING:
     from rubric import Rubric
@@ -117,7 +117,7 @@ class Options(ReadingOptions, total=False):
 def options_of(settings: Settings) -> Options:
     """Return how some settings have evidence found and read."""
     return {
-        "cache_dir": cache_dir_of(settings),
+        "cache_dir": settings.store_dir,
         "processes": settings.processes,
         "transcripts": "none" if settings.transcripts == "none" else "auto",
         "trunk": settings.trunk,

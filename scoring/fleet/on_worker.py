@@ -20,7 +20,7 @@ from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, fingerprint_of, folder_state
 from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogJob, LogReport, backfill_log
-from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
+from scoring.log.settings import Settings, days_of, resolve_settings
 from scoring.outcomes.outcome import Outcome, log_outcomes
 from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
 from scoring.text import printable
@@ -132,7 +132,7 @@ def _score(
 
     settings = resolve_settings(repository.options(), environment={})
     named_cache = Path(config.cache) if config.cache else None
-    cache_dir = cache_dir_of(Settings(cache_dir=named_cache, no_cache=config.cache == ""))
+    cache_dir = Settings(cache_dir=named_cache, no_cache=config.cache == "").store_dir
     old_fingerprint = fingerprint_of(repository, config, rubric)
 
     plan = BackfillPlan(

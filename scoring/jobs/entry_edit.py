@@ -265,11 +265,13 @@ def _new_field(
 
 def _last_node(node: CollectionNode) -> WrittenNode:
     """Return the node that ends a block or list: its last value, or the key of an alias."""
+    last: WrittenNode
     if isinstance(node, MappingNode):
-        key, value = node.value[-1]
-        return key if key.start_mark.index > value.start_mark.index else value
+        key: WrittenNode
+        key, last = node.value[-1]
+        return key if key.start_mark.index > last.start_mark.index else last
 
-    last: WrittenNode = node.value[-1]
+    last = node.value[-1]
     previous = node.value[-2] if len(node.value) > 1 else node
     if last.start_mark.index <= previous.start_mark.index:
         raise YamlError("an alias")

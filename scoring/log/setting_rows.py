@@ -224,6 +224,19 @@ class Settings(Frozen):
         ),
     ] = None
 
+    @property
+    def store_dir(self) -> Path | None:
+        """The folder of the store, or None where nothing is kept."""
+        if self.no_cache:
+            return None
+        if self.cache_dir:
+            return self.cache_dir
+
+        # A command with a folder of its own does not need the library.
+        from platformdirs import user_cache_path
+
+        return user_cache_path("da-score", appauthor=False)
+
 
 def _option_name(field: str) -> str:
     return "transcript-dir" if field == "transcript_dirs" else field.replace("_", "-")

@@ -325,16 +325,3 @@ def settings_sources(options: Mapping[str, Any], repository: Path, files: bool =
     sources += map(variable_of, _settings_in(os.environ))
     sources += [f"--{key}" for key, value in options.items() if value not in (None, ())]
     return sources
-
-
-def cache_dir_of(settings: Settings) -> Path | None:
-    """Return the folder of the store, or None where nothing is kept."""
-    if settings.no_cache:
-        return None
-    if settings.cache_dir:
-        return settings.cache_dir
-
-    # A command with a folder of its own does not need the library.
-    from platformdirs import user_cache_path
-
-    return user_cache_path("da-score", appauthor=False)

@@ -30,7 +30,7 @@ from scoring.errors import InputError, SettingsError, Warn, WriteError, silent
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
-from scoring.log.settings import cache_dir_of, resolve_settings
+from scoring.log.settings import resolve_settings
 from scoring.sidecars.meaning import keep_meaning
 
 MEMBERS = {CLAUDE: [3, 4, 5, 6], CODEX: [7, 8, 9]}
@@ -831,6 +831,6 @@ class TestBand:
     ) -> None:
         settings = resolve_settings({"repo-dir": project.repo, "rubric": "3.1.0"})
         about = meaning_key(settings, "3.1.0")
-        keep_meaning(cache_dir_of(settings), about, [b"measured"], verdict)
+        keep_meaning(settings.store_dir, about, [b"measured"], verdict)
         found = hook("5", "--repo-dir", project.repo, "--rubric", "3.1.0")
         assert re.fullmatch(rf"iteration 5  {shown}  → .*\n", found.out)
