@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from scoring.cli.options import (
     LOG_OPTIONS,
+    NUMBER,
     PATH,
     Command,
     Whole,
@@ -217,7 +218,7 @@ def extract(
 
 @command.command("from-session", epilog="Example:  da-score dr from-session 0a1b2c3d --iteration 7")
 @click.argument("session", metavar="SESSION")
-@valued("--iteration", "N", "Save it next to the entry of iteration N.", type=Whole(0, 10**9))
+@valued("--iteration", "N", "Save it next to the entry of iteration N.", type=NUMBER)
 @settings_options(*LOG_OPTIONS, "transcript-dir", "transcripts")
 def from_session(session: str, iteration: int | None, settings: Settings) -> None:
     """Write the rounds of a deliberation that a session holds.
@@ -288,7 +289,7 @@ def judge(
 
 
 @command.command("save", epilog="Example:  da-score dr save 7 deliberation.json")
-@click.argument("iteration", metavar="N", type=Whole(0, 10**9))
+@click.argument("iteration", metavar="N", type=NUMBER)
 @_FILE
 @flag("--force", "Replace the transcript that the iteration has.")
 @settings_options(*LOG_OPTIONS)

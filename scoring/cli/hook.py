@@ -6,8 +6,8 @@ import click
 
 from scoring.cli.options import (
     LOG_OPTIONS,
+    NUMBER,
     Command,
-    Whole,
     choice,
     settings_options,
     shared_options,
@@ -145,7 +145,7 @@ def _report(
     epilog="Example:  da-score hook record --sentinel run-7 --rule tests.R1 --result advise "
     "--lifecycle stop",
 )
-@click.argument("iteration", metavar="[N]", type=Whole(0, 10**9), required=False)
+@click.argument("iteration", metavar="[N]", type=NUMBER, required=False)
 @valued("--sentinel", "ID", "The run of the gate.", key="sentinel_id", required=True)
 @valued(
     "--rule",

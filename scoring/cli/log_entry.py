@@ -8,6 +8,7 @@ import click
 from scoring.cli.completion import complete_iterations
 from scoring.cli.options import (
     LOG_OPTIONS,
+    NUMBER,
     Settings,
     Whole,
     settings_options,
@@ -25,7 +26,7 @@ def command() -> None:
 
 
 @command.command("new", epilog="Example:  da-score log entry new 12 --commit HEAD~1")
-@click.argument("iteration", metavar="[N]", type=Whole(0, 10**9), required=False)
+@click.argument("iteration", metavar="[N]", type=NUMBER, required=False)
 @valued("--commit", "REF", "The commit that holds the work.", default="HEAD", show_default=True)
 @shared_options(*LOG_OPTIONS)
 def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:

@@ -65,6 +65,9 @@ class Whole(click.IntRange):
 
 
 SHARE = Number(0, 1)
+NUMBER = Whole(0, 10**9)
+"""The type of the number of an iteration that may be new."""
+
 PATH = click.Path(path_type=Path)
 ROOTS = click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 """The argument of commands that read many logs."""

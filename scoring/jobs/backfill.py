@@ -175,7 +175,19 @@ def _bring_up_to_date(
 ) -> None:
     log = job.iter_log_dir
     rubric = plan.rubric
-    sources = _sources_of(job, plan, report)
+    settings = job.settings
+    keep = plan.keeps_cache
+    if keep is None:
+        keep = not plan.dry_run
+    options: Options = {
+        **options_of(settings),
+        "warn": report.warnings.append,
+        "cache_dir": plan.cache_dir,
+        "processes": plan.processes,
+        "keep": keep,
+    }
+    rules = rules_of(rubric)
+    sources = Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options)
 
     broken: list[LogError] = []
     records = sources.entries([rubric], log, broken.append)
@@ -206,23 +218,6 @@ def _bring_up_to_date(
         if scores.keys() >= set(iterations):
             members = [scores[iteration] for iteration in iterations]
             write_session(log, session_score(rubric, session_id, members), report.warnings.append)
-
-
-def _sources_of(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
-    keep = plan.keeps_cache
-    if keep is None:
-        keep = not plan.dry_run
-
-    options: Options = {
-        **options_of(job.settings),
-        "warn": report.warnings.append,
-        "cache_dir": plan.cache_dir,
-        "processes": plan.processes,
-        "keep": keep,
-    }
-    settings = job.settings
-    rules = rules_of(plan.rubric)
-    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options)
 
 
 def _bring_iteration_up_to_date(

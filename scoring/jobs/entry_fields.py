@@ -17,26 +17,24 @@ _NUMBER_IN_BRANCH = re.compile(
 )
 _KEY_IN_BRANCH = re.compile(r"(?:^|[/_-])([A-Za-z][A-Za-z0-9]{1,9}-[0-9]{1,9})(?![0-9A-Za-z])")
 
-_NOT_A_PROJECT = frozenset(
-    (
-        "UTF",
-        "SHA",
-        "ISO",
-        "RFC",
-        "HTTP",
-        "CVE",
-        "GPT",
-        "MD",
-        "AES",
-        "PEP",
-        "UTC",
-        "TLS",
-        "ES",
-        "V",
-        "X",
-        "H",
-    )
-)
+_NOT_A_PROJECT = {
+    "UTF",
+    "SHA",
+    "ISO",
+    "RFC",
+    "HTTP",
+    "CVE",
+    "GPT",
+    "MD",
+    "AES",
+    "PEP",
+    "UTC",
+    "TLS",
+    "ES",
+    "V",
+    "X",
+    "H",
+}
 """What precedes a number as in the key of an issue, though it is the name of something else."""
 
 _NOT_A_PROJECT_IN_BRANCH = _NOT_A_PROJECT | {
