@@ -21,7 +21,7 @@ from scoring.cli.work_reading import (
 )
 from scoring.errors import NotFoundError
 from scoring.evidence.facts import Evidence
-from scoring.examine import ExaminedIteration, LogView, subject_of
+from scoring.examine import subject_of
 from scoring.log.load import entry_places, no_such_entry
 from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
@@ -52,12 +52,26 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     view = log_view(settings, recompute, Selection(only=(number,)), outcomes=True)
 
     opened: list[Evidence] = []
-    for examined in list(view.examine(on_open=opened.append)):
-        _print_explanation(examined, view, settings, opened)
-        return
+    all_examined = list(view.examine(on_open=opened.append))
+    if not all_examined:
+        exit_if_broken(view.iter_log_dir, number)
+        raise no_such_entry(view.iter_log_dir, number)
 
-    exit_if_broken(view.iter_log_dir, number)
-    raise no_such_entry(view.iter_log_dir, number)
+    examined = all_examined[0]
+    score = examined.score
+    meaning = meaning_of(settings, score.rubric_version, [(score, examined.facts)])
+    provenance = read_provenance(view.iter_log_dir, number)
+    explanation = explain(
+        examined,
+        entry_places(view.iter_log_dir, number),
+        provenance.own if provenance else None,
+        view.outcomes.horizon_days if view.outcomes else 0,
+        subject_of(view.repo_dir, examined.facts),
+    )
+    landing = landing_line(settings, examined.facts, *opened)
+    with stored_prices(settings.store_dir):
+        text = explanation_text(explanation, landing, meaning)
+        reply(settings, explanation.as_dict(), text)
 
 
 def _iteration_of(text: str, settings: Settings) -> int:
@@ -105,26 +119,3 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
         asked = named_commit(sha, subjects_of(settings.repo_dir, [sha]).get(sha, ""))
     page = unit_page(row, horizon_days, asked)
     reply(settings, {**row.values, "outcome": outcome}, page)
-
-
-def _print_explanation(
-    examined: ExaminedIteration,
-    view: LogView,
-    settings: Settings,
-    opened: list[Evidence],
-) -> None:
-    score = examined.score
-    meaning = meaning_of(settings, score.rubric_version, [(score, examined.facts)])
-    iteration = examined.record.iteration
-    provenance = read_provenance(view.iter_log_dir, iteration)
-    explanation = explain(
-        examined,
-        entry_places(view.iter_log_dir, iteration),
-        provenance.own if provenance else None,
-        view.outcomes.horizon_days if view.outcomes else 0,
-        subject_of(view.repo_dir, examined.facts),
-    )
-    landing = landing_line(settings, examined.facts, *opened)
-    with stored_prices(settings.store_dir):
-        text = explanation_text(explanation, landing, meaning)
-        reply(settings, explanation.as_dict(), text)

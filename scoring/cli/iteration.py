@@ -187,9 +187,12 @@ def _compare_with_evidence(
         if not all_examined:
             raise no_such_entry(settings.iter_log_dir, iteration)
     except DaScoreError as e:
-        fault = _fault_of_entry(settings.iter_log_dir, iteration)
         reason = f"its evidence cannot be read: {e}"
-        if fault:
+        path = settings.iter_log_dir / f"iter-{iteration}.yaml"
+        try:
+            if path.exists():
+                load_entry(path)
+        except LogError as fault:
             reason = f"the entry is broken, and what is shown was scored before that: {fault}"
         unverified = State("unverified", reason)
         return IterationToShow(sidecar, unverified, facts=None, deliberation=deliberation)
@@ -205,17 +208,6 @@ def _compare_with_evidence(
         deliberation=deliberation,
         evidence=next(iter(opened), None),
     )
-
-
-def _fault_of_entry(log_dir: Path, iteration: int) -> str:
-    """Return why an entry cannot be read, or "" where it can, or is in no file of its own."""
-    path = log_dir / f"iter-{iteration}.yaml"
-    try:
-        if path.exists():
-            load_entry(path)
-    except LogError as e:
-        return str(e)
-    return ""
 
 
 def _deliberation_of(sidecar: PersistedScore, settings: Settings) -> Deliberation | None:
