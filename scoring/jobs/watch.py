@@ -133,32 +133,34 @@ class LogWatch:
             NotARepositoryError: the repository is not a git work tree.
         """
         self._trunk_state = self._state_of_trunk()
-        changes = [change for change in self.look(settle=True) if change.change == "broken"]
+        broken = list(self._read_changed_files())
+        self._compare_records()
+        self._unreported = []
 
         newest = sorted(self._entries)[-last:] if last else []
         self._to_score = dict.fromkeys(newest, "now")
-        return changes + self._score_changed()
+        return broken + self._score_changed()
 
-    def look(self, settle: bool = False) -> list[LogChange]:
+    def look(self) -> list[LogChange]:
         """Return what happened since the last look.
-
-        Args:
-            settle: whether to take the log as it is, without scoring anything.
 
         Raises:
             LogError, NotARepositoryError: as :meth:`begin`.
         """
         self._unreported += self._read_changed_files()
         self._compare_records()
+        self._unreported += self._score_changed()
 
-        if not settle:
-            self._unreported += self._score_changed()
-            self._unreported += self._score_after_trunk_moved()
+        trunk_state = self._state_of_trunk()
+        if trunk_state != self._trunk_state:
+            changes = self._score(dict.fromkeys(sorted(self._values), "changed"))
+            self._trunk_state = trunk_state
+            self._unreported += [change for change in changes if change.value != change.before]
 
         # What an error kept from being reported is reported by the next look.
-        changes = self._unreported
+        unreported = self._unreported
         self._unreported = []
-        return changes
+        return unreported
 
     def _read_changed_files(self) -> Iterator[LogChange]:
         """Read the files that changed, and yield those that cannot be read."""
@@ -228,16 +230,6 @@ class LogWatch:
         # An error leaves them here, so that a later look scores them.
         self._to_score = {}
         return changes
-
-    def _score_after_trunk_moved(self) -> list[LogChange]:
-        """Return the iterations that score differently because the trunk moved."""
-        trunk_state = self._state_of_trunk()
-        if trunk_state == self._trunk_state:
-            return []
-
-        changes = self._score(dict.fromkeys(sorted(self._values), "changed"))
-        self._trunk_state = trunk_state
-        return [change for change in changes if change.value != change.before]
 
     def _state_of_trunk(self) -> tuple[_FileState, ...]:
         """Return the states of the files in which git may keep the tip of the trunk."""
