@@ -323,12 +323,8 @@ class Reader:
 
 
 def items_of(take: Take) -> Take:
-    """Return how a field takes a list, with each item as ``take`` returns it."""
-
-    def take_list(reader: Reader, node: Node) -> list[Any]:
-        return reader.items(node, take)
-
-    return take_list
+    """Return how a field takes a list, as a tuple with each item as ``take`` returns it."""
+    return lambda reader, node: tuple(reader.items(node, take))
 
 
 def struct_of(fields: Mapping[str, Take]) -> Take:

@@ -204,7 +204,7 @@ def _take_label(reader: Reader, node: Node) -> _LabelInFile:
         role=_known_word(fields, "role", ROLES, node),
         overrides=fields.get("admin_override", False),
         updated=updated.ns,
-        history=tuple(fields["history"]),
+        history=fields["history"],
         updated_at=updated.text,
     )
     return _LabelInFile(record, fields.get("iteration", 0), node.line)

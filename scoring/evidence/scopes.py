@@ -51,7 +51,7 @@ def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
         for task in content.get("tasks", []):
             entries = task.get("write_scope")
             if entries:
-                scopes.setdefault(task.get("id", ""), DeclaredScope(tuple(entries), path))
+                scopes.setdefault(task.get("id", ""), DeclaredScope(entries, path))
     return scopes
 
 

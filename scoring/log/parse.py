@@ -297,8 +297,7 @@ def _take_of_field(field: Field) -> Take:
         take = field.holds.take
 
     if field.is_list:
-        take_list = items_of(take)
-        return lambda reader, node: tuple(take_list(reader, node))
+        return items_of(take)
     if field.may_be_none:
         return lambda reader, node: None if reader.is_null(node) else take(reader, node)
     return take

@@ -416,6 +416,5 @@ def _own_lines(content: PlainData) -> OwnLines | None:
         values.update(content.get(block, {}))
 
     values["method"] = values.get("method") or None
-    values["sessions"] = tuple(values.get("sessions", ()))
     values["last"] = values.get("last") or None
     return OwnLines(**values)

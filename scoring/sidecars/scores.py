@@ -429,7 +429,6 @@ def _check_value(value: float, name: str, advice: str = "") -> None:
 def _score_in(data: bytes, name: str) -> PersistedScore:
     content = _parsed(data, name, _SCORE)
     has_bounds = bool(content.pop("bounds"))
-    content["breakdown"] = tuple(content["breakdown"])
     content["sidecar"] = BOUNDS_SIDECAR if has_bounds else REFERENCE_SIDECAR
     return PersistedScore(**content)
 
@@ -442,10 +441,7 @@ def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScor
         InputError: the file is not a score sidecar, or the id cannot be a file name.
     """
     path = session_score_path(iter_log_dir, session_id)
-    content = _parsed(_read(path), str(path), _SESSION)
-    content["iterations"] = tuple(content["iterations"])
-    content["per_iteration"] = tuple(content["per_iteration"])
-    return SessionScore(**content)
+    return SessionScore(**_parsed(_read(path), str(path), _SESSION))
 
 
 def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:

@@ -99,11 +99,11 @@ def fates(trunk: FollowedTrunk, works: Sequence[str]) -> Iterator[tuple[str, Fat
             added[commit] = lines.of(parts[commit], state)
         for work in ends.get(commit, ()):
             lines_of_work = added.pop(work)
+            fate = None
             if lines.lost_sight.isdisjoint(parts[work]):
                 gone = sorted(lines_of_work - lines.of(parts[work], state))
-                yield work, _fate(trunk, lines, work, gone, len(lines_of_work))
-            else:
-                yield work, None
+                fate = _fate(trunk, lines, work, gone, len(lines_of_work))
+            yield work, fate
             lines.drop(parts[work])
 
 
@@ -115,10 +115,11 @@ def _fate(
     taken: list[tuple[str, ...]] = []
     taken_by = Counter[str]()
     for line in gone:
-        takers = dict.fromkeys(c for c in lines.takers(line) if introduced[c] >= end)
+        written = lines.commits[lines.owners[line]]
+        takers = dict.fromkeys(c for c in written.takers.get(line, ()) if introduced[c] >= end)
         taken.append(tuple(takers))
         taken_by.update(list(takers))
-        merge = lines.lost_in(line)
+        merge = written.merges.get(line)
         if merge is not None and not takers and introduced[merge] >= end:
             taken_by[merge] += 1
     return Fate(added, tuple(taken), taken_by)

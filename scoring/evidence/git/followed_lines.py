@@ -53,6 +53,7 @@ class FollowedLines:
 
     Attributes:
         commits: the lines of each commit that has some, while a work with them is followed.
+        owners: by line id, the commit that wrote the line; id 0 is not a line.
         lost_sight: the commits of which a line was in a file that git could not compare.
     """
 
@@ -63,7 +64,7 @@ class FollowedLines:
         for parts in works:
             for commit in parts:
                 self.commits.setdefault(commit, LinesOfCommit()).works += 1
-        self._owners = [""]  # by line id, the commit that wrote the line; id 0 is not a line
+        self.owners = [""]
 
     def new(self, commit: str, path: str, counting: Sequence[bool]) -> LineIds:
         """Return ids for the lines that a commit adds to a file.
@@ -76,47 +77,34 @@ class FollowedLines:
         ids = []
         for counts in counting:
             if counts:
-                self._owners.append(commit)
-            ids.append(len(self._owners) - 1 if counts else 0)
+                self.owners.append(commit)
+            ids.append(len(self.owners) - 1 if counts else 0)
         self.commits[commit].paths.add(path)
         return ids
 
     def moved(self, ids: LineIds, path: str) -> None:
         """Note that lines are in another file now."""
-        for commit in {self._owners[line] for line in set(ids)}:
+        for commit in {self.owners[line] for line in set(ids)}:
             if commit in self.commits:
                 self.commits[commit].paths.add(path)
 
     def take(self, ids: Iterable[int], commit: str) -> None:
         """Note that a commit took lines away."""
         for line in ids:
-            lines = self._written_with(line)
+            lines = self.commits.get(self.owners[line])
             if lines:
                 lines.takers[line] = (*lines.takers.get(line, ()), commit)
 
     def lose(self, ids: Iterable[int], merge: str) -> None:
         """Note that a merge has lines no more that one of its parents has, and that none took."""
         for line in ids:
-            lines = self._written_with(line)
+            lines = self.commits.get(self.owners[line])
             if lines and line not in lines.takers:
                 lines.merges[line] = merge
 
     def lose_sight(self, ids: Iterable[int]) -> None:
         """Note that lines are in a file that git cannot compare."""
-        self.lost_sight.update(self._owners[line] for line in ids)
-
-    def takers(self, line: int) -> tuple[str, ...]:
-        """Return the commits that took a line."""
-        lines = self._written_with(line)
-        return lines.takers.get(line, ()) if lines else ()
-
-    def lost_in(self, line: int) -> str | None:
-        """Return the last merge in which a line was lost."""
-        lines = self._written_with(line)
-        return lines.merges.get(line) if lines else None
-
-    def _written_with(self, line: int) -> LinesOfCommit | None:
-        return self.commits.get(self._owners[line])
+        self.lost_sight.update(self.owners[line] for line in ids)
 
     def drop(self, parts: Collection[str]) -> None:
         """Forget the lines of commits that are not part of another work that is followed."""
@@ -135,6 +123,6 @@ class FollowedLines:
         ids: set[int] = set()
         for path in paths:
             for line in state.get(path, ()):
-                if self._owners[line] in commits:
+                if self.owners[line] in commits:
                     ids.add(line)
         return ids

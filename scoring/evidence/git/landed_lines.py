@@ -306,45 +306,34 @@ class AttributedLandings(Landings):
         if not counted.lines:
             return None
 
-        good: dict[str, set[str]] = {}
-        for candidate in candidates:
-            if counted.by_commit[candidate.commit] * 2 >= counted.lines:
-                good.setdefault(candidate.method, set()).add(candidate.commit)
+        proposed = list(candidates)
         if self._lines.wanted[self._graph.pair(sha)]:  # to remove the same is not yet the same work
-            end = self._end(sha)
-            good[facts.LINES] = {
-                commit for commit in counted.commits_with_most() if self._time(commit) <= end
-            }
+            for commit in counted.commits_with_most():
+                if self._time(commit) <= self._end(sha):
+                    proposed.append(_Candidate(facts.LINES, commit))
 
-        for method in (*_BY_NAME, facts.LINES, facts.LATER_ANCESTOR):
-            if good.get(method):
-                return self._landed_in(sha, method, good[method], counted, candidates)
-        return None
+        good = defaultdict[str, list[_Candidate]](list)
+        for candidate in reversed(proposed):
+            if counted.by_commit[candidate.commit] * 2 >= counted.lines:
+                good[candidate.method].append(candidate)
 
-    def _landed_in(
-        self,
-        sha: str,
-        method: str,
-        commits: Iterable[str],
-        counted: CountedLines,
-        candidates: Iterable[_Candidate],
-    ) -> Landing:
-        """Return the landing in the commit with most of the lines, and in the newest of several."""
         position = self._graph.position
-        landed = min(commits, key=lambda commit: (-counted.by_commit[commit], position[commit]))
-        tip = None
-        if method == facts.LATER_ANCESTOR:
-            tips = {candidate.commit: candidate.tip for candidate in candidates if candidate.tip}
-            tip = tips.get(landed)
-        return self._landing(
-            sha,
-            method,
-            landed,
-            whole=False,
-            tip=tip,
-            lines=counted.share(landed),
-            request=self._names.request.get(landed),
-        )
+        for method in (*_BY_NAME, facts.LINES, facts.LATER_ANCESTOR):
+            if good[method]:
+                best = min(  # the one with most of the lines, and of several the newest
+                    good[method],
+                    key=lambda each: (-counted.by_commit[each.commit], position[each.commit]),
+                )
+                return self._landing(
+                    sha,
+                    method,
+                    best.commit,
+                    whole=False,
+                    tip=best.tip,
+                    lines=counted.share(best.commit),
+                    request=self._names.request.get(best.commit),
+                )
+        return None
 
     def _not_found(
         self, sha: str, counted: CountedLines, candidates: Sequence[_Candidate], before: Landing

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.facts import LineShare
 from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.patches import FileLine, lines_changed, moves
+from scoring.evidence.git.patches import FileLine, lines_changed
 from scoring.text import composed
 
 MOST_READ = 20_000  # trunk commits, newest first, that are searched for lines
@@ -96,8 +96,9 @@ class TrunkLines:
         for pair, readable in zip(pairs, history.readable_patches(pairs), strict=True):
             if readable is not None:
                 self.is_whole = self.is_whole and readable.is_whole
-                for old_path, path in moves(readable.patch):
-                    self._files[self._file(old_path)] = self._file(path)
+                for file in readable.patch:
+                    if file.status == "R":
+                        self._files[self._file(file.old_path)] = self._file(file.path)
                 yield pair, lines_changed(readable.patch, removed=self._removed)
 
     def _read_trunk(

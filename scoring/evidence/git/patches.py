@@ -194,11 +194,6 @@ def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
     return hashes
 
 
-def moves(patch: Patch) -> list[tuple[str, str]]:
-    """Return the old and the new path of each file that a patch renames."""
-    return [(file.old_path, file.path) for file in patch if file.status == "R"]
-
-
 # Reading what git prints
 
 

@@ -105,13 +105,10 @@ def _titles_in(subject: str) -> set[str]:
     if not says_so(plain):
         return set()
 
-    titles = set()
-    if quoted is not None:
-        titles.add(title_of(quoted["title"]))
-    after_colon = _AFTER_COLON.match(plain)
-    if after_colon is not None and quoted is None:
-        titles.add(title_of(after_colon["title"]))
-    return titles - {""}
+    match = quoted or _AFTER_COLON.match(plain)
+    if match is None:
+        return set()
+    return {title_of(match["title"])} - {""}
 
 
 def _add_named(line: str, names: TakenBackNames) -> None:

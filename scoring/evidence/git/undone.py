@@ -227,13 +227,13 @@ def undoes_run(patch: Patch, run: Sequence[Patch], position: int) -> bool:
 
     Args:
         patch: what the commit in question changes against its first parent.
-        run: what the commits before it change, newest first.
+        run: what at most :data:`LONGEST_RUN` commits before it change, newest first.
         position: the index in ``run`` of the work; the run must reach it.
     """
     after = _blobs_after(patch)
     before: dict[str, str] = {}
     latest: dict[str, str] = {}
-    for length, earlier in enumerate(run[:LONGEST_RUN], 1):
+    for length, earlier in enumerate(run, 1):
         latest = _blobs_after(earlier) | latest
         for file in earlier:
             if file.status == "R":
