@@ -160,23 +160,24 @@ class LineHistory:
                 return file
         return None
 
-    def merge_patch(self, merge: str, parents: Sequence[str]) -> Patch | None:
-        """Return what a merge changes of its own: against the clean merge of its two parents.
+    def own_patch(self, commit: str, parents: Sequence[str]) -> Patch | None:
+        """Return what a commit changes of its own, or None where git cannot say.
 
-        Where these conflict, or there are more than two, it is what it changes against the first.
+        That is the difference to its parent, or of a merge that to the clean merge of its two
+        parents. Where these conflict, or there are more than two, it is that to the first.
         """
-        if merge not in self._merge_patches:
-            self._merge_patches[merge] = self._read_merge(merge, parents)
-        return self._merge_patches[merge]
+        if len(parents) != 2:
+            return self.patch(commit, next(iter(parents), ""))
+        if commit not in self._merge_patches:
+            self._merge_patches[commit] = self._read_merge(commit, *parents)
+        return self._merge_patches[commit]
 
-    def _read_merge(self, merge: str, parents: Sequence[str]) -> Patch | None:
-        if len(parents) == 2:
-            with isolated_repository(self.repository, sha256=len(merge) == 64) as isolated:
-                first, second = parents
-                clean = merged_trees(isolated, git_version(isolated), first, [second]).get(second)
-                if clean:
-                    return _patch_printed(isolated, merge, (clean, f"{merge}^{{tree}}"))
-        return self.patch(merge, parents[0])
+    def _read_merge(self, merge: str, first: str, second: str) -> Patch | None:
+        with isolated_repository(self.repository, sha256=len(merge) == 64) as isolated:
+            clean = merged_trees(isolated, git_version(isolated), first, [second]).get(second)
+            if clean:
+                return _patch_printed(isolated, merge, (clean, f"{merge}^{{tree}}"))
+        return self.patch(merge, first)
 
     def text_added(self, pair: CommitPair) -> dict[str, list[bytes]]:
         """Return the text of the lines added from the second to the first commit, by file.

@@ -168,10 +168,7 @@ class UndoneWork:
 
     def _candidate(self, work: _Work, commit: str, *, names_work: bool) -> _Candidate | None:
         """Return a commit as a candidate, or None where git cannot say what it changes."""
-        if self._graph.is_merge(commit):
-            patch = self._history.merge_patch(commit, self._graph.parents[commit])
-        else:
-            patch = self._history.patch(*self._graph.pair(commit))
+        patch = self._history.own_patch(commit, self._graph.parents[commit])
         if patch is None:
             return None
 
