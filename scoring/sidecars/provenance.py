@@ -113,11 +113,10 @@ class OwnLines(Frozen):
         if self.sessions != new.sessions:
             yield f"sessions: {_listed(self.sessions)} → {_listed(new.sessions)}"
 
-        old_blocks = self.blocks()
-        new_blocks = new.blocks()
         for block in ("tests", "corrections"):
-            for name, old_value in old_blocks[block].items():
-                new_value = new_blocks[block][name]
+            for name in _BLOCKS[block]:
+                old_value = getattr(self, name)
+                new_value = getattr(new, name)
                 if old_value != new_value:
                     yield f"{block}: {name} {str(old_value).lower()} → {str(new_value).lower()}"
 

@@ -7,7 +7,7 @@ commit of the trunk.
 import heapq
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -70,8 +70,8 @@ class CommitGraph:
         self._trunk_set = frozenset(self.trunk)
         self._off_trunk = [sha for sha, _ in off_trunk]
         self._order = [*self._off_trunk, *self.trunk]
-        self._bases: dict[frozenset[str], list[str]] = {}
-        self._contained: dict[frozenset[str], set[str]] = {}
+        self._bases = cache(self._bases_of)
+        self._contained = cache(self._off_mainline)
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -132,26 +132,27 @@ class CommitGraph:
         if self.introduced[trunk_commit] >= self.newest_mainline.get(sha, no_mainline):
             return True
 
-        boundary = self.boundary(sha)
-        if boundary not in self._contained:
-            mainline = self.mainline_index
-            off_mainline = [commit for commit in boundary if commit not in mainline]
-            self._contained[boundary] = _ancestors(off_mainline, self.parents, stop=mainline)
-        return trunk_commit in self._contained[boundary]
+        return trunk_commit in self._contained(self.boundary(sha))
+
+    def _off_mainline(self, boundary: frozenset[str]) -> set[str]:
+        """Return what some trunk commits contain, as far as that is not on the mainline."""
+        mainline = self.mainline_index
+        start = [commit for commit in boundary if commit not in mainline]
+        return _ancestors(start, self.parents, stop=mainline)
 
     def merge_bases(self, sha: str) -> list[str]:
         """Return the best common ancestors of the trunk and a commit, newest first.
 
         Unrelated histories have none.
         """
-        boundary = self.boundary(sha)
-        if boundary not in self._bases:
-            bases: list[str] = []
-            for candidate in sorted(boundary, key=self.position.__getitem__):
-                if not any(self.contains(base, candidate) for base in bases):
-                    bases.append(candidate)
-            self._bases[boundary] = bases
-        return self._bases[boundary]
+        return self._bases(self.boundary(sha))
+
+    def _bases_of(self, boundary: frozenset[str]) -> list[str]:
+        bases: list[str] = []
+        for candidate in sorted(boundary, key=self.position.__getitem__):
+            if not any(self.contains(base, candidate) for base in bases):
+                bases.append(candidate)
+        return bases
 
     def counts(self, shas: Container[str]) -> dict[str, int]:
         """Return how many of some commits each commit off the trunk contains, itself included."""

@@ -5,7 +5,7 @@ Work that one of these holds did not come to nothing (``docs/EVIDENCE.md``, "Lan
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -128,7 +128,7 @@ class HeldWork:
         self._repository = history.repository
         self._holders = holders
         self._trunk = trunk
-        self._messages_by_holder: dict[Holder, _Messages] = {}
+        self._messages_of = cache(self._read_messages)
 
     def with_releases(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings, of which those that are not on the trunk may be on a release."""
@@ -169,15 +169,12 @@ class HeldWork:
         messages = self._messages_of(holder)
         return bool(messages.taken_back.naming([sha], {sha: messages.subjects[sha]}))
 
-    def _messages_of(self, holder: Holder) -> "_Messages":
-        """Return what the commits of a holder say. Git is asked once for each holder."""
-        if holder not in self._messages_by_holder:
-            shas = [sha for sha, commit in self._held.items() if commit.holder == holder]
-            commits = named_commits(self._repository, shas)
-            index = TakenBackIndex((commit.sha, commit.message) for commit in commits.values())
-            subjects = {sha: commit.subject for sha, commit in commits.items()}
-            self._messages_by_holder[holder] = _Messages(index, subjects)
-        return self._messages_by_holder[holder]
+    def _read_messages(self, holder: Holder) -> _Messages:
+        """Return what the commits of a holder say."""
+        shas = [sha for sha, commit in self._held.items() if commit.holder == holder]
+        commits = named_commits(self._repository, shas)
+        index = TakenBackIndex((commit.sha, commit.message) for commit in commits.values())
+        return _Messages(index, {sha: commit.subject for sha, commit in commits.items()})
 
     def _with_half_of_lines(self, shas: Sequence[str]) -> dict[str, Holder]:
         """Return, by commit, what has half of the lines that it adds, as after a squash."""

@@ -26,19 +26,17 @@ class _KeptUndone(msgspec.Struct, array_like=True, frozen=True):
 class WorkOnTrunk:
     """Follows work on one trunk through a horizon."""
 
-    def __init__(self, trunk: FollowedTrunk, rules: str, *, keeps: bool = True) -> None:
+    def __init__(self, trunk: FollowedTrunk, rules: str) -> None:
         """Take what git knows of a trunk.
 
         Args:
             trunk: the trunk, and how work on it is followed.
             rules: a text that is another one for other rules of which lines count.
-            keeps: whether the history keeps answers.
         """
         self._trunk = trunk
         self._undoing = UndoneWork(trunk)
         about = f"{rules} {trunk.horizon_days}"
         self._kept_name = b"undone " + blake2b(about.encode(), digest_size=8).digest()
-        self._keeps = keeps
         self._fates: dict[str, Fate | None] = {}
 
     # Answers
@@ -64,8 +62,7 @@ class WorkOnTrunk:
         if missing:
             for work, undone in self._undoing.find(self.fates(missing)).items():
                 self._kept[work.key] = _KeptUndone(self._tip, undone)
-            if self._keeps:
-                self._trunk.history.keep(self._kept_name, self._kept)
+            self._trunk.history.keep(self._kept_name, self._kept)
         return {work: self._kept[work.key].undone for work in works}
 
     def is_named_as_taken_back(self, commit: str) -> bool:
