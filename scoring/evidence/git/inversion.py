@@ -100,8 +100,8 @@ def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Invers
     work_added, work_removed = _changed_lines(work, counts)
     other_added, other_removed = _changed_lines(other, counts)
 
-    net_removed = _sum(other_removed.values()) - _sum(other_added.values())
-    removed_by_work = _sum(work_removed.values())
+    net_removed = _sum(other_removed) - _sum(other_added)
+    removed_by_work = _sum(work_removed)
     took_from = set[str]()
     taken: dict[str, Counter[int]] = {}
     for path, taken_from, common in _common_lines(work_added, other_removed):
@@ -145,10 +145,10 @@ def _count(files: Mapping[str, Counter[int]]) -> int:
     return sum(lines.total() for lines in files.values())
 
 
-def _sum(counters: Iterable[Counter[int]]) -> Counter[int]:
+def _sum(files: Mapping[str, Counter[int]]) -> Counter[int]:
     total = Counter[int]()
-    for counter in counters:
-        total.update(counter)
+    for lines in files.values():
+        total.update(lines)
     return total
 
 

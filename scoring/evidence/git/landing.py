@@ -135,10 +135,9 @@ class Landings:
         undecidable = {}
         for sha in shas:
             unknown = None
-            if sha not in self._graph or sha not in self._commits:
-                unknown = Unknown.HISTORY
-            elif self._graph.is_merge(sha):
-                unknown = Unknown.MERGE
+            if not self._is_comparable(sha):
+                is_read = sha in self._graph and sha in self._commits
+                unknown = Unknown.MERGE if is_read else Unknown.HISTORY
             elif not self._files(sha):
                 is_read = self._graph.pair(sha) in self._changes
                 unknown = Unknown.NO_CHANGE if is_read else Unknown.FILES

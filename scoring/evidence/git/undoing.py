@@ -268,7 +268,7 @@ class UndoneWork:
         return chain.from_iterable(added.values())
 
     def _undoes_run(self, work: _Work, candidate: _Candidate) -> bool:
-        """Return whether a candidate undoes a run of commits before it that has some work."""
+        """Return whether a candidate undoes two or more commits before it, down to some work."""
         run: list[str] = []
         commit = self._graph.first_parent(candidate.commit)
         while commit in self._trunk.commits and len(run) < LONGEST_RUN:
@@ -283,7 +283,7 @@ class UndoneWork:
         readable = [patch for patch in patches if patch is not None]
         if len(readable) < len(run):
             return False
-        return undoes_run(candidate.patch, readable, run.index(work.commit))
+        return undoes_run(candidate.patch, readable)
 
     def _back_in(self, work: Patch, taker: str, inverted: Inversion) -> str | None:
         """Return the first commit after a taker, within the horizon, that undoes the undoing."""

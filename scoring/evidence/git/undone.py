@@ -222,28 +222,25 @@ def nothing_in_place(
     return all(len(work_identifiers & added) <= most for added in added_identifiers)
 
 
-def undoes_run(patch: Patch, run: Sequence[Patch], position: int) -> bool:
+def undoes_run(patch: Patch, run: Sequence[Patch]) -> bool:
     """Return whether a patch undoes every path of a run of commits directly before it (rule *b3*).
 
     Args:
         patch: what the commit in question changes against its first parent.
-        run: what at most :data:`LONGEST_RUN` commits before it change, newest first.
-        position: the index in ``run`` of the work; the run must reach it.
+        run: what the commits before it change, newest first.
     """
     after = _blobs_after(patch)
     before: dict[str, str] = {}
     latest: dict[str, str] = {}
-    for length, earlier in enumerate(run, 1):
+    for earlier in run:
         latest = _blobs_after(earlier) | latest
         for file in earlier:
             if file.status == "R":
                 before[file.path] = "0" * len(file.old_blob)
             before[file.old_path] = file.old_blob
 
-        undone = all(after.get(path, latest.get(path)) == blob for path, blob in before.items())
-        if undone and length >= _LEAST_RUN and length > position:
-            return True
-    return False
+    undone = all(after.get(path, latest.get(path)) == blob for path, blob in before.items())
+    return undone and len(run) >= _LEAST_RUN
 
 
 def _blobs_after(patch: Patch) -> dict[str, str]:
