@@ -208,20 +208,20 @@ def read_patches(output: Iterable[bytes]) -> Iterator[tuple[str, Patch]]:
     line_count = 0
     lines = iter(output)
     for line in lines:
-        start = line[:4]
-        if start[:3] == b"@@ ":
-            hunk = _read_hunk(line, lines)
+        head = _HUNK.match(line)
+        if head is not None:
+            hunk = _read_hunk(head, lines)
             line_count += hunk.removed_count + len(hunk.added_keys) // 8
             refuse_many(line_count, _MOST_LINES, commit, "lines")
             if current is not None:
                 current.hunks.append(hunk)
-        elif start == b"--- ":
+        elif line.startswith(b"--- "):
             current = None
             old_name = _path_named(line)
-        elif start == b"+++ ":
+        elif line.startswith(b"+++ "):
             name = _path_named(line) or old_name
             current = files.get(name)
-        elif start[:1] == b":" and commit:
+        elif line.startswith(b":") and commit:
             file = _file_of(line)
             files[file.path] = file
             refuse_many(len(files), MOST_CHANGES, commit, "files")
@@ -251,11 +251,9 @@ def read_added_text(output: Iterable[bytes]) -> dict[str, list[bytes]]:
     return files
 
 
-def _read_hunk(head: bytes, lines: Iterator[bytes]) -> Hunk:
-    match = _HUNK.match(head)
-    assert match is not None
-    removed, added = _lines_of_hunk(match, lines)
-    start = int(match[1])
+def _read_hunk(head: "re.Match[bytes]", lines: Iterator[bytes]) -> Hunk:
+    removed, added = _lines_of_hunk(head, lines)
+    start = int(head[1])
     if removed:
         start -= 1  # git counts lines from 1, and names the line above where none is removed
     return Hunk(start, _packed(removed), _packed(added))
