@@ -25,8 +25,6 @@ Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
 _Row: TypeAlias = SignalContribution | None
 """The row of a signal in a score, if the rubric has the signal."""
 
-_Rows: TypeAlias = Mapping[str, SignalContribution]
-
 
 class SpecChange(NamedTuple):
     """One signal in two rubrics.
@@ -260,7 +258,19 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
 
     old_rows = {row.signal: row for row in before.breakdown}
     new_rows = {row.signal: row for row in after.breakdown}
-    step = _Step.between(old_rows, new_rows)
+    both = [name for name, row in old_rows.items() if row.present and _votes(new_rows.get(name))]
+
+    # What the change of each sub-score adds at the old weights, and the score with all of them.
+    shifts = {}
+    for name in both:
+        change = new_rows[name].sub_score - old_rows[name].sub_score
+        shifts[name] = old_rows[name].effective_weight * change
+    shifted_value = sum(row.contribution for row in old_rows.values()) + sum(shifts.values())
+
+    # How many times their new weight the signals that vote in both weighed before.
+    new_weight = sum(new_rows[name].effective_weight for name in both)
+    old_weight = sum(old_rows[name].effective_weight for name in both)
+    scale = old_weight / new_weight if new_weight else 1.0
 
     moves = []
     for name in dict.fromkeys((*new_rows, *old_rows)):
@@ -268,59 +278,22 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
         new = new_rows.get(name)
         effect = 0.0
         if before.scored and after.scored:
-            effect = step.effect(name, old, new)
-        causes = tuple(_causes(old, new, step.scale))
-        moves.append(SignalMove(name, old, new, effect, causes))
+            effect = shifts.get(name, 0.0) + _effect_of_weight(old, new, scale, shifted_value)
+        moves.append(SignalMove(name, old, new, effect, tuple(_causes(old, new, scale))))
     return IterationDiff(before, after, tuple(moves))
 
 
-class _Step(NamedTuple):
-    """The step from the rows of one score to those of another.
+def _effect_of_weight(old: _Row, new: _Row, scale: float, shifted_value: float) -> float:
+    """Return what the change of one signal's weight adds to the change of the score."""
+    old_weight = old.effective_weight if old else 0.0  # 0 without a vote
+    new_weight = new.effective_weight if new else 0.0
 
-    Attributes:
-        scale: the old weight of the signals that vote in both, divided by their new weight.
-        shifts: what the change of each sub-score adds, at the old weights.
-        shifted_value: the old score with the new sub-scores, at the old weights.
-    """
-
-    scale: float
-    shifts: Mapping[str, float]
-    shifted_value: float
-
-    @classmethod
-    def between(cls, old_rows: _Rows, new_rows: _Rows) -> "_Step":
-        both = []
-        for name, row in old_rows.items():
-            if row.present and _votes(new_rows.get(name)):
-                both.append(name)
-        new_weight = sum(new_rows[name].effective_weight for name in both)
-        old_weight = sum(old_rows[name].effective_weight for name in both)
-
-        shifts = {}
-        for name in both:
-            change = new_rows[name].sub_score - old_rows[name].sub_score
-            shifts[name] = old_rows[name].effective_weight * change
-
-        old_value = sum(row.contribution for row in old_rows.values())
-        return cls(
-            scale=old_weight / new_weight if new_weight else 1.0,
-            shifts=shifts,
-            shifted_value=old_value + sum(shifts.values()),
-        )
-
-    def effect(self, name: str, old: _Row, new: _Row) -> float:
-        """Return what one signal adds to the change of the score."""
-        old_weight = old.effective_weight if old and old.present else 0.0
-        new_weight = new.effective_weight if new and new.present else 0.0
-
-        sub_score = 0.0
-        if new and new_weight:
-            sub_score = new.sub_score
-        elif old and old_weight:
-            sub_score = old.sub_score
-
-        by_weight = (new_weight - old_weight / self.scale) * (sub_score - self.shifted_value)
-        return self.shifts.get(name, 0.0) + by_weight
+    sub_score = 0.0
+    if new and new_weight:
+        sub_score = new.sub_score
+    elif old and old_weight:
+        sub_score = old.sub_score
+    return (new_weight - old_weight / scale) * (sub_score - shifted_value)
 
 
 def _causes(before: _Row, after: _Row, scale: float) -> Iterator[Cause]:

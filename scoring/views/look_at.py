@@ -152,7 +152,7 @@ def _reason(
         landed_at: for each session when its last unit that landed ended.
     """
     reasons = (
-        _undone(row, unit_of),
+        _undone(row.unit, unit_of),
         _tests_failed(row.unit, passed_at),
         _defective(row.unit, unit_of),
         _lost(row, landed_at),
@@ -164,25 +164,24 @@ def _reason(
     return None
 
 
-def _undone(row: WorkRow, unit_of: Mapping[str, Unit]) -> Reason | None:
+def _undone(unit: Unit, unit_of: Mapping[str, Unit]) -> Reason | None:
     """Return that landed work was reverted, or taken back, with the state as the kind.
 
     What its own session took back was a trial, and so was what a commit takes back within an hour
     and says so. What another one removes without a word was hardly meant to go.
     """
-    state = row.unit.state
-    undone = row.unit.landing.undone if row.unit.landing else None
-    if state not in ("reverted", "taken_back") or not undone or not undone.taken_back:
+    undone = unit.landing.undone if unit.landing else None
+    if unit.state not in ("reverted", "taken_back") or not undone or not undone.taken_back:
         return None
+
     taken = undone.taken_back
+    was_trial = _are_of_one_session(unit, unit_of.get(taken.by))
     if taken.said:
-        was_trial = _was_still_in_work(row.unit, taken.by, unit_of)
-        was_trial = was_trial or taken.seconds < LEAST_SECONDS
-    else:
-        was_trial = _are_of_one_session(row.unit, unit_of.get(taken.by))
+        is_soon = taken.seconds < LEAST_SECONDS
+        was_trial = is_soon or _was_still_in_work(unit, taken.by, unit_of)
     if was_trial:
         return None
-    return Reason("reverted" if taken.said else state, taken_back_text(taken), taken.by)
+    return Reason("reverted" if taken.said else unit.state, taken_back_text(taken), taken.by)
 
 
 def _tests_failed(unit: Unit, passed_at: Mapping[object, int]) -> Reason | None:

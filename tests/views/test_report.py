@@ -21,7 +21,7 @@ from helpers.deliberations import OWNED, document, outputs
 from helpers.projects import LOG, edit
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from rubric import default_rubric
+from rubric import SignalContribution, default_rubric
 from scoring.demo import Demo
 from scoring.errors import installing
 from scoring.examine import LogView
@@ -30,7 +30,7 @@ from scoring.views.landing_text import STATE_WORDS
 from scoring.views.report import page_parts
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.report_text import report_lines
-from scoring.views.report.reported import ReportedIteration, Vote
+from scoring.views.report.reported import ReportedIteration
 from scoring.views.spending_text import cost_text
 from scoring.views.table import pipe_text
 from scoring.views.work_rows import work_of
@@ -48,7 +48,11 @@ def digest_of(demo: Demo, **how: Any) -> Digest:
 def line(
     number: int, value: float | None, rubric: str = "2.1.0", band: str = "good"
 ) -> ReportedIteration:
-    rows = (Vote("landed", "Landed", value is not None, value or 0.0, 1.0, value or 0.0, "told"),)
+    weight = value or 0.0
+    landed = SignalContribution(
+        "landed", "Landed", value is not None, weight, "told", 1.0, 1.0, weight
+    )
+    rows = (landed,)
     return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, rows, ())
 
 

@@ -12,7 +12,7 @@ from helpers import tables
 from helpers.commands import DaScore
 from helpers.repos import Repo
 
-from rubric import default_rubric
+from rubric import SignalContribution, default_rubric
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.spending import PaidWork, Spending, purchase
 from scoring.outcomes.unit import State, Unit
@@ -21,7 +21,7 @@ from scoring.views.report import page_parts
 from scoring.views.report.answers import nothing_known, pieces, signal_rows
 from scoring.views.report.commit_links import commit_page, commit_pages, where_it_is
 from scoring.views.report.digest import Digest
-from scoring.views.report.reported import ReportedIteration, TranscriptLines, Vote
+from scoring.views.report.reported import ReportedIteration, TranscriptLines
 from scoring.views.shares import CountedShare
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import WorkRow, grouped, without_cost
@@ -35,7 +35,16 @@ def line(number: int, votes: dict[str, float | None], **known: Any) -> ReportedI
     present = [vote for vote in votes.values() if vote is not None]
     value, share = sum(present) / len(present) if present else None, 1 / len(present or votes)
     rows = tuple(
-        Vote(name, name.title(), vote is not None, vote or 0.0, share, (vote or 0) * share, "so")
+        SignalContribution(
+            name,
+            name.title(),
+            vote is not None,
+            vote or 0.0,
+            "so",
+            share,
+            share,
+            (vote or 0) * share,
+        )
         for name, vote in votes.items()
     )
     made = ReportedIteration(

@@ -12,7 +12,7 @@ from scoring.frozen import PlainData, fields_of
 from scoring.text import counted, short, some_spans, spans
 from scoring.views.doctor import AttributionSurvey, Examination, RepositorySurvey
 from scoring.views.doctor.finding import Finding
-from scoring.views.table import AnyCell, Cell, Cells, Line, Page, Table, columns_of, pairs
+from scoring.views.table import AnyCell, Cell, Cells, Column, Line, Page, Table, columns_of, pairs
 
 _MOST_EXAMPLES = 2  # folders of transcripts that are left out for one reason
 _MOST_SESSIONS = 5
@@ -105,8 +105,8 @@ def _harness_section(survey: TranscriptSurvey) -> Table:
         counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
         rows.append((harness.name, *counts, failed, harness.duplicates_dropped))
 
-    counted_heads = ("SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED")
-    return Table(columns_of("HARNESS", *counted_heads), rows)
+    heads = ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED")
+    return Table(list(map(Column, heads)), rows)
 
 
 def _attribution_sections(attribution: AttributionSurvey, list_files: bool) -> Iterator[Table]:

@@ -133,25 +133,29 @@ def signal_rows(digest: Digest) -> list[SignalRow]:
 
 def _signal_row(lines: Sequence[ReportedIteration], signal: str, label: str) -> SignalRow:
     values = []
-    lost = []
+    losses = []
     losing = []
+    zeros = []
     for line in lines:
-        for vote in line.rows:
-            if vote.signal != signal or not vote.present:
+        for row in line.rows:
+            if row.signal != signal or not row.present:
                 continue
-            values.append(vote.sub_score)
+            values.append(row.sub_score)
+            lost = row.effective_weight - row.contribution
             if line.counted:
-                lost.append(vote.lost)
-            if line.counted and vote.lost > 0:
-                losing.append((vote, line))
+                losses.append(lost)
+            if line.counted and lost > 0:
+                losing.append((lost, line))
+                if not row.sub_score:
+                    zeros.append(line.iteration)
 
-    worst_first = sorted(losing, key=lambda pair: (-pair[0].lost, -pair[1].iteration))
+    worst_first = sorted(losing, key=lambda pair: (-pair[0], -pair[1].iteration))
     return SignalRow(
         label=label,
         present=len(values),
         mean=sum(values) / len(values) if values else None,
-        lost=sum(lost) / (sum(line.counted for line in lines) or 1),
-        zeros=[line.iteration for vote, line in losing if not vote.sub_score],
+        lost=sum(losses) / (sum(line.counted for line in lines) or 1),
+        zeros=zeros,
         worst=[line for _, line in worst_first[:_WORST]],
     )
 

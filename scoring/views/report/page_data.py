@@ -112,10 +112,10 @@ def _iteration_values(
     subjects: Mapping[int, str],
 ) -> Sequence[Any]:
     votes = []
-    for vote in line.rows:
-        present = int(vote.present)
-        numbers = (vote.sub_score, vote.weight, vote.contribution)
-        votes.append((signal_positions[vote.signal], present, *numbers, vote.detail))
+    for row in line.rows:
+        weight = row.effective_weight if row.present else row.nominal_weight
+        numbers = (int(row.present), row.sub_score, weight, row.contribution)
+        votes.append((signal_positions[row.signal], *numbers, row.detail))
 
     return (
         line.iteration,

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
@@ -14,33 +15,6 @@ from scoring.text import as_utf8, shortened
 
 DETAIL = 1000  # characters of a detail that a report shows
 _MOST_TRANSCRIPTS = 5  # of one iteration that a report names
-
-
-class Vote(NamedTuple):
-    """One row of a breakdown.
-
-    Attributes:
-        signal: the id of the signal.
-        label: its name for people.
-        present: whether it voted.
-        sub_score: what it gave, 0 to 1.
-        weight: its effective weight; the nominal one where it did not vote.
-        contribution: what it added to the score.
-        detail: how the sub-score came about, or why it is missing.
-    """
-
-    signal: str
-    label: str
-    present: bool
-    sub_score: float
-    weight: float
-    contribution: float
-    detail: str
-
-    @property
-    def lost(self) -> float:
-        """What it did not add of its weight, which is all of it where it did not vote."""
-        return self.weight - self.contribution
 
 
 class ReportedClaim(NamedTuple):
@@ -91,7 +65,7 @@ class ReportedIteration(NamedTuple):
         band: the band of the score.
         origin: where the score comes from.
         weight: the share of the rubric's weight that voted, 0 to 1.
-        rows: the breakdown.
+        rows: the breakdown, with the names that people read, and its texts cut.
         claims: the claims, compared with what was observed.
         deliberation: what the diminishing-returns meter says.
         state: how far the sidecar can be trusted.
@@ -110,7 +84,7 @@ class ReportedIteration(NamedTuple):
     band: str
     origin: str
     weight: float
-    rows: tuple[Vote, ...]
+    rows: tuple[SignalContribution, ...]
     claims: tuple[ReportedClaim, ...]
     deliberation: Deliberation | None = None
     state: str = "current"
@@ -144,7 +118,7 @@ def line_of(examined: ExaminedIteration) -> ReportedIteration:
         band=shortened(score.band),
         origin=examined.origin,
         weight=score.coverage.weight,
-        rows=tuple(_vote(row, examined) for row in score.breakdown),
+        rows=tuple(_shown_row(row, examined) for row in score.breakdown),
         claims=tuple(_claim(pair) for pair in examined.signals.integrity),
         deliberation=examined.signals.deliberation,
         state=examined.state.name,
@@ -155,18 +129,10 @@ def line_of(examined: ExaminedIteration) -> ReportedIteration:
     )
 
 
-def _vote(row: SignalContribution, examined: ExaminedIteration) -> Vote:
+def _shown_row(row: SignalContribution, examined: ExaminedIteration) -> SignalContribution:
     signal = signal_of(row.signal)
     label = signal.named(row.label, examined.facts) if signal else row.label
-    return Vote(
-        signal=row.signal,
-        label=shortened(label),
-        present=row.present,
-        sub_score=row.sub_score,
-        weight=row.effective_weight if row.present else row.nominal_weight,
-        contribution=row.contribution,
-        detail=shortened(row.detail, DETAIL),
-    )
+    return replace(row, label=shortened(label), detail=shortened(row.detail, DETAIL), fact="")
 
 
 def _claim(pair: IntegrityObservation) -> ReportedClaim:
