@@ -27,7 +27,6 @@ from scoring.log.find import ARCHIVE_NAME
 from scoring.log.settings import Settings, tables_of
 from scoring.meters.plaindata import read_config, read_given
 from scoring.text import json_escaped, printable
-from scoring.views.table import Line
 
 if TYPE_CHECKING:
     from scoring.meters.dr.profile import Profile
@@ -385,5 +384,5 @@ def calibrate(
 
     value = meter.calibration_payload(collection, result, why_no_semantic)
     lines = calibration_lines(directory, collection, result, why_no_semantic)
-    reply(settings, value, map(Line, lines))
+    reply(settings, value, lines)
     return 1 if collection.broken else None

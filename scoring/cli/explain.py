@@ -27,7 +27,7 @@ from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
 from scoring.text import short
 from scoring.views.explain import explain
-from scoring.views.explain_text import explanation_text
+from scoring.views.explain_text import explanation_page
 from scoring.views.landing_text import named_commit
 
 
@@ -70,8 +70,8 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     )
     landing = landing_line(settings, examined.facts, *opened)
     with stored_prices(settings.store_dir):
-        text = explanation_text(explanation, landing, meaning)
-        reply(settings, explanation.as_dict(), text)
+        page = explanation_page(explanation, landing, meaning)
+        reply(settings, explanation.as_dict(), page)
 
 
 def _iteration_of(text: str, settings: Settings) -> int:

@@ -185,7 +185,7 @@ def dearest(paid: Iterable[Expense]) -> list[PlainData]:
     return units[:_MOST_DEAREST]
 
 
-def cost_page(value: PlainData, days: str, zone: tzinfo | None = None) -> Page:
+def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
     """Yield costs as people read them: the sum, the sums by ``by``, and the dearest units.
 
     Args:
@@ -308,9 +308,7 @@ def everything_page(value: PlainData, days: str) -> Page:
 
 
 def left_out_sessions(
-    used: Iterable[UsedBySession],
-    period: Period | None = None,
-    zone: tzinfo | None = None,
+    used: Iterable[UsedBySession], period: Period | None, zone: tzinfo | None = None
 ) -> list[PlainData]:
     """Return the sessions that are in no sum of ``work``, for JSON.
 

@@ -65,9 +65,9 @@ class Explanation(NamedTuple):
     examined: ExaminedIteration
     signals: tuple[ExplainedSignal, ...]
     entry: str | None
-    kept: OwnLines | None = None
-    horizon_days: float = 0
-    subject: str = ""
+    kept: OwnLines | None
+    horizon_days: float
+    subject: str
 
     @property
     def voted(self) -> list[ExplainedSignal]:

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from scoring.sidecars.meaning import Meaning
 from scoring.signals.signal import window_text
 from scoring.signals.values import IntegrityObservation
-from scoring.text import cut, printable
+from scoring.text import cut
 from scoring.views.chain_text import LONGEST_NAME, chain_lines, claim_lines
 from scoring.views.explain import WORTH_SAYING, ExplainedSignal, Explanation
 from scoring.views.landing_text import named_commit
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.session_pages import score_text
 from scoring.views.spending_text import spending_lines
+from scoring.views.table import Page
 
 _ROLES: Mapping[str, str] = {
     "impl": "the agent that did the work",
@@ -21,19 +22,14 @@ _ROLES: Mapping[str, str] = {
 """What people read for the roles of an entry."""
 
 
-def explanation_text(explanation: Explanation, landing: str, meaning: Meaning) -> str:
-    """Return what became of an iteration's work, and why it has its score.
+def explanation_page(explanation: Explanation, landing: str, meaning: Meaning) -> Page:
+    """Yield what became of an iteration's work, and why it has its score.
 
     Args:
         explanation: the explained score.
         landing: a line that says whether the work landed.
         meaning: what scores are worth here.
     """
-    lines = _lines(explanation, landing, meaning)
-    return "".join(printable(line) + "\n" for line in lines)
-
-
-def _lines(explanation: Explanation, landing: str, meaning: Meaning) -> Iterator[str]:
     examined = explanation.examined
     yield from _head(explanation, landing, meaning)
     yield from _about_evidence(explanation)

@@ -93,10 +93,10 @@ class WordsSummary(NamedTuple):
         not_compared: no verdict exists to compare it with.
     """
 
-    confirmed: int = 0
-    no_run: int = 0
-    last_run_failed: int = 0
-    not_compared: int = 0
+    confirmed: int
+    no_run: int
+    last_run_failed: int
+    not_compared: int
 
     @property
     def text(self) -> str:
@@ -138,9 +138,7 @@ def summarize_words(observed: Iterable[Observed | None]) -> WordsSummary | None:
 
 
 def integrity_page(
-    rows: Iterable[IntegritySummary],
-    source: Path,
-    words: WordsSummary | None = None,
+    rows: Iterable[IntegritySummary], source: Path, words: WordsSummary | None
 ) -> Page:
     """Yield claims compared with observations: a row for each role and signal, then the words.
 

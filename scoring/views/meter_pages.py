@@ -13,7 +13,6 @@ from scoring.meters.meeting.stated_differences import Difference
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import cut, quote, some_of
 from scoring.views.table import (
-    Block,
     Cell,
     Cells,
     Column,
@@ -36,18 +35,16 @@ _LONGEST_QUOTE = 200
 _MOST_ROUNDS = 5  # that are listed
 
 
-def advice_view(advice: Mapping[str, Any]) -> list[Block]:
-    """Return an advice of the diminishing-returns meter: its signal, and a line for each part."""
+def advice_view(advice: Mapping[str, Any]) -> Page:
+    """Yield an advice of the diminishing-returns meter: its signal, and a line for each part."""
     rows = [TableRow((Cell(label, style="bold"), text)) for label, text in _advice_parts(advice)]
     note = (Cell("Note", style="bold"), advice["does_not_claim"])
     rows.append(TableRow(note, style="dim"))
 
     signal = Cell(advice["signal"], style=_SIGNAL_STYLES[advice["signal"]])
-    return [
-        Line((signal, f"  as of round {advice['round']}")),
-        Line(only="terminal"),
-        Table(columns_of(Column("", width=5), ""), rows, heads=False),
-    ]
+    yield Line((signal, f"  as of round {advice['round']}"))
+    yield Line(only="terminal")
+    yield Table(columns_of(Column("", width=5), ""), rows, heads=False)
 
 
 def _advice_parts(advice: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -105,7 +102,7 @@ def calibration_lines(
     directory: Path,
     collection: Collection,
     calibrations: Sequence[Calibration],
-    left_out: str = "",
+    left_out: str,
 ) -> Iterator[str]:
     """Yield how often the meter agrees with labels.
 
@@ -177,16 +174,14 @@ def _details(calibration: Calibration) -> Iterator[str]:
 
 
 def _disagreement(outcome: FileOutcome) -> Iterator[str]:
+    beginning = f"{outcome.file}: the same signal, but "
     if not outcome.agrees:
+        beginning = "  "
         expected = outcome.expected.signal
         signal = outcome.found.signal
         yield f"  {outcome.file}: expected {expected}, found {signal} by the rule {outcome.rule}"
         yield f"    {outcome.why}"
-
     if outcome.other_classes:
-        beginning = "  "
-        if outcome.agrees:
-            beginning = f"{outcome.file}: the same signal, but "
         yield f"  {beginning}the label wants {'; '.join(outcome.other_classes)}"
 
 
@@ -241,8 +236,8 @@ def meeting_view(
     config: MeetingConfig,
     name: str,
     config_name: str,
-) -> list[Block]:
-    """Return the rounds of a meeting as a table, and then the reasons of each in words.
+) -> Page:
+    """Yield the rounds of a meeting as a table, and then the reasons of each in words.
 
     Args:
         verdicts: what the meter says of each round.
@@ -252,31 +247,24 @@ def meeting_view(
     """
     limits = config.round_limits
     rounds = f"{limits.min_rounds} to {limits.max_rounds} rounds"
-    blocks: list[Block] = [
-        Line(f"Deliberation — {name} · config {config_name}, {rounds}", "bold"),
-        Line(),
-        Table(_ROUND_COLUMNS, [_round_row(verdict) for verdict in verdicts]),
-        Line(),
-        *(Line(line, only="pipe") for line in _LEGEND),
-        Line(" ".join(_LEGEND), "dim", only="terminal"),
-    ]
+    yield Line(f"Deliberation — {name} · config {config_name}, {rounds}", "bold")
+    yield ""
+    yield Table(_ROUND_COLUMNS, [_round_row(verdict) for verdict in verdicts])
+    yield ""
+    yield from (Line(line, only="pipe") for line in _LEGEND)
+    yield Line(" ".join(_LEGEND), "dim", only="terminal")
     for verdict in verdicts:
-        blocks += _round_blocks(verdict)
-    return blocks
+        yield from _round_blocks(verdict)
 
 
 def _round_row(verdict: MeetingVerdict) -> Cells:
-    scores = []
-    for name in _SCORES.values():
-        score = rounded(getattr(verdict.scores, name))
-        scores.append(f"{score:.{PLACES}f}")
-
+    scores = [rounded(getattr(verdict.scores, name)) for name in _SCORES.values()]
     return (
         verdict.round_index,
         _status_cell(verdict),
         verdict.strength or "-",
         "yes" if verdict.ending_allowed else "no",
-        *scores,
+        *(f"{score:.{PLACES}f}" for score in scores),
     )
 
 

@@ -199,7 +199,7 @@ def _state_cell(state: State | None) -> AnyCell:
     return Cell(state.name, str(state), style, brief=state.name)
 
 
-def spending_section(spending: Spending | None, full: bool = False) -> Page:
+def spending_section(spending: Spending | None, full: bool) -> Page:
     """Yield what an iteration or a session used. A pipe shows it only if the text is full."""
     lines = spending_lines(spending)
     if not lines:

@@ -32,9 +32,7 @@ class CountedShare(NamedTuple):
 
     def as_dict(self) -> dict[str, float | None]:
         """Return the share and its Wilson interval for JSON. All are None of nothing."""
-        if not self.whole:
-            return {"value": None, "low": None, "high": None}
-        low, high = wilson(self.part, self.whole)
+        low, high = wilson(self.part, self.whole) if self.whole else (None, None)
         return {"value": self.value, "low": low, "high": high}
 
     def __str__(self) -> str:

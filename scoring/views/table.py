@@ -198,9 +198,7 @@ class Table(NamedTuple):
             is_needed = has_text or not rows or "full" not in places
             is_shown.append(column.only in places and is_needed)
 
-        chosen_rows = []
-        for row in rows:
-            chosen_rows.append(row._replace(cells=list(compress(row.cells, is_shown))))
+        chosen_rows = [row._replace(cells=list(compress(row.cells, is_shown))) for row in rows]
         return self._replace(columns=list(compress(self.columns, is_shown)), rows=chosen_rows)
 
     def as_json(self) -> list[dict[str, Any]]:

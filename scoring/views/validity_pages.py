@@ -8,7 +8,16 @@ from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Became, Case, Ou
 from scoring.outcomes.validity import LEAST_OF_A_KIND, Foretold, Validity
 from scoring.sidecars.meaning import score_mark
 from scoring.text import counted
-from scoring.views.table import Line, Page, Table, band_text, columns_of, numeric, titled
+from scoring.views.table import (
+    Cells,
+    Line,
+    Page,
+    Table,
+    band_text,
+    columns_of,
+    numeric,
+    titled,
+)
 
 _BY_CHANCE = columns_of("FIGURE", numeric("N"), numeric("AUC"), "95 % INTERVAL", "")
 _BY_RANK = columns_of("FIGURE", numeric("N"), numeric("SPEARMAN"), "95 % INTERVAL", "")
@@ -45,8 +54,7 @@ def validity_page(validity: Validity) -> Page:
         yield Line(text, "bold" if text.startswith("Verdict") else "")
 
     columns = _BY_RANK if validity.measure == "spearman" else _BY_CHANCE
-    for title, part in validity_parts(validity).items():
-        rows = [validity_row(validity, *figure) for figure in part.items()]
+    for title, rows in validity_parts(validity).items():
         if rows:
             yield from titled(title, Table(columns, rows))
 
@@ -153,8 +161,12 @@ def _figure(foretold: Foretold) -> str:
 _BASELINE_NAMES = {"lines_added": "fewer lines added", "constant": "a constant"}
 
 
-def validity_parts(validity: Validity) -> dict[str, dict[str, Foretold]]:
-    """Return the figures by part, and by the names that people read."""
+def validity_parts(validity: Validity) -> dict[str, list[Cells]]:
+    """Return the figures by part, as rows of a table.
+
+    A row has the name that people read, the number, the figure, its interval, and whether it is
+    clear, which means that the interval leaves out chance.
+    """
     score = {"score": validity.score}
     if validity.sufficient.n < validity.score.n:
         score["where there is enough evidence"] = validity.sufficient
@@ -162,22 +174,18 @@ def validity_parts(validity: Validity) -> dict[str, dict[str, Foretold]]:
         score[_BASELINE_NAMES.get(name, name)] = figure
 
     observed = {name: figure for name, figure in validity.observed.items() if figure.n}
-    return {
+    parts = {
         "The score and what it must beat": score,
-        "Each signal": dict(validity.signals),
+        "Each signal": validity.signals,
         "What else was observed (below a half: more of it, worse work)": observed,
     }
+    rows = {}
+    for title, part in parts.items():
+        rows[title] = [_row(validity, name, figure) for name, figure in part.items()]
+    return rows
 
 
-def validity_row(
-    validity: Validity,
-    name: str,
-    foretold: Foretold,
-) -> tuple[str, int, str, str, str]:
-    """Return a figure as people read it: name, number, figure, interval, and whether it is clear.
-
-    Clear means that the interval leaves out chance.
-    """
+def _row(validity: Validity, name: str, foretold: Foretold) -> Cells:
     figure = "-" if foretold.auc is None else f"{foretold.auc:.2f}"
     interval = "-"
     clear = ""

@@ -67,7 +67,7 @@ def notes_on_history(
         yield f"No session of this repository was found; {files} left out (da-score doctor)."
 
 
-def work_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:
+def work_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str]) -> Page:
     """Yield what became of the work, what each state of it cost and took, and what to look at.
 
     Args:
@@ -85,7 +85,7 @@ def work_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str]
         yield from look_at_page(rows)
 
 
-def unit_page(row: WorkRow, horizon_days: float, asked: str = "") -> Page:
+def unit_page(row: WorkRow, horizon_days: float, asked: str) -> Page:
     """Yield what became of one unit, and what it took.
 
     Args:

@@ -19,9 +19,10 @@ from scoring.log.selection import Selection
 from scoring.outcomes.outcome import Outcome
 from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.views.explain import Explanation, explain
-from scoring.views.explain_text import explanation_text
+from scoring.views.explain_text import explanation_page
 from scoring.views.landing_text import taken_back_text
 from scoring.views.outcome_pages import outcome_text
+from scoring.views.table import pipe_text
 
 LOG = Path(".agents/active/iteration-log")
 
@@ -169,7 +170,7 @@ class TestExplanation:
         assert math.isclose(found.raises[0].could_add, 0.2)
 
     def test_says_what_each_part_adds_in_plain_words(self, demo: Demo) -> None:
-        text = explanation_text(explained(demo, 5), "", NOT_MEASURED)
+        text = pipe_text(explanation_page(explained(demo, 5), "", NOT_MEASURED))
         assert "7 of 7 signals have evidence, with 100.0 % of the rubric's weight." in text
         assert (
             "Verifier results: 0.250 of 1, times 18.0 % of the score: "
@@ -182,11 +183,13 @@ class TestExplanation:
         found = explained(demo, 1)
         assert found.raises == []
         nothing = "nothing: every signal with evidence is at 1, and"
-        text = explanation_text(found, "", NOT_MEASURED)
+        text = pipe_text(explanation_page(found, "", NOT_MEASURED))
         assert f"{nothing} the others could only lower the score\n" in text
 
         voted = found._replace(signals=tuple(s for s in found.signals if s.present))
-        assert f"{nothing} none is without evidence\n" in explanation_text(voted, "", NOT_MEASURED)
+        assert f"{nothing} none is without evidence\n" in pipe_text(
+            explanation_page(voted, "", NOT_MEASURED)
+        )
 
     def test_what_has_no_part_could_have_raised_nothing(self, demo: Demo) -> None:
         one = explained(demo, 2).examined

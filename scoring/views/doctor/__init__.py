@@ -50,10 +50,10 @@ class LogSurvey(NamedTuple):
     """
 
     path: Path
-    iterations: Sequence[int] = ()
-    schema_versions: Mapping[int, int] = {}
-    broken: Sequence[str] = ()
-    problem: str = ""
+    iterations: Sequence[int]
+    schema_versions: Mapping[int, int]
+    broken: Sequence[str]
+    problem: str
 
 
 class RepositorySurvey(NamedTuple):
@@ -104,8 +104,8 @@ class SignalPresence(NamedTuple):
     signal: str
     present: int
     iterations: int
-    absent: Mapping[str, int] = {}
-    advice: str = ""
+    absent: Mapping[str, int]
+    advice: str
 
     @property
     def share(self) -> float:
@@ -156,8 +156,8 @@ class Examination(NamedTuple):
     signals: Sequence[SignalPresence]
     uncovered: Sequence[int]
     warnings: Sequence[str]
-    attribution: AttributionSurvey | None = None
-    unread: Sequence[UnreadSessions] = ()
+    attribution: AttributionSurvey | None
+    unread: Sequence[UnreadSessions]
 
 
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:

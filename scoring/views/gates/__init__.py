@@ -69,8 +69,8 @@ class Checked(NamedTuple):
     iteration: int
     task_id: str
     score: PersistedScore
-    failures: tuple[Failure, ...]
-    notes: tuple[str, ...]
+    failures: Sequence[Failure]
+    notes: Sequence[str]
     state: State
 
     def as_dict(self) -> PlainData:
@@ -253,6 +253,12 @@ def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:
     number = iteration.record.iteration
     state = iteration.state
 
+    notes = []
+    if not iteration.score.scored:
+        notes.append("no signal is present, so there is no score to check")
+    elif iteration.score.band == BAND_INSUFFICIENT:
+        notes.append("not enough evidence to count in the mean")
+
     failures = []
     if state.says_more:
         command = f"da-score iteration {number} --recompute"
@@ -261,33 +267,17 @@ def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:
     for gate, value in made:
         for reason in gate.reasons(value, iteration):
             failures.append(Failure(gate.name, number, reason))
+        notes += gate.notes(value, iteration)
+
+    a_failure_says_it = state.says_more or any(str(state) in failure.reason for failure in failures)
+    if state.name != "current" and not a_failure_says_it:
+        notes.append(str(state))
 
     return Checked(
         iteration=number,
         task_id=iteration.record.task_id,
         score=iteration.score,
-        failures=tuple(failures),
-        notes=tuple(_notes(iteration, made, failures)),
+        failures=failures,
+        notes=notes,
         state=state,
     )
-
-
-def _notes(
-    iteration: ExaminedIteration,
-    made: Sequence[Demand],
-    failures: Sequence[Failure],
-) -> list[str]:
-    notes = []
-    if not iteration.score.scored:
-        notes.append("no signal is present, so there is no score to check")
-    elif iteration.score.band == BAND_INSUFFICIENT:
-        notes.append("not enough evidence to count in the mean")
-
-    for gate, value in made:
-        notes += gate.notes(value, iteration)
-
-    state = iteration.state
-    a_failure_says_it = state.says_more or any(str(state) in failure.reason for failure in failures)
-    if state.name != "current" and not a_failure_says_it:
-        notes.append(str(state))
-    return notes

@@ -75,7 +75,7 @@ class Drop(NamedTuple):
 
     most: float
     baseline: Baseline
-    last: int | None = None
+    last: int | None
 
 
 def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:

@@ -37,7 +37,7 @@ WorkReasons: TypeAlias = Callable[[Any, Sequence[WorkRow]], Iterator[str]]
 
 
 def _nothing_to_say(_: Any, __: Any) -> Iterator[str]:
-    yield from ()
+    return iter(())
 
 
 class Gate(NamedTuple):

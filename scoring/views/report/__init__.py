@@ -27,7 +27,7 @@ from scoring.views.spending_text import (
     price_note,
 )
 from scoring.views.table import band_text, number
-from scoring.views.validity_pages import validity_parts, validity_row, validity_sentences
+from scoring.views.validity_pages import validity_parts, validity_sentences
 from scoring.views.work_pages import by_state
 from scoring.views.work_rows import WorkGroup, WorkRow, spending_of_unit
 
@@ -92,7 +92,7 @@ def _contents(digest: Digest) -> PlainData:
         "minutes": [row.unit.minutes for row in work if row.unit.minutes is not None],
         "price_notes": [] if digest.is_fleet else list(_price_notes(work)),
         "score": digest.meaning.name,
-        "certainty": list(certainty(digest, digest.meaning.means_something)),
+        "certainty": list(certainty(digest)),
         "foretold": _foretold(digest.validity) if digest.validity else None,
         "signals": answers.signal_rows(digest),
         "nothing": answers.nothing_known(digest) if digest.lines else [],
@@ -131,13 +131,10 @@ def _price_notes(work: Sequence[WorkRow]) -> Iterator[str]:
 
 
 def _foretold(validity: Validity) -> PlainData:
-    parts = {}
-    for title, part in validity_parts(validity).items():
-        parts[title] = [validity_row(validity, *figure) for figure in part.items()]
     return {
         "any": validity.score.auc is not None,
         "sentences": list(validity_sentences(validity)),
-        "parts": parts,
+        "parts": validity_parts(validity),
         "bands": validity.bands,
     }
 

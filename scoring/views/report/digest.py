@@ -143,10 +143,8 @@ class Digest:
         for row in self.work:
             days.add(str(day_of(row.values["ended"])))
         in_order = sorted(filter(day_or_none, days))
-        if not in_order:
-            return ""
-        days_named = dict.fromkeys((in_order[0], in_order[-1]))
-        return " to ".join(days_named)
+        first_and_last = dict.fromkeys([*in_order[:1], *in_order[-1:]])
+        return " to ".join(first_and_last)
 
     @property
     def coverage(self) -> float | None:

@@ -17,7 +17,7 @@ def report_lines(digest: Digest) -> Page:
         yield ""
         scores = [(line.value, line.band) for line in digest.lines]
         yield from scores_head(digest.meaning, digest.rubric.version, scores, digest.log)
-        yield from certainty(digest, digest.meaning.means_something)
+        yield from certainty(digest)
         yield from _claim_lines(digest)
     yield ""
     yield from look_at_page(digest.work)
@@ -39,13 +39,12 @@ def _claim_lines(digest: Digest) -> Page:
     yield from texts
 
 
-def certainty(digest: Digest, compares: bool) -> Iterator[str]:
+def certainty(digest: Digest) -> Iterator[str]:
     """Yield how much evidence the scores have, and which of them are in no mean.
 
-    Args:
-        digest: the log.
-        compares: whether scores mean something here, so that the mean and its trend are shown.
+    The mean and its trend are shown only where scores mean something.
     """
+    compares = digest.meaning.means_something
     if compares and digest.interval:
         low, high = digest.interval
         yield f"The mean is between {low:.3f} and {high:.3f}, with 95 % confidence."
