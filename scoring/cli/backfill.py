@@ -196,9 +196,9 @@ def _page(reports: list[LogReport], plan: BackfillPlan) -> Page:
     title = f"Backfill — rubric {plan.rubric.version}"
     if plan.dry_run:
         title += " (dry run)"
-    yield Line()
+    yield ""
     yield Line(title, "bold")
-    yield Line()
+    yield ""
     totals = _totals(reports)
     rows = {
         "LOGS": totals["logs"],
@@ -239,10 +239,10 @@ def _totals(reports: list[LogReport]) -> PlainData:
 
 def _list_of(title: str, texts: Iterable[tuple[LogReport, str | None]]) -> Page:
     """Yield a title with a list of texts about logs, if there are any."""
-    lines = [Line(f"  {report.iter_log_dir}: {text}") for report, text in texts]
+    lines = [f"  {report.iter_log_dir}: {text}" for report, text in texts]
     if lines:
-        yield Line()
-        yield Line(f"{title}:")
+        yield ""
+        yield f"{title}:"
         yield from lines
 
 
@@ -271,5 +271,5 @@ def _absent_signals(reports: list[LogReport]) -> Page:
 
     rows = [(signal, count, reason) for (signal, reason), count in counts.items()]
     rows.sort(key=lambda row: (-row[1], row[0], row[2]))
-    yield Line()
+    yield ""
     yield Table(_ABSENT_COLUMNS, rows)

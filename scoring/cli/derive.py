@@ -21,7 +21,7 @@ from scoring.jobs.derive_runs import derive_runs
 from scoring.log.find import holds_entries
 from scoring.log.selection import first_day
 from scoring.text import counted, printable
-from scoring.views.table import Cells, Column, Line, Page, Table, columns_of
+from scoring.views.table import Cells, Column, Page, Table, columns_of
 
 _RUN_COLUMNS = {
     "iteration": "ITER",
@@ -123,27 +123,27 @@ def _runs_page(rows: list[PlainData], count_text: str) -> Page:
             texts = [str(row[key]) if row[key] is not None else "" for key in _RUN_COLUMNS]
             cells.append([printable(text) or "-" for text in texts])
         yield Table(columns_of(*_RUN_COLUMNS.values()), cells)
-        yield Line()
-    yield Line(count_text)
+        yield ""
+    yield count_text
 
 
 def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:
     if derivation.written:
         yield Table(_ENTRY_COLUMNS, [_entry_row(entry) for entry in derivation.written])
-        yield Line()
+        yield ""
 
     if derivation.skipped:
         skipped = [(each.commit[:12], each.reason) for each in derivation.skipped]
         yield Table(_SKIPPED_COLUMNS, skipped)
-        yield Line()
+        yield ""
 
     if derivation.written or dry_run:
         advice = "; score them with: da-score run"
-        yield Line(_count_text(len(derivation.written), settings, dry_run, advice))
+        yield _count_text(len(derivation.written), settings, dry_run, advice)
     elif derivation.skipped:
-        yield Line("Every commit of an agent has its entry; nothing was written")
+        yield "Every commit of an agent has its entry; nothing was written"
     else:
-        yield Line(
+        yield (
             "No commit of an agent was found: no commit names a checkpoint, no agent is author or "
             "co-author of one, and no transcript shows one being made. da-score doctor shows which "
             "transcripts are found; da-score log entry new writes an entry by hand"

@@ -25,7 +25,7 @@ from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
 from scoring.views.columns import TABLES, DataRow, NamedRow
 from scoring.views.formats import FORMATS, require, write_directory, write_files, write_streams
-from scoring.views.table import Column, Line, Table
+from scoring.views.table import Column, Table
 
 _STANDARD_OUTPUT = Path("-")
 _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", width=0))
@@ -132,4 +132,4 @@ def _describe(names: list[str], as_json: bool) -> None:
             unit = f" ({column.unit})" if column.unit else ""
             may_miss = ", may be missing" if column.may_miss else ""
             rows.append((column.name, column.kind, f"{column.meaning}{unit}{may_miss}"))
-        show([Line(name), Table(_DESCRIPTION_COLUMNS, rows, heads=False, indent=2), Line()])
+        show([name, Table(_DESCRIPTION_COLUMNS, rows, heads=False, indent=2), ""])

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -268,18 +268,6 @@ class Member(NamedTuple):
     rubric_version: str
     paid_work: PaidWork
 
-    @classmethod
-    def of(cls, iteration: ExaminedIteration) -> Self:
-        """Return an iteration as a member."""
-        spending = without_claimed_cost(iteration.spending)
-        return cls(
-            session=iteration.record.agent.session_id,
-            task=iteration.record.task_id,
-            score=SessionIterRef.of(iteration.score),
-            rubric_version=iteration.score.rubric_version,
-            paid_work=iteration.paid_work._replace(spending=spending),
-        )
-
 
 def _group_rows(log: Path, rubric: Rubric, members: Sequence[Member]) -> Iterator[NamedRow]:
     """Yield the rows of sessions and then of tasks, each with the name of its table.
@@ -314,7 +302,16 @@ def table_rows(
     """
     members = []
     for iteration in examined:
-        members.append(Member.of(iteration))
+        spending = without_claimed_cost(iteration.spending)
+        member = Member(
+            session=iteration.record.agent.session_id,
+            task=iteration.record.task_id,
+            score=SessionIterRef.of(iteration.score),
+            rubric_version=iteration.score.rubric_version,
+            paid_work=iteration.paid_work._replace(spending=spending),
+        )
+        members.append(member)
+
         number = iteration.record.iteration
         yield _row("iterations", log, number, iteration)
         for row in iteration.score.breakdown:

@@ -49,11 +49,11 @@ def comparison_page(
         tasks: the tasks of iterations.
     """
     sides = [numeric(name, width=max(7, len(name))) for name in diff.names]
-    columns = (Column("SIGNAL", width=20), *sides, numeric("CHANGE", width=0))
+    spec_columns = (Column("SIGNAL", width=20), *sides, numeric("CHANGE", width=0))
 
     yield Line(f"Rubric {' → '.join(diff.names)}", "bold")
     yield ""
-    yield Table(columns, [_spec_row(spec) for spec in diff.signals])
+    yield Table(spec_columns, [_spec_row(spec) for spec in diff.signals])
     yield ""
     yield from _summary(diff)
 
@@ -64,9 +64,16 @@ def comparison_page(
         text = f"There is no iteration log at {source}; --iter-log-dir compares the scores of one."
         yield Line(text, "dim")
         return
+
     yield Line(f"Iterations of {source}", "bold")
     yield ""
-    yield _iterations_table(diff, log, sides, tasks)
+    rows = []
+    for iteration in log.iterations:
+        cells = _iteration_cells(iteration, tasks)
+        rows.append(TableRow(cells, list(_moves(diff, iteration))))
+    columns = (ITER, TASK, *sides, numeric("CHANGE", width=7), BAND)
+    full = FULL_TEXT in (diff.before.text, diff.after.text)
+    yield Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
     yield ""
     yield pairs(_total_rows(log.totals()), width=12)
 
@@ -135,22 +142,6 @@ def _in_both_or_changed(subject: str, old: str, new: str, more: str = "") -> str
 
 def _bands_text(rubric: Rubric) -> str:
     return ", ".join(f"{band.name} from {band.min:g}" for band in rubric.bands)
-
-
-def _iterations_table(
-    diff: RubricDiff,
-    log: LogDiff,
-    sides: list[Column],
-    tasks: Mapping[int, str],
-) -> Table:
-    rows = []
-    for iteration in log.iterations:
-        cells = _iteration_cells(iteration, tasks)
-        rows.append(TableRow(cells, list(_moves(diff, iteration))))
-
-    columns = (ITER, TASK, *sides, numeric("CHANGE", width=7), BAND)
-    full = FULL_TEXT in (diff.before.text, diff.after.text)
-    return Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
 
 
 def _iteration_cells(iteration: IterationDiff, tasks: Mapping[int, str]) -> Cells:

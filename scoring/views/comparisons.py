@@ -1,13 +1,13 @@
 """Harnesses, models, repositories and months compared by what became of the work."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scoring.evidence.git.agents import without_mark
 from scoring.statistics import wilson
 from scoring.text import counted, shortened
-from scoring.views.measures import MEASURES, Measure, counting, sample_of
+from scoring.views.measures import MEASURES, Sample, counting, sample_of
 from scoring.views.work_rows import WorkGroup, WorkRow, grouped
 
 NO_DIFFERENCE = "no difference can be told"
@@ -60,8 +60,9 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
         verdicts = []
         if len(named_groups) > 1:
             for share in _SHARES:
-                if any(sample_of(share, group.rows).units for group in named_groups):
-                    verdicts.append(f"{_capitalized(share)}: {_verdict(share, named_groups)}")
+                samples = {group.name: sample_of(share, group.rows) for group in named_groups}
+                if any(sample.units for sample in samples.values()):
+                    verdicts.append(f"{share.name.capitalize()}: {_verdict(samples)}")
         more = len(groups[_MOST_GROUPS:])
         compared.append(Comparison(kind, groups[:_MOST_GROUPS], more, verdicts))
     return compared
@@ -93,15 +94,13 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
         if not half:
             continue
 
-        older = WorkGroup.of("the older half", rows[:half])
-        newer = WorkGroup.of("the newer half", rows[half:])
-        verdict = _verdict(share, [older, newer])
+        older = sample_of(share, rows[:half])
+        newer = sample_of(share, rows[half:])
+        verdict = _verdict({"the older half": older, "the newer half": newer})
         if not verdict.startswith(NO_DIFFERENCE) and harness_changed(rows[:half], rows[half:]):
             verdict = f"{NO_DIFFERENCE} (the harness changed)."
-        counts = []
-        for group in (older, newer):
-            counts.append(f"{sample_of(share, group.rows).share} of {group.name}")
-        sentences.append(f"{_capitalized(share)}: {', '.join(counts)}: {verdict}")
+        halves = f"{older.share} of the older half, {newer.share} of the newer half"
+        sentences.append(f"{share.name.capitalize()}: {halves}: {verdict}")
     return sentences
 
 
@@ -136,13 +135,8 @@ class _ShareInterval(NamedTuple):
     name: str
 
 
-def _capitalized(share: Measure) -> str:
-    return share.name[0].upper() + share.name[1:]
-
-
-def _verdict(share: Measure, groups: Sequence[WorkGroup]) -> str:
+def _verdict(samples: Mapping[str, Sample]) -> str:
     """Return which group has the larger share if two intervals do not touch, or why it is open."""
-    samples = {group.name: sample_of(share, group.rows) for group in groups}
     compared = {name: each for name, each in samples.items() if each.units >= LEAST_DECIDED}
     if len(compared) < 2:
         largest = sorted(samples, key=lambda name: -samples[name].units)[:2]

@@ -49,7 +49,17 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
     if len(values) < 2:
         return None
 
-    totals, coincidences = _coincidences(counts)
+    # How often each value was given, and how often each pair of values in one unit.
+    totals: Counter[float] = Counter()
+    coincidences: dict[tuple[float, float], float] = {}
+    for unit, times in counts.items():
+        in_unit = Counter(unit)
+        for first, first_count in in_unit.items():
+            totals[first] += times * first_count
+            for second, second_count in in_unit.items():
+                others = second_count - (first == second)
+                pairs = times * first_count * others / (len(unit) - 1)
+                coincidences[first, second] = coincidences.get((first, second), 0) + pairs
 
     @cache
     def distance(first: float, second: float) -> float:
@@ -66,23 +76,6 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
     if not expected:
         return None
     return 1 - (sum(totals.values()) - 1) * observed / expected
-
-
-def _coincidences(
-    counts: Mapping[tuple[float, ...], int],
-) -> tuple[Counter[float], dict[tuple[float, float], float]]:
-    """Return how often each value was given, and how often each pair of values in one unit."""
-    totals: Counter[float] = Counter()
-    coincidences: dict[tuple[float, float], float] = {}
-    for unit, times in counts.items():
-        in_unit = Counter(unit)
-        for first, first_count in in_unit.items():
-            totals[first] += times * first_count
-            for second, second_count in in_unit.items():
-                others = second_count - (first == second)
-                pairs = times * first_count * others / (len(unit) - 1)
-                coincidences[first, second] = coincidences.get((first, second), 0) + pairs
-    return totals, coincidences
 
 
 def weighted_kappa(pairs: Sequence[Sequence[float]]) -> float | None:

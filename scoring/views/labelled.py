@@ -115,7 +115,10 @@ def candidates(
             continue
 
         value = values[position]
-        neighbours = _mean_of_neighbours(values, position)
+        before = [each for each in values[:position] if each is not None]
+        after = [each for each in values[position + 1 :] if each is not None]
+        nearest = [*before[-1:], *after[:1]]
+        neighbours = sum(nearest) / len(nearest) if nearest else None
         distance = 0.0
         if value is not None and neighbours is not None:
             distance = abs(value - neighbours)
@@ -137,14 +140,6 @@ def candidates(
         return -distance, candidate["coverage"], candidate["iteration"]
 
     return sorted(waiting, key=order)
-
-
-def _mean_of_neighbours(values: Sequence[float | None], position: int) -> float | None:
-    """Return the mean of the nearest values before and after a position, or None without any."""
-    before = [value for value in values[:position] if value is not None]
-    after = [value for value in values[position + 1 :] if value is not None]
-    nearest = [*before[-1:], *after[:1]]
-    return sum(nearest) / len(nearest) if nearest else None
 
 
 def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Page:

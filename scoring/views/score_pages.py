@@ -1,6 +1,6 @@
 """What ``run`` and ``iteration`` show of a score (docs/COMMANDS.md, "Tables on a pipe")."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,23 @@ def iteration_page(
         about: lines about the work: its commit, and what became of it.
         meaning: what scores are worth here.
     """
-    yield from _score_head(score, full, state, about, meaning)
+    name = f"Iteration {score.iteration}"
+    if not full:
+        value = f"score {number(score.value, score.scored)}   band {band_text(score.band)}"
+        yield Line(f"{name}   rubric {score.rubric_version}   {value}", only="pipe")
+
+    only: Place | None = None if full else "terminal"
+    yield Line(name, "bold", only=only)
+    for text in about:
+        yield Line(text, only=only)
+    yield Line(score_text(meaning, score, score.bounds), only=only)
+    if score.linked_traces_to_outcomes:
+        yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
+    yield Line(str(score.coverage), "dim", only=only)
+    if state is not None:
+        style = "dim" if state.name == "current" else "bold yellow"
+        yield Line(f"This score is {state}", style, only=only)
+
     yield ""
     yield Table(_BREAKDOWN, [_breakdown_row(row) for row in score.breakdown], full=full)
     if hooks:
@@ -94,32 +110,6 @@ def iteration_page(
     yield from spending_section(spending, full)
     yield ""
     yield Line(f"Source: {source}", "dim")
-
-
-def _score_head(
-    score: PersistedScore,
-    full: bool,
-    state: State | None,
-    about: Sequence[str],
-    meaning: Meaning,
-) -> Iterator[Line]:
-    name = f"Iteration {score.iteration}"
-    if not full:
-        value = f"score {number(score.value, score.scored)}   band {band_text(score.band)}"
-        yield Line(f"{name}   rubric {score.rubric_version}   {value}", only="pipe")
-
-    only: Place | None = None if full else "terminal"
-    yield Line(name, "bold", only=only)
-    for text in about:
-        yield Line(text, only=only)
-    yield Line(score_text(meaning, score, score.bounds), only=only)
-
-    if score.linked_traces_to_outcomes:
-        yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
-    yield Line(str(score.coverage), "dim", only=only)
-    if state is not None:
-        style = "dim" if state.name == "current" else "bold yellow"
-        yield Line(f"This score is {state}", style, only=only)
 
 
 def _breakdown_row(row: SignalContribution) -> TableRow:

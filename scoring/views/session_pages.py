@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,7 +133,22 @@ def session_page(
         became: a sentence that says what became of the work.
         meaning: what scores are worth here.
     """
-    yield from _session_head(session, members, full, became, meaning)
+    name = f"Session {session.session_id}"
+    if not full:
+        value = number(session.value, session.scored)
+        band = band_text(session.band)
+        text = f"{name}   rubric {session.rubric_version}   score {value}   band {band}"
+        yield Line(text, only="pipe")
+        yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
+
+    only: Place | None = None if full else "terminal"
+    yield Line(name, "bold", only=only)
+    if became:
+        yield Line(became, only=only)
+    yield Line(score_text(meaning, session, _bounds(session, members)), only=only)
+
+    coverage = _coverage_cell(session, members, what=" iterations scored", average=" on average")
+    yield Line(coverage.shown(), "dim", only=only)
     interval = _interval(session) if intervals else None
     if interval:
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
@@ -159,31 +174,6 @@ def session_page(
     yield from spending_section(spending, full)
     yield ""
     yield Line(f"Source: {source}", "dim")
-
-
-def _session_head(
-    session: SessionScore,
-    members: Mapping[int, Rested],
-    full: bool,
-    became: str,
-    meaning: Meaning,
-) -> Iterator[Line]:
-    name = f"Session {session.session_id}"
-    if not full:
-        value = number(session.value, session.scored)
-        band = band_text(session.band)
-        text = f"{name}   rubric {session.rubric_version}   score {value}   band {band}"
-        yield Line(text, only="pipe")
-        yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
-
-    only: Place | None = None if full else "terminal"
-    yield Line(name, "bold", only=only)
-    if became:
-        yield Line(became, only=only)
-    yield Line(score_text(meaning, session, _bounds(session, members)), only=only)
-
-    coverage = _coverage_cell(session, members, what=" iterations scored", average=" on average")
-    yield Line(coverage.shown(), "dim", only=only)
 
 
 def with_score_named(meaning: Meaning, columns: Sequence[Column]) -> list[Column]:

@@ -164,18 +164,14 @@ class Table(NamedTuple):
             widths.append(width)
 
         text = []
+        is_padded = not self.full and all(column.width is not None for column in table.columns)
         margin = " " * (self.indent + self.notes_indent)
         for row, cells in zip(rows, lines, strict=True):
-            text.append(table._pipe_line(cells, widths))
+            padded = map(str.ljust, cells[:-1], widths)
+            line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
+            text.append(line if is_padded else line.rstrip(" "))
             text += [margin + printable(note) for note in row.notes]
         return "".join(f"{line}\n" for line in text)
-
-    def _pipe_line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
-        padded = map(str.ljust, cells[:-1], widths)
-        line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
-        if self.full or any(column.width is None for column in self.columns):
-            return line.rstrip(" ")
-        return line
 
     def _pipe_cells(self, row: TableRow) -> list[str]:
         texts = []

@@ -57,11 +57,10 @@ def _repository(examination: Examination) -> Iterator[Finding]:
 
     version = repository.git_version
     if version and tuple(version) < MERGE_GIT and examination.sources.rules.as_observed:
-        text = ".".join(str(number) for number in version)
         yield Finding(
             "repository",
             "note",
-            f"git is {text}, which cannot merge without a work tree",
+            f"git is {'.'.join(map(str, version))}, which cannot merge without a work tree",
             "with git 2.38 or newer more work is found that landed by squash",
         )
 

@@ -163,7 +163,8 @@ def _signal_row(lines: Sequence[ReportedIteration], signal: str, label: str) -> 
 def nothing_known(digest: Digest) -> list[str]:
     """Return what a log has nothing of, as parts of one sentence."""
     missing = []
-    never_present = [label for name, label in digest.signals.items() if not digest.presence(name)]
+    present = {row.signal for line in digest.lines for row in line.rows if row.present}
+    never_present = [label for name, label in digest.signals.items() if name not in present]
     if never_present:
         noun = "the signal" if len(never_present) == 1 else "signals"
         missing.append(f"{noun} {', '.join(never_present)}")

@@ -176,11 +176,6 @@ class Digest:
                 labels[row.signal] = row.label
         return labels
 
-    def presence(self, signal: str) -> float:
-        """Return the share of iterations, 0 to 1, in which a signal is present."""
-        with_it = [line for line in self.lines if line.has(signal)]
-        return len(with_it) / (len(self.lines) or 1)
-
     @property
     def deliberated(self) -> list[ReportedIteration]:
         """The iterations that have a DR transcript."""

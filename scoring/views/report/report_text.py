@@ -53,9 +53,9 @@ def certainty(digest: Digest) -> Iterator[str]:
         yield f"On average there is evidence for {weight}."
     if compares and digest.trend:
         trend = digest.trend
-        verdict = trend.verdict[0].upper() + trend.verdict[1:]
+        halves = f"older half {trend.older:.3f}, newer half {trend.newer:.3f}"
         change = f"{trend.change:+.3f} ({trend.interval.low:+.2f} to {trend.interval.high:+.2f})"
-        yield f"{verdict}: older half {trend.older:.3f}, newer half {trend.newer:.3f}, {change}."
+        yield f"{trend.verdict.capitalize()}: {halves}, {change}."
 
     for state, iterations in digest.states.items():
         scores = counted(len(iterations), "score is", "scores are")

@@ -93,10 +93,6 @@ class ReportedIteration(NamedTuple):
     spending: Spending | None = None
     places: tuple[TranscriptLines, ...] = ()
 
-    def has(self, signal: str) -> bool:
-        """Return whether a signal is present."""
-        return any(row.signal == signal and row.present for row in self.rows)
-
     @property
     def counted(self) -> bool:
         """Whether it has a score on enough evidence to be in means."""
