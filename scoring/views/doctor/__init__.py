@@ -172,7 +172,15 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     reading = {**sources.reading, "warn": warnings.append, "keep": False}
     uncached = msgspec.structs.replace(sources, reading=reading)
 
-    log, records = _survey_log(iter_log_dir, sources)
+    broken: list[LogError] = []
+    records: Sequence[IterationRecord] = []
+    log_problem = ""
+    try:
+        records = load_iteration_log(iter_log_dir, sources.rules.true_flags, broken.append)
+    except LogError as e:
+        log_problem = str(e)
+    schemas = Counter(record.schema_version for record in records)
+
     iterations: list[IterationFacts] = []
     with uncached.transcripts().start() as scan:
         repository, evidence = _survey_repository(records, iter_log_dir, uncached, scan, rubric)
@@ -188,7 +196,13 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     return Examination(
         rubric=rubric,
         sources=sources,
-        log=log,
+        log=LogSurvey(
+            path=iter_log_dir,
+            iterations=[record.iteration for record in records],
+            schema_versions=dict(sorted(schemas.items())),
+            broken=[str(error) for error in broken],
+            problem=log_problem,
+        ),
         repository=repository,
         transcripts=transcripts,
         signals=list(_signal_presences(rubric, iterations)),
@@ -197,28 +211,6 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
         attribution=survey_attribution(iterations) if sources.rules.as_observed else None,
         unread=sessions_not_read(sources.places),
     )
-
-
-def _survey_log(
-    iter_log_dir: Path, sources: Sources
-) -> tuple[LogSurvey, Sequence[IterationRecord]]:
-    broken: list[LogError] = []
-    records: Sequence[IterationRecord] = []
-    problem = ""
-    try:
-        records = load_iteration_log(iter_log_dir, sources.rules.true_flags, broken.append)
-    except LogError as e:
-        problem = str(e)
-
-    schemas = Counter(record.schema_version for record in records)
-    survey = LogSurvey(
-        path=iter_log_dir,
-        iterations=[record.iteration for record in records],
-        schema_versions=dict(sorted(schemas.items())),
-        broken=[str(error) for error in broken],
-        problem=problem,
-    )
-    return survey, records
 
 
 def _survey_repository(
@@ -233,7 +225,6 @@ def _survey_repository(
     Where the trunk that was named does not exist, that is noted, and the trunk that would be found
     without a name is used.
     """
-    path = Path(sources.repo_dir)
     profile = meter_profile(rubric)
     evidence_from = partial(Evidence, records, log_dir, profile=profile, labels=labels_vote(rubric))
     trunk_problem = ""
@@ -245,17 +236,16 @@ def _survey_repository(
                 raise
             trunk_problem = str(e)
             evidence = evidence_from(msgspec.structs.replace(sources, trunk=None), scan)
-        return _described(path, evidence, records, trunk_problem), evidence
+        return _described(evidence, records, trunk_problem), evidence
     except GitError as e:
+        path = Path(sources.repo_dir)
         return RepositorySurvey(path, problem=str(e), trunk_problem=trunk_problem), None
 
 
 def _described(
-    path: Path,
-    evidence: Evidence,
-    records: Sequence[IterationRecord],
-    trunk_problem: str,
+    evidence: Evidence, records: Sequence[IterationRecord], trunk_problem: str
 ) -> RepositorySurvey:
+    path = Path(evidence.sources.repo_dir)
     repository = GitRepository(path)
     unresolved: dict[int, str] = {}
     without_commit: list[int] = []

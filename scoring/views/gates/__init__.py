@@ -70,7 +70,7 @@ class Checked(NamedTuple):
     task_id: str
     score: PersistedScore
     failures: Sequence[Failure]
-    notes: Sequence[str]
+    notes: tuple[str, ...]
     state: State
 
     def as_dict(self) -> PlainData:
@@ -278,6 +278,6 @@ def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:
         task_id=iteration.record.task_id,
         score=iteration.score,
         failures=failures,
-        notes=notes,
+        notes=tuple(notes),
         state=state,
     )

@@ -59,12 +59,9 @@ class Piece(NamedTuple):
 
 def fleet_work(rows: Iterable[Mapping[str, Any]]) -> list[WorkRow]:
     """Return the rows of a fleet's table of work as those of one log, by when they ended."""
-
-    def by_end(row: Mapping[str, Any]) -> tuple[str, str, str]:
-        return row["ended"] or "", row["repository"], row["unit"]
-
+    by_end = sorted(rows, key=lambda row: (row["ended"] or "", row["repository"], row["unit"]))
     work = []
-    for row in sorted(rows, key=by_end):
+    for row in by_end:
         unit = Unit(
             row["unit"],
             row["kind"],
