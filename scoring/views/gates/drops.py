@@ -20,7 +20,7 @@ from scoring.files import read_file
 from scoring.frozen import Frozen
 from scoring.paths import in_checkout
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name, parse_iteration_score
-from scoring.views.gates.gate import Gate, GateOption, is_enough, lowest, why_low
+from scoring.views.gates.gate import Gate, GateOption, lowest, mean_score, why_low
 
 SIZE_LIMIT = 128 << 20
 """The most bytes of a file of scores."""
@@ -138,15 +138,11 @@ def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
     for earlier in newest:
         if earlier.rubric_version in versions and earlier.value is not None and earlier.suffices:
             old.append(earlier.value)
-    new = []
-    for score in scores:
-        if is_enough(score) and score.rubric_version in baseline_versions:
-            new.append(score.value)
-    if not old or not new:  # too little evidence for a mean
+    new_mean = mean_score([score for score in scores if score.rubric_version in baseline_versions])
+    if not old or new_mean is None:  # too little evidence for a mean
         return
 
     old_mean = sum(old) / len(old)
-    new_mean = sum(new) / len(new)
     if old_mean - new_mean > drop.most + TOLERANCE:
         below = _below(drop, old_mean, new_mean)
         yield f"the mean score {new_mean:.3f} is {below}; {lowest(scores)}"
