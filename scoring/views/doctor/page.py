@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
@@ -307,10 +306,4 @@ def _attribution_payload(attribution: AttributionSurvey, survey: TranscriptSurve
 def _plain(value: Any) -> PlainData:
     """Return the fields of a struct or named tuple as plain data, with None for an empty text."""
     fields = structs.asdict(value) if isinstance(value, Struct) else value._asdict()
-    plain: PlainData = {}
-    for name, item in fields.items():
-        if isinstance(item, Path):
-            plain[name] = str(item)
-        else:
-            plain[name] = None if item == "" else item
-    return plain
+    return {name: None if item == "" else item for name, item in fields.items()}
