@@ -147,7 +147,6 @@ class DataSet:
         Returns:
             A ``pyarrow.dataset.Dataset`` with the columns of this version of da-score.
         """
-        import pyarrow as pa
         from pyarrow import dataset as arrow
 
         schema = partitioned_schema(table)
@@ -160,9 +159,7 @@ class DataSet:
             if delta_table.version() != version:
                 delta_table.load_as_version(version)
 
-            # Rows of an older version lack columns.
-            nullable = pa.schema([column.with_nullable(True) for column in schema])
-            return self._arrow_rows(table, delta_table, nullable)
+            return self._arrow_rows(table, delta_table, schema)
 
     def _arrow_rows(self, table: str, delta_table: Any, schema: Any = None) -> Any:
         from pyarrow.fs import LocalFileSystem, SubTreeFileSystem

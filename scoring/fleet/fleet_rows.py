@@ -87,8 +87,7 @@ def rows_of_iteration(
 
     def row(table: str, content: object) -> FleetRow:
         of = RowSource(repository, facts.record.iteration, content)
-        values = {column.name: column.take(of) for column in FLEET_TABLES[table]}
-        return FleetRow(table, values | {MONTH: month})
+        return FleetRow(table, of.values(FLEET_TABLES[table]) | {MONTH: month})
 
     examined = ExaminedIteration(
         facts, readings[CLAIMS], result.computed, score, "computed", outcome
@@ -122,9 +121,7 @@ def _month_of(result: IterationResult) -> str:
 def rows_of_work(repository: str, work: Iterable[WorkRow]) -> Iterator[FleetRow]:
     """Yield the row of each unit of work of a repository."""
     for unit in work:
-        of = RowSource(repository, 0, unit)
-        values = {column.name: column.take(of) for column in FLEET_TABLES[WORK]}
-
+        values = RowSource(repository, 0, unit).values(FLEET_TABLES[WORK])
         ended = unit.values["ended"]
         month = ended[: len("2026-01")] if ended else _UNKNOWN_MONTH
         yield FleetRow(WORK, values | {MONTH: month})
@@ -146,7 +143,7 @@ def rows_of_signals(
     """
     for contribution in score.breakdown:
         of = RowSource(repository, score.iteration, ScoreRow(score.rubric_version, contribution))
-        values = {column.name: column.take(of) for column in SIGNAL_COLUMNS_OF_LOG}
+        values = of.values(SIGNAL_COLUMNS_OF_LOG)
 
         signal = SignalID(contribution.signal)
         observed = observed_value(signal)
@@ -162,7 +159,7 @@ def score_columns(score: Score) -> DataRow:
     of = RowSource("", score.iteration, SimpleNamespace(score=score))
 
     columns = [column for column in TABLES["iterations"] if column.name in _COLUMNS_OF_SCORE]
-    return {column.name: column.take(of) for column in columns}
+    return of.values(columns)
 
 
 def _provenance_values(result: IterationResult) -> DataRow:

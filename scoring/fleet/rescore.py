@@ -5,8 +5,7 @@ That is possible where both rubrics have evidence read in the same way.
 
 import json
 from collections.abc import Collection
-from functools import partial, reduce
-from operator import or_
+from functools import partial
 from typing import Any, NamedTuple
 
 from rubric import Rubric, SignalID
@@ -140,25 +139,20 @@ def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
 
 def _why_not(dataset: DataSet, candidate: str, rubric: Rubric) -> str:
     """Return why rows of a rubric cannot be scored under another one, or "" where they can."""
-    wanted_key = _key_of_rows(evidence_key(rubric))
-    texts = sorted({state.evidence for state in dataset.of(candidate).values()})
-    keys = [_key_of_rows(json.loads(text)) for text in texts]
-
-    if all(key == wanted_key for key in keys):
-        missing = _missing_signals(dataset, candidate, rubric)
-        return f"rubric {candidate} was kept without {', '.join(missing)}" if missing else ""
+    wanted_key = evidence_key(rubric)
+    texts = {state.evidence for state in dataset.of(candidate).values()}
+    keys = [json.loads(text) for text in sorted(texts)]
 
     differences = []
     for name in sorted(wanted_key):
         if any(key.get(name) != wanted_key[name] for key in keys):
             kept = keys[0].get(name) or "none"
             differences.append(f"{name} {kept} there and {wanted_key[name]} here")
-    return f"rubric {candidate}: {', '.join(differences)}"
+    if differences:
+        return f"rubric {candidate}: {', '.join(differences)}"
 
-
-def _key_of_rows(key: PlainData) -> PlainData:
-    # How a log is loaded decides which logs have rows, and not what is in them.
-    return {name: value for name, value in key.items() if name != "loading"}
+    missing = _missing_signals(dataset, candidate, rubric)
+    return f"rubric {candidate} was kept without {', '.join(missing)}" if missing else ""
 
 
 def _missing_signals(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
@@ -166,21 +160,12 @@ def _missing_signals(dataset: DataSet, source: str, rubric: Rubric) -> list[str]
     from pyarrow import compute as pc
 
     implemented = {signal.id for signal in SIGNALS}
-    voting = [spec.id for spec in rubric.signals]
-    missing = {signal for signal in voting if signal not in implemented}
-
-    is_empty = {
-        signal: pc.field(how_column(signal, SEEN)).is_null()
-        for signal in voting
-        if signal in implemented
-    }
     rows = dataset.rows(KEPT).filter(pc.field(RUBRIC) == source)
-    # One look at all of them is enough where nothing is missing.
-    if is_empty and rows.count_rows(filter=reduce(or_, is_empty.values())):
-        for signal, condition in is_empty.items():
-            if rows.count_rows(filter=condition):
-                missing.add(signal)
-
+    missing = []
+    for spec in rubric.signals:
+        is_empty = pc.field(how_column(spec.id, SEEN)).is_null()
+        if spec.id not in implemented or rows.count_rows(filter=is_empty):
+            missing.append(spec.id)
     return sorted(missing)
 
 

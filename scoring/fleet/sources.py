@@ -204,7 +204,6 @@ def evidence_key(rubric: Rubric) -> PlainData:
         "evidence": rubric.evidence,
         "profile": meter_profile(rubric, observe=True),
         "test_flags": rubric.test_flags,
-        "loading": rubric.loading,
     }
 
 
@@ -229,8 +228,7 @@ def fingerprint_of(
         watched: files in the repository that its entries name.
         look: returns a digest of a folder of transcripts.
     """
-    key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
-    versions = (store.FORMAT, _ROWS, key, config.horizon)
+    versions = (store.FORMAT, _ROWS, [*evidence_key(rubric).values()], config.horizon)
     how = repository.source
     if repository.repo_dir is None or repository.log is None:
         return _digest([versions, how, repository.url, repository.stamp])

@@ -48,6 +48,10 @@ class RowSource(NamedTuple):
     iteration: int
     content: Any
 
+    def values(self, columns: "Iterable[DataColumn]") -> PlainData:
+        """Return the value of each of some columns, by their names."""
+        return {column.name: column.take(self) for column in columns}
+
 
 class DataColumn(NamedTuple):
     """A column of a table.
@@ -248,7 +252,7 @@ TABLES: dict[str, tuple[DataColumn, ...]] = {
 def _row(table: str, log: Path, iteration: int, content: object) -> NamedRow:
     """Return the row of a table, with the name of the table."""
     source = RowSource(str(log), iteration, content)
-    return table, {column.name: column.take(source) for column in TABLES[table]}
+    return table, source.values(TABLES[table])
 
 
 class Member(NamedTuple):
