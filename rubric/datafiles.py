@@ -98,29 +98,23 @@ def _plain_data(text: str) -> object:
     """Read YAML without tags and aliases, since those would crash or stall the loader."""
     import yaml  # released rubrics need no YAML
 
+    depth = 0
     try:
-        _refuse_what_is_not_plain(text)
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+                raise RubricError("not YAML that a rubric may use: it has an alias or a tag")
+
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > _DEPTH_LIMIT:
+                raise RubricError("not YAML that a rubric may use: it is nested too deep")
         return yaml.load(text, Loader=yaml.CSafeLoader)
     except RubricError:
         raise
     except (yaml.YAMLError, ValueError) as e:
         raise RubricError(f"not YAML: {' '.join(str(e).split())}") from e
-
-
-def _refuse_what_is_not_plain(text: str) -> None:
-    import yaml
-
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
-            raise RubricError("not YAML that a rubric may use: it has an alias or a tag")
-
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > _DEPTH_LIMIT:
-            raise RubricError("not YAML that a rubric may use: it is nested too deep")
 
 
 def is_rubric_file(name: str) -> bool:

@@ -278,7 +278,7 @@ class Rubric:
 
     def score_all(self, sets: Iterable[SignalReadings]) -> list[Score]:
         """Score many iterations, in order."""
-        return [self.score(readings) for readings in sets]
+        return list(map(self.score, sets))
 
 
 def _row(spec: SignalSpec, total: float, reading: SignalReading) -> SignalContribution:

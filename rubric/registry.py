@@ -23,7 +23,7 @@ def rubric_versions() -> list[str]:
 
 
 def _numbers(version: str) -> list[int]:
-    return [int(number) for number in version.split(".")]
+    return list(map(int, version.split(".")))
 
 
 def newest_version(evidence: str) -> str:

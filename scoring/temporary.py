@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -61,14 +61,14 @@ def _process_space() -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
 
-def remove_stale_files(directory: Path, now: Callable[[], float] = time.time) -> None:
+def remove_stale_files(directory: Path) -> None:
     """Remove the old temporary files of a directory that no living process will finish.
 
     Files of another host or container stay: nothing says that their processes have ended. Never
     raises an error.
     """
     for leftover in _leftovers(directory, _FILE_NAME):
-        is_old = now() - leftover.status.st_mtime > STALE_AGE
+        is_old = time.time() - leftover.status.st_mtime > STALE_AGE
         can_be_asked = leftover.match["space"] == _process_space()
         if is_old and can_be_asked and not _is_alive(int(leftover.match["process"])):
             with suppress(OSError):
@@ -105,15 +105,13 @@ def temporary_directory(purpose: str, base: Path | None = None) -> Iterator[Path
         yield Path(directory)
 
 
-def remove_stale_directories(
-    base: Path | None = None, now: Callable[[], float] = time.time
-) -> None:
+def remove_stale_directories(base: Path | None = None) -> None:
     """Remove the temporary directories of this user that no process uses any more.
 
     Never raises an error.
     """
     for leftover in _leftovers(base, _DIRECTORY_NAME):
-        age = now() - leftover.status.st_mtime
+        age = time.time() - leftover.status.st_mtime
         is_ours = leftover.status.st_uid == os.geteuid()
         if not stat.S_ISDIR(leftover.status.st_mode) or not is_ours or age <= _AGE_BEFORE_LOCK:
             continue

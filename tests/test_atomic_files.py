@@ -297,7 +297,10 @@ class TestSeveralProcesses:
         )
         assert done.returncode == -signal.SIGKILL
         assert ((tmp_path / "a").read_bytes(), len(temporary_files(tmp_path))) == (b"old", 1)
-        remove_stale_files(tmp_path, lambda: time.time() + STALE_AGE + 1)
+        long_ago = time.time() - STALE_AGE - 1
+        for name in temporary_files(tmp_path):
+            os.utime(tmp_path / name, (long_ago, long_ago))
+        remove_stale_files(tmp_path)
         assert os.listdir(tmp_path) == ["a"]
 
     def test_eight_at_once_leave_one_whole_file_and_readers_see_whole_files(

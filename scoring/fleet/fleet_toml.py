@@ -198,10 +198,6 @@ def read_fleet(path: Path) -> FleetConfig:
     except (ValueError, RecursionError) as e:
         raise file.error(f"not TOML: {' '.join(str(e).split())}") from e
 
-    return _config_of(data, file)
-
-
-def _config_of(data: PlainData, file: _FleetFile) -> FleetConfig:
     values = checked_table(data, _FLEET_KINDS, file.name, elsewhere={"source", "storage"})
     workers = values.get("workers", {})
     limits = values.get("limits", {})

@@ -123,9 +123,8 @@ def run_fleet(
         raise InputError(f"horizon {config.horizon!r} is not a time above 0 such as 14d, 2w or 36h")
 
     rubric = find_rubric(config.rubric)
-    report = FleetReport(config.results, rubric.version)
     everything = repositories(config)
-    report.repositories = len(everything)
+    report = FleetReport(config.results, rubric.version, len(everything))
 
     with DataSet.for_writing(config.results, config.storage) as dataset:
         to_score = everything if force else changed(everything, config, rubric, dataset)

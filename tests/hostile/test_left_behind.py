@@ -81,7 +81,9 @@ class TestDirectories:
         mine = made(tmp_path, "mine", 1000)
         link = temporary / "da-score-git-aaaaaaaa"
         link.symlink_to(mine)
-        remove_stale_directories(now=lambda: time.time() + 1e6)
+        long_ago = time.time() - 1e6
+        os.utime(link, (long_ago, long_ago), follow_symlinks=False)
+        remove_stale_directories()
         assert link.is_symlink()
         assert (mine / "sub/file").exists()
 

@@ -5,7 +5,7 @@ docs/DIMINISHING_RETURNS.md describes both.
 
 from msgspec.structs import asdict
 
-from scoring.frozen import Frozen, PlainData
+from scoring.frozen import Frozen, PlainData, fields_of
 from scoring.meters import rounded
 from scoring.meters.dr.composite import (
     CompositeRule,
@@ -184,11 +184,7 @@ def _next_action(recommended: RoundSignal, outputs: Outputs) -> str:
 
 
 def _novelty_row(novelty: RoundNovelty) -> PlainData:
-    row: PlainData = {
-        "round": novelty.round,
-        "claims": novelty.claims,
-        "new_claims": novelty.new_claims,
-    }
+    row = fields_of(novelty, "round", "claims", "new_claims")
     for level, count in novelty.new.items():
         row[f"new_claims_{level}"] = count
     return {**row, **_rates(novelty), "classification": novelty.level}

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import NamedTuple, get_args
 
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
@@ -47,9 +47,6 @@ class Label(BaseModel):
     signal: Signal = Field(alias="stop_recommendation")
     novelty: Level | None = Field(default=None, alias="novelty_classification")
     readiness: Level | None = Field(default=None, alias="readiness_classification")
-
-
-ClassName: TypeAlias = Literal["novelty", "readiness"]
 
 
 class Labelled(NamedTuple):
@@ -193,9 +190,8 @@ class FileOutcome(NamedTuple):
     @property
     def other_classes(self) -> Texts:
         """The classes that differ from the label, in words."""
-        names: tuple[ClassName, ...] = ("novelty", "readiness")
         differences = []
-        for name in names:
+        for name in ("novelty", "readiness"):
             wanted = getattr(self.expected, name)
             measured = getattr(self.found, name)
             if wanted is not None and wanted != measured:
@@ -229,30 +225,24 @@ class Calibration(NamedTuple):
     @property
     def agreement(self) -> Agreement:
         """The agreement on the signal."""
-        return Agreement(sum(outcome.agrees for outcome in self.outcomes), len(self.outcomes))
+        return self.agreement_on("signal")
 
-    def agreement_on(self, name: ClassName) -> Agreement:
-        """Return the agreement on a class, over the labels that name one."""
-        agreed = 0
-        total = 0
+    def agreement_on(self, name: str) -> Agreement:
+        """Return the agreement on the signal or a class, over the labels that name one."""
+        agree = []
         for outcome in self.outcomes:
             wanted = getattr(outcome.expected, name)
-            if wanted is None:
-                continue
-            total += 1
-            if wanted == getattr(outcome.found, name):
-                agreed += 1
-        return Agreement(agreed, total)
+            if wanted is not None:
+                agree.append(wanted == getattr(outcome.found, name))
+        return Agreement(sum(agree), len(agree))
 
     def confusion(self) -> dict[Signal, dict[Signal, int]]:
         """Return how often each signal was found, by the signal that was expected.
 
         ASK is left out where neither people nor the meter say it, as no older label does.
         """
-        present: set[Signal] = set()
-        for outcome in self.outcomes:
-            present |= {outcome.expected.signal, outcome.found.signal}
-        signals = [signal for signal in SIGNALS if signal != "ASK" or signal in present]
+        asks = any("ASK" in (each.expected.signal, each.found.signal) for each in self.outcomes)
+        signals = [signal for signal in SIGNALS if signal != "ASK" or asks]
 
         counts = {expected: dict.fromkeys(signals, 0) for expected in signals}
         for outcome in self.outcomes:

@@ -3,6 +3,7 @@
 docs/DIMINISHING_RETURNS.md, "Observations", describes it.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Literal, NamedTuple
@@ -123,15 +124,14 @@ def confidence_in(
         embed: the embedder; None leaves level L2 out.
     """
     thresholds = profile.thresholds
-    counts: dict[str, int] = {}
+    counts = Counter[str]()
     for paraphrase in _around(thresholds.paraphrase, PARAPHRASE_STEP, 0.01, 1.0):
         neighbour = replace(profile, thresholds=replace(thresholds, paraphrase=paraphrase))
         measured = score_transcript(transcript, profile=neighbour, embed=embed)
         for other in _neighbours(neighbour):
-            signal = _signal_under(measured, other)
-            counts[signal] = counts.get(signal, 0) + 1
+            counts[_signal_under(measured, other)] += 1
 
-    total = sum(counts.values())
+    total = counts.total()
     agreed = counts.pop(result.signal, 0)
     return Confidence(agreed / total, total, counts)
 

@@ -34,7 +34,7 @@ def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
 
 def needs_vote(state: MeetingState, expert: str) -> bool:
     """Return whether to ask an expert that has spoken for its option, which is done once."""
-    own = [message for message in messages_of_round(state) if message["speaker_id"] == expert]
+    own = [message for message in state.messages_of_round if message["speaker_id"] == expert]
     if any(vote_in(message["text"]) for message in own):
         return False
     return not any(message.get(VOTE_ASKED) for message in own)
@@ -49,13 +49,6 @@ def take_vote(state: MeetingState, expert: str, text: str) -> MeetingState:
             messages[index] = {**message, "text": whole, VOTE_ASKED: True}
             break
     return state.but(messages=messages)
-
-
-def messages_of_round(state: MeetingState) -> list[PlainData]:
-    """Return what was said in the round that goes on, also before doubts were asked for."""
-    if state.doubts:
-        return [*state.last_messages, *state.messages]
-    return state.messages
 
 
 def require_record_wanted(state: MeetingState) -> None:
@@ -89,7 +82,7 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
     if earlier:
         last_number = earlier[-1]["round_index"]
         if state.doubts and number == last_number:
-            messages = messages_of_round(state)
+            messages = state.messages_of_round
             earlier = earlier[:-1]
             record[DOUBTS_ASKED] = True
         elif number != last_number + 1:

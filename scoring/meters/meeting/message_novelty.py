@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from scoring.frozen import Frozen
 from scoring.meters.dr.novelty import new_by_words, normalize
@@ -45,11 +45,6 @@ def _share_of_new(novel: int, repeated: int) -> float:
     return novel / (novel + repeated) if novel + repeated else 0.0
 
 
-class _SpokenMessage(NamedTuple):
-    round_index: int
-    text: str
-
-
 def message_novelty(
     records: Sequence[JudgeRecord], embed: Embed | None = None
 ) -> dict[int, MessageNovelty]:
@@ -59,17 +54,18 @@ def message_novelty(
         records: the records, sorted by round. Those without messages are left out.
         embed: an embedder: then a message is new when both its words and its meaning are.
     """
-    messages = [
-        _SpokenMessage(record.round_index, message.text)
-        for record in records
-        for message in record.messages or ()
-        if normalize(message.text)
-    ]
-    spoken = Counter[int]()
+    numbers = []
+    texts = []
+    for record in records:
+        for message in record.messages or ():
+            if normalize(message.text):
+                numbers.append(record.round_index)
+                texts.append(message.text)
+
+    spoken = Counter(numbers)
     new = Counter[int]()
-    for message, is_new in zip(messages, _new_messages(messages, embed), strict=True):
-        spoken[message.round_index] += 1
-        new[message.round_index] += is_new
+    for number, is_new in zip(numbers, _new_messages(texts, embed), strict=True):
+        new[number] += is_new
 
     novelty = {}
     for record in records:
@@ -88,14 +84,13 @@ def message_novelty(
     return novelty
 
 
-def _new_messages(messages: Sequence[_SpokenMessage], embed: Embed | None) -> list[bool]:
+def _new_messages(texts: Sequence[str], embed: Embed | None) -> list[bool]:
     """Return which messages are new to all before. Each is compared like a round of one claim."""
-    texts = [[normalize(message.text)] for message in messages]
-    answers = new_by_words(texts, DEFAULT.thresholds.paraphrase)
+    normalized = [[normalize(text)] for text in texts]
+    answers = new_by_words(normalized, DEFAULT.thresholds.paraphrase)
     if embed is not None:
-        raw = [[message.text] for message in messages]
-        meanings = Meanings([message.text for message in messages], embed)
-        by_meaning = meanings.new_claims(raw, DEFAULT.thresholds.semantic)
+        rounds = [[text] for text in texts]
+        by_meaning = Meanings(texts, embed).new_claims(rounds, DEFAULT.thresholds.semantic)
         answers = [words + meaning for words, meaning in zip(answers, by_meaning, strict=True)]
     return [all(new) for new in answers]
 

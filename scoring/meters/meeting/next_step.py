@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from scoring.frozen import PlainData
 from scoring.meters.meeting.config import meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS
-from scoring.meters.meeting.driver import lead_of_last_round, messages_of_round, no_ends
+from scoring.meters.meeting.driver import lead_of_last_round, no_ends
 from scoring.meters.meeting.record_reading import check_records
 from scoring.meters.meeting.records import record_schema
 from scoring.meters.meeting.state_file import MeetingState
@@ -110,7 +110,7 @@ def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> PlainData
     return {
         **what_next(state),
         "topic": state.topic,
-        "messages": messages_of_round(state),
+        "messages": state.messages_of_round,
         "history": history,
         "metrics": [verdict.as_dict() for verdict in state.verdicts],
         "faults": list(faults),

@@ -1,8 +1,8 @@
 """The scores of a round, each from 0 to 1, which follow from the evidence in its record."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import fsum, log
 
 from scoring.frozen import Frozen
 from scoring.meters import above
@@ -102,7 +102,7 @@ def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
             option=option,
             supporters=len(values),
             experts=len(positions),
-            confidence=math.fsum(values) / len(values),
+            confidence=fsum(values) / len(values),
         )
         if best is None or _is_ahead(lead, best):
             best = lead
@@ -130,8 +130,8 @@ def disagreement(positions: Sequence[ExpertPosition]) -> float:
         return 0.0
 
     shares = [count / counts.total() for count in counts.values()]
-    entropy = -math.fsum(share * math.log(share) for share in shares)
-    return min(1.0, entropy / math.log(len(counts)))
+    entropy = -fsum(share * log(share) for share in shares)
+    return min(1.0, entropy / log(len(counts)))
 
 
 def focus_score(focus: Focus) -> float:
@@ -169,7 +169,7 @@ def score_round(
         weights: what each score counts in the completeness.
     """
     levels = coverage(record)
-    exploration = math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
+    exploration = fsum(LEVELS[level] for level in levels.values()) / len(levels)
 
     lead = leading(record.convergence.expert_positions)
     convergence = lead.support * lead.confidence if lead else 0.0
@@ -177,7 +177,7 @@ def score_round(
     focus = focus_score(record.focus)
     novelty_recent = _recent_novelty(record, previous, is_first)
 
-    completeness = math.fsum(
+    completeness = fsum(
         [
             weights.exploration * exploration,
             weights.convergence * convergence,

@@ -79,6 +79,13 @@ class MeetingState(BaseModel):
             return []
         return self.records[-1].get("messages") or []
 
+    @property
+    def messages_of_round(self) -> list[PlainData]:
+        """What was said in the round that goes on, also before doubts were asked for."""
+        if self.doubts:
+            return [*self.last_messages, *self.messages]
+        return self.messages
+
     def but(self, **changes: Any) -> "MeetingState":
         """Return a state that differs in some fields."""
         return self.model_copy(update=changes)
