@@ -57,7 +57,11 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | No
             raise IsADirectoryError(errno.EISDIR, "is a directory")
         with open(os.open(path, READ_PLAIN), "rb") as file:
             size = refuse_special(file.fileno()).st_size
-            data = _read_up_to(file, size, limit)
+            data = b""
+            if size <= limit:
+                data = file.read(size + 1) or b""  # None where it would wait, as in /proc/kmsg
+            if size < len(data) <= limit:  # it grows
+                data += file.read(limit + 1 - len(data))
     except (FileNotFoundError, NotADirectoryError) as e:
         raise NoFileError(f"{path}: no such file") from e
     except (OSError, ValueError) as e:
@@ -65,20 +69,6 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | No
 
     if max(size, len(data)) > limit:
         raise InputError(f"{path}: larger than {size_in_words(limit)}")
-    return data
-
-
-def _read_up_to(file: BinaryIO, size: int, limit: int) -> bytes:
-    """Return the bytes of a file of this size, or nothing if that is more than the limit.
-
-    A file that grows is read up to one byte more than the limit.
-    """
-    if size > limit:
-        return b""
-
-    data = file.read(size + 1) or b""  # None where a read would wait, as in /proc/kmsg
-    if size < len(data) <= limit:
-        data += file.read(limit + 1 - len(data))
     return data
 
 

@@ -148,6 +148,12 @@ class DRResult(Frozen):
         if outputs.next_actions and last.signal == "SHIP":
             first_next_action = outputs.next_actions[0]
 
+        notes = [NOT_CLAIMED]
+        if any(flag.reason.endswith(MAY_BE_CONVERGED) for flag in self.flags):
+            notes.append(f"{MAY_BE_CONVERGED}.")
+        if self.rough_rounds:
+            notes.append(ROUGH)
+
         rounds_by_flag: dict[str, list[int]] = {}
         for flag in self.flags:
             rounds_by_flag.setdefault(flag.flag, []).append(flag.round)
@@ -160,16 +166,8 @@ class DRResult(Frozen):
             "change": last.change,
             "first_next_action": first_next_action,
             "flags": [{"flag": name, "rounds": rounds} for name, rounds in rounds_by_flag.items()],
-            "does_not_claim": self._not_claimed(),
+            "does_not_claim": " ".join(notes),
         }
-
-    def _not_claimed(self) -> str:
-        notes = [NOT_CLAIMED]
-        if any(flag.reason.endswith(MAY_BE_CONVERGED) for flag in self.flags):
-            notes.append(f"{MAY_BE_CONVERGED}.")
-        if self.rough_rounds:
-            notes.append(ROUGH)
-        return " ".join(notes)
 
 
 def _next_action(recommended: RoundSignal, outputs: Outputs) -> str:

@@ -129,7 +129,13 @@ def confidence_in(
         neighbour = replace(profile, thresholds=replace(thresholds, paraphrase=paraphrase))
         measured = score_transcript(transcript, profile=neighbour, embed=embed)
         for other in _neighbours(neighbour):
-            counts[_signal_under(measured, other)] += 1
+            # Measured rounds are only classified otherwise.
+            limits = other.thresholds
+            novelty = classify(measured.novelty, other)
+            readiness = []
+            for ready in measured.readiness:
+                readiness.append(replace(ready, level=limits.readiness_level(ready.value)))
+            counts[recommend(novelty, readiness, other)[-1].signal] += 1
 
     total = counts.total()
     agreed = counts.pop(result.signal, 0)
@@ -150,16 +156,6 @@ def _neighbours(profile: Profile) -> Iterator[Profile]:
             readiness_medium=thresholds.readiness_medium + shift,
         )
         yield replace(profile, k=k, thresholds=shifted)
-
-
-def _signal_under(measured: DRResult, profile: Profile) -> str:
-    """Return the signal of measured rounds when another profile classifies them."""
-    novelty = classify(measured.novelty, profile)
-    limits = profile.thresholds
-    readiness = [
-        replace(ready, level=limits.readiness_level(ready.value)) for ready in measured.readiness
-    ]
-    return recommend(novelty, readiness, profile)[-1].signal
 
 
 def _around(value: float, step: float, least: float, most: float) -> Sequence[float]:

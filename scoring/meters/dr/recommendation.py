@@ -201,22 +201,20 @@ def recommend(
             ready_in_run=ready_in_run,
             profile=profile,
         )
-        signals.append(_signal_of(situation))
+        conclusion = _conclude(situation)
+        on_novelty = _describe_novelty(round_novelty, profile.k)
+        on_readiness = _describe_readiness(round_readiness)
+        signal = RULES[conclusion.rule]
+        signals.append(
+            RoundSignal(
+                signal=signal,
+                reasons=(on_novelty, on_readiness, conclusion.why),
+                rule=conclusion.rule,
+                hint=_hint(signal, situation),
+                change=conclusion.change,
+            )
+        )
     return tuple(signals)
-
-
-def _signal_of(situation: LoopSituation) -> RoundSignal:
-    conclusion = _conclude(situation)
-    on_novelty = _describe_novelty(situation.novelty, situation.profile.k)
-    on_readiness = _describe_readiness(situation.readiness)
-    signal = RULES[conclusion.rule]
-    return RoundSignal(
-        signal=signal,
-        reasons=(on_novelty, on_readiness, conclusion.why),
-        rule=conclusion.rule,
-        hint=_hint(signal, situation),
-        change=conclusion.change,
-    )
 
 
 def _describe_novelty(novelty: RoundNovelty, k: int) -> str:

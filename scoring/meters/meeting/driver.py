@@ -136,7 +136,14 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
     answered = state.but(records=[*state.records[:-1], last], wished=False)
 
     if yes:
-        return answered.but(phase="decided", decision=option or _leading_option(answered))
+        if not option:
+            lead = lead_of_last_round(answered)
+            if lead is None:
+                raise MeetingError(
+                    "no expert prefers an option; name the one to decide on with --option"
+                )
+            option = lead.option
+        return answered.but(phase="decided", decision=option)
     if no_ends(verdict):
         return answered.but(phase="no_decision")
 
@@ -149,13 +156,6 @@ def no_ends(verdict: MeetingVerdict) -> bool:
     if verdict.rule == "late_round":
         return False
     return verdict.status == "park_or_abort" or verdict.rule == "round_limit"
-
-
-def _leading_option(state: MeetingState) -> str:
-    lead = lead_of_last_round(state)
-    if lead is None:
-        raise MeetingError("no expert prefers an option; name the one to decide on with --option")
-    return lead.option
 
 
 def lead_of_last_round(state: MeetingState) -> Lead | None:

@@ -81,7 +81,10 @@ def as_markdown(outcome: PlainData) -> str:
         lines += ["## Key points", ""]
         lines += [f"- {_escaped(point)}" for point in outcome["key_points"]]
         lines.append("")
-    lines += _option_lines(outcome["options"])
+    lines += ["## Options", "", "| option | experts | mean confidence |", "|---|---|---|"]
+    for row in outcome["options"]:
+        mean = "-" if row["mean_confidence"] is None else words(row["mean_confidence"])
+        lines.append(f"| {_escaped(row['option'])} | {row['experts']} | {mean} |")
     lines += _position_lines(outcome["positions"])
     lines += ["", "## Blockers", ""]
     lines += [f"- {_escaped(reason)}" for reason in outcome["blockers"]]
@@ -108,14 +111,6 @@ def _head_lines(outcome: PlainData) -> list[str]:
     lines = [f"# No decision{meeting}", "", end, ""]
     if outcome["round_brief"]:
         lines += [_escaped(outcome["round_brief"]), ""]
-    return lines
-
-
-def _option_lines(options: Iterable[PlainData]) -> list[str]:
-    lines = ["## Options", "", "| option | experts | mean confidence |", "|---|---|---|"]
-    for row in options:
-        mean = "-" if row["mean_confidence"] is None else words(row["mean_confidence"])
-        lines.append(f"| {_escaped(row['option'])} | {row['experts']} | {mean} |")
     return lines
 
 
