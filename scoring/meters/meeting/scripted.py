@@ -7,10 +7,9 @@ import json
 import re
 from typing import NamedTuple
 
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.meters.meeting.autopilot import Ask
 from scoring.meters.meeting.round_scores import CHECKLIST
-from scoring.meters.meeting.votes import StatedVote
 
 TOPIC = "whether to put a cache or a queue before the database"
 EXPERTS = ("expert_1", "expert_2", "expert_3")
@@ -23,29 +22,22 @@ class _ScriptedRound(NamedTuple):
 
     Attributes:
         deep: how many aspects of the checklist are deep; some more are shallow.
-        votes: what each expert prefers.
+        options: which option each expert prefers.
+        confidences: how sure each expert is, from 0 to 1.
         new_points: how many of ten points are new.
     """
 
     deep: int
-    votes: tuple[StatedVote, ...]
+    options: Texts
+    confidences: tuple[float, ...]
     new_points: int
 
 
 _ROUNDS = (
-    _ScriptedRound(
-        1, (StatedVote("cache", 0.6), StatedVote("queue", 0.5), StatedVote("cache", 0.6)), 9
-    ),
-    # An early consensus.
-    _ScriptedRound(
-        2, (StatedVote("cache", 0.8), StatedVote("cache", 0.7), StatedVote("cache", 0.8)), 6
-    ),
-    _ScriptedRound(
-        6, (StatedVote("cache", 0.8), StatedVote("queue", 0.6), StatedVote("cache", 0.7)), 4
-    ),
-    _ScriptedRound(
-        8, (StatedVote("cache", 0.8), StatedVote("cache", 0.7), StatedVote("cache", 0.8)), 1
-    ),
+    _ScriptedRound(1, ("cache", "queue", "cache"), (0.6, 0.5, 0.6), 9),
+    _ScriptedRound(2, ("cache", "cache", "cache"), (0.8, 0.7, 0.8), 6),  # an early consensus
+    _ScriptedRound(6, ("cache", "queue", "cache"), (0.8, 0.6, 0.7), 4),
+    _ScriptedRound(8, ("cache", "cache", "cache"), (0.8, 0.7, 0.8), 1),
 )
 
 
@@ -63,10 +55,10 @@ def _scripted_expert(index: int) -> Ask:
     def ask(prompt: str) -> str:
         match = re.search(r"(?m)^This is round (\d+) of", prompt)
         assert match is not None  # every prompt says so
-        vote = _script_of(int(match[1])).votes[index]
-        return (
-            f"I prefer a {vote.option} now.\nOption: {vote.option}\nConfidence: {vote.confidence:g}"
-        )
+        script = _script_of(int(match[1]))
+        option = script.options[index]
+        confidence = script.confidences[index]
+        return f"I prefer a {option} now.\nOption: {option}\nConfidence: {confidence:g}"
 
     return ask
 
@@ -75,10 +67,13 @@ def scripted_judge(question: str) -> str:
     """Answer a question to the judge with a record of the round."""
     number: int = json.loads(question)["next_round"]
     script = _script_of(number)
+    positions = []
+    for name, option, confidence in zip(EXPERTS, script.options, script.confidences, strict=True):
+        positions.append({"expert_id": name, "preferred_option": option, "confidence": confidence})
     record: PlainData = {
         "round_index": number,
         "exploration": {"aspects": _aspects(script.deep)},
-        "convergence": {"expert_positions": _positions(script.votes)},
+        "convergence": {"expert_positions": positions},
         "focus": {"core_count": 3, "context_count": 0, "off_topic_count": 0},
         "novelty": {
             "novel_points_count": script.new_points,
@@ -93,11 +88,4 @@ def _aspects(deep: int) -> list[dict[str, str]]:
     return [
         {"name": name, "coverage_level": level}
         for name, level in zip(CHECKLIST, levels, strict=False)
-    ]
-
-
-def _positions(votes: tuple[StatedVote, ...]) -> list[PlainData]:
-    return [
-        {"expert_id": name, "preferred_option": vote.option, "confidence": vote.confidence}
-        for name, vote in zip(EXPERTS, votes, strict=True)
     ]
