@@ -56,6 +56,11 @@ class _Model(BaseModel):
 _M = TypeVar("_M", bound=BaseModel)
 
 
+def _optional(description: str) -> Any:
+    """Return a field that may be left out."""
+    return Field(default=None, description=description)
+
+
 class Outputs(_Model):
     """What a round put out."""
 
@@ -69,24 +74,16 @@ class Outputs(_Model):
     decisions: _OptionalTexts = Field(
         default=(), description="Decisions that were taken; not measured."
     )
-    citations: Any = Field(default=None, description="Sources, of any form; not measured.")
-    summary: _Text | None = Field(
-        default=None, description="The round in a few sentences; compared by level L2."
+    citations: Any = _optional("Sources, of any form; not measured.")
+    summary: _Text | None = _optional("The round in a few sentences; compared by level L2.")
+    text: Any = _optional(
+        "The running text of the round; da-score dr cuts claims out of it where the round has none."
     )
-    text: Any = Field(
-        default=None,
-        description=(
-            "The running text of the round; da-score dr cuts claims out of it where the round has "
-            "none."
-        ),
+    claims_from: Any = _optional(
+        '"text" where the claims were cut out of the text by rules, which is rough.'
     )
-    claims_from: Any = Field(
-        default=None,
-        description='"text" where the claims were cut out of the text by rules, which is rough.',
-    )
-    responses: Any = Field(
-        default=None,
-        description="An object with what each agent said, by name; compared by dr score --agents.",
+    responses: Any = _optional(
+        "An object with what each agent said, by name; compared by dr score --agents."
     )
 
 
@@ -97,17 +94,17 @@ class Round(_Model):
         description="The number of the round; rounds are ordered by it, and each has its own."
     )
     outputs: Outputs
-    agent: Any = Field(default=None, description="Who put this round out, where one agent did.")
-    inputs: Any = Field(default=None, description="What the round was given; not measured.")
-    telemetry: Any = Field(default=None, description="What the round cost; not measured.")
+    agent: Any = _optional("Who put this round out, where one agent did.")
+    inputs: Any = _optional("What the round was given; not measured.")
+    telemetry: Any = _optional("What the round cost; not measured.")
 
 
 class _Head(_Model):
     """What a transcript says about itself, apart from its rounds."""
 
-    version: Any = Field(default=None, description="The version of the format.")
-    conversation_id: Any = Field(default=None, description="An id of the conversation.")
-    topic: _Text | None = Field(default=None, description="What the conversation is about.")
+    version: Any = _optional("The version of the format.")
+    conversation_id: Any = _optional("An id of the conversation.")
+    topic: _Text | None = _optional("What the conversation is about.")
 
 
 class Transcript(_Head):
