@@ -339,7 +339,7 @@ def _new_file(path: Path, rights: _Rights, flush: bool = True) -> Iterator[Binar
 
 
 def _write_error(path: Path, error: OSError) -> WriteError:
-    text = f"{path}: cannot write: {(error.strerror or str(error)).lower()}"
+    text = f"{path}: cannot write: {reason(error)}"
     if os.path.lexists(path):
         text += "; the old file is untouched"
     return WriteError(text)

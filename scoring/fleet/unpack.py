@@ -12,6 +12,7 @@ from typing import IO, Any, Self
 
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.git.checkout import check_out
+from scoring.files import reason
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository
 from scoring.fleet.storage import file_system, one_line
@@ -62,7 +63,7 @@ def scratch_folder(config: FleetConfig) -> Iterator[Path]:
             base.mkdir(parents=True, exist_ok=True)
             folder = stack.enter_context(temporary_directory("fleet", base))
         except OSError as e:
-            raise InputError(f"{base}: no room to unpack: {(e.strerror or str(e)).lower()}") from e
+            raise InputError(f"{base}: no room to unpack: {reason(e)}") from e
         yield folder
 
 
@@ -125,10 +126,9 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
         EOFError,
         ValueError,
         RuntimeError,
-        NotImplementedError,
     ) as e:
-        reason = one_line(e, _LONGEST_REASON)
-        raise InputError(f"{url}: no archive that can be read: {reason}") from e
+        problem = one_line(e, _LONGEST_REASON)
+        raise InputError(f"{url}: no archive that can be read: {problem}") from e
     except Exception as e:
         raise InputError(f"{url}: cannot be read: {one_line(e, _LONGEST_REASON)}") from e
 
