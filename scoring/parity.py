@@ -157,15 +157,8 @@ def assemble_signal_set(
     if human_label is not None:
         signals[HUMAN_LABEL] = human_label
 
-    observations = _integrity_observations(record, iterlog, git)
-    return SignalSet(record.iteration, signals, objective, observations, deliberation)
-
-
-def _integrity_observations(
-    record: IterationRecord, iterlog: IterlogSignals, git: GitSignals
-) -> tuple[IntegrityObservation, ...]:
-    """Return what was claimed and what was observed, where either is known."""
-    observations = (
+    # What was claimed and what was observed, where either is known.
+    claims = (
         IntegrityObservation(LANDED, ROLE_IMPL, iterlog.landed_claimed, git.landed_observed),
         IntegrityObservation(
             VERIFIER,
@@ -176,7 +169,8 @@ def _integrity_observations(
         IntegrityObservation(TESTS, ROLE_IMPL, iterlog.tests_claimed, iterlog.verifier),
         IntegrityObservation(SCOPE, ROLE_IMPL, iterlog.scope_claimed, git.scope_observed),
     )
-    return tuple(observation for observation in observations if not observation.is_empty)
+    observations = tuple(claim for claim in claims if not claim.is_empty)
+    return SignalSet(record.iteration, signals, objective, observations, deliberation)
 
 
 def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> IterlogSignals:

@@ -56,7 +56,17 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
             stack.callback(_close, client, _CLIENT_CLOSES_WITHIN)
         else:
             stack.enter_context(environment_with(_SAFE_PATH))
-            local = _local_cluster(library, workers, memory)
+            local = library.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=memory or "auto",
+                # Nobody without a key of this cluster can hand it code.
+                security=library.Security.temporary(),
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.CRITICAL,
+            )
             stack.callback(_close, local, _CLUSTER_CLOSES_WITHIN)
             client = stack.enter_context(library.Client(local, set_as_default=False))
         yield client
@@ -70,20 +80,6 @@ def _connected(library: Any, scheduler: str) -> Any:
             f"scheduler {scheduler}: does not answer ({one_line(e, 200)});"
             " is it running, and is this its address?"
         ) from e
-
-
-def _local_cluster(library: Any, workers: int, memory: int) -> Any:
-    return library.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        memory_limit=memory or "auto",
-        # Nobody without a key of this cluster can hand it code.
-        security=library.Security.temporary(),
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=logging.CRITICAL,
-    )
 
 
 def _close(opened: Any, seconds: float) -> None:

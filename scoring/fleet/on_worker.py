@@ -95,7 +95,13 @@ def score_repository(repository: Repository, config: FleetConfig, rubric: Rubric
         if not repository.url:
             _score(repository, config, rubric, result)
         else:
-            _score_archive(repository, config, rubric, result)
+            with scratch_folder(config) as scratch:
+                directory = unpacked(repository, config, scratch / "unpacked")
+                _score(directory, config._replace(cache=str(scratch / "cache")), rubric, result)
+
+            # The file system tells whether the archive changed, and not the files in it.
+            result.fingerprint = fingerprint_of(repository, config, rubric)
+            result.watched = "[]"
     except DaScoreError as e:
         result.error = str(e)
     except Exception as e:
@@ -104,21 +110,6 @@ def score_repository(repository: Repository, config: FleetConfig, rubric: Rubric
     result.error = " ".join(printable(result.error).split())[:_LONGEST_REASON]
     result.seconds = time.monotonic() - start
     return result
-
-
-def _score_archive(
-    repository: Repository,
-    config: FleetConfig,
-    rubric: Rubric,
-    result: Result,
-) -> None:
-    with scratch_folder(config) as scratch:
-        directory = unpacked(repository, config, scratch / "unpacked")
-        _score(directory, config._replace(cache=str(scratch / "cache")), rubric, result)
-
-    # The file system tells whether the archive changed, and not the files in it.
-    result.fingerprint = fingerprint_of(repository, config, rubric)
-    result.watched = "[]"
 
 
 def _score(
