@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError
 from scoring.evidence.git.repository import GitRepository
@@ -121,20 +123,29 @@ def _score(
     """Score a directory, and put rows and counts into a result."""
     assert repository.log is not None
 
-    settings = resolve_settings(repository.options(), environment={})
-    named_cache = Path(config.cache) if config.cache else None
-    cache_dir = Settings(cache_dir=named_cache, no_cache=config.cache == "").store_dir
+    # A worker keeps things where the fleet says, and is one process.
+    settings = replace(
+        resolve_settings(repository.options(), environment={}),
+        cache_dir=Path(config.cache) if config.cache else None,
+        no_cache=config.cache == "",
+        processes=1,
+    )
     old_fingerprint = fingerprint_of(repository, config, rubric)
 
     plan = BackfillPlan(
-        rubric, dry_run=True, cache_dir=cache_dir, processes=1, keeps_cache=True, observe=True
+        rubric,
+        dry_run=True,
+        cache_dir=settings.store_dir,
+        processes=1,
+        keeps_cache=True,
+        observe=True,
     )
     iterations: list[IterationResult] = []
     report = backfill_log(LogJob(repository.log, settings, rubric), plan, iterations.append)
     if report.error:
         raise DaScoreError(report.error)
 
-    rows = _rows_of(repository, iterations, config, rubric, settings, cache_dir, report)
+    rows = _rows_of(repository, iterations, config, rubric, settings, report)
     result.tables = arrow_tables(rows, rubric.version)
     result.iterations = len(iterations)
     result.broken = len(report.broken)
@@ -155,7 +166,6 @@ def _rows_of(
     config: FleetConfig,
     rubric: Rubric,
     settings: Settings,
-    cache_dir: Path | None,
     report: LogReport,
 ) -> list[FleetRow]:
     """Return the rows of a repository. Without git's answers those about outcomes are missing."""
@@ -163,12 +173,7 @@ def _rows_of(
     assert repository.repo_dir is not None
     horizon = days_of(config.horizon)
     rules = OutcomeRules(horizon, settings.code_globs, settings.fix_words or FIX_WORDS)
-    options: Options = {
-        **options_of(settings),
-        "cache_dir": cache_dir,
-        "processes": 1,
-        "warn": report.warnings.append,
-    }
+    options: Options = {**options_of(settings), "warn": report.warnings.append}
     view = LogView(
         repository.log,
         repository.repo_dir,
@@ -182,6 +187,7 @@ def _rows_of(
     outcomes: dict[int, Outcome] = {}
     records = [iteration.facts.record for iteration in iterations]
     try:
+        cache_dir = settings.store_dir
         for outcome in log_outcomes(records, repository.repo_dir, rules, cache_dir, settings.trunk):
             outcomes[outcome.iteration] = outcome
         rows += rows_of_work(repository.name, work_of(view))
