@@ -264,7 +264,7 @@ def _print_json_event(event: "FleetEvent", _: "FleetReport") -> None:
     value: PlainData = {"event": event.kind, "time": round(time.time(), 3)}
     if event.repository:
         value["repository"] = event.repository
-    write_json({**value, **event.more}, indent=None)
+    write_json({**value, **event.more}, indent=0)
 
 
 def _print_line_event(event: "FleetEvent", report: "FleetReport") -> None:

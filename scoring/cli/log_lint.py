@@ -5,7 +5,7 @@ import click
 from scoring.cli.options import EVIDENCE_OPTIONS, Settings, flag, settings_options
 from scoring.cli.output import WARNINGS, reply
 from scoring.cli.reading import observing_sources
-from scoring.jobs.lint import LintFinding, lint_log
+from scoring.jobs.lint import lint_log
 from scoring.text import counted, printable
 
 
@@ -37,11 +37,7 @@ def command(settings: Settings, strict: bool) -> int | None:
         "warnings": len(findings) - errors,
         "findings": [finding._asdict() for finding in findings],
     }
-    reply(settings, value, _text(findings, count, errors))
-    return 1 if errors else None
 
-
-def _text(findings: list[LintFinding], entries: int, errors: int) -> str:
     lines = []
     for finding in findings:
         if WARNINGS.quiet and finding.level == "warning":
@@ -53,7 +49,7 @@ def _text(findings: list[LintFinding], entries: int, errors: int) -> str:
 
     total = "nothing is wrong"
     if findings:
-        warnings = len(findings) - errors
-        total = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
-    lines.append(f"{counted(entries, 'entry', 'entries')}: {total}\n")
-    return "".join(lines)
+        total = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'warning')}"
+    lines.append(f"{counted(count, 'entry', 'entries')}: {total}\n")
+    reply(settings, value, "".join(lines))
+    return 1 if errors else None

@@ -83,8 +83,8 @@ def _folded(text: str, stream: TextIO) -> str:
     return folded_text(text, width or 80)
 
 
-def write_json(value: Any, indent: int | None = 1) -> None:
-    """Write a value as JSON, on one line without ``indent``. A path becomes a text.
+def write_json(value: Any, indent: int = 1) -> None:
+    """Write a value as JSON, on one line if ``indent`` is 0. A path becomes a text.
 
     What is not UTF-8 in it becomes replacement characters.
     """
@@ -128,7 +128,7 @@ def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> N
     write_bytes(end_of_list + tail + b"\n")
 
 
-def _json(value: Any, indent: int | None = 1) -> bytes:
+def _json(value: Any, indent: int = 1) -> bytes:
     try:
         data = msgspec.json.encode(value, enc_hook=os.fspath)
     except (UnicodeEncodeError, TypeError):  # text that is not UTF-8, or keys that are not texts
@@ -139,7 +139,7 @@ def _json(value: Any, indent: int | None = 1) -> bytes:
 
     if not data.isascii() or _DELETE in data:
         data = json_escaped(data.decode()).encode()
-    return msgspec.json.format(data, indent=indent or 0)
+    return msgspec.json.format(data, indent=indent)
 
 
 def show(page: "Iterable[Block]", bound_to_reference: bool = False) -> None:
@@ -177,7 +177,7 @@ def reply(
     settings: "Settings",
     value: Any,
     page: "Iterable[Block] | str",
-    indent: int | None = 1,
+    indent: int = 1,
 ) -> None:
     """Print the answer of a command: a value as JSON, or a page or text for people."""
     if settings.json:

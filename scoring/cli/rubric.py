@@ -1,6 +1,5 @@
 """``da-score rubric``: list, show, validate and compare rubrics."""
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -25,8 +24,9 @@ from scoring.cli.options import (
 )
 from scoring.cli.output import reply
 from scoring.cli.reading import report_broken_entries, sources_by_rules
+from scoring.cli.work_reading import has_no_log
 from scoring.frozen import PlainData
-from scoring.log.settings import DEFAULT_LOG_DIR, Settings
+from scoring.log.settings import Settings
 from scoring.score import score_log_under
 from scoring.text import printable
 from scoring.views.compare import diff_logs, diff_rubrics
@@ -146,10 +146,8 @@ def diff(
 
     log_diff = None
     tasks: dict[int, str] = {}
-    # A log that was named must exist.
-    is_usual_place = settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
-    is_named = options["iter-log-dir"] is not None or not is_usual_place
-    if not no_log and (is_named or os.path.exists(settings.iter_log_dir)):
+    is_named = options["iter-log-dir"] is not None  # and must then exist
+    if not no_log and (is_named or not has_no_log(settings)):
         rubrics = [rubric_a, rubric_b]
         evidence = sources_by_rules(rubrics, settings)
         log_a, log_b = score_log_under(rubrics, settings.iter_log_dir, evidence)

@@ -17,7 +17,6 @@ from scoring.cli.reading import outcome_rules, report_broken_entries, sources_by
 from scoring.cli.work_reading import meaning_key
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
 from scoring.outcomes.validity import gain_over, validity
-from scoring.scored import ScoredLog
 from scoring.sidecars.meaning import keep_meaning
 from scoring.views.validity_pages import gain_lines, validity_page
 
@@ -55,9 +54,7 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
 
     marks_by_rubric: list[list[bytes]] = []
 
-    def keep_marks(log: ScoredLog) -> None:  # the marks alone: memory does not hold every log
-        marks_by_rubric.append(log.marks)
-
+    # Memory holds the marks of each log, and not the logs.
     with progress("Scoring the log, and looking at what became of the work"):
         cases_by_rubric = log_cases(
             measured_rubrics,
@@ -66,7 +63,7 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
             rules,
             outcome,
             report_broken_entries,
-            keep_marks,
+            lambda log: marks_by_rubric.append(log.marks),
         )
 
         results = []

@@ -67,7 +67,7 @@ def command(
                 if writes and change.score is not None:
                     sidecar = sidecar_of(change.score, change.provenance)
                     write_scores(settings.iter_log_dir, [sidecar])
-                reply(settings, change.as_dict(), _line(change), indent=None)
+                reply(settings, change.as_dict(), _line(change), indent=0)
             last_warning = ""
         except DaScoreError as e:
             may_come_back = isinstance(e, LogError)

@@ -47,7 +47,7 @@ class BackfillPlan(NamedTuple):
         only_absent: a signal; iterations for which it voted are passed over.
         cache_dir: the folder of the store.
         processes: how many processes read the transcripts of one log.
-        keeps_cache: whether the store keeps what is read; None for "unless it is a dry run".
+        keeps_cache: whether the store keeps what is read even in a dry run.
         observe: whether the evidence of optional signals is gathered although they do not vote.
     """
 
@@ -60,7 +60,7 @@ class BackfillPlan(NamedTuple):
     only_absent: str | None = None
     cache_dir: Path | None = None
     processes: int | None = None
-    keeps_cache: bool | None = None
+    keeps_cache: bool = False
     observe: bool = False
 
 
@@ -176,15 +176,12 @@ def _bring_up_to_date(
     log = job.iter_log_dir
     rubric = plan.rubric
     settings = job.settings
-    keep = plan.keeps_cache
-    if keep is None:
-        keep = not plan.dry_run
     options: Options = {
         **options_of(settings),
         "warn": report.warnings.append,
         "cache_dir": plan.cache_dir,
         "processes": plan.processes,
-        "keep": keep,
+        "keep": plan.keeps_cache or not plan.dry_run,
     }
     rules = rules_of(rubric)
     sources = Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options)

@@ -191,17 +191,14 @@ def bring_session_up_to_date(
     if not session_id:
         return
 
-    scores: list[PersistedScore] = []
-    missing: list[int] = []
-    for iteration in iterations_by_session(records)[session_id]:
-        score = _whole_sidecar(iter_log_dir, iteration, rubric)
-        if score is None:
-            missing.append(iteration)
-        else:
-            scores.append(score)
-
+    scores = {
+        iteration: _whole_sidecar(iter_log_dir, iteration, rubric)
+        for iteration in iterations_by_session(records)[session_id]
+    }
+    missing = [iteration for iteration, score in scores.items() if score is None]
     if not missing:
-        write_session(iter_log_dir, session_score(rubric, session_id, scores), warn)
+        members = filter(None, scores.values())
+        write_session(iter_log_dir, session_score(rubric, session_id, members), warn)
     elif is_plain_session_id(session_id) and session_score_path(iter_log_dir, session_id).exists():
         warn(
             f"the sidecar of session {session_id} is old: iteration {spans(missing)} has no score"

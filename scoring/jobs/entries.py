@@ -71,16 +71,17 @@ def new_entry(
     make_folder(log_dir)
     with exclusive_lock(log_dir):
         entries = existing_entries(log_dir)
-        number = iteration
-        if number is None:
-            number = max(entries, default=0) + 1
+        if iteration is None:
+            iteration = max(entries, default=0) + 1
 
-        path = log_dir / f"iter-{number}.yaml"
-        if number in entries or os.path.lexists(path):
-            if number in entries:
-                path = entries[number].path
-            raise InputError(f"{path}: iteration {number} has an entry already; it was left alone")
-        write_atomically(path, template(number, fields).encode(), mode=ENTRY_MODE)
+        path = log_dir / f"iter-{iteration}.yaml"
+        if iteration in entries or os.path.lexists(path):
+            if iteration in entries:
+                path = entries[iteration].path
+            raise InputError(
+                f"{path}: iteration {iteration} has an entry already; it was left alone"
+            )
+        write_atomically(path, template(iteration, fields).encode(), mode=ENTRY_MODE)
 
     sha = fields.get("commit", "").strip('"')
     for other, entry in entries.items():

@@ -37,7 +37,6 @@ FILE_LIMIT = 1 << 20
 ACTOR_LIMIT = 200
 """The longest name of a person, in bytes of UTF-8."""
 
-_NO_JUDGEMENT = Judgement()
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -55,7 +54,7 @@ class NewLabel(NamedTuple):
 
     iteration: int
     actor: str
-    judgement: Judgement = _NO_JUDGEMENT
+    judgement: Judgement
     note: str | None = None
 
     def problem(self) -> str:

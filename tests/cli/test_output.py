@@ -358,7 +358,7 @@ class TestWrittenJson:
     def test_may_be_on_one_line(
         self, value: Any, written: str, capsysbinary: pytest.CaptureFixture[bytes]
     ) -> None:
-        write_json(value, indent=None)
+        write_json(value, indent=0)
         assert capsysbinary.readouterr().out.decode() == f"{written}\n"
 
 
