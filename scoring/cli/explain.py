@@ -45,7 +45,12 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     Writes nothing.
     """
     try:
-        number = _iteration_of(iteration, settings)
+        if has_no_log(settings):
+            raise NotFoundError(
+                f"{settings.iter_log_dir}: there is no log here, and no unit of work is called "
+                f"{iteration!r}; name a commit of an agent, or a session, that da-score work shows"
+            )
+        number = iteration_named(iteration, settings)
     except NotFoundError as no_entry:
         _print_unit(iteration, settings, no_entry)
         return
@@ -72,20 +77,6 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     with stored_prices(settings.store_dir):
         page = explanation_page(explanation, landing, meaning)
         reply(settings, explanation.as_dict(), page)
-
-
-def _iteration_of(text: str, settings: Settings) -> int:
-    """Return the iteration that a user means.
-
-    Raises:
-        NotFoundError: no entry has that name.
-    """
-    if has_no_log(settings):
-        raise NotFoundError(
-            f"{settings.iter_log_dir}: there is no log here, and no unit of work is called "
-            f"{text!r}; name a commit of an agent, or a session, that da-score work shows"
-        )
-    return iteration_named(text, settings)
 
 
 def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:

@@ -163,13 +163,12 @@ def derive(
             file = log.named_by_broken[name]
             reasons.setdefault(sha, f"{file}, which cannot be read, names it")
 
-        missing: list[str] = []
-        skipped: list[Skipped] = []
-        for name in names:
-            if name not in reasons:
-                missing.append(name)
-            else:
-                skipped.append(Skipped(agents.commits[name].sha or name, reasons[name]))
+        missing = [name for name in names if name not in reasons]
+        skipped = [
+            Skipped(agents.commits[name].sha or name, reasons[name])
+            for name in names
+            if name in reasons
+        ]
 
         written = list(_new_entries(missing, agents, history, log.highest))
         if written and not dry_run:
