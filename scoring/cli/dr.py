@@ -1,6 +1,7 @@
 """``da-score dr``: the diminishing-returns meter over the transcript of a deliberation."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -343,7 +344,7 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
 @settings_options(*METER_SETTINGS)
 def calibrate(
     directory: Path,
-    ks: tuple[int, ...],
+    ks: Sequence[int],
     no_semantic: bool,
     thresholds: Path | None,
     settings: Settings,

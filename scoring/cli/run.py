@@ -16,7 +16,7 @@ from scoring.cli.options import (
 )
 from scoring.cli.output import on_terminal, progress, put_item, say, show, write_json_around
 from scoring.cli.reading import log_view, outcome_rules, report_broken_entries, rubric_of, sources
-from scoring.cli.work_reading import meaning_key
+from scoring.cli.work_reading import meaning_of
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.walk import subjects_of
@@ -24,7 +24,6 @@ from scoring.examine import PreloadedEvidence
 from scoring.outcomes.ledger import Ledger
 from scoring.score import score_whole_log
 from scoring.scored import LogSummary, ScoredIteration
-from scoring.sidecars.meaning import kept_meaning
 from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.work_pages import notes_on_history
@@ -136,6 +135,5 @@ def _work_to_show(
     commits = [line.commit for line in log.lines if line.commit]
     subjects = subjects_of(settings.repo_dir, commits)
 
-    about = meaning_key(settings, log.rubric.version)
-    meaning = kept_meaning(settings.store_dir, about, log.marks)
+    meaning = meaning_of(settings, log.rubric.version, marks=log.marks)
     return RunShown(rows, subjects, meaning, horizon_days, notes=tuple(notes))

@@ -88,16 +88,17 @@ def meaning_of(
     settings: Settings,
     version: str,
     scores: "Iterable[tuple[PersistedScore, IterationFacts]] | None" = None,
+    marks: Sequence[bytes] | None = None,
 ) -> Meaning:
     """Return whether scores are known to predict what becomes of the work.
 
     Args:
         settings: the settings of the command.
         version: the version of the rubric that scored.
-        scores: the scores, each with the facts of its iteration; None takes what was last found
-            of the log, for a score that is newer than that.
+        scores: the scores, each with the facts of its iteration.
+        marks: the marks of the scores, where they are known. Without either it is what was last
+            found of the log, for a score that is newer than that.
     """
-    marks = None
     if scores is not None:
         marks = [score_mark(score, facts) for score, facts in scores]
     return kept_meaning(settings.store_dir, meaning_key(settings, version), marks)
