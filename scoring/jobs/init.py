@@ -26,18 +26,23 @@ def settings_text(examination: Examination, settings: Settings) -> str:
         settings: what the command line names; anything else is a comment in the file.
     """
     top = examination.repository.top_level or examination.repository.path
-    claims = "what an agent says of its own work has no vote"
-    if examination.rubric.claims_vote:
-        claims = "a claim has a vote"
+    log_dir = None
+    if os.path.realpath(settings.iter_log_dir) != os.path.realpath(top / DEFAULT_LOG_DIR):
+        log_dir = _path_from_top(settings.iter_log_dir, top)
+
+    trunk = examination.repository.trunk
+    usual_trunk = trunk.name if trunk and trunk.name else "main"
+    folders = [_path_from_top(folder, top) for folder in settings.transcript_dirs]
+    where = None if folders else settings.transcripts or "auto"
+    folders_line = _list_line("transcript-dir", folders, "~/.claude/projects/-home-me-src-app")
 
     values = {
+        **_found_values(examination, top),
         "version": settings.rubric,
-        "claims": claims,
-        "coverage": f"{examination.rubric.minimum_coverage * 100:.0f}",
         "rubric": _line("rubric", settings.rubric, ""),
-        **_log_values(examination, settings, top),
-        **_trunk_values(examination, settings),
-        **_transcript_values(examination, settings, top),
+        "log": _line("iter-log-dir", log_dir, str(DEFAULT_LOG_DIR)),
+        "trunk": _line("trunk", settings.trunk, usual_trunk),
+        "transcripts": f"{_line('transcripts', where, 'auto')}\n{folders_line}",
         "derive": "derive = true" if settings.derive else "# derive = true",
         "worktrees": _list_line("worktrees", settings.worktrees, "~/worktrees/*"),
         "tests": _list_line("test-commands", settings.test_commands, "./check --all"),
@@ -57,26 +62,18 @@ def settings_text(examination: Examination, settings: Settings) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _log_values(examination: Examination, settings: Settings, top: Path) -> dict[str, str]:
+def _found_values(examination: Examination, top: Path) -> dict[str, str]:
+    """Return in words what was found of the rubric, the log, the trunk and the transcripts."""
+    claims = "what an agent says of its own work has no vote"
+    if examination.rubric.claims_vote:
+        claims = "a claim has a vote"
+
     log = examination.log
     log_dir = _path_from_top(log.path, top)
+    found_log = f"Found at {log_dir}: {counted(len(log.iterations), 'iteration')}"
     if log.problem:
         found_log = f"There is none at {log_dir} yet"
-    else:
-        found_log = f"Found at {log_dir}: {counted(len(log.iterations), 'iteration')}"
 
-    usual_dir = os.path.realpath(top / DEFAULT_LOG_DIR)
-    named_dir = None
-    if os.path.realpath(settings.iter_log_dir) != usual_dir:
-        named_dir = _path_from_top(settings.iter_log_dir, top)
-
-    return {
-        "found_log": found_log,
-        "log": _line("iter-log-dir", named_dir, str(DEFAULT_LOG_DIR)),
-    }
-
-
-def _trunk_values(examination: Examination, settings: Settings) -> dict[str, str]:
     trunk = examination.repository.trunk
     if trunk is None:
         found_trunk = "None was found: there is no repository"
@@ -85,11 +82,6 @@ def _trunk_values(examination: Examination, settings: Settings) -> dict[str, str
     else:
         found_trunk = f"None was found: {trunk.how}"
 
-    example = trunk.name if trunk and trunk.name else "main"
-    return {"found_trunk": found_trunk, "trunk": _line("trunk", settings.trunk, example)}
-
-
-def _transcript_values(examination: Examination, settings: Settings, top: Path) -> dict[str, str]:
     files = examination.transcripts.files
     found_transcripts = "None were found"
     if files:
@@ -98,13 +90,12 @@ def _transcript_values(examination: Examination, settings: Settings, top: Path) 
             f"{counted_files} of {len(files)} transcripts found are of work in this repository"
         )
 
-    folders = [_path_from_top(folder, top) for folder in settings.transcript_dirs]
-    where = None if folders else settings.transcripts or "auto"
-    auto_line = _line("transcripts", where, "auto")
-    folders_line = _list_line("transcript-dir", folders, "~/.claude/projects/-home-me-src-app")
     return {
+        "claims": claims,
+        "coverage": f"{examination.rubric.minimum_coverage * 100:.0f}",
+        "found_log": found_log,
+        "found_trunk": found_trunk,
         "found_transcripts": found_transcripts,
-        "transcripts": f"{auto_line}\n{folders_line}",
     }
 
 
