@@ -223,39 +223,31 @@ def _deliberation_of(sidecar: PersistedScore, settings: Settings) -> Deliberatio
 
 
 def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
+    log_dir = settings.iter_log_dir
     if shown.scored_now is not None:
         facts = openable_facts(shown.scored_now.facts, settings.repo_dir)
         payload = scored_now_payload(replace(shown.scored_now, facts=facts))
     else:
-        payload = _sidecar_payload(shown, settings.iter_log_dir)
+        provenance = read_provenance(log_dir, shown.score.iteration)
+        payload = score_payload(
+            shown.score,
+            deliberation=shown.deliberation,
+            attribution=kept_payload(provenance.own if provenance else None),
+            state=shown.state,
+            spending=spending_of(shown.facts) if shown.facts else None,
+        )
+        if shown.facts is not None:
+            if payload.get("attribution") and shown.facts.observed:
+                payload["attribution"]["also_active"] = shown.facts.observed.also_active
+            payload |= claims_payload(shown.facts)
 
-    if hooks := hooks_behind(shown.score, settings.iter_log_dir):
+    if hooks := hooks_behind(shown.score, log_dir):
         payload["hook_outcome_sources"] = [
             fields_of(hook, *_KEYS_OF_HOOK_SOURCES) for hook in hooks
         ]
     if shown.facts is None:
         return payload | {"subject": None}
     return payload | {"subject": subject_of(settings.repo_dir, shown.facts) or None}
-
-
-def _sidecar_payload(shown: IterationToShow, log_dir: Path) -> PlainData:
-    provenance = read_provenance(log_dir, shown.score.iteration)
-    attribution = kept_payload(provenance.own if provenance else None)
-    spending = spending_of(shown.facts) if shown.facts else None
-
-    payload = score_payload(
-        shown.score,
-        deliberation=shown.deliberation,
-        attribution=attribution,
-        state=shown.state,
-        spending=spending,
-    )
-    if shown.facts is None:
-        return payload
-
-    if payload.get("attribution") and shown.facts.observed:
-        payload["attribution"]["also_active"] = shown.facts.observed.also_active
-    return payload | claims_payload(shown.facts)
 
 
 def _print_page(shown: IterationToShow, settings: Settings) -> None:
