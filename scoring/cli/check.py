@@ -114,14 +114,7 @@ def command(
 
     view = log_view(settings, recompute or trusted, selection)
     if trusted:
-        if view.rubric.claims_vote:
-            warn(
-                f"rubric {view.rubric.version} lets an author's own claims vote; "
-                "--rubric 3.1.0 does not"
-            )
-        options_of_view = {**view.options, "trusted": True, "checkpoints": trust_checkpoints}
-        view = replace(view, options=options_of_view)
-
+        view = _trusted_view(view, trust_checkpoints)
     made = demands(gates, view)
     if not made:
         made = demands(_DEFAULT_GATES, view)
@@ -227,6 +220,18 @@ def _refuse_untrusted(settings: Settings, gates: PlainData, junit_file: Path | N
         raise OptionError(f"--trusted takes a released rubric; {settings.rubric} is a file")
     if gates["no_stale"] or gates["require_verified"]:
         raise OptionError("--trusted takes no sidecar; leave out --no-stale and --require-verified")
+
+
+def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
+    """Return a view that believes nothing of the checkout but entries and commits."""
+    if view.rubric.claims_vote:
+        warn(
+            f"rubric {view.rubric.version} lets an author's own claims vote; "
+            "--rubric 3.1.0 does not"
+        )
+    return replace(
+        view, options={**view.options, "trusted": True, "checkpoints": trust_checkpoints}
+    )
 
 
 def _nothing_to_check(log: Path, selection: Selection) -> str:

@@ -174,18 +174,16 @@ def _set_up(
             )
 
     written = [settings_file, settings.iter_log_dir, *files_with_hook]
-    untracked = _untracked(written, top_level)
+    value["untracked"] = _untracked(written, top_level)
     personal = _untracked([hook.path for hook in hooks if not hook.shared], top_level)
-    value["untracked"] = untracked
     if settings.json:
         write_json(value)
         return
 
+    lines += _lines_about_git(value["untracked"], personal)
     # ``work`` shows the work of sessions that people committed, once there is a log.
     if derivation and not derivation.written and _transcripts_read(examination):
         make_folder(settings.iter_log_dir)
-
-    lines += _lines_about_git(untracked, personal)
     lines.append(f"Next: da-score {_next_command(settings, examination, derivation)}")
     say("".join(f"{printable(line)}\n" for line in lines))
 
