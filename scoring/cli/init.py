@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -134,12 +134,7 @@ def _set_up(
     derives = not examination.log.iterations and accepted(
         "Write a log entry for each commit of an agent?"
     )
-    harnesses = []
-    if not no_hook:
-        for harness in list(_harnesses_without_hook(examination)):
-            file = hook_of(harness).file
-            if accepted(f"Score each task of {harness}, by a hook in {file}?"):
-                harnesses.append(harness)
+    harnesses = [] if no_hook else _accepted_harnesses(examination, accepted)
 
     lines = [f"Kept {settings_file}, which was there already"]
     if not keeps_settings:
@@ -165,13 +160,8 @@ def _set_up(
     if hooks:
         value["hooks"] = files_with_hook
     lines += [f"Wrote the hook to {path}" for path in files_with_hook]
-
     if accepts_all and not no_hook and not harnesses:
-        reason = _why_no_hook(examination, top_level)
-        if reason:
-            lines.append(
-                f"Wrote no hook, since {reason}: da-score hook install --harness NAME installs one"
-            )
+        lines += _why_no_hook(examination, top_level)
 
     written = [settings_file, settings.iter_log_dir, *files_with_hook]
     value["untracked"] = _untracked(written, top_level)
@@ -216,6 +206,16 @@ def _untracked(paths: list[Path], top_level: Path) -> list[str]:
     return [os.fsdecode(name) for name in answer.stdout.split(b"\0") if name]
 
 
+def _accepted_harnesses(examination: Examination, accepted: Callable[[str], bool]) -> list[str]:
+    """Return the harnesses without a hook for which one is accepted."""
+    harnesses = []
+    for harness in list(_harnesses_without_hook(examination)):
+        file = hook_of(harness).file
+        if accepted(f"Score each task of {harness}, by a hook in {file}?"):
+            harnesses.append(harness)
+    return harnesses
+
+
 def _harnesses_without_hook(examination: Examination) -> Iterator[str]:
     """Yield the harnesses that have transcripts of this repository and lack the hook."""
     top_level = examination.repository.top_level
@@ -240,14 +240,16 @@ def _harnesses_without_hook(examination: Examination) -> Iterator[str]:
             warn(str(e))
 
 
-def _why_no_hook(examination: Examination, top_level: Path) -> str:
-    """Return why no harness is known for a hook, or "" where a hook is installed already."""
+def _why_no_hook(examination: Examination, top_level: Path) -> Iterator[str]:
+    """Yield why no harness is known for a hook, or nothing where a hook is installed already."""
     with contextlib.suppress(DaScoreError, RuntimeError):  # there was a warning
         if any(installed_in(file.path) for file in hook_files(top_level)):
-            return ""
+            return
+
+    reason = "no session of an agent was found here"
     if _transcripts_read(examination):
-        return "no session is in the folder of an agent that runs hooks"
-    return "no session of an agent was found here"
+        reason = "no session is in the folder of an agent that runs hooks"
+    yield f"Wrote no hook, since {reason}: da-score hook install --harness NAME installs one"
 
 
 def _transcripts_read(examination: Examination) -> list[Path]:
