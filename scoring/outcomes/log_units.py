@@ -25,22 +25,21 @@ _Units: TypeAlias = dict[str, OpenUnit]
 """Units by the name of their commit, or by their own where they have none."""
 
 
-class _Commits(NamedTuple):
-    """The commits that the work is about.
+class _Gathering(NamedTuple):
+    """The units of a log while lines are given to them.
 
     Attributes:
-        names: the commit that each entry names, in the order of the entries, and then of each
-            commit without one.
-        landings: whether these landed, in the same order.
-        of_sessions: the SHAs of commits that sessions made and no entry names, by the digits
-            shown. A commit that was rewritten counts as what it became.
-        session_landings: whether these landed, by their SHAs.
+        units: the units so far.
+        of_items: the unit of each entry, and then of each commit without one.
+        commits: the SHAs of commits that sessions made and no entry names, by the digits shown. A
+            commit that was rewritten counts as what it became.
+        landings: whether these landed, by their SHAs.
     """
 
-    names: list[str]
-    landings: list[Landing]
-    of_sessions: dict[str, str]
-    session_landings: Mapping[str, Landing]
+    units: _Units
+    of_items: list[OpenUnit]
+    commits: Mapping[str, str]
+    landings: Mapping[str, Landing]
 
 
 def units_of_log(
@@ -60,10 +59,9 @@ def units_of_log(
     items += evidence.unlogged()
 
     assert scan.work
-    commits = _commits_of_the_work(items, scan.work, git)
-    units = _units_of_commits(items, len(evidence.records), commits, scan.checkpoints)
-
-    times = _give_lines(units, scan.work, commits)
+    gathering = _begin(items, len(evidence.records), scan, git)
+    units = gathering.units
+    times = _give_lines(gathering, scan.work)
     work = scan.work = scan.work._replace(trees=())  # all that follows asks for lines
     _give_checkpoints(units, scan.checkpoints, work)
     for rest in small_rests(units.values(), work):
@@ -76,14 +74,15 @@ def units_of_log(
     return list(units.values())
 
 
-# Commits
+# Units
 
 
-def _commits_of_the_work(
-    items: Sequence[Unlogged], work: AllWork, git: AttributedHistory
-) -> _Commits:
+def _begin(
+    items: Sequence[Unlogged], entries: int, scan: AttributedScan, git: AttributedHistory
+) -> _Gathering:
+    """Return the units of all entries, the first of the items, and of commits without one."""
     digits_shown = set()
-    for tree in work.trees:
+    for tree in scan.work.trees if scan.work else ():
         for cut in tree.cuts:
             if cut.place == OTHER_COMMIT and cut.made:
                 digits_shown.add(cut.made.sha)
@@ -93,15 +92,27 @@ def _commits_of_the_work(
     in_question.update(item.landing.sha for item in items if item.landing.sha)
     rewritten = git.rewritten(in_question)
 
-    of_sessions = {digits: rewritten.get(sha, sha) for digits, sha in sha_by_digits.items()}
-    commits = _Commits([], [], of_sessions, git.landings(of_sessions.values()))
+    commits = {digits: rewritten.get(sha, sha) for digits, sha in sha_by_digits.items()}
+    gathering = _Gathering({}, [], commits, git.landings(commits.values()))
+
+    owners = _owners_of_checkpoints(items)
     by_successor = git.landings(rewritten.values())
-    for item in items:
+    for index, item in enumerate(items):
+        record = item.record
         successor = rewritten.get(item.landing.sha or "", "")
         landing = by_successor.get(successor, item.landing)
-        commits.landings.append(landing)
-        commits.names.append(_name_of(item.record, landing))
-    return commits
+        unit = _unit_of(gathering.units, _name_of(record, landing), landing)
+        gathering.of_items.append(unit)
+
+        unit.maker = unit.maker or record.agent.session_id
+        if item.observed:
+            unit.observed.append(item.observed)
+            for checkpoint in item.observed.checkpoints:
+                if checkpoint in scan.checkpoints and owners[checkpoint] == record.iteration:
+                    unit.checkpoints.append(checkpoint)
+        if index < entries:
+            unit.entries.append(Entry(record.iteration, record.task_id, record.impl.summary))
+    return gathering
 
 
 def _name_of(record: IterationRecord, landing: Landing) -> str:
@@ -132,33 +143,6 @@ def _follow_parts(units: Iterable[OpenUnit], git: AttributedHistory) -> None:
     landings = git.landings(unit.commit for unit in parts if unit.commit)
     for unit in parts:
         unit.landing = landings.get(unit.commit or "", unit.landing)
-
-
-# Units
-
-
-def _units_of_commits(
-    items: Sequence[Unlogged],
-    entries: int,
-    commits: _Commits,
-    checkpoints: Mapping[str, Checkpoint],
-) -> _Units:
-    """Return the units of all entries, the first of the items, and of commits without one."""
-    units: _Units = {}
-    owners = _owners_of_checkpoints(items)
-
-    for index, item in enumerate(items):
-        record = item.record
-        unit = _unit_of(units, commits.names[index], commits.landings[index])
-        unit.maker = unit.maker or record.agent.session_id
-        if item.observed:
-            unit.observed.append(item.observed)
-            for checkpoint in item.observed.checkpoints:
-                if checkpoint in checkpoints and owners[checkpoint] == record.iteration:
-                    unit.checkpoints.append(checkpoint)
-        if index < entries:
-            unit.entries.append(Entry(record.iteration, record.task_id, record.impl.summary))
-    return units
 
 
 def _owners_of_checkpoints(items: Iterable[Unlogged]) -> dict[str, int]:
@@ -201,7 +185,7 @@ def _missing_sessions(unit: OpenUnit, checkpoints: Mapping[str, Checkpoint]) -> 
 # Lines
 
 
-def _give_lines(units: _Units, work: AllWork, commits: _Commits) -> "array[int]":
+def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
     """Give each line of transcripts to its unit.
 
     What reports a commit, and leads to no other one, belongs to the unit of that commit.
@@ -217,14 +201,14 @@ def _give_lines(units: _Units, work: AllWork, commits: _Commits) -> "array[int]"
             if part.start == part.end and part.place != OTHER_COMMIT:
                 continue
 
-            own_unit = _unit_without_entry(part, units, commits)
+            own_unit = _unit_without_entry(part, gathering)
             until = part.reports_until(prompts)
             for line, time in zip(part.lines, part.times, strict=True):
                 times[line] = time
                 owner = work.owners[line]
                 unit = own_unit
                 if owner >= 0:
-                    unit = units[commits.names[owner]]
+                    unit = gathering.of_items[owner]
                 elif reported and own_unit.kind != "commit" and time < until:
                     unit = reported
                 unit.lines.setdefault(tree.sessions[0], array("i")).append(line)
@@ -232,24 +216,24 @@ def _give_lines(units: _Units, work: AllWork, commits: _Commits) -> "array[int]"
             reported = None
             if part.made:
                 in_log = part.place >= 0
-                reported = units[commits.names[part.place]] if in_log else own_unit
+                reported = gathering.of_items[part.place] if in_log else own_unit
     return times
 
 
-def _unit_without_entry(part: SessionPart, units: _Units, commits: _Commits) -> OpenUnit:
+def _unit_without_entry(part: SessionPart, gathering: _Gathering) -> OpenUnit:
     """Return the unit of the lines of a part that belong to no iteration."""
     if part.made and part.place == OTHER_COMMIT:
         digits = part.made.sha
-        sha = commits.of_sessions.get(digits, digits)
-        landing = commits.session_landings.get(sha)
+        sha = gathering.commits.get(digits, digits)
+        landing = gathering.landings.get(sha)
         if landing:
             sha = _commit_of(landing) or sha
-        return _unit_of(units, sha, landing)
+        return _unit_of(gathering.units, sha, landing)
 
     harness, session = part.tree.sessions[0]
     kind: Kind = "talk" if part.cut else "rest"
     name = f"{kind}:{harness}:{session}"
-    return units.setdefault(name, OpenUnit(name, kind))
+    return gathering.units.setdefault(name, OpenUnit(name, kind))
 
 
 def _turn_into_talk(units: _Units, rest: OpenUnit) -> None:

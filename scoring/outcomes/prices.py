@@ -105,18 +105,19 @@ def price(spent: Spent, time: int | None = None) -> float | None:
         time = time_ns()
 
     day = time // NS // _SECONDS_A_DAY
-    rates = _rates_of(spent.model, spent.step, day, spent.service)
+    rates = _rates_of(RateKey(spent.model, spent.step, day, spent.service))
     if rates is None:
         return None
 
-    short_cache_write = spent.cache_write_tokens - spent.cache_write_1h_tokens
-    cost = rates.input * spent.input_tokens
-    cost += rates.output * spent.output_tokens
-    cost += rates.cache_read * spent.cache_read_tokens
-    cost += rates.cache_write * short_cache_write
-    cost += rates.cache_write_1h * spent.cache_write_1h_tokens
-    cost += rates.web_search * spent.web_searches
-    return float(cost)
+    counts = (
+        spent.input_tokens,
+        spent.output_tokens,
+        spent.cache_read_tokens,
+        spent.cache_write_tokens - spent.cache_write_1h_tokens,
+        spent.cache_write_1h_tokens,
+        spent.web_searches,
+    )
+    return float(sum(rate * count for rate, count in zip(rates, counts, strict=True)))
 
 
 @contextlib.contextmanager
@@ -149,13 +150,13 @@ def _stamp_of_prices() -> bytes | None:
     return of_lists + of_table if of_lists and of_table else None
 
 
-def _rates_of(model: str, step: int, day: int, service: str) -> Rates | None:
+def _rates_of(asked: RateKey) -> Rates | None:
     """Return the rates of a model under the first of its names that has some."""
-    without_provider = model.rpartition("/")[2]
+    without_provider = asked.model.rpartition("/")[2]
     without_cloud = without_provider.rpartition("anthropic.")[2]
 
-    for name in (model, without_provider, without_cloud, model_name(model)):
-        key = RateKey(name, step, day, service)
+    for name in (asked.model, without_provider, without_cloud, model_name(asked.model)):
+        key = asked._replace(model=name)
         if key not in _rates:
             _rates[key] = _look_up(key)
         if _rates[key] is not None:

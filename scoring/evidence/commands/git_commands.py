@@ -137,9 +137,24 @@ def commit_requests(commands: Sequence[ShellCommand]) -> list[CommitRequest]:
     undoes_last = False
     for command in git_commands(commands):
         if command.subcommand in _MAKE_COMMITS:
-            request = _commit_request(commands, command)
-            amends = request.amends or undoes_last
-            requests.append(request._replace(amends=amends, with_texts=shows_text))
+            folder = folder_of(commands, command.position, command.options, _FOLDER_OPTIONS)
+            if folder is not None:
+                folder = folder.removesuffix("/.git")
+
+            arguments = command.arguments
+            makes_one = command.subcommand == "commit"
+            is_quiet = any(map(_QUIET_OPTION.fullmatch, arguments))
+            continues = command.subcommand != "merge" or "--continue" in arguments
+            request = CommitRequest(
+                folder,
+                amends=undoes_last or "--amend" in arguments,
+                prints=continues and not is_quiet,
+                makes_one=makes_one,
+                subject=_subject(arguments) if makes_one else "",
+                is_last=commands[command.position].is_last,
+                with_texts=shows_text,
+            )
+            requests.append(request)
         undoes_last = _undoes_after(undoes_last, command)
 
     for index, shell_command in enumerate(commands):
@@ -179,25 +194,6 @@ def shas_shown(output: str, *, anywhere: bool = False) -> tuple[str, ...]:
     """Return the first SHAs that begin lines of an output, or are anywhere in it."""
     form = _ANY_SHA if anywhere else _SHOWN_SHA
     return tuple(match.group().split()[-1] for match in islice(form.finditer(output), _SHOWN_LIMIT))
-
-
-def _commit_request(commands: Sequence[ShellCommand], command: GitCommand) -> CommitRequest:
-    shell_command = commands[command.position]
-    folder = folder_of(commands, command.position, command.options, _FOLDER_OPTIONS)
-    if folder is not None:
-        folder = folder.removesuffix("/.git")
-
-    arguments = command.arguments
-    is_quiet = any(map(_QUIET_OPTION.fullmatch, arguments))
-    continues = command.subcommand != "merge" or "--continue" in arguments
-    return CommitRequest(
-        folder,
-        amends="--amend" in arguments,
-        prints=continues and not is_quiet,
-        makes_one=command.subcommand == "commit",
-        subject=_subject(arguments) if command.subcommand == "commit" else "",
-        is_last=shell_command.is_last,
-    )
 
 
 def _shows_text(command: ShellCommand) -> bool:
