@@ -142,7 +142,9 @@ def validity(
     measured = _Measure(scored, outcome)
 
     score = measured.figure(lambda case: case.value)
-    sufficient = measured.figure(_value_of_enough_evidence)
+    sufficient = measured.figure(
+        lambda case: None if case.band == BAND_INSUFFICIENT else case.value
+    )
     observed = measured.each([case.observed for case in scored])
     baselines = {
         "lines_added": measured.figure(lambda case: -case.lines_added),
@@ -173,12 +175,6 @@ def validity(
         bands=_by_band(scored),
         foretelling=foretelling,
     )
-
-
-def _value_of_enough_evidence(case: Case) -> float | None:
-    if case.band == BAND_INSUFFICIENT:
-        return None
-    return case.value
 
 
 class _Measure:

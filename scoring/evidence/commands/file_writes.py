@@ -142,8 +142,12 @@ def possible_targets(
     call = _NAMES.call(words, _WRITERS)
     runs_code = is_given_code(call.program, call.arguments)
 
-    if runs_code:
-        yield from _paths_in_code(call, line)
+    if runs_code:  # its last argument, or anywhere in the line
+        code = line
+        if call.arguments and not call.arguments[-1].startswith(("-", "$", "/")):
+            code = " ".join(call.arguments)
+        breaks = _WORD_BREAKS if call.program in _GIVEN_WITHOUT_QUOTES else _QUOTES
+        yield from _paths_between(code, breaks)
     if call.name == "find":
         yield from _targets_of_find(call.arguments, line, finds + 1)
 
@@ -160,15 +164,6 @@ def possible_targets(
         yield from _paths_between(f"{line} >", _WORD_BREAKS)
         if "*." not in line and "name" not in line:
             yield "." + ANY_BELOW
-
-
-def _paths_in_code(call: ProgramCall, line: str) -> Iterator[str]:
-    """Yield the paths in the code that a program runs: its last argument, or anywhere in a line."""
-    code = line
-    if call.arguments and not call.arguments[-1].startswith(("-", "$", "/")):
-        code = " ".join(call.arguments)
-    breaks = _WORD_BREAKS if call.program in _GIVEN_WITHOUT_QUOTES else _QUOTES
-    yield from _paths_between(code, breaks)
 
 
 def _paths_between(code: str, breaks: re.Pattern[str]) -> Iterator[str]:

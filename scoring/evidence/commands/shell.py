@@ -107,11 +107,6 @@ class _Following:
             self.hides_statement = in_background or self.hides_group
             self.hides_command = self.hides_statement
 
-    def group_before(self, *, hidden: bool) -> "_Following":
-        """Return what follows the last command of a group that ends here."""
-        hides = self.hides_command or hidden
-        return _Following(hides_group=hides, hides_statement=hides, hides_command=hides)
-
 
 def _settled(events: Sequence[ShellEvent], *, is_whole: bool) -> list[ShellCommand]:
     """Return the commands, each with whether its status shows.
@@ -137,7 +132,8 @@ def _settled(events: Sequence[ShellEvent], *, is_whole: bool) -> list[ShellComma
             may_be_last = may_be_last and not has_words
         elif event is Between.GROUP_CLOSES or event is Between.HIDDEN_GROUP_CLOSES:
             outside.append(following)
-            following = following.group_before(hidden=event is Between.HIDDEN_GROUP_CLOSES)
+            hides = following.hides_command or event is Between.HIDDEN_GROUP_CLOSES
+            following = _Following(hides_group=hides, hides_statement=hides, hides_command=hides)
         elif event is Between.GROUP_OPENS:
             if outside:
                 had_command = following.has_command
