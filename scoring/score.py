@@ -243,14 +243,16 @@ def score_iterations(
     with AnswerStore(sources, log_dir) as store:
         indices = records.indices_of(only)
         numbers = [records.numbers[index] for index in indices]
+        kept = None
         if from_store:
-            known_answers = _kept_answers(store, numbers, only, needs_share)
-            if known_answers is not None:
-                kept = EntryEvidence(log_dir, sources, profile, reads_labels)
-                for index in indices:
-                    record = records[index]
-                    yield scored(record, kept, known_answers[record.iteration])
-                return
+            kept = store.get_all([_name_of_answers(number, only) for number in numbers], Answers)
+            if kept is None and not needs_share:
+                kept = store.get_all(numbers, Answers)
+        if kept is not None:
+            of_entries = EntryEvidence(log_dir, sources, profile, reads_labels)
+            for index, answers in zip(indices, kept, strict=True):
+                yield scored(records[index], of_entries, answers)
+            return
 
         with store.sources.reading_begun() as scan:
             if not records:
@@ -280,18 +282,6 @@ def score_iterations(
                 if may_be_kept and not evidence.git.repository.time.has_failed:
                     store.put(_name_of_answers(record.iteration, only), answers)
                 yield scored(record, evidence, answers)
-
-
-def _kept_answers(
-    store: AnswerStore, numbers: Collection[int], only: Collection[int] | None, needs_share: bool
-) -> dict[int, Answers] | None:
-    """Return what was kept of each of some iterations, or None where one of them has nothing."""
-    kept = store.get_all([_name_of_answers(number, only) for number in numbers], Answers)
-    if kept is None and not needs_share:
-        kept = store.get_all(numbers, Answers)
-    if kept is None:
-        return None
-    return dict(zip(numbers, kept, strict=True))
 
 
 def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:

@@ -95,9 +95,9 @@ class _RunFiles(NamedTuple):
     """
 
     first_index: int
-    readers: frozenset[ShellCommand]
-    written: frozenset[str]
-    copied: frozenset[str]
+    readers: set[ShellCommand]
+    written: set[str]
+    copied: set[str]
 
 
 def readers_of(commands: Sequence[ShellCommand], index: int) -> Iterator[ShellCommand]:
@@ -167,7 +167,7 @@ def _files_of_runs(commands: Sequence[ShellCommand], run_indices: Collection[int
         if reader.words[0] == "tee":
             copied.update(reader.words[1:])
 
-    return _RunFiles(min(run_indices), frozenset(readers), frozenset(written), frozenset(copied))
+    return _RunFiles(min(run_indices), readers, written, copied)
 
 
 def _adds_no_summary(command: ShellCommand, index: int, files: _RunFiles) -> bool:
