@@ -175,10 +175,11 @@ def _with_known_sessions(cases: list[list[Case]]) -> list[list[Case]]:
             if case.session != _alone(case.iteration):
                 sessions.setdefault(case.iteration, case.session)
 
-    return [
-        [replace(case, session=sessions.get(case.iteration, case.session)) for case in of_rubric]
-        for of_rubric in cases
-    ]
+    for of_rubric in cases:
+        for index, case in enumerate(of_rubric):
+            session = sessions.get(case.iteration, case.session)
+            of_rubric[index] = replace(case, session=session)
+    return cases
 
 
 def case_of(

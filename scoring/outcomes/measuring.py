@@ -113,7 +113,7 @@ def _observe_tests_of_rests(units: Iterable[OpenUnit], work: AllWork) -> None:
     rests = [unit for unit in units if unit.kind == "rest"]
     parts = _parts_of(rests, len(work.owners))
     note_parts(work.files, parts.of_lines)
-    about = [file for file in work.files if any(part != _NO_PART for part in file.parts)]
+    about = [file for file in work.files if max(file.parts, default=_NO_PART) >= 0]
     sightings = sightings_of(about, len(parts.sessions), {})
 
     for unit, group in zip(rests, parts.of_units, strict=True):

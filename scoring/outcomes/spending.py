@@ -240,7 +240,7 @@ def together(spendings: Iterable[Spending | None]) -> Spending | None:
     seconds = [part.seconds for part in parts if part.seconds is not None]
     return Spending(
         source=sources.pop() if len(sources) == 1 else None,
-        spent=tuple(spent for part in parts for spent in part.spent),
+        spent=tuple(chain.from_iterable(part.spent for part in parts)),
         seconds=sum(seconds) if seconds else None,
         parts=parts,
     )

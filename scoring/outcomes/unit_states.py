@@ -1,6 +1,7 @@
 """What became of units, and who made them, as far as git says."""
 
 from collections.abc import Collection, Iterable
+from itertools import chain
 
 from scoring.evidence.attribution.written import (
     Rewritten,
@@ -140,7 +141,7 @@ def name_commits_of_rests(
     for rest in rests:
         start = rest.began // NS
         candidates[rest.unit] = git.trunk_between(start, _end_of_horizon(rest, git, rules))
-    added = git.lines_added(sha for shas in candidates.values() for sha in shas)
+    added = git.lines_added(chain.from_iterable(candidates.values()))
 
     taken = {unit.commit for unit in units}
     for rest in rests:

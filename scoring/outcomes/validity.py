@@ -7,6 +7,7 @@ correlation of ranks. Intervals draw whole sessions.
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from rubric import BAND_INSUFFICIENT
@@ -197,7 +198,7 @@ class _Measure:
 
         There is a mapping for each case.
         """
-        names = dict.fromkeys(name for of_case in figures for name in of_case)
+        names = dict.fromkeys(chain.from_iterable(figures))
         return {name: self._measured([of_case.get(name) for of_case in figures]) for name in names}
 
     def _measured(self, values: Sequence[float | None]) -> Foretold:

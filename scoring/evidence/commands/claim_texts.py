@@ -53,20 +53,18 @@ def claims_tests_pass(text: str) -> bool:
     if "```" in text:
         text = _CODE_BLOCK.sub("\n", text)
 
-    return any(map(_line_claims, text.split("\n")))
+    for line in text.split("\n"):
+        if _may_claim(line) and not line.lstrip().startswith(">"):
+            clauses = _CLAUSE_END.split(_QUOTATION.sub("…", line))
+            if any(map(_clause_claims, clauses)):
+                return True
+    return False
 
 
 def _may_claim(text: str) -> bool:
     """Return whether a text has words of a claim, a quick check before its forms are tried."""
     names_success = any(word in text for word in _WORDS_OF_SUCCESS)
     return names_success and any(word in text for word in _WORDS_OF_TESTS)
-
-
-def _line_claims(line: str) -> bool:
-    """Return whether a clause of a line claims that tests passed."""
-    if not _may_claim(line) or line.lstrip().startswith(">"):
-        return False
-    return any(map(_clause_claims, _CLAUSE_END.split(_QUOTATION.sub("…", line))))
 
 
 def _clause_claims(clause: str) -> bool:

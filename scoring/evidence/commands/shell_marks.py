@@ -48,12 +48,3 @@ OPENING_KEYWORDS = frozenset({"if", "then", "elif", "else", "do", "while", "unti
 CLOSING_KEYWORDS = frozenset({"fi", "done", "esac", "}"})
 HIDING_KEYWORDS = frozenset({"if", "elif", "while", "until", "!"})
 """Keywords after which a status is that of a condition, or is inverted."""
-
-
-def escaped_in_double_quotes(escape: str) -> str:
-    """Return what a backslash and the character after it mean in double quotes."""
-    if escape == "\\\n":
-        return ""
-    if escape[1:] in ("", "$", "`", '"', "\\"):
-        return escape[1:]
-    return escape

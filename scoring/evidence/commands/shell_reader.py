@@ -27,7 +27,6 @@ from scoring.evidence.commands.shell_marks import (
     OPENING_KEYWORDS,
     SEPARATORS,
     SPECIAL,
-    escaped_in_double_quotes,
 )
 from scoring.evidence.commands.starters import STARTERS
 
@@ -180,7 +179,11 @@ class _Reader:
                 self._open_substitution(")", in_double_quotes=True)
                 return position
 
-            pieces.append(escaped_in_double_quotes(mark[0]))
+            escape = mark[0]
+            if escape[1:] in ("", "$", "`", '"', "\\"):
+                escape = escape[1:]
+            if escape != "\\\n":  # the line goes on
+                pieces.append(escape)
             mark = IN_DOUBLE_QUOTES.search(text, position)
 
         pieces.append(text[position:])
