@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -96,10 +97,7 @@ def log_cases(
         LogError, NotARepositoryError, GitError: the log cannot be scored.
     """
     logs = score_log_under(rubrics, log_dir, sources)
-    broken_entries: dict[str, None] = {}
-    for log in logs:
-        broken_entries.update(dict.fromkeys(log.broken))
-    for text in broken_entries:
+    for text in dict.fromkeys(chain.from_iterable(log.broken for log in logs)):
         broken(text)
     for log in logs:
         scored(log)

@@ -56,7 +56,10 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
         assert isinstance(scan, AttributedScan)
         sessions = scan.unmarked_sessions()
 
-    files = _files_of(sessions)
+    file_by_id: dict[int, File] = {}
+    for session in sessions:
+        file_by_id.update((id(file), file) for file in session.files)
+    files = list(file_by_id.values())
     owners = {id(file): [""] * len(file.numbers) for file in files}
     shas = commits_shown(sessions)
 
@@ -78,13 +81,6 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
                     names[index] = name
 
     return _count(files, sessions, owners)
-
-
-def _files_of(sessions: Iterable[Session]) -> list[File]:
-    files: dict[int, File] = {}
-    for session in sessions:
-        files.update((id(file), file) for file in session.files)
-    return list(files.values())
 
 
 def left_out(

@@ -6,9 +6,9 @@ correlation of ranks. Intervals draw whole sessions.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT
 from scoring.frozen import PlainData, fields_of
@@ -28,8 +28,6 @@ _USEFUL_FROM = 0.6
 _AUC_OF_A_COIN = 0.5
 _CLEAR_CHANCE = 0.05
 _NORMAL_95 = 1.96
-
-_FigureOf: TypeAlias = Callable[[Case], float | None]
 
 
 class Foretold(NamedTuple):
@@ -142,14 +140,14 @@ def validity(
     is_binary = outcome not in BY_DEGREES
     measured = _Measure(scored, outcome)
 
-    score = measured.figure(lambda case: case.value)
+    score = measured.figure([case.value for case in scored])
     sufficient = measured.figure(
-        lambda case: None if case.band == BAND_INSUFFICIENT else case.value
+        [None if case.band == BAND_INSUFFICIENT else case.value for case in scored]
     )
     observed = measured.each([case.observed for case in scored])
     baselines = {
-        "lines_added": measured.figure(lambda case: -case.lines_added),
-        "constant": measured.figure(lambda case: 0.0),  # noqa: ARG005 - it is the same for all
+        "lines_added": measured.figure([-case.lines_added for case in scored]),
+        "constant": measured.figure([0.0] * len(scored)),
     }
 
     positives = None
@@ -189,19 +187,16 @@ class _Measure:
             [case.session for case in cases], [case.truth for case in cases], self._is_binary
         )
 
-    def figure(self, figure_of: _FigureOf) -> Foretold:
-        """Measure one figure, which is None for cases that it leaves out."""
-        return self._measured([figure_of(case) for case in self._cases])
-
     def each(self, figures: Sequence[Mapping[str, float | None]]) -> dict[str, Foretold]:
         """Measure all figures of a kind.
 
         There is a mapping for each case.
         """
         names = dict.fromkeys(chain.from_iterable(figures))
-        return {name: self._measured([of_case.get(name) for of_case in figures]) for name in names}
+        return {name: self.figure([of_case.get(name) for of_case in figures]) for name in names}
 
-    def _measured(self, values: Sequence[float | None]) -> Foretold:
+    def figure(self, values: Sequence[float | None]) -> Foretold:
+        """Measure one figure of the cases, which is None for those that it leaves out."""
         if self._is_reward:
             return self._within_tasks(values)
 
