@@ -104,7 +104,6 @@ def ledger_of_log(
     """
     book = ledger_of(evidence, outcomes, rules)
     assert isinstance(evidence.scan, AttributedScan)
-    assert isinstance(evidence.git, AttributedHistory)
     assert evidence.scan.work
 
     present = _files_in_index(evidence.git.repository)

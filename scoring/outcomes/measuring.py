@@ -33,25 +33,26 @@ class _Parts:
     """The lines of units, cut into parts by session.
 
     Attributes:
-        of_lines: the part of each line; -1 for a line of no unit.
         sessions: the session of each part.
         of_units: the parts of each unit, in the order of the units.
     """
 
-    of_lines: list[int]
     sessions: list[SessionKey]
     of_units: list[range]
 
 
-def _parts_of(units: Iterable[OpenUnit], lines: int) -> _Parts:
-    parts = _Parts([_NO_PART] * lines, [], [])
+def _parts_of(units: Iterable[OpenUnit], work: AllWork) -> _Parts:
+    """Return the parts of units, and note them in the files."""
+    parts = _Parts([], [])
+    part_of_line = [_NO_PART] * len(work.owners)
     for unit in units:
         first = len(parts.sessions)
         for session, numbers in unit.lines.items():
             for line in numbers:
-                parts.of_lines[line] = len(parts.sessions)
+                part_of_line[line] = len(parts.sessions)
             parts.sessions.append(session)
         parts.of_units.append(range(first, len(parts.sessions)))
+    note_parts(work.files, part_of_line)
     return parts
 
 
@@ -64,11 +65,10 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
         times: when each line was written, in nanoseconds since 1970.
     """
     measured = [unit for unit in units if unit.lines]
-    parts = _parts_of(measured, len(work.owners))
-    files = work.files
     _observe_tests_of_rests(measured, work)
 
-    note_parts(files, parts.of_lines)
+    files = work.files
+    parts = _parts_of(measured, work)
     written = written_lines(files, range(len(parts.sessions)))
     without_commit: list[int] = []  # what became of them, lines say
     for unit, group in zip(measured, parts.of_units, strict=True):
@@ -111,8 +111,7 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
 def _observe_tests_of_rests(units: Iterable[OpenUnit], work: AllWork) -> None:
     """Give rests the test runs that their lines show. What has a commit was observed with it."""
     rests = [unit for unit in units if unit.kind == "rest"]
-    parts = _parts_of(rests, len(work.owners))
-    note_parts(work.files, parts.of_lines)
+    parts = _parts_of(rests, work)
     about = [file for file in work.files if max(file.parts, default=_NO_PART) >= 0]
     sightings = sightings_of(about, len(parts.sessions), {})
 
@@ -151,8 +150,7 @@ def _parts_with_unknown_lines(work: AllWork, written: Mapping[int, WrittenLines]
 def small_rests(units: Iterable[OpenUnit], work: AllWork) -> list[OpenUnit]:
     """Return the rests that wrote fewer than :data:`LEAST_LINES` lines in the repository."""
     rests = [unit for unit in units if unit.kind == "rest"]
-    parts = _parts_of(rests, len(work.owners))
-    note_parts(work.files, parts.of_lines)
+    parts = _parts_of(rests, work)
     written = written_lines(work.files, range(len(parts.sessions)))
 
     small = []
