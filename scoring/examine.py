@@ -243,11 +243,7 @@ class LogView(Frozen, frozen=True):
         )
 
         outcomes: dict[int, Outcome] | None = None
-        subjects: dict[int, str] = {}
-        if self.subjects:
-            works = [(record, record.commit) for record in chosen]
-            subjects = subjects_by_iteration(self.repo_dir, works)
-
+        subjects = self._subjects(chosen)
         with stored_prices(sources.cache_dir):
             for (iteration,) in scored:
                 # The evidence is open once the first iteration is scored, or not needed.
@@ -292,6 +288,11 @@ class LogView(Frozen, frozen=True):
             return Records()
         rubrics = [] if self.lenient else [self.rubric]
         return sources.entries(rubrics, self.iter_log_dir, self.broken)
+
+    def _subjects(self, chosen: Sequence[IterationRecord]) -> dict[int, str]:
+        if not self.subjects:
+            return {}
+        return subjects_by_iteration(self.repo_dir, [(record, record.commit) for record in chosen])
 
     def _outcomes(
         self,

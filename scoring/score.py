@@ -9,10 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
+from msgspec.structs import replace
+
 from rubric import Rubric, Score, default_rubric, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
 from scoring.errors import LogError, silent
-from scoring.evidence.facts import EntryEvidence, Evidence
+from scoring.evidence.facts import EntryEvidence, Evidence, IterationFacts
 from scoring.evidence.kept_answers import Answers, AnswerStore
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.load import Broken, claims_read_as_false, no_such_entry
@@ -226,28 +228,17 @@ def score_iterations(
 
         facts = evidence.of(record, answers)
         provenance = provenance_of(facts) if sources.rules.as_observed else None
-
-        # Rubrics that judge facts alike share signals.
-        judged: dict[tuple[bool, str], SignalSet] = {}
-        iterations = []
-        for rubric in rubrics:
-            read = as_read(facts, rubric)
-            way = (rubric.claims_vote, rubric.test_flags)
-            if way not in judged:
-                judged[way] = signal_set(read, wanted, rubric.claims_vote, compare)
-
-            score = rubric.score(judged[way])
-            iterations.append(ScoredIteration(record, read, judged[way], score, provenance, inputs))
-        return tuple(iterations)
+        iterations = _scores_of(facts, rubrics, wanted, compare)
+        return tuple(
+            replace(iteration, provenance=provenance, inputs=inputs) for iteration in iterations
+        )
 
     with AnswerStore(sources, log_dir) as store:
         indices = records.indices_of(only)
         numbers = [records.numbers[index] for index in indices]
         kept = None
         if from_store:
-            kept = store.get_all([_name_of_answers(number, only) for number in numbers], Answers)
-            if kept is None and not needs_share:
-                kept = store.get_all(numbers, Answers)
+            kept = _kept_answers(store, numbers, only, needs_share)
         if kept is not None:
             of_entries = EntryEvidence(log_dir, sources, profile, reads_labels)
             for index, answers in zip(indices, kept, strict=True):
@@ -276,12 +267,20 @@ def score_iterations(
                 answers = evidence.answers(record)
                 if index == indices[0]:
                     store.watch(evidence.watched())
-                # What sessions wrote to an artifact depends on links anywhere in the repository.
-                has_artifacts = any(map(trim, record.artifacts))
-                may_be_kept = not (sources.rules.as_observed and has_artifacts)
-                if may_be_kept and not evidence.git.repository.time.has_failed:
+                has_failed = evidence.git.repository.time.has_failed
+                if not has_failed and _may_be_kept(record, sources):
                     store.put(_name_of_answers(record.iteration, only), answers)
                 yield scored(record, evidence, answers)
+
+
+def _kept_answers(
+    store: AnswerStore, numbers: Collection[int], only: Collection[int] | None, needs_share: bool
+) -> list[Answers] | None:
+    """Return what was kept of each of some iterations, or None where one of them has nothing."""
+    kept = store.get_all([_name_of_answers(number, only) for number in numbers], Answers)
+    if kept is None and not needs_share:
+        return store.get_all(numbers, Answers)
+    return kept
 
 
 def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
@@ -292,6 +291,27 @@ def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
     if only is None:
         return str(iteration)
     return f"{iteration} alone"
+
+
+def _may_be_kept(record: IterationRecord, sources: Sources) -> bool:
+    """Return whether what is known of an iteration depends on what is watched alone.
+
+    What sessions wrote to an artifact depends on links anywhere in the repository.
+    """
+    return not sources.rules.as_observed or not any(map(trim, record.artifacts))
+
+
+def _scores_of(
+    facts: IterationFacts, rubrics: Sequence[Rubric], wanted: Collection[str], compare: bool
+) -> Iterator[ScoredIteration]:
+    """Yield what each rubric makes of some facts. Rubrics that judge them alike share signals."""
+    judged: dict[tuple[bool, str], SignalSet] = {}
+    for rubric in rubrics:
+        read = as_read(facts, rubric)
+        way = (rubric.claims_vote, rubric.test_flags)
+        if way not in judged:
+            judged[way] = signal_set(read, wanted, rubric.claims_vote, compare)
+        yield ScoredIteration(facts.record, read, judged[way], rubric.score(judged[way]))
 
 
 def _warn_of_what_is_not_seen(
@@ -368,14 +388,10 @@ def score_whole_log(
             opened=opened.append,
             from_store=True,
         ):
-            # evidence that only the old sidecar has
-            lost: tuple[Loss, ...] = ()
-            sidecar_path = iteration_score_path(iter_log_dir, scored.record.iteration)
-            if write or os.path.lexists(sidecar_path):
-                sidecar = prepare_sidecar(iter_log_dir, scored)
-                lost = sidecar.lost
-                if write:
-                    waiting.append(sidecar)
+            sidecar = _sidecar_of(iter_log_dir, scored, is_needed=write)
+            lost = sidecar.lost if sidecar else ()
+            if write and sidecar:
+                waiting.append(sidecar)
             if len(waiting) == _SIDECARS_AT_ONCE:
                 write_sidecars(iter_log_dir, waiting, sources.warn, stamps)
                 waiting.clear()
@@ -408,3 +424,15 @@ def score_whole_log(
         written=written,
         marks=marks,
     )
+
+
+def _sidecar_of(
+    iter_log_dir: Path, scored: ScoredIteration, *, is_needed: bool
+) -> PreparedSidecar | None:
+    """Return the sidecar of an iteration, with the evidence that only the one on disk has.
+
+    None where there is none on disk, unless it is needed.
+    """
+    if is_needed or os.path.lexists(iteration_score_path(iter_log_dir, scored.record.iteration)):
+        return prepare_sidecar(iter_log_dir, scored)
+    return None
