@@ -352,7 +352,8 @@ class CodexReader(EventReader):
 
         if failed is not None:
             self.count_result(starting_call, failed)
-        if not _has_output_elsewhere(payload, failed):
+        has_patched = payload.type == "patch_apply_end" and not failed
+        if not has_patched and payload.type != "mcp_tool_call_end":  # their output follows
             self._observe_result(payload, starting_call, failed)
 
     def _observe_result(
@@ -476,13 +477,6 @@ def _what_runs(header: str) -> str:
     if running is None:
         return ""
     return f"{'process' if running[1] == 'Process' else 'program'} {running[2]}"
-
-
-def _has_output_elsewhere(payload: CodexPayload, failed: bool | None) -> bool:
-    """Return whether the output of a call follows its result in a line of its own."""
-    if payload.type == "mcp_tool_call_end":
-        return True
-    return payload.type == "patch_apply_end" and not failed
 
 
 class Codex(Harness):

@@ -86,11 +86,6 @@ class CopilotReader(ToolReader):
         self._last_end: dict[str, Tokens] = {}  # by model
         self._names: dict[str, str] = {}  # those of models, as the end of a session states them
 
-    @property
-    def _default_model(self) -> str:
-        """The placeholder model of responses that name none, until the end of the session."""
-        return f"\0{self._part_begins_at}"
-
     def entry(self, line: PlainData) -> None:
         """Take an event."""
         kind = text_in(line, "type")
@@ -98,7 +93,9 @@ class CopilotReader(ToolReader):
         time = time_in(line, "timestamp")
         self._note_session(kind, data)
 
-        model = text_in(data, "model") or self._session.model or self._default_model
+        model = text_in(data, "model") or self._session.model
+        if not model:  # the end of the session may name it
+            model = f"\0{self._part_begins_at}"
         self.where = self._session._replace(model=model, agent="agentId" in line)
         if kind in _WITHOUT_INTEREST or not isinstance(data, dict):
             return

@@ -6,7 +6,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 from scoring.evidence.harnesses.claude import ClaudeReader
 from scoring.evidence.harnesses.event_reader import lines_in
@@ -36,16 +36,17 @@ class Cowork(Harness):
         about = value_in(_session_file(path))
         root = f"/sessions/{text_in(about, 'processName')}"
         shared = [folder for folder in items_in(about, "userSelectedFolders") if text_in(folder)]
-        folders = {
-            _escaped(f"{root}/mnt/{_last_part(folder)}"): _escaped(folder) for folder in shared
-        }
+        folders: dict[bytes, bytes] = {}
+        for folder in shared:
+            inside = f"{root}/mnt/{PureWindowsPath(folder).name}"
+            folders[_escaped(inside)] = _escaped(folder)
         only_folder = next(iter(folders.values()), b"") if len(folders) == 1 else b""
         own_folder = re.compile(rb'("cwd"\s*:\s*")' + re.escape(_escaped(root)) + rb'(?:/[^"]*)?"')
 
         for line_inside in lines_in(path):
             line = line_inside
-            for inside, outside in folders.items():
-                line = line.replace(inside, outside)
+            for path_inside, path_here in folders.items():
+                line = line.replace(path_inside, path_here)
             if only_folder:
                 line = own_folder.sub(lambda cwd: cwd[1] + only_folder + b'"', line)
             yield line
@@ -62,10 +63,6 @@ def _session_file(path: Path) -> Path:
             folder = parent.parent
             return folder.with_name(f"{folder.name}.json")
     return path
-
-
-def _last_part(folder: str) -> str:
-    return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _escaped(path: str) -> bytes:

@@ -83,11 +83,6 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
     return writers
 
 
-def companions(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequence[Path] | None:
-    """Return the files next to a store that change it, or None where they are not known."""
-    return writers(harnesses, transcript)[0].beside(transcript.path)
-
-
 def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[_Place]:
     """Yield the folders to look in: those named by hand, those a hook names, the usual ones."""
     of_any = tuple(dict.fromkeys(names for harness in harnesses for names in harness.files))

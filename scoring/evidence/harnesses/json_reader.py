@@ -76,7 +76,7 @@ class JsonReader:
             lines = self.decoder.decode_lines(block)
         except BROKEN:  # one of them is odd
             lines = None
-        if lines is None or not _has_lines(block, len(lines)):  # or blank lines are in between
+        if lines is None or len(lines) != block.count(b"\n"):  # or blank lines are in between
             written = block.split(b"\n")
             self.next_number = self.number + len(written) - 1
             return list(enumerate(written))
@@ -115,14 +115,3 @@ class JsonReader:
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
         self.skipped[reason] += 1
-
-
-def _has_lines(block: bytes, count: int) -> bool:
-    """Return whether a block has so many lines and ends with the last.
-
-    A few lines are found faster than all line breaks are counted.
-    """
-    end = 0
-    for _ in range(count):
-        end = block.find(b"\n", end) + 1
-    return end == len(block)

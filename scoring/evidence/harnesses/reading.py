@@ -12,7 +12,7 @@ from scoring.errors import GitError, Warn
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import ReadObject
-from scoring.evidence.harnesses.discovery import companions, discover, writers
+from scoring.evidence.harnesses.discovery import discover, writers
 from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.harnesses.lines import Copies, Lines, read_parts, read_store, read_whole
 from scoring.evidence.transcripts.facts import TranscriptPlaces
@@ -146,20 +146,16 @@ def transcript_rules(
         alone: whether a transcript counts whatever the others say.
         unread: harnesses that are not read, of which files are only named.
     """
-
-    def start_pool(
-        transcripts: Mapping[int, tuple[TranscriptFile, int]],
-        make_tools: Callable[[], TestTools] | None,
-        processes: int | None,
-    ) -> Pool:
-        return Pool(Reading((*unread, *harnesses()), make_tools), transcripts, processes)
-
     return TranscriptRules(
         name=name,
         harnesses=harnesses,
         discover=lambda places, warn: find(places, (*harnesses(), *unread), warn),
-        start_pool=start_pool,
-        companions=lambda transcript: companions((*unread, *harnesses()), transcript),
+        start_pool=lambda transcripts, make_tools, processes: Pool(
+            Reading((*unread, *harnesses()), make_tools), transcripts, processes
+        ),
+        companions=lambda transcript: writers((*unread, *harnesses()), transcript)[0].beside(
+            transcript.path
+        ),
         tools=tools,
         alone=alone,
     )
