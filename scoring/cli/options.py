@@ -12,6 +12,7 @@ from scoring.cli.group import PROGRAM, loudness_options
 from scoring.errors import SettingsError
 from scoring.frozen import PlainData
 from scoring.log.selection import Selection as Selection
+from scoring.log.selection import first_day
 from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
 from scoring.log.setting_rows import PATH as SETTING_PATH
 from scoring.log.settings import Settings as Settings
@@ -216,7 +217,8 @@ def selection_options(command: Command) -> Command:
         task: str | None,
         **arguments: Any,
     ) -> Any:
-        return command(selection=Selection.of(last, since, task), **arguments)
+        chosen = Selection(last=last, since=first_day(since), task=task)
+        return command(selection=chosen, **arguments)
 
     decorated: Command = with_selection
     for option in reversed(_SELECTION_OPTIONS):

@@ -338,16 +338,12 @@ def parse_iteration_record(
         if version == model.SCHEMA_FLAT:
             return flat_record(reader, node)
         if version == model.SCHEMA_NESTED:
-            return _nested_record(reader, node)
+            values = reader.struct(node, _TAKES_NESTED)
+            values.setdefault("impl", _new_block(model.ImplBlock, {}))
+            return model.IterationRecord(**values)
 
     problem = "is missing" if version is None else f"{version} is not supported"
     raise YamlError(f"schema_version {problem}; write 1 (flat) or 2 (nested)")
-
-
-def _nested_record(reader: Reader, node: Node) -> model.IterationRecord:
-    values = reader.struct(node, _TAKES_NESTED)
-    values.setdefault("impl", _new_block(model.ImplBlock, {}))
-    return model.IterationRecord(**values)
 
 
 def flat_record(reader: Reader, node: Node) -> model.IterationRecord:

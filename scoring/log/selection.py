@@ -28,20 +28,6 @@ class Selection(Frozen):
     only: Collection[int] | None = None
     session: str | None = None
 
-    @classmethod
-    def of(
-        cls,
-        last: int | None = None,
-        since: str | None = None,
-        task: str | None = None,
-    ) -> "Selection":
-        """Return the choice for three options of a command.
-
-        Raises:
-            OptionError: ``since`` names no days.
-        """
-        return cls(last=last, since=first_day(since), task=task)
-
     def select(self, records: Sequence[IterationRecord]) -> list[IterationRecord]:
         """Return the entries of the choice, in their order."""
         selected = [record for record in records if self._includes(record)]

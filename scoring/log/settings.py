@@ -83,7 +83,12 @@ def resolve_settings(
     _override(values, from_options, _COMMAND_LINE)
 
     if "iter-log-dir" not in from_user:
-        _refuse_log_outside(values["iter-log-dir"], repository)
+        log_dir = values["iter-log-dir"]
+        if not is_inside(log_dir, repository):
+            raise SettingsError(
+                f"{log_dir}: the log is outside of the repository, and only the repository itself"
+                " says so; if that is meant, name it with --iter-log-dir or an environment variable"
+            )
     return Settings(**{FIELDS[key]: _typed(key, value) for key, value in values.items()})
 
 
@@ -146,7 +151,8 @@ def _repository_around(folder: Path) -> Path:
     repository = None
 
     for candidate in (start, *start.parents):
-        if _has_log_or_settings(candidate):
+        has_log = (candidate / DEFAULT_LOG_DIR).is_dir()
+        if has_log or (candidate / SETTINGS_FILE).is_file():
             repository = repository or candidate
         if os.path.lexists(candidate / ".git"):
             repository = repository or candidate
@@ -154,10 +160,6 @@ def _repository_around(folder: Path) -> Path:
                 return folder
             return Path(os.path.relpath(repository, start))
     return folder
-
-
-def _has_log_or_settings(folder: Path) -> bool:
-    return (folder / DEFAULT_LOG_DIR).is_dir() or (folder / SETTINGS_FILE).is_file()
 
 
 def _override(values: PlainData, stronger: Mapping[str, Any], source: str) -> None:
@@ -175,14 +177,6 @@ def _override(values: PlainData, stronger: Mapping[str, Any], source: str) -> No
         values.pop("transcripts", None)
         values.pop("transcript-dir", None)
     values.update(stronger)
-
-
-def _refuse_log_outside(log_dir: Path, repository: Path) -> None:
-    if not is_inside(log_dir, repository):
-        raise SettingsError(
-            f"{log_dir}: the log is outside of the repository, and only the repository itself says"
-            " so; if that is meant, name it with --iter-log-dir or an environment variable"
-        )
 
 
 def _typed(key: str, value: Any) -> Any:

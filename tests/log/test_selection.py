@@ -27,7 +27,9 @@ RECORDS = [
         pytest.param(Selection(only=frozenset({2, 9})), {2}, id="a number"),
         pytest.param(Selection(task="a-1"), {1}, id="a task"),
         pytest.param(Selection(task="b-*"), {2, 4}, id="tasks by a pattern"),
-        pytest.param(Selection.of(since="2026-05-02"), {2, 3, 4}, id="since a day, or without any"),
+        pytest.param(
+            Selection(since=date(2026, 5, 2)), {2, 3, 4}, id="since a day, or without any"
+        ),
         pytest.param(Selection(session="s", last=1), {3}, id="the last one of a session"),
     ],
 )

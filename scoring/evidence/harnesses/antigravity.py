@@ -186,7 +186,7 @@ class Antigravity(Harness):
 
     def shown(self, path: Path) -> PlainData:
         """Return what is stated about a conversation."""
-        shown: PlainData = {"session": _conversation_of(path).name}
+        shown: PlainData = {"session": path.parents[2].name}
         with contextlib.suppress(OSError), opened_database(_database_of(path)) as ask:
             shown |= _about(ask)
         shown.setdefault("folder", _folder_in_history(path))
@@ -204,18 +204,13 @@ def _index_of(line: bytes) -> int:
     return index if type(index) is int else -1
 
 
-def _conversation_of(path: Path) -> Path:
-    """Return the folder of a conversation, which is named by its id."""
-    return path.parents[2]
-
-
 def _database_of(path: Path) -> Path:
-    conversation = _conversation_of(path)
+    conversation = path.parents[2]  # it is named by its id
     return conversation.parents[1] / "conversations" / f"{conversation.name}.db"
 
 
 def _history_of(path: Path) -> Path:
-    return _conversation_of(path).parents[1] / "history.jsonl"
+    return path.parents[4] / "history.jsonl"
 
 
 def _folder_in_history(path: Path) -> str:
@@ -223,7 +218,7 @@ def _folder_in_history(path: Path) -> str:
     with contextlib.suppress(OSError):
         for line in lines_in(_history_of(path)):
             prompt = value_of(line)
-            if text_in(prompt, "conversationId") == _conversation_of(path).name:
+            if text_in(prompt, "conversationId") == path.parents[2].name:
                 return text_in(prompt, "workspace")
     return ""
 

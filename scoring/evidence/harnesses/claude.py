@@ -12,7 +12,6 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import LOOP_STATE, reads_loop_state
-from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.claude_lines import (
     ClaudeItem,
     ClaudeLine,
@@ -80,8 +79,8 @@ class ClaudeReader(ToolReader):
     goes_on = True
     opens = False
 
-    def __init__(self, tools: TestTools | None) -> None:
-        super().__init__(tools)
+    def set_up(self) -> None:
+        """Prepare to read a transcript."""
         self._responses: dict[object, Response] = {}  # by what their copies have in common
         self._knows_parent = False
         self._files_of_reads: dict[str, str] = {}  # by the id of the call that reads them
@@ -132,7 +131,9 @@ class ClaudeReader(ToolReader):
             if line.subtype == _COMPACTION:
                 self.seen.compacted()
         elif line.type == "attachment":
-            self._take_attachment(line)
+            kind = (member(line.attachment, "type"), member(line.attachment, "commandMode"))
+            if kind == _QUEUED_PROMPT and not line.isSidechain:
+                self.seen.prompt(text_in(line.attachment, "prompt"))
         elif line.type == "assistant" and line.message is not None:
             self._take_response(line, message)
         elif line.type == "user" and line.message is not None:
@@ -143,14 +144,6 @@ class ClaudeReader(ToolReader):
         if line.uuid is UNSET or len(line.uuid) <= len('""'):
             return self.seen.line_key(self.written[self.place - self.number])
         return key_of(bytes(line.uuid))
-
-    def _take_attachment(self, line: ClaudeLine) -> None:
-        if line.isSidechain:
-            return
-
-        kind = (member(line.attachment, "type"), member(line.attachment, "commandMode"))
-        if kind == _QUEUED_PROMPT:
-            self.seen.prompt(text_in(line.attachment, "prompt"))
 
     def _take_response(self, line: ClaudeLine, message: ClaudeMessage) -> None:
         """Take a line of the agent."""

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     items_in,
@@ -53,8 +52,8 @@ class ClineReader(ToolReader):
 
     in_documents = True
 
-    def __init__(self, tools: TestTools | None) -> None:
-        super().__init__(tools)
+    def set_up(self) -> None:
+        """Prepare to read a transcript."""
         self._commands: dict[str, int] = {}  # how many commands a call runs, by its id
 
     def entry(self, line: PlainData) -> None:
@@ -99,8 +98,7 @@ class ClineReader(ToolReader):
     def _take_response(self, message: PlainData, parts: Sequence[Any]) -> None:
         self.response(f"at {message.get('ts')}", _TOKENS.of(message))
 
-        texts = [text_in(part, "text") for part in parts_in(parts, "text")]
-        self.seen.said("\n".join(texts))
+        self.seen.said(text_in(parts_in(parts, "text")))
         for part in parts_in(parts, "tool_use"):
             self._take_call(part.get("id"), text_in(part, "name"), part.get("input"))
 
@@ -127,7 +125,7 @@ class ClineReader(ToolReader):
         for part in results:
             self._take_result(part)
 
-        text = "\n".join(text_in(part, "text") for part in parts if part not in results).strip()
+        text = text_in([part for part in parts if part not in results]).strip()
         if member(message, "metadata", "kind") == "compaction":
             self.seen.compacted()
         elif text:

@@ -31,11 +31,6 @@ def introduction_of(spans: Sequence[LineSpan]) -> LineSpan:
     return LineSpan()
 
 
-def is_forked(own: LineSpan) -> bool:
-    """Return whether a session was forked from another one, by its introduction."""
-    return bool(own.parent) and own.parent != own.session
-
-
 def folders_of(spans: Sequence[LineSpan]) -> list[str]:
     """Return for each span the folder in which the work was done.
 
@@ -162,7 +157,8 @@ def without_replay(events: TranscriptEvents, events_of: EventsOfSession) -> Tran
 
     It then counts like one that was not forked.
     """
-    if not is_forked(introduction_of(events.spans)):
+    introduction = introduction_of(events.spans)
+    if introduction.parent in ("", introduction.session):
         return events
 
     end = _replay_end(events, events_of)

@@ -11,7 +11,6 @@ from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
@@ -77,8 +76,8 @@ class CopilotReader(ToolReader):
         agents="task",
     )
 
-    def __init__(self, tools: TestTools | None) -> None:
-        super().__init__(tools)
+    def set_up(self) -> None:
+        """Prepare to read a transcript."""
         self._session = LineSpan()
         self._running: dict[str, _RunningCommand] = {}  # by the id of the shell
         self._part_begins_at = 0  # the line after the last end of the session

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import items_in, text_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
@@ -54,8 +53,8 @@ class CursorReader(ToolReader):
         agents="Task Subagent",
     )
 
-    def __init__(self, tools: TestTools | None) -> None:
-        super().__init__(tools)
+    def set_up(self) -> None:
+        """Prepare to read a transcript."""
         self._time: int | None = None
         self._waiting: list[_WaitingLine] = []
         self._key_of_first_line = 0

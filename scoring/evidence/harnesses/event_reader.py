@@ -74,6 +74,10 @@ class EventReader(JsonReader):
         self._indices: dict[LineSpan, int] = {}  # of spans
         self.at = (-1, -1)
         self.shell_calls: set[str] = set()
+        self.set_up()
+
+    def set_up(self) -> None:
+        """Prepare what one reader notes of a transcript beyond what all do."""
 
     @property
     def next_event(self) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member, text_in, time_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
@@ -49,8 +48,8 @@ class GeminiReader(ToolReader):
 
     contexts: tuple[str, ...] = CONTEXT
 
-    def __init__(self, tools: TestTools | None) -> None:
-        super().__init__(tools)
+    def set_up(self) -> None:
+        """Prepare to read a transcript."""
         self._messages: list[Any] = []  # each at the position where it was first
         self._positions: dict[str, int] = {}  # of messages, by their ids
         self._active_ids: dict[str, None] = {}  # those of the conversation now, in its order
@@ -91,14 +90,14 @@ class GeminiReader(ToolReader):
     def _put(self, message: Any) -> None:
         """Replace the message with this id, or append."""
         name = text_in(message, "id")
-        if name and name in self._positions:
-            self._messages[self._positions[name]] = message
-        else:
-            if name:
-                self._positions[name] = len(self._messages)
+        position = self._positions.get(name)
+        if position is None:
+            position = len(self._messages)
             self._messages.append(message)
+        self._messages[position] = message
 
         if name:
+            self._positions[name] = position
             self._active_ids[name] = None
 
     def _note_new_list(self, messages: object) -> None:
@@ -198,7 +197,12 @@ class GeminiReader(ToolReader):
         if kind == "gemini":
             self._take_response(message, name, text)
         elif kind == "user" and not holds_results(message.get("content")):
-            self._take_user_message(name, text)
+            if name in self._summary_ids:
+                self.seen.compacted()
+            elif text.lstrip().startswith(self.contexts):
+                self.seen.asked()
+            else:
+                self.prompt(text.partition(FILES)[0])
         elif kind == "info" and text.strip() == CANCELLED_BY_USER:
             self.seen.interrupted()
 
@@ -216,14 +220,6 @@ class GeminiReader(ToolReader):
         for call in items_in(message, "toolCalls"):
             if isinstance(call, dict):
                 self._take_call(call)
-
-    def _take_user_message(self, name: str, text: str) -> None:
-        if name in self._summary_ids:
-            self.seen.compacted()
-        elif text.lstrip().startswith(self.contexts):
-            self.seen.asked()
-        else:
-            self.prompt(text.partition(FILES)[0])
 
     def _take_call(self, call: PlainData) -> None:
         """Take a call, which has its result in it."""

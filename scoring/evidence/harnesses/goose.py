@@ -135,7 +135,7 @@ class GooseReader(ToolReader):
             self.response()
             self._last_response = self.place
 
-        self.seen.said(_text_of(parts))
+        self.seen.said(text_in(parts_in(parts, "text")).strip())
         for part in parts_in(parts, "toolRequest"):
             call = member(part, "toolCall", "value")
             self._take_call(part.get("id"), text_in(call, "name"), member(call, "arguments"))
@@ -151,7 +151,7 @@ class GooseReader(ToolReader):
         for part in parts_in(parts, "toolResponse"):
             self._take_result(part.get("id"), member(part, "toolResult"))
 
-        text = _text_of(parts)
+        text = text_in(parts_in(parts, "text")).strip()
         shown = json_in(message, "metadata_json")
         if text and member(shown, "userVisible") is not False:
             self.prompt(text)
@@ -173,11 +173,6 @@ class GooseReader(ToolReader):
         self.result(call, failed, text)
 
 
-def _text_of(parts: Sequence[Any]) -> str:
-    texts = [text_in(part, "text") for part in parts_in(parts, "text")]
-    return "\n".join(texts).strip()
-
-
 class Goose(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`.
 
@@ -194,9 +189,8 @@ class Goose(Harness):
         if root.origin:
             return [Home(root.path / "data/sessions", root.origin)]
 
-        shared = home_named(environment, "XDG_DATA_HOME", "~/.local/share")
-        origin = "~/.local/share/goose" if shared.origin.startswith("~") else shared.origin
-        return [Home(shared.path / "goose/sessions", origin)]
+        data = home_named(environment, "XDG_DATA_HOME", "~/.local/share", "goose")
+        return [Home(data.path / "sessions", data.origin)]
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield the head of each session, and then its messages and what its responses used.

@@ -37,16 +37,16 @@ class Home(NamedTuple):
     below: bool = True
 
 
-def home_named(environment: Mapping[str, str], variables: str, usual: str) -> Home:
-    """Return the folder that the first variable of some names, or the usual one.
+def home_named(environment: Mapping[str, str], variables: str, usual: str, below: str = "") -> Home:
+    """Return a folder below the one that the first variable of some names, or the usual one.
 
     Its origin is the variable, or the usual folder.
     """
     for variable in variables.split():
         value = environment.get(variable, "").strip()
         if value:
-            return Home(expanded(value), variable)
-    return Home(expanded(usual), usual)
+            return Home(expanded(value) / below, variable)
+    return Home(expanded(usual) / below, f"{usual}/{below}".rstrip("/"))
 
 
 class FileNames(NamedTuple):
@@ -144,10 +144,8 @@ class Harness(CountedHarness):
         """Return the folders where it keeps transcripts, by the variables of an environment."""
         homes: dict[Path, Home] = {}
         for variables, usual, below in self.places:
-            home = home_named(environment, variables, usual)
-            path = home.path / below
-            origin = f"{usual}/{below}" if home.origin == usual else home.origin
-            homes.setdefault(path, Home(path, origin))
+            home = home_named(environment, variables, usual, below)
+            homes.setdefault(home.path, home)
         return list(homes.values())
 
     def lines_of(self, path: Path) -> Iterable[bytes]:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     member,
@@ -17,7 +16,7 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
@@ -25,19 +24,8 @@ _TOKENS = TokenFields(
     "usage.output", "usage.inputOther", "usage.inputCacheRead", "usage.inputCacheCreation"
 )
 _MAIN_AGENT = "main"
-_WITHOUT_INTEREST = (
-    "context.",
-    "cron.",
-    "goal.",
-    "llm.",
-    "mcp.",
-    "permission.",
-    "plan",
-    "swarm_mode.",
-    "task.",
-    "tools.",
-    "turn.",
-    "usage.",
+_WITHOUT_INTEREST = tuple(
+    names("context. cron. goal. llm. mcp. permission. plan swarm_mode. task. tools. turn. usage.")
 )
 """How the kinds of lines begin that hold nothing else of interest; usage is that of steps again."""
 
@@ -49,8 +37,8 @@ class KimiReader(ToolReader):
         "Bash", "Edit Write MultiEdit", questions="AskUserQuestion", agents="Task Agent"
     )
 
-    def __init__(self, tools: TestTools | None) -> None:
-        super().__init__(tools)
+    def set_up(self) -> None:
+        """Prepare to read a transcript."""
         self._begun: dict[str, tuple[int, int]] = {}  # the span and line of steps, by their ids
 
     def entry(self, line: PlainData) -> None:

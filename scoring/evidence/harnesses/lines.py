@@ -86,7 +86,8 @@ class Lines:
             raise OSError(errno.EFBIG, f"takes more than {seconds:.0f} seconds to read")
 
         if self._first is None:
-            self._find_first(block)
+            writers = map(self._writer, block.split(b"\n"))
+            self._first = next(filter(None, writers), None)
         reader = self._first or self._fallback()
         first_number = self._number
         reader.number = first_number
@@ -99,13 +100,6 @@ class Lines:
             self._number = first_number + position
             self.line(line)
         self._number = next_number
-
-    def _find_first(self, block: bytes) -> None:
-        """Find the reader of the first line that a harness claims."""
-        for line in block.split(b"\n"):
-            self._first = self._writer(line)
-            if self._first is not None:
-                break
 
     def _fallback(self) -> JsonReader:
         """Return the reader of lines in a file of which no line is claimed."""

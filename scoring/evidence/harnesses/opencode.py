@@ -71,6 +71,9 @@ class OpenCodeReader(ToolReader):
     in_documents = True
 
     _session = LineSpan()
+    _began: int | None = None
+    """When the message began that is read now."""
+
     _first_taken_back = ""
     """The id of the first message that the user took back."""
 
@@ -127,23 +130,23 @@ class OpenCodeReader(ToolReader):
         ):
             self._is_taken_back = True
 
-        began = milliseconds(member(info, "time", "created"))
+        self._began = milliseconds(member(info, "time", "created"))
         self.where = self._session
         if info.get("role") == "user":
-            self._take_prompt(began, parts)
+            self._take_prompt(parts)
         elif info.get("role") == "assistant":
-            self._take_response(began, info, parts)
+            self._take_response(info, parts)
         else:
             self.unknown(info.get("role"))
 
-    def _take_prompt(self, began: int | None, parts: Sequence[PlainData]) -> None:
+    def _take_prompt(self, parts: Sequence[PlainData]) -> None:
         """Take a message of the user."""
         self._is_compaction = any(part.get("type") == "compaction" for part in parts)
         self._is_run_by_user = any(
             part.get("synthetic") and text_in(part, "text").startswith(_RUN_BY_USER)
             for part in parts
         )
-        if not self.event(began, "user", began):
+        if not self.event(self._began, "user", self._began):
             return
 
         if self._is_compaction:
@@ -154,13 +157,12 @@ class OpenCodeReader(ToolReader):
         else:
             self.seen.asked()
 
-    def _take_response(
-        self, began: int | None, info: PlainData, parts: Sequence[PlainData]
-    ) -> None:
+    def _take_response(self, info: PlainData, parts: Sequence[PlainData]) -> None:
         """Take a response of the model, and its calls."""
         folder = text_in(info, "path", "cwd") or self._session.cwd
         self.where = self._session._replace(cwd=folder, model=text_in(info, "modelID"))
         tokens = _tokens_of_steps(info, parts)
+        began = self._began
         if self._is_run_by_user or not self.event(began, "assistant", began, *map(tuple, tokens)):
             return
 
@@ -172,32 +174,24 @@ class OpenCodeReader(ToolReader):
         if info.get("summary") is True and not self._is_compaction:
             self.seen.compacted()
 
-        self._take_calls(began, parts)
-        self._note_stop(began, info)
-
-    def _take_calls(self, began: int | None, parts: Sequence[PlainData]) -> None:
-        """Take the calls of a response, which are known by their time, tool and number."""
+        # Calls are known by their time, tool and number.
         equal_calls: Counter[str] = Counter()
         for part in parts:
             if part.get("type") != "tool":
                 continue
             call = f"{began} {member(part, 'state', 'time', 'start')} {part.get('tool')}"
             equal_calls[call] += 1
-            self._take_call(part, f"{call} {equal_calls[call]}", began)
+            self._take_call(part, f"{call} {equal_calls[call]}")
 
-    def _take_call(self, part: PlainData, call: str, began: int | None) -> None:
-        """Take a call, and how it ended.
+        self._note_stop(info)
 
-        Args:
-            part: the part of the message with the call.
-            call: what the call is known by.
-            began: when its message began.
-        """
+    def _take_call(self, part: PlainData, call: str) -> None:
+        """Take a call, which is known by a name, and how it ended."""
         state = part.get("state")
         status = text_in(state, "status")
         start = milliseconds(member(state, "time", "start"))
         end = milliseconds(member(state, "time", "end"))
-        if not self.event(end or start or began, "call", call, status):
+        if not self.event(end or start or self._began, "call", call, status):
             return
 
         tool = text_in(part, "tool")
@@ -214,7 +208,7 @@ class OpenCodeReader(ToolReader):
                 failed = exit_code != 0 if type(exit_code) is int else None
             self.result(call, failed, text_in(state, "output"))
 
-    def _note_stop(self, began: int | None, info: PlainData) -> None:
+    def _note_stop(self, info: PlainData) -> None:
         """Note that the user stopped the agent.
 
         What stops a sub-agent is the stop of the session that started it.
@@ -224,7 +218,7 @@ class OpenCodeReader(ToolReader):
             return
 
         ended = milliseconds(member(info, "time", "completed"))
-        if self.event(ended or began, "aborted", began):
+        if self.event(ended or self._began, "aborted", self._began):
             self.seen.interrupted()
 
 
@@ -272,16 +266,13 @@ class OpenCode(Harness):
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder with the database, and those with the files of older versions."""
-        shared = home_named(environment, "XDG_DATA_HOME", "~/.local/share")
-        data = shared.path / self.name
-        origin = f"~/.local/share/{self.name}" if shared.origin.startswith("~") else shared.origin
-
+        data = home_named(environment, "XDG_DATA_HOME", "~/.local/share", self.name)
         named = home_named(environment, f"{self.name.upper()}_DB", "")
-        database = data / named.path if named.origin else data / self.name
+        database = data.path / (named.path if named.origin else self.name)
         return [
-            Home(database.parent, named.origin or origin, database.name, below=False),
-            Home(data / "storage" / "session", origin),
-            Home(data / "project", origin),
+            Home(database.parent, named.origin or data.origin, database.name, below=False),
+            Home(data.path / "storage" / "session", data.origin),
+            Home(data.path / "project", data.origin),
         ]
 
     def lines_of(self, path: Path) -> Iterator[bytes]:

@@ -3,7 +3,6 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a chat.
 """
 
-from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
@@ -47,8 +46,9 @@ class QwenReader(GeminiReader):
 
     contexts = (*CONTEXT, "This is the Qwen Code. We are setting up the context")
 
-    def __init__(self, tools: TestTools | None) -> None:
-        super().__init__(tools)
+    def set_up(self) -> None:
+        """Prepare to read a transcript."""
+        super().set_up()
         self._line_numbers: dict[str, int] = {}  # by the uuid of the line
 
     def entry(self, line: PlainData) -> None:

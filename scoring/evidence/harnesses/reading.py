@@ -68,43 +68,33 @@ class Reading:
 
         It never raises: what cannot be read has no events and a warning.
         """
-        path = transcript.path
         warnings: list[str] = []
+        events = None
+        try:
+            with _without_collection():
+                events = self._events_of(transcript, warnings)
+        except (OSError, GitError) as e:
+            why = reason(e) if isinstance(e, OSError) else str(e)
+            warnings.append(f"transcript {transcript.path}: {why}; skipped")
+        return FileRead(events, warnings)
+
+    def _events_of(self, transcript: TranscriptFile, warnings: list[str]) -> EventsByHarness | None:
+        path = transcript.path
+        repository = transcript.repository
+        harnesses = writers(self._harnesses, transcript)
+        if transcript.store:
+            return read_store(path, harnesses[0], self._tools)
 
         def too_long(offset: int) -> None:
             warnings.append(f"transcript {path}: the line at byte {offset} is over 16 MiB; skipped")
 
-        events = None
-        try:
-            with _without_collection():
-                events = self._events_of(transcript, too_long, warnings)
-        except (OSError, GitError) as e:
-            why = reason(e) if isinstance(e, OSError) else str(e)
-            warnings.append(f"transcript {path}: {why}; skipped")
-        return FileRead(events, warnings)
+        lines = Lines(harnesses, self._tools, too_long)
+        if repository is None:
+            with opened(path, warnings.append) as fd:
+                if fd is None:
+                    return None
+                return read_whole(fd, transcript.compressed, transcript.document, lines)
 
-    def _events_of(
-        self, transcript: TranscriptFile, too_long: Callable[[int], None], warnings: list[str]
-    ) -> EventsByHarness | None:
-        harnesses = writers(self._harnesses, transcript)
-        if transcript.store:
-            return read_store(transcript.path, harnesses[0], self._tools)
-        if transcript.repository is not None:
-            return self._events_in_git(transcript, transcript.repository, harnesses, too_long)
-
-        with opened(transcript.path, warnings.append) as fd:
-            if fd is None:
-                return None
-            lines = Lines(harnesses, self._tools, too_long)
-            return read_whole(fd, transcript.compressed, transcript.document, lines)
-
-    def _events_in_git(
-        self,
-        transcript: TranscriptFile,
-        repository: GitRepository,
-        harnesses: Sequence[Harness],
-        too_long: Callable[[int], None],
-    ) -> EventsByHarness:
         if repository not in self._objects:
             self._objects[repository] = self._open.enter_context(repository.objects())
         parts = map(self._objects[repository], transcript.blobs)
@@ -113,7 +103,7 @@ class Reading:
         if transcript.session and is_small:
             self._copies = self._copies or Copies(harnesses, self._tools)
             return self._copies.read(b"".join(next(parts)), too_long)
-        return read_parts(parts, Lines(harnesses, self._tools, too_long))
+        return read_parts(parts, lines)
 
     def prepare(self) -> None:
         """Load what all readers need, so that processes forked from this one have it."""
@@ -170,19 +160,7 @@ class _Task(NamedTuple):
     """
 
     numbers: list[int]
-    result: "Future[list[_EncodedRead]]"
-
-
-class _EncodedRead(NamedTuple):
-    """What a worker sends back of one transcript.
-
-    Attributes:
-        events: its events, encoded; None where it cannot be read.
-        warnings: what was skipped, in words.
-    """
-
-    events: bytes | None
-    warnings: list[str]
+    result: "Future[list[FileRead]]"
 
 
 class Pool:
@@ -245,9 +223,9 @@ class Pool:
                     done.update(task.numbers)
                     numbers = task.numbers
                     del task  # and with it the encoded events
-                    for number, (encoded, warnings) in zip(numbers, read, strict=True):
-                        events = None if encoded is None else decode_events(encoded)
-                        yield number, FileRead(events, warnings, encoded)
+                    for number, sent in zip(numbers, read, strict=True):
+                        events = None if sent.encoded is None else decode_events(sent.encoded)
+                        yield number, sent._replace(events=events)
 
         with contextlib.closing(self._reading):
             for group in self._groups:
@@ -307,15 +285,15 @@ def _begin_worker(
     _work = (reading, transcripts)
 
 
-def _read_numbers(numbers: Sequence[int]) -> list[_EncodedRead]:
-    """Read some transcripts in a worker."""
+def _read_numbers(numbers: Sequence[int]) -> list[FileRead]:
+    """Read some transcripts in a worker, and return their events encoded."""
     reading, transcripts = _work
     encoded = []
     with _without_collection():  # until the events are gone
         for number in numbers:
             read = reading.read(transcripts[number][0])
             events = None if read.events is None else encode_events(read.events)
-            encoded.append(_EncodedRead(events, read.warnings))
+            encoded.append(FileRead(None, read.warnings, events))
     return encoded
 
 

@@ -5,12 +5,12 @@ They are named, so that their sessions do not look as if no work had been done.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.evidence.harnesses.fields import member
-from scoring.evidence.harnesses.harness import FileNames, Harness, Home, home_named
+from scoring.evidence.harnesses.harness import FileNames, Harness, home_named
 from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
 from scoring.evidence.harnesses.sqlite_store import opened_database
 from scoring.evidence.transcripts.facts import TranscriptPlaces
@@ -45,10 +45,6 @@ class UnreadReader(JsonReader):
         return TranscriptEvents(skipped=dict(self.skipped))
 
 
-def _claims_nothing(line: Any) -> bool:  # noqa: ARG001 - as all that claim lines
-    return False
-
-
 class UnreadHarness(Harness):
     """A harness that is not read.
 
@@ -65,7 +61,7 @@ class UnreadHarness(Harness):
         name: str,
         kept: Sequence[tuple[str, str, str]] = (),
         files: Sequence[FileNames] = (),
-        wrote: Callable[[Any], bool] = _claims_nothing,
+        wrote: Callable[[Any], bool] = lambda _: False,
     ) -> None:
         self.name = name
         self.files = files
@@ -73,13 +69,9 @@ class UnreadHarness(Harness):
         self._kept = kept
         self._wrote = wrote
 
-    def homes(self, environment: Mapping[str, str]) -> list[Home]:  # noqa: ARG002
-        """Return no folder: nothing is looked for to be read."""
-        return []
-
-    def lines_of(self, path: Path) -> Iterator[bytes]:  # noqa: ARG002
-        """Yield no line of a file that is known by its name."""
-        yield from ()
+    def lines_of(self, path: Path) -> Sequence[bytes]:  # noqa: ARG002
+        """Return no line of a file that is known by its name."""
+        return ()
 
     def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line."""
