@@ -1,5 +1,6 @@
 """How the calls of Codex ended: what their results state, in words or in fields."""
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -42,7 +43,11 @@ _HEADER_LIMIT = 4096
 """How many characters of an output may be its header."""
 
 _END_OF_HEADER = "\nOutput:\n"
-_EXIT_STATUS = ("Exit code: ", "Process exited with code ")
+_OUTPUT = re.compile(r"^Output:[^\S\n]*$", re.MULTILINE)
+_STATUS = re.compile(
+    r"^(?:(?:Exit code: |Process exited with code )(-?\d+)|Script (completed|failed))[^\S\n]*$",
+    re.MULTILINE,
+)
 
 
 class CodexOutput(NamedTuple):
@@ -101,20 +106,11 @@ def _header_says_failed(text: str) -> bool | None:
     if not text.startswith(_HEADER):
         return None
 
-    failures: list[bool] = []
-    for line in text[:_HEADER_LIMIT].split("\n"):
-        statement = line.rstrip()
-        if statement == "Output:":
-            return any(failures) if failures else None
-
-        if statement.startswith(_EXIT_STATUS):
-            code = statement.rpartition(" ")[2]
-            is_plain = statement.removesuffix(code) in _EXIT_STATUS
-            if is_plain and code.removeprefix("-").isdecimal():
-                failures.append(code.strip("-0") != "")
-        elif statement in ("Script completed", "Script failed"):
-            failures.append(statement == "Script failed")
-    return None
+    header, *after_header = _OUTPUT.split(text[:_HEADER_LIMIT], 1)
+    statuses = _STATUS.findall(header)
+    if not after_header or not statuses:
+        return None
+    return any(code.strip("-0") or script == "failed" for code, script in statuses)
 
 
 def _patch_failed(payload: CodexPayload) -> bool | None:

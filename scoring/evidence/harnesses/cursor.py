@@ -5,7 +5,7 @@
 
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,12 +23,12 @@ FOLDER = "agent-transcripts"
 _HIDDEN_THOUGHTS = "[REDACTED]"
 _ROLES = ("user", "assistant")
 _TYPED = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _STAMP = re.compile(
     r"<timestamp>\w+,? (?P<month>\w{3})\w* (?P<day>\d{1,2}), (?P<year>\d{4}),?"
-    r" (?P<hour>\d{1,2}):(?P<minute>\d\d)\s(?P<half>[AP])M"
+    r" (?P<time>\d{1,2}:\d\d\s[AP])M"
     r" \((?:UTC|GMT)(?:(?P<sign>[+-])(?P<hours>\d{1,2})(?::?(?P<minutes>\d\d))?)?\)</timestamp>"
 )
+_FORM = "%b %d %Y %I:%M %p %z"
 
 
 class _WaitingLine(NamedTuple):
@@ -121,29 +121,17 @@ def _time_in(text: str) -> int | None:
     It is stated to the minute, with its zone.
     """
     stamp = _STAMP.search(text)
-    if stamp is None or stamp["month"] not in _MONTHS:
+    if stamp is None:
         return None
 
-    hour = int(stamp["hour"]) % 12
-    if stamp["half"] == "P":
-        hour += 12
-    east_of_utc = timedelta(hours=int(stamp["hours"] or 0), minutes=int(stamp["minutes"] or 0))
-    if stamp["sign"] == "-":
-        east_of_utc = -east_of_utc
-
+    date = " ".join(stamp.group("month", "day", "year"))
+    sign, hours, minutes = stamp.group("sign", "hours", "minutes")
+    zone = f"{sign or '+'}{hours or '':0>2}{minutes or '00'}"
     try:
-        local = datetime(
-            int(stamp["year"]),
-            _MONTHS.index(stamp["month"]) + 1,
-            int(stamp["day"]),
-            hour,
-            int(stamp["minute"]),
-            tzinfo=UTC,
-        )
-        time = local - east_of_utc
+        time = datetime.strptime(f"{date} {stamp['time']}M {zone}", _FORM)
+        return int(time.timestamp()) * NS
     except (ValueError, OverflowError):
         return None
-    return int(time.timestamp()) * NS
 
 
 class Cursor(Harness):

@@ -24,7 +24,7 @@ from scoring.evidence.harnesses.harness import (
     Home,
     home_named,
 )
-from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
+from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
@@ -204,7 +204,7 @@ class Goose(Harness):
             if not tables >= {"sessions", "messages"}:
                 raise ForeignFileError
 
-            for session in list(rows_of(ask("SELECT * FROM sessions ORDER BY created_at, id"))):
+            for session in list(map(dict, ask("SELECT * FROM sessions ORDER BY created_at, id"))):
                 yield from encoded(_lines_of_session(ask, session, "usage_ledger" in tables))
 
     def beside(self, path: Path) -> Sequence[Path]:
@@ -215,9 +215,9 @@ class Goose(Harness):
 def _lines_of_session(ask: Ask, session: PlainData, has_ledger: bool) -> Iterator[Any]:
     """Yield the head of a session, and then its messages and what responses used, by time."""
     name = (session["id"],)
-    usage = list(rows_of(ask(_OF_SESSION.format("usage_ledger"), name))) if has_ledger else []
+    usage = list(map(dict, ask(_OF_SESSION.format("usage_ledger"), name))) if has_ledger else []
     lines = [{"usage": row} for row in usage]
-    lines += [{"message": row} for row in rows_of(ask(_OF_SESSION.format("messages"), name))]
+    lines += [{"message": dict(row)} for row in ask(_OF_SESSION.format("messages"), name)]
     lines.sort(key=_time_of)
 
     yield {"head": session, "has_usage": bool(usage)}

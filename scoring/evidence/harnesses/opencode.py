@@ -32,7 +32,7 @@ from scoring.evidence.harnesses.harness import (
     home_named,
 )
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, OTHER_TYPE
-from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
+from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
@@ -353,7 +353,7 @@ def _lines_of_database(path: Path) -> Iterator[Any]:
         if not tables & {"session", _NEWER_TABLE}:
             raise ForeignFileError
 
-        for session in list(rows_of(ask("SELECT * FROM session ORDER BY time_created, id"))):
+        for session in list(map(dict, ask("SELECT * FROM session ORDER BY time_created, id"))):
             yield {"info": session, "messages": []}
             yield from _messages_in(ask, session["id"])
         if _NEWER_TABLE in tables and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone():

@@ -7,14 +7,14 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT
 from scoring.files import refuse_special
 from scoring.temporary import temporary_directory
 
 Ask: TypeAlias = Callable[..., sqlite3.Cursor]
-"""Asks a database: a statement and its values."""
+"""Asks a database: a statement and its values. A row is a tuple, and a dictionary by ``dict``."""
 
 _LOCK_TIMEOUT = 2.0
 """How many seconds to wait for a database that is locked."""
@@ -51,6 +51,7 @@ def opened_database(path: Path, follow_links: bool = True) -> Iterator[Ask]:
         with contextlib.ExitStack() as stack:
             database = stack.enter_context(contextlib.closing(_connection(path, stack)))
             database.text_factory = lambda text: text.decode("utf-8", "replace")
+            database.row_factory = sqlite3.Row
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, DOCUMENT_LIMIT)
             end = monotonic() + _TIME_LIMIT
             database.set_progress_handler(lambda: monotonic() > end, _STEPS)
@@ -115,10 +116,3 @@ def _copy(source: Path, target: Path) -> None:
 def tables_of(ask: Ask) -> set[str]:
     """Return the names of the tables of a database, without views."""
     return {name for (name,) in ask("SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-
-def rows_of(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
-    """Yield the rows of an answer, each by the names of its columns."""
-    columns = [column for column, *_ in cursor.description]
-    for row in cursor:
-        yield dict(zip(columns, row, strict=True))
