@@ -192,7 +192,7 @@ class Antigravity(Harness):
         shown.setdefault("folder", _folder_in_history(path))
         return shown
 
-    def beside(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> Sequence[Path]:
         """Return the database of the conversation, and the list of prompts."""
         database = _database_of(path)
         return (database, Path(f"{database}-wal"), _history_of(path))

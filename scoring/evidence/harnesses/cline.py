@@ -194,11 +194,11 @@ class Cline(Harness):
 
     def shown(self, path: Path) -> PlainData:
         """Return what the file about a session states, and the session that started an agent."""
-        (about,) = self.beside(path)
+        (about,) = self.sibling_files(path)
         name = path.name.removesuffix(_ENDING)
         parent = "" if name == about.stem else about.stem
         return {"about": value_in(about), "name": name, "parent": parent}
 
-    def beside(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> Sequence[Path]:
         """Return the file about the session."""
         return (path.with_name(f"{path.parent.name}.json"),)

@@ -51,7 +51,7 @@ class Cowork(Harness):
                 line = own_folder.sub(lambda cwd: cwd[1] + only_folder + b'"', line)
             yield line
 
-    def beside(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> Sequence[Path]:
         """Return the file that names the folders of the session."""
         return (_session_file(path),)
 

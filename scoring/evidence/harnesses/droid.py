@@ -146,9 +146,9 @@ class Droid(Harness):
 
     def shown(self, path: Path) -> PlainData:
         """Return the settings of a session."""
-        (settings,) = self.beside(path)
+        (settings,) = self.sibling_files(path)
         return {"settings": value_in(settings)}
 
-    def beside(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> Sequence[Path]:
         """Return the file with the settings, which is rewritten while the session grows."""
         return (path.with_suffix(".settings.json"),)

@@ -317,6 +317,6 @@ class GeminiCli(Harness):
 
         return {"root": root, "parent": path.parent.name if is_agent else ""}
 
-    def beside(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> Sequence[Path]:
         """Return the files that may name the folder of the project."""
         return (path.parents[1] / ".project_root", path.parents[2] / ".project_root")

@@ -207,7 +207,7 @@ class Goose(Harness):
             for session in list(map(dict, ask("SELECT * FROM sessions ORDER BY created_at, id"))):
                 yield from encoded(_lines_of_session(ask, session, "usage_ledger" in tables))
 
-    def beside(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> Sequence[Path]:
         """Return the log of the database."""
         return (Path(f"{path}-wal"),)
 

@@ -129,13 +129,13 @@ class KimiCode(Harness):
 
     def shown(self, path: Path) -> PlainData:
         """Return the session, its folder, and the agent that wrote the file."""
-        (state,) = self.beside(path)
+        (state,) = self.sibling_files(path)
         return {
             "session": state.parent.name.removeprefix("session_"),
             "folder": text_in(value_in(state), "workDir"),
             "agent": path.parent.name,
         }
 
-    def beside(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> Sequence[Path]:
         """Return the file that names the folder of the session."""
         return (path.parents[2] / "state.json",)

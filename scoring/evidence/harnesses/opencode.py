@@ -285,7 +285,7 @@ class OpenCode(Harness):
         values = _lines_of_files(path) if path.suffix == ".json" else _lines_of_database(path)
         yield from encoded(values)
 
-    def beside(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> Sequence[Path]:
         """Return the log of a database, or the files of a session."""
         if path.suffix != ".json":
             return [Path(f"{path}-wal")]

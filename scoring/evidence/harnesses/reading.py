@@ -143,7 +143,7 @@ def transcript_rules(
         start_pool=lambda transcripts, make_tools, processes: Pool(
             Reading((*unread, *harnesses()), make_tools), transcripts, processes
         ),
-        companions=lambda transcript: writers((*unread, *harnesses()), transcript)[0].beside(
+        companions=lambda transcript: writers((*unread, *harnesses()), transcript)[0].sibling_files(
             transcript.path
         ),
         tools=tools,

@@ -447,7 +447,7 @@ class TestAntigravity:
         path = antigravity(tmp_path, STORY)
         database = tmp_path / ".gemini/antigravity-cli/conversations/c1.db"
         put(database, b"SQLite format 3\0 and no more")
-        assert Antigravity().beside(path)[0] == database
+        assert Antigravity().sibling_files(path)[0] == database
         assert seen(events_of(path, "antigravity"))["calls"] == 7
 
 

@@ -447,9 +447,9 @@ class TestDatabase:
         assert found == FOUND
 
     def test_counts_among_the_files_beside_it(self, tmp_path: Path) -> None:
-        assert OpenCode().beside(tmp_path / "a.db") == [tmp_path / "a.db-wal"]
+        assert OpenCode().sibling_files(tmp_path / "a.db") == [tmp_path / "a.db-wal"]
         path = files(tmp_path, document(*MESSAGES[:2]))
-        assert len(OpenCode().beside(path)) == 6
+        assert len(OpenCode().sibling_files(path)) == 6
 
 
 @pytest.mark.parametrize(
