@@ -14,7 +14,13 @@ from msgspec.structs import astuple
 
 from scoring.evidence.harnesses.codex_calls import CodexCalls
 from scoring.evidence.harnesses.codex_counts import TokenCount, TokenNumbers, settle
-from scoring.evidence.harnesses.codex_lines import CodexInfo, CodexLine, CodexPayload, CodexUsage
+from scoring.evidence.harnesses.codex_lines import (
+    CodexInfo,
+    CodexLine,
+    CodexPayload,
+    CodexUsage,
+    only_text,
+)
 from scoring.evidence.harnesses.codex_results import (
     RESULTS,
 )
@@ -131,7 +137,7 @@ class CodexReader(CodexCalls):
         elif kind in RESULTS:
             self.take_result(payload, RESULTS[kind](payload))
         elif kind == "exec_command_end":
-            printed = text_in(payload.aggregated_output)
+            printed = only_text(payload.aggregated_output)
             self.end_process(payload.call_id, payload.exit_code, printed)
         elif kind == "item_completed":
             self._take_item(payload.item)
@@ -151,7 +157,7 @@ class CodexReader(CodexCalls):
                 self.seen.asked()
         elif kind == "user_message" and not self._is_started_by_agent:
             self._has_prompt_events = True
-            self.seen.prompt(text_in(payload.message))
+            self.seen.prompt(only_text(payload.message))
         elif kind == "reasoning":
             self.seen.responds(None)
         elif kind == "turn_aborted" and payload.reason == "interrupted":
@@ -160,11 +166,11 @@ class CodexReader(CodexCalls):
     def _take_context(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
         """Begin a span: what follows is of this session, or was done in this folder."""
         span = LineSpan(
-            cwd=text_in(payload.cwd),
+            cwd=only_text(payload.cwd),
             opens=SpanOpening.TURN,
-            born=_milliseconds_of_uuid(text_in(payload.turn_id)),
+            born=_milliseconds_of_uuid(only_text(payload.turn_id)),
             time=time,
-            model=text_in(payload.model),
+            model=only_text(payload.model),
             agent=introduction_of(self.spans).agent,
         )
         is_session = line.type == "session_meta"
@@ -182,9 +188,9 @@ class CodexReader(CodexCalls):
         if is_first and member(payload.source, "subagent") is not None:
             self._is_started_by_agent = True
 
-        session = text_in(payload.id)
+        session = only_text(payload.id)
         starter = text_in(payload.source, *_STARTER_IN_SOURCE)
-        parent = text_in(payload.forked_from_id) or starter
+        parent = only_text(payload.forked_from_id) or starter
         if is_first:
             parent = self._note_base(payload) or parent
 
@@ -212,7 +218,7 @@ class CodexReader(CodexCalls):
         elif self._goes_on_from_file:
             self._own_from = 0
 
-        if text_in(payload.forked_from_id):
+        if only_text(payload.forked_from_id):
             return ""
         return text_in(payload.history_base, "thread_id")
 

@@ -3,7 +3,7 @@
 import re
 
 from scoring.evidence.commands.objective_flags import command_flags
-from scoring.evidence.harnesses.codex_lines import CodexPayload
+from scoring.evidence.harnesses.codex_lines import CodexPayload, only_text
 from scoring.evidence.harnesses.codex_programs import (
     commands_in,
     process_continued,
@@ -47,7 +47,7 @@ class CodexCalls(EventReader):
         call = payload.call_id
         tool = payload.name or ""
         argument = _COMMAND_ARGUMENTS.get(tool, "")
-        given = json_in(payload.arguments)
+        given = json_in(only_text(payload.arguments))
         if payload.type == "local_shell_call":
             argument = "command"
             given = payload.action
@@ -87,7 +87,7 @@ class CodexCalls(EventReader):
     def take_custom_call(self, payload: CodexPayload) -> None:
         """Take a call of a tool that is given a text: a patch, or a program."""
         call = payload.call_id
-        text = text_in(payload.input)
+        text = only_text(payload.input)
         self.called.add(call)
         if payload.name == "apply_patch":
             self._take_patch(call, text)

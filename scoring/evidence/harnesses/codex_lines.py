@@ -72,3 +72,8 @@ class CodexLine(msgspec.Struct, gc=False):
     timestamp: str | None = None
     ordinal: Any = None
     payload: CodexPayload | UnsetType | None = UNSET
+
+
+def only_text(value: object) -> str:
+    """Return a text, or "" in the place of any other value."""
+    return value if isinstance(value, str) else ""
