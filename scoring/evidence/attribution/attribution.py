@@ -45,10 +45,10 @@ def attribute(
     sessions: Mapping[SessionKey, Session],
     became: Mapping[str, str],
     listing: Mapping[str, Collection[str]],
-    stated: Collection[str] = (),
-    in_repository: Callable[[str], bool] = lambda _: False,
-    entries: int | None = None,
-    reviewers: Collection[str] = (),
+    stated: Collection[str],
+    in_repository: Callable[[str], bool],
+    entries: int,
+    reviewers: Collection[str],
 ) -> Attribution:
     """Give each line to its iteration.
 
@@ -60,7 +60,7 @@ def attribute(
         listing: the ids of the sessions of each checkpoint.
         stated: the ids of the checkpoints of which only the totals are known.
         in_repository: returns whether a folder is in the repository.
-        entries: how many of the iterations have an entry, the first ones; None for all.
+        entries: how many of the iterations have an entry, the first ones.
         reviewers: the ids of the sessions that were started to review others.
     """
     changed = ChangedFiles(asked)
@@ -81,8 +81,7 @@ def attribute(
             is_own = part.edits_only(asked[index].files) or linker.is_by_helpers(part)
             ownership.count_vote(index, part, is_own=is_own)
 
-    logged = len(asked) if entries is None else entries
-    _share_series(changed, shares, trees, parts_of, logged)
+    _share_series(changed, shares, trees, parts_of, entries)
     for index, first in twice.items():
         shares[index].counted_for = first
         shares[index].problem = f"commit already counted for iteration {asked[first].iteration}"
@@ -160,11 +159,11 @@ def _share_series(
     shares: Sequence[Share],
     trees: Iterable[Tree],
     parts_of: Mapping[int, Sequence[SessionPart]],
-    logged: int,
+    entries: int,
 ) -> None:
     """Let commits without edits share the part before, where it edited their files.
 
-    An iteration shares no part of a commit that has no entry, which are those from ``logged`` on.
+    An iteration shares no part of a commit that has no entry, which are those from ``entries`` on.
     """
     for tree in trees:
         previous: SessionPart | None = None
@@ -175,7 +174,7 @@ def _share_series(
                 continue
             if previous is None or index == previous.place:
                 continue
-            if index < logged <= previous.place:
+            if index < entries <= previous.place:
                 previous = None
                 continue
 

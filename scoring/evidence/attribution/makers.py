@@ -66,8 +66,8 @@ class HeldCommit(NamedTuple):
     """
 
     authored: int
-    listed: Collection[str] = ()
-    shown: Collection[tuple[str, SessionCommit]] = ()
+    listed: Collection[str]
+    shown: Collection[tuple[str, SessionCommit]]
 
     def was_made_in(self, session: str, made: SessionCommit) -> bool:
         """Return whether a commit that git does not have can be what became this one.

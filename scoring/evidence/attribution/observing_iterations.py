@@ -25,7 +25,7 @@ from scoring.evidence.attribution.written import (
     least_share,
     written_lines,
 )
-from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent
+from scoring.evidence.git.agents import StatedAgent
 from scoring.evidence.git.checkpoints import TokenTotals
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
@@ -45,7 +45,7 @@ class Verification(NamedTuple):
 
     kind: str
     artifact: str
-    place: str = ""
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,12 @@ class Question:
     """
 
     asked: Asked
-    verifiers: tuple[Verification, ...] = ()
-    written: str = ""
-    documents: bool = False
-    stated: StatedAgent = NOTHING_STATED
-    is_strict: bool = False
-    is_wanted: bool = True
+    verifiers: tuple[Verification, ...]
+    written: str
+    documents: bool
+    stated: StatedAgent
+    is_strict: bool
+    is_wanted: bool
 
 
 class AttributedFacts(NamedTuple):

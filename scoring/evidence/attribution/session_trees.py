@@ -37,14 +37,14 @@ class Asked(NamedTuple):
     """
 
     iteration: int
-    commits: tuple[str, ...] = ()
-    landed: tuple[str, ...] = ()
-    authored: int | None = None
-    committed: int | None = None
-    files: frozenset[str] = frozenset()
-    session: str = ""
-    checkpoints: tuple[str, ...] = ()
-    window: IterationWindow | None = None
+    commits: tuple[str, ...]
+    landed: tuple[str, ...]
+    authored: int | None
+    committed: int | None
+    files: frozenset[str]
+    session: str
+    checkpoints: tuple[str, ...]
+    window: IterationWindow | None
 
 
 class Cut(NamedTuple):

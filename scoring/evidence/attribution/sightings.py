@@ -212,7 +212,7 @@ class Sightings:
         )
         return counts, [*corrections.sightings, *resets]
 
-    def work(self, missing: int = 0) -> WorkSeen:
+    def work(self, missing: int) -> WorkSeen:
         """Return how much was edited, and with what help.
 
         Args:

@@ -123,7 +123,6 @@ def transcript_rules(
     *,
     find: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery] = discover,
     tools: Callable[[Sequence[str]], TestTools] | None = None,
-    alone: bool = False,
     unread: Sequence[Harness] = (),
 ) -> TranscriptRules:
     """Return the rules by which the transcripts of some harnesses are read.
@@ -133,7 +132,6 @@ def transcript_rules(
         harnesses: returns the harnesses.
         find: finds their transcripts.
         tools: makes the test tools; None where no reader looks at what is done.
-        alone: whether a transcript counts whatever the others say.
         unread: harnesses that are not read, of which files are only named.
     """
     return TranscriptRules(
@@ -147,7 +145,6 @@ def transcript_rules(
             transcript.path
         ),
         tools=tools,
-        alone=alone,
     )
 
 

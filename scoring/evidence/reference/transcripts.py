@@ -267,9 +267,7 @@ class Reference(Harness):
         return True
 
 
-REFERENCE_TRANSCRIPTS = transcript_rules(
-    "transcripts", lambda: (Reference(),), find=list_directly, alone=True
-)
+REFERENCE_TRANSCRIPTS = transcript_rules("transcripts", lambda: (Reference(),), find=list_directly)
 """Plain ``*.jsonl`` files directly inside folders that are named by hand."""
 
 

@@ -4,7 +4,6 @@ Each line belongs to a part, and a part to an iteration. The number of a part ta
 time, and a group of parts that of a window, so :mod:`tally` counts both in the same way.
 """
 
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -83,7 +82,10 @@ def count_lines(
         if not any(file.fresh):
             continue
         tally = tallies.of[file.harness.name]
-        places = _places(file, nowhere)
+        places = {}
+        for line, part, fresh in zip(file.numbers, file.parts, file.fresh, strict=True):
+            if fresh:
+                places[line] = part + 1 or nowhere
         clock = _clock_of(file, places, last_parts)
         file.harness.count(tally, number, _countable(file.events, places), clock)
         if file in alone:
@@ -138,33 +140,12 @@ def _files_alone(files: Sequence[File]) -> set[File]:
     return set(files) - sharing
 
 
-def _places(file: File, nowhere: int) -> Sequence[int]:
-    """Return where each line of a file counts, by its number.
-
-    Args:
-        file: the file.
-        nowhere: the place of lines that count for no part.
-
-    Returns:
-        For each number the part, counted from 1; 0 for a line that does not count.
-    """
-    places = array("i", bytes(4 * (max(file.numbers, default=-1) + 1)))
-    for number, part, fresh in zip(file.numbers, file.parts, file.fresh, strict=True):
-        if fresh:
-            places[number] = part + 1 or nowhere
-    return places
-
-
-def _clock_of(file: File, places: Sequence[int], last_parts: LastParts) -> LineClock:
-    """Return the clock by which the lines of a file count at places."""
-    count = len(places)
+def _clock_of(file: File, places: Mapping[int, int], last_parts: LastParts) -> LineClock:
+    """Return the clock by which the lines of a file count at places, by their numbers."""
     harness = file.harness.name
 
-    def of_line(number: int) -> int | None:
-        return (places[number] or None) if number < count else None
-
     def of_response(response: Response) -> int | None:
-        place = of_line(response.line)
+        place = places.get(response.line)
         if place is None:
             return None
         return last_parts.get((harness, response.id, response.request), place - 1) + 1
@@ -173,10 +154,10 @@ def _clock_of(file: File, places: Sequence[int], last_parts: LastParts) -> LineC
         index = file.at(number)
         return file.times[index] if index >= 0 else None
 
-    return LineClock(of_line, of_response, written)
+    return LineClock(places.get, of_response, written)
 
 
-def _countable(events: TranscriptEvents, places: Sequence[int]) -> TranscriptEvents:
+def _countable(events: TranscriptEvents, places: Mapping[int, int]) -> TranscriptEvents:
     """Return what of a transcript is counted, with stated totals spread over responses."""
     if not events.of(StatedTotals):
         return events
@@ -186,7 +167,7 @@ def _countable(events: TranscriptEvents, places: Sequence[int]) -> TranscriptEve
     return countable
 
 
-def with_stated_totals(events: TranscriptEvents, places: Sequence[int]) -> list[Response]:
+def with_stated_totals(events: TranscriptEvents, places: Mapping[int, int]) -> list[Response]:
     """Return the responses of a transcript, with tokens that are only stated for several.
 
     Totals are spread evenly over the responses that they cover, when all of these count at one
@@ -207,7 +188,7 @@ def with_stated_totals(events: TranscriptEvents, places: Sequence[int]) -> list[
             index for index in unmeasured if totals.since <= responses[index].line <= totals.line
         ]
         lines = {responses[index].line for index in covered}
-        if len({places[line] if line < len(places) else 0 for line in lines}) != 1:
+        if len(set(map(places.get, lines))) != 1:
             continue
 
         model = events.spans[totals.span].model

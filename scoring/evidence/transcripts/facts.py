@@ -8,8 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
-from msgspec import field
-
 from scoring.errors import Warn
 from scoring.frozen import Frozen
 from scoring.text import wrap64
@@ -332,10 +330,10 @@ class TranscriptSurvey(Frozen, frozen=True):
         checkpoints: the checkpoints in git.
     """
 
-    roots: tuple[RootFound, ...] = ()
-    files: tuple[FileFound, ...] = ()
-    lines_skipped: dict[str, int] = field(default_factory=dict)
-    harnesses: tuple[HarnessFacts, ...] = ()
+    roots: tuple[RootFound, ...]
+    files: tuple[FileFound, ...]
+    lines_skipped: dict[str, int]
+    harnesses: tuple[HarnessFacts, ...]
     unclaimed: tuple[SessionFound, ...] = ()
     checkpoints: CheckpointsFound = CheckpointsFound()
 

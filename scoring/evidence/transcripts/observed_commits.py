@@ -61,14 +61,10 @@ class ObservedCommits:
 
         lines = git_commands.commits_printed(opened.commits, text)
         for line, request in zip(lines, opened.requests(len(lines)), strict=True):
-            commit = CommitMade(
-                *place,
-                call=opened.key,
-                sha=line.sha[:_SHA_DIGITS],
-                subject=key_of(line.subject),
+            commit = replace(
+                _commit_printed(place, opened.key, line),
                 called_at=opened.place.line,
                 amends=request.amends or self._is_undone,
-                other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
                 folder=self._folder_number(opened, request),
             )
             self.noted.append((commit, opened))
@@ -84,14 +80,7 @@ class ObservedCommits:
     def note_unrequested(self, place: EventPlace, call: int, text: str) -> None:
         """Note the commits in a result without its call, which is in another file, or follows."""
         for line in git_commands.commit_lines(text):
-            commit = CommitMade(
-                *place,
-                call=call,
-                sha=line.sha[:_SHA_DIGITS],
-                subject=key_of(line.subject),
-                other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
-            )
-            self.noted.append((commit, None))
+            self.noted.append((_commit_printed(place, call, line), None))
 
     def _note_quiet(self, opened: OpenCall, place: EventPlace, text: str) -> None:
         """Note that a call may have made a commit and printed none, and what it shows instead."""
@@ -121,3 +110,14 @@ class ObservedCommits:
         named = expand_home(request.folder, [opened.folder])
         folder = posixpath.normpath(posixpath.join(opened.folder, named))
         return self._paths.number(folder) if folder.startswith("/") else None
+
+
+def _commit_printed(place: EventPlace, call: int, line: git_commands.CommitLine) -> CommitMade:
+    """Return a commit as git reports it, by the key of the call."""
+    return CommitMade(
+        *place,
+        call=call,
+        sha=line.sha[:_SHA_DIGITS],
+        subject=key_of(line.subject),
+        other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
+    )

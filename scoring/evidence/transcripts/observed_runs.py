@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.tested_code import leaves_stash
 from scoring.evidence.commands.testruns import TestTools
@@ -54,13 +56,9 @@ class ObservedRuns:
             if verdict:
                 if opened.run.folder is None:
                     verdict = TestVerdict()  # it is not known which code was tested
-                run = TestRun(
-                    *place,
-                    call=opened.key,
+                run = replace(
+                    _run_ended(place, opened.key, verdict),
                     command=self._paths.number(opened.run.label),
-                    passed=verdict.passed,
-                    passed_tests=verdict.passed_tests,
-                    failed_tests=verdict.failed_tests,
                     called_at=opened.place.line,
                     follows_commit=opened.run.follows_commit,
                 )
@@ -80,11 +78,15 @@ class ObservedRuns:
         """Note the run in a result without its call, which is in another file, or follows."""
         verdict = verdict_of(None, text, None)
         if verdict and verdict.passed is not None:
-            run = TestRun(
-                *place,
-                call=call,
-                passed=verdict.passed,
-                passed_tests=verdict.passed_tests,
-                failed_tests=verdict.failed_tests,
-            )
-            self.noted.append((run, None))
+            self.noted.append((_run_ended(place, call, verdict), None))
+
+
+def _run_ended(place: EventPlace, call: int, verdict: TestVerdict) -> TestRun:
+    """Return a run with its verdict, by the key of the call."""
+    return TestRun(
+        *place,
+        call=call,
+        passed=verdict.passed,
+        passed_tests=verdict.passed_tests,
+        failed_tests=verdict.failed_tests,
+    )

@@ -52,7 +52,7 @@ class OpenCall:
 
     place: EventPlace
     key: int
-    response: str | None = None
+    response: str | None
     asks_user: bool = False
     does_one_thing: bool = False
     run: TestCommand | None = None

@@ -80,8 +80,6 @@ class TranscriptRules(NamedTuple):
         companions: returns the files next to a store that change it; None where not known.
         tools: makes the test tools from the commands that run tests in this repository; None
             where what is done in transcripts is not looked at.
-        alone: whether a transcript counts whatever the others say. Its events then have times for
-            the numbers of lines, and kept ones are only decoded when they count.
     """
 
     name: str
@@ -89,8 +87,7 @@ class TranscriptRules(NamedTuple):
     discover: Callable[[TranscriptPlaces, Warn], Discovery]
     start_pool: StartPool
     companions: Callable[[TranscriptFile], Sequence[Path] | None]
-    tools: Callable[[Sequence[str]], TestTools] | None = None
-    alone: bool = False
+    tools: Callable[[Sequence[str]], TestTools] | None
 
 
 @dataclass(slots=True)
@@ -101,14 +98,12 @@ class _Source:
         transcript: the transcript.
         size: its size in bytes, with the files next to it.
         stamp: what it is known by; None where that may not be trusted.
-        kept: what the store has of it, still encoded and mixed.
         events: its events, once they are read.
     """
 
     transcript: TranscriptFile
     size: int
     stamp: bytes | None
-    kept: bytes | None = None
     events: EventsByHarness | None = None
 
 
@@ -150,7 +145,6 @@ class Scan(ABC):
         self._pool: TranscriptPool | None = None
         self._files: list[FileFound] = []
         self._skipped: Counter[str] = Counter()
-        self._secret = b""
         self._counted: tuple[HarnessFacts, ...] = ()
 
     @property
@@ -178,7 +172,7 @@ class Scan(ABC):
         unread = {
             number: (source.transcript, source.size)
             for number, source in enumerate(self._sources)
-            if source.kept is None and source.events is None
+            if source.events is None
         }
         self._pool = self._rules.start_pool(unread, self._tools, self._processes)
         return self
@@ -213,7 +207,7 @@ class Scan(ABC):
         self._finish_reading()
         read_harnesses = {harness.name for harness in self._harnesses}
         for source in self._sources:
-            events = self._events_of(source)
+            events = source.events
             if events is None:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
@@ -247,23 +241,8 @@ class Scan(ABC):
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
                 source.events = self._waiting(read.events)
 
-    def _events_of(self, source: _Source) -> EventsByHarness | None:
-        """Return the events of a transcript, or None where it cannot be read."""
-        if source.events is not None or source.kept is None or source.stamp is None:
-            return source.events
-
-        try:
-            return decode_events(mixed(source.kept, self._secret, source.stamp))
-        except ValueError:  # as if nothing were kept
-            pool = self._rules.start_pool({0: (source.transcript, source.size)}, self._tools, 1)
-            ((_, read),) = pool.results()
-            return read.events
-
     def _waiting(self, events: EventsByHarness) -> EventsByHarness:
         """Encode events that wait for those of all other transcripts, and share their texts."""
-        if self._rules.alone:
-            return events
-
         for part in events.values():
             part.pack_events()
             part.spans = [
@@ -288,13 +267,9 @@ class Scan(ABC):
 
         value = store.get("transcript", self._key(transcript), source.stamp)
         if value is not None and source.stamp is not None:
-            self._secret = store.secret
-            if self._rules.alone:  # memory has the events of one at a time
-                source.kept = value
-            else:
-                with contextlib.suppress(ValueError):  # as if nothing were kept
-                    events = decode_events(mixed(value, store.secret, source.stamp))
-                    source.events = self._waiting(events)
+            with contextlib.suppress(ValueError):  # as if nothing were kept
+                events = decode_events(mixed(value, store.secret, source.stamp))
+                source.events = self._waiting(events)
         self._sources.append(source)
 
     def _add_companions(self, source: _Source) -> None:

@@ -43,10 +43,10 @@ class SessionCommit(NamedTuple):
     sha: str
     subject: int
     begun: int
-    amends: bool = False
-    folder: str = ""
-    is_outside: bool = False
-    shown: tuple[str, ...] = ()
+    amends: bool
+    folder: str
+    is_outside: bool
+    shown: tuple[str, ...]
 
 
 @dataclass(eq=False, slots=True)
