@@ -8,7 +8,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from scoring.evidence.attribution.attributed import AllWork
-from scoring.evidence.attribution.collecting import places_seen, sightings_of
+from scoring.evidence.attribution.collecting import missing_sub_agents, places_seen, sightings_of
 from scoring.evidence.attribution.sightings import together
 from scoring.evidence.attribution.written import WrittenLines, is_inside, written_lines
 from scoring.evidence.scopes import is_code
@@ -17,7 +17,6 @@ from scoring.evidence.transcripts.events import Edit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
-from scoring.evidence.transcripts.sub_agents import missing_sub_agents
 from scoring.outcomes.unit import OpenUnit
 
 LEAST_LINES = 5

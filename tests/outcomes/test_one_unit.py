@@ -8,7 +8,7 @@ from helpers.harness_lines import cases, stamp
 from helpers.histories import DAY, TEXT, History, Session, writes
 
 from scoring.evidence.git.agents import shown_or_stated, stated_as, without_mark
-from scoring.evidence.transcripts.edits import KnownFiles, lines_added
+from scoring.evidence.transcripts.edits import PathTexts, lines_added
 
 OTHER_TEXT = "".join(f"def other_{number}(): return {number}\n" for number in range(8))
 
@@ -318,13 +318,14 @@ def test_where_the_transcript_of_one_session_is_missing_the_cost_is_at_least_tha
     assert ("It took at least" in da_score("explain", sha, *places(history)).out) is not is_here
 
 
-class TestKnownFiles:
+class TestPathTexts:
     def test_what_was_refused_is_written_when_it_is_written_again(self) -> None:
-        files = KnownFiles()
+        files = PathTexts()
         lines = lines_added(TEXT)
-        assert files.change("/a.py", lines, whole=True) == lines
-        files.take_back("/a.py", lines)
-        assert files.change("/a.py", lines, whole=True) == lines
+        for _ in range(2):
+            changes = files.changes({"/a.py": lines}, "", whole=True)
+            assert [change.hashes for change in changes] == [lines]
+            files.take_back(changes)
 
     @pytest.mark.parametrize(
         "printed",
@@ -345,10 +346,10 @@ class TestKnownFiles:
         assert unit["lines_written"] == 8
 
     def test_what_was_written_is_known(self) -> None:
-        files = KnownFiles()
+        files = PathTexts()
         lines = lines_added(TEXT)
-        files.change("/a.py", lines, whole=True)
-        assert files.change("/a.py", lines, whole=True) == ()
+        assert files.changes({"/a.py": lines}, "", whole=True)
+        assert files.changes({"/a.py": lines}, "", whole=True) == []
 
 
 @cases(

@@ -53,7 +53,6 @@ from scoring.evidence.transcripts.scan import (
     Scan,
     file_found,
 )
-from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import InRepository, WorkTrees
 
 ATTRIBUTED_TRANSCRIPTS = transcript_rules(
@@ -349,12 +348,9 @@ def _files_found(files: Sequence[streams.File]) -> list[FileFound]:
         by_path.setdefault(file.transcript.path, []).append(file)
 
     files_found = []
-    for path, parts in by_path.items():
-        events: dict[str, list[TranscriptEvents]] = {}
-        for file in parts:
-            events.setdefault(file.harness.name, []).append(file.events)
-        why = _why_left_out(parts)
-        files_found.append(file_found(path, events, why))
+    for path, files_at in by_path.items():
+        parts = [(file.harness.name, file.events) for file in files_at]
+        files_found.append(file_found(path, parts, _why_left_out(files_at)))
     return files_found
 
 

@@ -13,6 +13,7 @@ from scoring.evidence.attribution.claims import claims_seen, spoken_in
 from scoring.evidence.attribution.collecting import (
     lines_found,
     lines_that_made,
+    missing_sub_agents,
     places_seen,
     sightings_of,
 )
@@ -30,7 +31,6 @@ from scoring.evidence.git.checkpoints import TokenTotals
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.evidence.transcripts.streams import File, Session, SessionKey
-from scoring.evidence.transcripts.sub_agents import missing_sub_agents
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
 

@@ -11,6 +11,7 @@ from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import BROKEN, Tokens, id_in
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, MODEL_LIMIT, NO_TIME, JsonReader
+from scoring.evidence.transcripts.edits import NO_LINES, AddedLines
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
@@ -20,7 +21,6 @@ from scoring.evidence.transcripts.events import (
     key_of,
 )
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.path_texts import NO_LINES, AddedLines
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, SPELLED_FOLDER

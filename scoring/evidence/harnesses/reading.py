@@ -16,11 +16,14 @@ from scoring.evidence.harnesses.discovery import discover, writers
 from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.harnesses.lines import Copies, Lines, read_parts, read_store, read_whole
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.kept import decode_events, encode_events
 from scoring.evidence.transcripts.opening import opened
 from scoring.evidence.transcripts.prompts import said_in
 from scoring.evidence.transcripts.scan import TranscriptRules
-from scoring.evidence.transcripts.transcript_events import EventsByHarness
+from scoring.evidence.transcripts.transcript_events import (
+    EventsByHarness,
+    decode_events,
+    encode_events,
+)
 from scoring.evidence.transcripts.transcript_files import Discovery, FileRead, TranscriptFile
 from scoring.files import reason
 from scoring.worker_processes import end_with_parent

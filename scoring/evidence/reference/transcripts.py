@@ -281,8 +281,7 @@ class ReferenceScan(Scan):
         for number, (transcript, events_by_harness) in enumerate(self._read()):
             for events in events_by_harness.values():
                 _count(tallies.of[Reference.name], number, events)
-            parts = {name: [events] for name, events in events_by_harness.items()}
-            self._files.append(file_found(transcript.path, parts, ""))
+            self._files.append(file_found(transcript.path, events_by_harness.items(), ""))
 
         self._counted = tallies.everything()
         return tallies.facts()

@@ -9,7 +9,7 @@ from scoring.evidence.commands.file_writes import removed_paths, rewritten_path
 from scoring.evidence.commands.shell import is_cut
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.verifier_programs import program_names
-from scoring.evidence.transcripts.edits import lines_of_documents
+from scoring.evidence.transcripts.edits import PATHS_OF_A_CALL, PathTexts, lines_of_documents
 from scoring.evidence.transcripts.events import (
     Edit,
     FileRemoved,
@@ -19,7 +19,6 @@ from scoring.evidence.transcripts.events import (
     key_of,
 )
 from scoring.evidence.transcripts.open_calls import OpenCall
-from scoring.evidence.transcripts.path_texts import PATHS_OF_A_CALL, PathTexts
 
 NAMES_OF_A_CALL = 240
 """How many programs are kept of one call."""

@@ -8,14 +8,22 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from scoring.evidence.git.patches import line_hash
-from scoring.evidence.transcripts.events import Hashes
+from scoring.evidence.transcripts.events import TEXT_LIMIT, Hashes
 
 WORD_HASH: Final = 1 << 32
 """Hashes from here on are of words, and those below it of lines."""
+
+PATHS_OF_A_CALL = 240
+"""How many paths are kept of one call."""
+
+AddedLines: TypeAlias = Mapping[str, Hashes]
+"""The lines that an edit adds and takes away, by path."""
+
+NO_LINES: AddedLines = {}
 
 _WORD = re.compile(r"[^\W_]{4,}")
 _MOST_WORDS = 64
@@ -138,10 +146,31 @@ def lines_patched(patch: str) -> Mapping[str, Hashes]:
     }
 
 
-class KnownFiles:
-    """What a session last wrote and was shown of files, which tells what a whole file adds."""
+class FileChange(NamedTuple):
+    """What a call changes of the lines of a file.
+
+    Attributes:
+        path: the path of the file.
+        number: the number of that text.
+        hashes: the lines that it adds and takes away.
+    """
+
+    path: str
+    number: int
+    hashes: Hashes
+
+
+class PathTexts:
+    """The paths and other texts that the events of one transcript name, each once.
+
+    Also what the session last wrote and was shown of files, which tells what a whole file adds.
+
+    Attributes:
+        texts: the number of each text.
+    """
 
     def __init__(self) -> None:
+        self.texts: dict[str, int] = {}
         self._lines: dict[str, Counter[int]] = {}
         self._shown: dict[str, Callable[[], str]] = {}
 
@@ -154,26 +183,51 @@ class KnownFiles:
         """
         self._shown[path] = text
 
-    def change(self, path: str, lines: Hashes, whole: bool) -> Hashes:
-        """Note an edit of a file, and return what it changes.
+    def path_numbers(self, paths: Iterable[str], folder: str = "") -> list[int]:
+        """Return the numbers of paths, each once, as many as are kept of one call."""
+        numbers: dict[int | None, None] = {}
+        for path in islice(filter(None, paths), PATHS_OF_A_CALL):
+            numbers[self.number(path_in(folder, path))] = None
+        return [number for number in numbers if number is not None]
+
+    def changes(self, lines: AddedLines, folder: str, *, whole: bool) -> list[FileChange]:
+        """Return what changes of the lines of each file.
 
         Args:
-            path: the file.
-            lines: the lines that the edit changes, or all lines of the file after it.
-            whole: whether ``lines`` are all lines.
+            lines: what a call writes, by path.
+            folder: where relative paths begin.
+            whole: whether ``lines`` are all lines of the files.
         """
-        before = self._lines.setdefault(path, Counter())
-        if whole:
-            shown = self._shown.pop(path, None)
-            if shown:
-                before.update(_hashes_of(_LINE_NUMBER.sub("", shown())))
-            lines = _difference(before, Counter(lines))
-        apply_change(before, lines)
-        return lines
+        changes: dict[str, Hashes] = {}
+        for name, hashes in islice(lines.items(), PATHS_OF_A_CALL):
+            path = path_in(folder, name)
+            before = self._lines.setdefault(path, Counter())
+            change = hashes
+            if whole:
+                shown = self._shown.pop(path, None)
+                if shown:
+                    before.update(_hashes_of(_LINE_NUMBER.sub("", shown())))
+                change = _difference(before, Counter(hashes))
+            apply_change(before, change)
+            changes[path] = change
 
-    def take_back(self, path: str, change: Hashes) -> None:
-        """Note that a change that was returned for a file was refused or failed."""
-        apply_change(self._lines[path], [-line for line in reversed(change)])
+        numbered = []
+        for path, change in changes.items():
+            number = self.number(path) if change else None
+            if number is not None:
+                numbered.append(FileChange(path, number, change))
+        return numbered
+
+    def take_back(self, changes: Iterable[FileChange]) -> None:
+        """Note that a call was refused or failed, so that its changes are not in the files."""
+        for change in changes:
+            apply_change(self._lines[change.path], [-line for line in reversed(change.hashes)])
+
+    def number(self, text: str) -> int | None:
+        """Return the number of a text, or None where it is too long to be kept."""
+        if len(text) > TEXT_LIMIT:
+            return None
+        return self.texts.setdefault(text, len(self.texts))
 
 
 def lines_of_documents(command: str, written: Sequence[str]) -> dict[str, Hashes]:

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.run_folders import expand_home
 from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.transcripts.edits import PathTexts
 from scoring.evidence.transcripts.events import CommitMade, key_of
 from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall, commit_without_sha
-from scoring.evidence.transcripts.path_texts import PathTexts
 
 _SHA_DIGITS = 15
 """How many digits of the name of a commit are kept."""

@@ -8,9 +8,9 @@ from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.tested_code import leaves_stash
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
+from scoring.evidence.transcripts.edits import PathTexts
 from scoring.evidence.transcripts.events import TestRun
 from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall
-from scoring.evidence.transcripts.path_texts import PathTexts
 
 _NOTHING_TO_STASH = "No local changes to save"
 

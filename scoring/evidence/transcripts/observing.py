@@ -18,7 +18,7 @@ from scoring.evidence.commands.git_commands import MAY_COMMIT, CommitRequest
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.transcripts.command_effects import note_resets, note_writes, program_keys
-from scoring.evidence.transcripts.edits import with_slashes
+from scoring.evidence.transcripts.edits import NO_LINES, AddedLines, PathTexts, with_slashes
 from scoring.evidence.transcripts.events import (
     OBSERVED,
     AgentStarted,
@@ -44,7 +44,6 @@ from scoring.evidence.transcripts.open_calls import (
     runs_elsewhere,
     with_repository,
 )
-from scoring.evidence.transcripts.path_texts import NO_LINES, AddedLines, PathTexts
 from scoring.evidence.transcripts.prompts import asks, goes_on, said_in
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents, TranscriptLine
 
@@ -56,7 +55,7 @@ class Observations:
     reading.
 
     Attributes:
-        files: what the session wrote and was shown of files.
+        files: the paths that events name, and what the session wrote and was shown of files.
         refused_calls: the keys of calls that the user refused, which do not count as calls.
     """
 
@@ -66,15 +65,14 @@ class Observations:
         Args:
             tools: the test tools; None: those of the table alone.
         """
-        self._paths = PathTexts()
-        self.files = self._paths.files
+        self.files = PathTexts()
         self.refused_calls: set[int] = set()
 
         self._place = EventPlace(span=0, line=-1)
         self._lines: list[TranscriptLine] = []
         self._events: dict[type[Event], list[Any]] = {kind: [] for kind in OBSERVED}
-        self._runs = ObservedRuns(tools or TestTools(), self._paths)
-        self._commits = ObservedCommits(self._paths)
+        self._runs = ObservedRuns(tools or TestTools(), self.files)
+        self._commits = ObservedCommits(self.files)
         self._work_trees: set[str] = set()
 
         self._open_calls: dict[int, OpenCall] = {}
@@ -214,8 +212,8 @@ class Observations:
         opened = self._open(call)
         opened.does_one_thing = True
         self._runs.note_edit()
-        opened.note(Edit, self._paths.path_numbers(paths, folder), by_tool=True)
-        opened.written = self._paths.changes(lines, folder, whole=whole)
+        opened.note(Edit, self.files.path_numbers(paths, folder), by_tool=True)
+        opened.written = self.files.changes(lines, folder, whole=whole)
         return opened.key
 
     def command(
@@ -245,10 +243,10 @@ class Observations:
         opened.folder = folder
         self._runs.note_command(opened, commands, text)
 
-        note_writes(opened, commands, text, self._paths)
+        note_writes(opened, commands, text, self.files)
         if patched:
-            opened.note(Edit, self._paths.path_numbers(patched, folder), by_tool=True)
-            changes = self._paths.changes(lines, folder, whole=False)
+            opened.note(Edit, self.files.path_numbers(patched, folder), by_tool=True)
+            changes = self.files.changes(lines, folder, whole=False)
             opened.written = [*opened.written, *changes]
 
         if "worktree" in text:
@@ -256,7 +254,7 @@ class Observations:
                 for path in work_trees_added(command.words):
                     self._work_trees.add(posixpath.join(folder, path))
         if MAY_COMMIT.search(text):
-            note_resets(opened, commands, self._paths)
+            note_resets(opened, commands, self.files)
         self._commits.note_command(opened, commands, text)
 
         opened.note(ProgramRun, program_keys(commands))
@@ -298,7 +296,7 @@ class Observations:
         undone = failed is True and opened.does_one_thing
         keep_effects(self._events, opened, self._place, undone=undone)
         if undone:
-            self._paths.take_back(opened.written)
+            self.files.take_back(opened.written)
         opened.effects = []
         opened.written = ()
         if not (opened.run or opened.commits or opened.asks_user):
@@ -328,7 +326,7 @@ class Observations:
         opened = self._open_calls.pop(key, None)
         response = _call_key(opened.response) if opened else self._response_of_ended.pop(key, 0)
         if opened is not None:
-            self._paths.take_back(opened.written)
+            self.files.take_back(opened.written)
         self.refused_calls.add(key)
         if (opened is not None and opened.asks_user) or asks(reason):
             self._question_declined = True
@@ -350,7 +348,7 @@ class Observations:
             The same events.
         """
         observed = {kind: list(noted) for kind, noted in self._events.items()}
-        texts = dict(self._paths.texts)
+        texts = dict(self.files.texts)
         runs = list(self._runs.noted)
         commits = list(self._commits.noted)
         for opened in (*self._open_calls.values(), *self._calls_without_id):

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from scoring.evidence.commands.git_commands import CommitRequest
 from scoring.evidence.commands.run_folders import is_elsewhere
 from scoring.evidence.commands.testruns import TestCommand
+from scoring.evidence.transcripts.edits import FileChange
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     CommitMade,
@@ -18,7 +19,6 @@ from scoring.evidence.transcripts.events import (
     TestRun,
     WorkReset,
 )
-from scoring.evidence.transcripts.path_texts import FileChange
 
 
 class EventPlace(NamedTuple):

@@ -7,7 +7,7 @@ import contextlib
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -32,9 +32,14 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.kept import decode_events, encode_events, mixed
 from scoring.evidence.transcripts.opening import opened
-from scoring.evidence.transcripts.transcript_events import EventsByHarness, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import (
+    EventsByHarness,
+    TranscriptEvents,
+    decode_events,
+    encode_events,
+    mixed,
+)
 from scoring.evidence.transcripts.transcript_files import (
     UNKNOWN_KIND,
     Discovery,
@@ -313,21 +318,20 @@ def _name_of_reading(rules: TranscriptRules, test_commands: Sequence[str]) -> st
 
 
 def file_found(
-    path: Path, events: Mapping[str, Sequence[TranscriptEvents]], left_out: str
+    path: Path, parts: Collection[tuple[str, TranscriptEvents]], left_out: str
 ) -> FileFound:
     """Return what is said of a transcript.
 
     Args:
         path: the transcript.
-        events: its parts, by the harness that wrote them.
+        parts: its parts, each with the name of the harness that wrote it.
         left_out: why nothing of it counts; "" when something does.
     """
-    parts: list[TranscriptEvents] = []
-    for of_harness in events.values():
-        parts += of_harness
-    sessions = dict.fromkeys(chain.from_iterable(part.sessions() for part in parts))
+    harnesses = "+".join(dict.fromkeys(name for name, _ in parts))
+    all_events = [events for _, events in parts]
+    sessions = dict.fromkeys(chain.from_iterable(events.sessions() for events in all_events))
     why = left_out if parts else NOTHING_USABLE
-    return FileFound(path, "+".join(events), tuple(sessions), _last_folder(parts), why)
+    return FileFound(path, harnesses, tuple(sessions), _last_folder(all_events), why)
 
 
 def _last_folder(parts: Sequence[TranscriptEvents]) -> str:

@@ -1,8 +1,12 @@
-"""The events of one transcript together, and where its lines belong."""
+"""The events of one transcript together, where its lines belong, and how the store keeps them.
+
+How rows of the store are keyed and stamped: docs/ARCHITECTURE.md, "What is kept between runs".
+"""
 
 from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
+from hashlib import shake_256
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -189,3 +193,26 @@ _encode = msgspec.msgpack.Encoder().encode
 @lru_cache
 def _decoder(kind: type[Event]) -> msgspec.msgpack.Decoder[Any]:
     return msgspec.msgpack.Decoder(list[kind])  # type: ignore[valid-type]
+
+
+encode_events = msgspec.msgpack.Encoder().encode
+_events_decoder = msgspec.msgpack.Decoder(EventsByHarness)
+
+
+def decode_events(data: bytes) -> EventsByHarness:
+    """Return what :func:`encode_events` encoded.
+
+    Raises:
+        ValueError: the data is damaged.
+    """
+    try:
+        return _events_decoder.decode(data)
+    except msgspec.MsgspecError as e:
+        raise ValueError(str(e)) from e
+
+
+def mixed(data: bytes, secret: bytes, stamp: bytes) -> bytes:
+    """Return data mixed with a stream made of a secret and a stamp. Mixing twice undoes it."""
+    stream = shake_256(secret + stamp).digest(len(data))
+    number = int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")
+    return number.to_bytes(len(data), "little")

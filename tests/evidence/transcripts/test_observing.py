@@ -40,8 +40,11 @@ from scoring.evidence.transcripts.events import (
     WorkReset,
     key_of,
 )
-from scoring.evidence.transcripts.kept import decode_events, encode_events
-from scoring.evidence.transcripts.transcript_events import TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import (
+    TranscriptEvents,
+    decode_events,
+    encode_events,
+)
 
 PASSED = "============ 10 passed in 0.12s ============"
 FAILED = "======= 3 failed, 10 passed in 0.12s ======="

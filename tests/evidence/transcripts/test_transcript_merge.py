@@ -37,7 +37,7 @@ from scoring.evidence.harnesses.lines import read_whole
 from scoring.evidence.reference.transcripts import reference_scan
 from scoring.evidence.transcripts.events import Response, key_of
 from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts, TranscriptPlaces
-from scoring.evidence.transcripts.kept import decode_events, encode_events, mixed
+from scoring.evidence.transcripts.transcript_events import decode_events, encode_events, mixed
 from scoring.store import NAME, SETTLED, Store, stamp_of
 
 WINDOWS = [window(None, 20), window(20, 40), window(10, 30), window(40, 35), window(40, 41), ALWAYS]

@@ -84,8 +84,7 @@ class ReadingScan(Scan):
         harnesses = {harness.name: harness for harness in self._harnesses}
         counted = []
         for transcript, by_harness in self.start()._read():
-            parts = {harness: [events] for harness, events in by_harness.items()}
-            self._files.append(file_found(transcript.path, parts, ""))
+            self._files.append(file_found(transcript.path, by_harness.items(), ""))
             for harness, events in by_harness.items():
                 times = {line.number: line.time for line in events.lines}
                 counted.append((harnesses[harness], events, times))
