@@ -16,9 +16,8 @@ from scoring.evidence.agent_commits import (
     note_time,
 )
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.checkpoint_commits import commits_of_unnamed
+from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
-from scoring.evidence.attribution.quiet_commits import commits_in_git
 from scoring.evidence.git.agents import NO_AGENTS
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import WrittenCommit

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scoring.errors import silent
 from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.checkpoint_commits import commits_of_unnamed
+from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
 from scoring.evidence.attribution.makers import in_order, place_of
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.observing_iterations import (
@@ -16,7 +16,6 @@ from scoring.evidence.attribution.observing_iterations import (
     Question,
     Verification,
 )
-from scoring.evidence.attribution.quiet_commits import commits_in_git
 from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked
 from scoring.evidence.git.agents import StatedAgent, stated_as
 from scoring.evidence.git.authorship import AttributedHistory

@@ -5,14 +5,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from scoring.evidence.attribution.changed_files import ChangedFiles
 from scoring.evidence.attribution.cuts import cut_trees, reaches_commit, was_stored_for
-from scoring.evidence.attribution.free_lines import give_by_session, give_by_time, note_totals
-from scoring.evidence.attribution.iteration_shares import OwnedLines, Share
+from scoring.evidence.attribution.iteration_shares import (
+    OwnedLines,
+    Share,
+    give_by_session,
+    give_by_time,
+    note_totals,
+)
 from scoring.evidence.attribution.linking import Linker
 from scoring.evidence.attribution.session_trees import (
     NO_ITERATION,
     Asked,
+    ChangedFiles,
     Listed,
     SessionPart,
     Tree,

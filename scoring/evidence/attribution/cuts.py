@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from scoring.evidence.attribution.changed_files import ChangedFiles
 from scoring.evidence.attribution.makers import DAY, known_commits
 from scoring.evidence.attribution.session_trees import (
     A_SECOND,
     OTHER_COMMIT,
     Asked,
+    ChangedFiles,
     Cut,
     Listed,
     SessionPart,

@@ -4,7 +4,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from scoring.evidence.attribution.changed_files import ChangedFiles
 from scoring.evidence.attribution.cuts import reaches_commit, was_stored_for
 from scoring.evidence.attribution.iteration_shares import (
     EMPTY,
@@ -14,6 +13,7 @@ from scoring.evidence.attribution.iteration_shares import (
     Share,
 )
 from scoring.evidence.attribution.session_trees import (
+    ChangedFiles,
     Listed,
     SessionPart,
     Tree,

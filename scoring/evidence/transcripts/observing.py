@@ -17,7 +17,6 @@ from scoring.evidence.commands.command_writes import work_trees_added
 from scoring.evidence.commands.git_commands import MAY_COMMIT, CommitRequest
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.transcripts.command_effects import note_resets, note_writes, program_keys
 from scoring.evidence.transcripts.edits import NO_LINES, AddedLines, PathTexts, with_slashes
 from scoring.evidence.transcripts.events import (
     OBSERVED,
@@ -33,13 +32,15 @@ from scoring.evidence.transcripts.events import (
     UserBreak,
     key_of,
 )
-from scoring.evidence.transcripts.observed_commits import ObservedCommits
-from scoring.evidence.transcripts.observed_runs import ObservedRuns
+from scoring.evidence.transcripts.observed_calls import ObservedCommits, ObservedRuns
 from scoring.evidence.transcripts.open_calls import (
     EventPlace,
     OpenCall,
     commit_without_sha,
     keep_effects,
+    note_resets,
+    note_writes,
+    program_keys,
     run_without_result,
     runs_elsewhere,
     with_repository,
