@@ -14,7 +14,6 @@ from scoring.evidence.transcripts.events import (
     ChatText,
     CommitMade,
     Edit,
-    Event,
     TestRun,
 )
 from scoring.evidence.transcripts.observed_facts import ClaimResult, ClaimSeen
@@ -53,7 +52,10 @@ def spoken_in(files: Iterable[File], wanted: Collection[SessionKey]) -> Spoken:
         for kind in (ChatText, TestRun, Edit, CommitMade):
             for event in file.events.of(kind):
                 index = file.at(event.line)
-                if index < 0 or not file.here[index] or not _counts(event, file):
+                counts = not file.events.spans[event.span].agent
+                if isinstance(event, TestRun):  # with its call and its result
+                    counts = event.ended and event.called_at is not None
+                if index < 0 or not file.here[index] or not counts:
                     continue
                 if stream.first_file.setdefault(file.ids[index], file) is not file:
                     continue
@@ -65,13 +67,6 @@ def spoken_in(files: Iterable[File], wanted: Collection[SessionKey]) -> Spoken:
     for stream in streams.values():
         stream.sightings.sort(key=attrgetter("time"))
     return streams
-
-
-def _counts(event: Event, file: File) -> bool:
-    """Return whether an event counts: a session's own, or a run with its call and its result."""
-    if isinstance(event, TestRun):
-        return event.ended and event.called_at is not None
-    return not file.events.spans[event.span].agent
 
 
 def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterator[ClaimSeen]:

@@ -4,11 +4,10 @@ docs/EVIDENCE.md, "Attribution", has the rules.
 """
 
 import posixpath
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import translate
+from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -67,10 +66,6 @@ class Neighbourhood:
     worktrees: Sequence[str]
     remotes: Callable[[], Iterable[str]]
     is_its_commit: Callable[[str], bool]
-
-    @cached_property
-    def _is_worktree(self) -> Callable[[str], object]:
-        return re.compile("|".join(map(translate, self.worktrees)) or r"(?!)").match
 
     @cached_property
     def _remotes(self) -> frozenset[str]:
@@ -153,7 +148,9 @@ class Neighbourhood:
             return False
         if self.trees(folder):
             return True
-        return self.trees.is_gone(folder) and (is_known or bool(self._is_worktree(folder)))
+        if not self.trees.is_gone(folder):
+            return False
+        return is_known or any(fnmatchcase(folder, glob) for glob in self.worktrees)
 
 
 @dataclass(frozen=True)

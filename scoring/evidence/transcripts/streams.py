@@ -49,7 +49,6 @@ class SessionCommit(NamedTuple):
     shown: tuple[str, ...]
 
 
-@dataclass(eq=False, slots=True)
 class File:
     """A transcript as far as one harness wrote it, or what it holds of one session.
 
@@ -75,36 +74,36 @@ class File:
         others: the indices of the lines of other sessions, by the ids of these.
     """
 
-    transcript: TranscriptFile
-    harness: CountedHarness
-    events: TranscriptEvents
-    checkpoint: str = ""
-    session: str = ""
-    start: int | None = None
-    stored: int | None = None
-    fresh: bytearray = field(default_factory=bytearray)
-    here: bytearray = field(default_factory=bytearray)
-    parts: Sequence[int] = ()
-    numbers: "array[int]" = field(init=False)
-    times: "array[int]" = field(init=False)
-    ids: "array[int]" = field(init=False)
-    owner: str = field(init=False)
-    others: Mapping[str, Collection[int]] = field(init=False)
+    def __init__(
+        self,
+        transcript: TranscriptFile,
+        harness: CountedHarness,
+        events: TranscriptEvents,
+        checkpoint: str = "",
+        session: str = "",
+    ) -> None:
+        self.transcript = transcript
+        self.harness = harness
+        self.events = events
+        self.checkpoint = checkpoint
+        self.session = session
+        self.start: int | None = None
+        self.stored: int | None = None
+        self.fresh = bytearray()
+        self.here = bytearray()
+        self.parts: Sequence[int] = ()
+        self.numbers = array("q", (line.number for line in events.lines))
+        self.times = array("q", (line.time for line in events.lines))
+        self.ids = array("q", (line.key for line in events.lines))
 
-    def __post_init__(self) -> None:
-        lines = self.events.lines
-        self.numbers = array("q", (line.number for line in lines))
-        self.times = array("q", (line.time for line in lines))
-        self.ids = array("q", (line.key for line in lines))
-
-        names = [self.session] if self.session else self.events.sessions()
+        names = [session] if session else events.sessions()
         lines_of: dict[str, set[int]] = {}
         if len(names) > 1:
             lines_of = self._lines_by_session(default=names[-1])
             names = sorted(lines_of, key=lambda name: max(lines_of[name]))
 
         # The session that wrote last goes on from the others and has their lines too.
-        *others, self.owner = names or [self.transcript.name]
+        *others, self.owner = names or [transcript.name]
         self.others = {name: dict.fromkeys(sorted(lines_of[name])) for name in others}
 
     def _lines_by_session(self, default: str) -> dict[str, set[int]]:
