@@ -251,7 +251,8 @@ def continued(files: Iterable[File]) -> list[File]:
     for file in files:
         key = file.key
         previous = last.get(key)
-        if previous and _goes_on(file):
+        is_new_part = file.checkpoint and not file.events.begins_session and all(file.fresh)
+        if previous and is_new_part:
             whole = _joined_file(previous, file)
             if whole:
                 counted.remove(previous)
@@ -260,11 +261,6 @@ def continued(files: Iterable[File]) -> list[File]:
         if file.checkpoint:
             last[key] = file
     return counted
-
-
-def _goes_on(file: File) -> bool:
-    """Return whether a file is the part of a transcript that no earlier file has."""
-    return bool(file.checkpoint) and not file.events.begins_session and all(file.fresh)
 
 
 def _joined_file(first: File, second: File) -> File | None:
