@@ -24,7 +24,7 @@ from scoring.evidence.attribution.observing_iterations import (
     Question,
     count_against_each,
 )
-from scoring.evidence.attribution.session_trees import Asked, Tree
+from scoring.evidence.attribution.session_trees import Tree
 from scoring.evidence.attribution.written import LinesAdded
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.checkpoints import (
@@ -156,7 +156,7 @@ class AttributedScan(Scan):
             reviewers,
         )
         self.work = AllWork(files, given.owners, entries, given.trees, trees)
-        self._report_unread(given.shares, asked, read)
+        self._report_unread(given.shares, read)
 
         streams.note_parts(files, given.parts)
         files_about = _files_about(questions, given, files)
@@ -200,9 +200,7 @@ class AttributedScan(Scan):
         streams.number_lines(files)
         return files
 
-    def _report_unread(
-        self, shares: Iterable[Share], asked: Iterable[Asked], read: Collection[str]
-    ) -> None:
+    def _report_unread(self, shares: Iterable[Share], read: Collection[str]) -> None:
         """Note which checkpoints have transcripts that are not read, and which are not here."""
         agent_of_unread: dict[str, str] = {}
         for name in self.checkpoints.keys() - read:
@@ -211,9 +209,9 @@ class AttributedScan(Scan):
                     agent_of_unread.setdefault(name, session.agent)
 
         names: set[str] = set()
-        for share, question in zip(shares, asked, strict=True):
-            names.update(question.checkpoints)
-            unread = [name for name in question.checkpoints if name in agent_of_unread]
+        for share in shares:
+            names.update(share.asked.checkpoints)
+            unread = [name for name in share.asked.checkpoints if name in agent_of_unread]
             if unread and (share.stated or share.problem == NO_TRANSCRIPT):
                 agent = agent_of_unread[unread[0]] or "a harness without a name"
                 share.problem = NOT_READ.format(agent=agent)

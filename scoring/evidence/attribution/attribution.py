@@ -77,22 +77,22 @@ def attribute(
     listed, complete = _listed_trees(asked, listing, tree_of, twice)
 
     shown = cut_trees(changed, sessions, tree_of, listed, became, complete)
-    shares = [Share(made=shown.get(index)) for index in range(len(asked))]
+    shares = [Share(index, question, made=shown.get(index)) for index, question in enumerate(asked)]
     ownership = OwnedLines([NO_ITERATION] * line_count(files), {})
     parts_of = _parts_by_iteration(trees, ownership)
     linker = Linker(changed, sessions, listed, complete, reviewers)
-    for index, share in enumerate(shares):
-        for part in linker.link(index, share, parts_of.get(index, ())):
-            is_own = part.edits_only(asked[index].files) or linker.is_by_helpers(part)
-            ownership.count_vote(index, part, is_own=is_own)
+    for share in shares:
+        for part in linker.link(share, parts_of.get(share.index, ())):
+            is_own = part.edits_only(share.asked.files) or linker.is_by_helpers(part)
+            ownership.count_vote(share.index, part, is_own=is_own)
 
     _share_series(changed, shares, trees, parts_of, entries)
     for index, first in twice.items():
         shares[index].counted_for = first
         shares[index].problem = f"commit already counted for iteration {asked[first].iteration}"
-    give_by_session(asked, shares, sessions, ownership)
-    note_totals(asked, shares, stated)
-    give_by_time(asked, shares, trees, ownership)
+    give_by_session(shares, sessions, ownership)
+    note_totals(shares, stated)
+    give_by_time(shares, trees, ownership)
     return _numbered(shares, ownership, trees)
 
 
@@ -187,7 +187,7 @@ def _share_series(
             took_edits = edits_nothing and (
                 _are_of_one_call(previous, part) or changed.took_from(index, previous)
             )
-            if not took_edits or not was_stored_for(tree, changed.asked[index]):
+            if not took_edits or not was_stored_for(tree, shares[index].asked):
                 previous = None
                 continue
 

@@ -30,6 +30,8 @@ class Share:
     """The lines of one iteration.
 
     Attributes:
+        index: the index of the iteration.
+        asked: what is known of it.
         own: the numbers of the parts that are its own.
         voting: the numbers of the parts that vote on it.
         method: how its lines were found; None without lines.
@@ -43,6 +45,8 @@ class Share:
         stated: the ids of its checkpoints of which only the totals are known.
     """
 
+    index: int
+    asked: Asked
     own: range = range(0)
     voting: tuple[int, ...] = ()
     method: Method | None = None
@@ -93,10 +97,7 @@ class OwnedLines:
 
 
 def give_by_session(
-    asked: Sequence[Asked],
-    shares: Sequence[Share],
-    sessions: Mapping[SessionKey, Session],
-    ownership: OwnedLines,
+    shares: Iterable[Share], sessions: Mapping[SessionKey, Session], ownership: OwnedLines
 ) -> None:
     """Give iterations without lines the free ones of the session that their entry names.
 
@@ -107,9 +108,9 @@ def give_by_session(
         if session.lines:
             sessions_by_id.setdefault(key[1], []).append(session)
 
-    for index, share in enumerate(shares):
-        authored = asked[index].authored
-        named_sessions = sessions_by_id.get(asked[index].session, ())
+    for share in shares:
+        authored = share.asked.authored
+        named_sessions = sessions_by_id.get(share.asked.session, ())
         if share.method or share.problem or not named_sessions or authored is None:
             continue
 
@@ -119,34 +120,32 @@ def give_by_session(
             first = len(lines)
             while first and ownership.owners[lines[first - 1]] == NO_ITERATION:
                 first -= 1
-            count += ownership.take(index, lines[first:])
+            count += ownership.take(share.index, lines[first:])
         share.method = "session"
         share.end = authored
         share.sessions = tuple(sorted(session.key for session in named_sessions))
         share.problem = "" if count else EMPTY
 
 
-def note_totals(asked: Sequence[Asked], shares: Sequence[Share], stated: Collection[str]) -> None:
+def note_totals(shares: Sequence[Share], stated: Collection[str]) -> None:
     """Note the iterations that only have the totals of checkpoints, which no other one names."""
-    counts = Counter(name for question in asked for name in question.checkpoints)
-    for question, share in zip(asked, shares, strict=True):
+    counts = Counter(name for share in shares for name in share.asked.checkpoints)
+    for share in shares:
         if share.method is None:
             share.stated = tuple(
-                name for name in question.checkpoints if name in stated and counts[name] == 1
+                name for name in share.asked.checkpoints if name in stated and counts[name] == 1
             )
             if share.stated:
                 share.method = "checkpoint"
 
 
-def give_by_time(
-    asked: Sequence[Asked], shares: Sequence[Share], trees: Sequence[Tree], ownership: OwnedLines
-) -> None:
+def give_by_time(shares: Iterable[Share], trees: Sequence[Tree], ownership: OwnedLines) -> None:
     """Give iterations without lines the free ones in their windows, if they are one session's.
 
     Where a commit names a checkpoint, that says which sessions did it, and no other one counts.
     """
-    for index, share in enumerate(shares):
-        question = asked[index]
+    for share in shares:
+        question = share.asked
         if share.method is not None or share.problem:
             continue
         if question.checkpoints:
@@ -159,7 +158,7 @@ def give_by_time(
         free = _free_lines(trees, question.window, ownership)
         if len(free) == 1:
             for lines in free.values():
-                ownership.take(index, lines)
+                ownership.take(share.index, lines)
             share.method = "time"
             share.sessions = tuple(free)
             share.end = question.authored

@@ -43,18 +43,17 @@ class Linker(NamedTuple):
         """Return whether all lines of a part are those of sub-agents, or of reviewers."""
         return all(self.sessions[key].parent or key[1] in self.reviewers for key in part.sessions)
 
-    def link(self, index: int, share: Share, parts: Sequence[SessionPart]) -> list[SessionPart]:
+    def link(self, share: Share, parts: Sequence[SessionPart]) -> list[SessionPart]:
         """Fill in the share of an iteration.
 
         Args:
-            index: the index of the iteration.
-            share: its share, which gets a method and sessions, or a problem.
+            share: the share, which gets a method and sessions, or a problem.
             parts: the parts that end at its commit.
 
         Returns:
             The parts of others that vote on it.
         """
-        voting, others = self._listed_parts(index, share, parts)
+        voting, others = self._listed_parts(share, parts)
         own_sessions = _sessions_in(parts)
         began = min((min(part.times, default=NS_MAX) for part in parts), default=NS_MAX)
         since = [
@@ -63,16 +62,16 @@ class Linker(NamedTuple):
         ]
         share.also = tuple(sorted(_sessions_in(since) - own_sessions))
 
-        question = self.changed.asked[index]
-        trees = self.listed[index]
+        question = share.asked
+        trees = self.listed[share.index]
         are_old = bool(trees) and not any(was_stored_for(tree, question) for tree in trees)
         if parts and (own_sessions or not are_old):
-            self._link_parts(index, share, parts)
+            self._link_parts(share, parts)
             sessions = own_sessions | _sessions_in(voting)
             share.sessions = tuple(sorted(sessions or {part.tree.sessions[0] for part in parts}))
             return voting
 
-        if trees and index not in self.complete:
+        if trees and share.index not in self.complete:
             share.problem = PARTLY_HERE
         elif are_old:
             share.problem = STORED_BEFORE
@@ -88,10 +87,11 @@ class Linker(NamedTuple):
         return []
 
     def _listed_parts(
-        self, index: int, share: Share, parts: Sequence[SessionPart]
+        self, share: Share, parts: Sequence[SessionPart]
     ) -> tuple[list[SessionPart], list[SessionPart]]:
         """Return the parts of listed sessions that vote on an iteration, and those that do not."""
-        question = self.changed.asked[index]
+        index = share.index
+        question = share.asked
         time = share.made.time if share.made else question.authored
         own_trees = {part.tree for part in parts}
         last_commit_at = min((_commit_before(part) for part in parts), default=0)
@@ -131,14 +131,14 @@ class Linker(NamedTuple):
     def _parent(self, key: SessionKey) -> SessionKey:
         return (key[0], self.sessions[key].parent)
 
-    def _link_parts(self, index: int, share: Share, parts: Sequence[SessionPart]) -> None:
+    def _link_parts(self, share: Share, parts: Sequence[SessionPart]) -> None:
         """Note how the parts of an iteration were found, and when it ended."""
-        trees = set(self.listed[index])
+        trees = set(self.listed[share.index])
         is_listed = any(part.tree in trees for part in parts)
         share.method = "checkpoint" if is_listed else "commit"
 
         last = max((max(part.times, default=0) for part in parts), default=0)
-        share.end = max(last, self.changed.asked[index].authored or last)
+        share.end = max(last, share.asked.authored or last)
         if share.made:
             share.end = share.made.time
         share.problem = "" if _sessions_in(parts) else EMPTY
