@@ -170,7 +170,12 @@ class IterationsSeen:
 
         if share.stated:
             return self._facts_of_totals(observed, share)
+        return self._facts_of_lines(replace(observed, by_agents=by_agents), question, share)
 
+    def _facts_of_lines(
+        self, observed: Observed, question: Question, share: Share
+    ) -> AttributedFacts:
+        """Return what the lines of an iteration show, in addition to what is observed of it."""
         sightings = together([self._sightings[part] for part in share.voting])
         tests, last_run = sightings.tests(share.end)
         corrections, corrected_at = sightings.corrections()
@@ -206,11 +211,10 @@ class IterationsSeen:
             ran=tuple(sightings.ran_for(verifier.kind) for verifier in question.verifiers),
             seen=places_seen(share.made, self._commits, last_run, corrected_at),
             lines=tuple(lines),
-            work=sightings.work(self._missing[index]),
-            by_agents=by_agents,
+            work=sightings.work(self._missing[share.index]),
             claims=tuple(claims_seen(share, self._spoken, sightings)),
         )
-        return AttributedFacts(self._counts[index], observed)
+        return AttributedFacts(self._counts[share.index], observed)
 
     def _facts_of_totals(self, observed: Observed, share: Share) -> AttributedFacts:
         """Return what the totals of an iteration's checkpoints say, where nothing else is known."""
