@@ -78,9 +78,7 @@ def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
 
 def artifact_status(repo_root: Path | str, path: str) -> str:
     """Return the ``status`` of a verifier's result artifact, if it has one."""
-    fields = read_fields(artifact_path(repo_root, path), {"status": Reader.string})
-    if fields is None:
-        return ""
+    fields = read_fields(artifact_path(repo_root, path), {"status": Reader.string}) or {}
     return str(fields.get("status", ""))
 
 

@@ -7,14 +7,6 @@ committer.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from scoring.evidence.agent_commits import (
-    AgentCommits,
-    FoundBy,
-    MadeBy,
-    SessionTimes,
-    id_of_session,
-    note_time,
-)
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
@@ -23,12 +15,18 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.rules import Sources
 from scoring.evidence.session_commits import (
+    AgentCommits,
+    FoundBy,
+    MadeBy,
+    SessionTimes,
     add_checkpoints,
     add_lost_commits,
     commits_of_sessions,
     drop_rewritten,
     find_amended,
     find_by_subject,
+    id_of_session,
+    note_time,
 )
 from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS, timestamp_ns

@@ -142,20 +142,14 @@ def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
                     open_calls[str(block.get("id"))] = arguments
             elif block.get("type") == "tool_result" and not block.get("is_error"):
                 arguments = open_calls.pop(str(block.get("tool_use_id")), {})
-                answer = _answer_to(arguments, block)
-                if answer is not None:
-                    yield answer
-
-
-def _answer_to(arguments: PlainData, block: PlainData) -> SubAgentAnswer | None:
-    """Return what a sub-agent answered, or None where the call asked nothing, or goes on."""
-    text = _text_of(block.get("content"))
-    prompt = arguments.get("prompt")
-    if not text or not isinstance(prompt, str) or not prompt.strip():
-        return None
-    if arguments.get("run_in_background"):
-        return None
-    return SubAgentAnswer(str(arguments.get("subagent_type") or "agent"), prompt, text)
+                text = _text_of(block.get("content"))
+                prompt = arguments.get("prompt")
+                # A call that asked nothing, or goes on, has no answer.
+                if not text or not isinstance(prompt, str) or not prompt.strip():
+                    continue
+                if not arguments.get("run_in_background"):
+                    kind = str(arguments.get("subagent_type") or "agent")
+                    yield SubAgentAnswer(kind, prompt, text)
 
 
 def _blocks(line: bytes) -> list[PlainData]:

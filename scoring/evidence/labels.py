@@ -49,11 +49,6 @@ class Judgement(NamedTuple):
     scope: str | None = None
     hallucination: str | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was given."""
-        return self == Judgement()
-
 
 class LabelEdit(NamedTuple):
     """One entry of a label's history.

@@ -21,7 +21,7 @@ def openable(path: str, branch: str) -> str:
         path: a path or ``path:line``; one that is not on the branch is returned as it is.
         branch: what git calls the branch with checkpoints here.
     """
-    if path.startswith(f"{BRANCH}:"):
+    if path.partition(":")[0] == BRANCH:
         return f"{branch}{path.removeprefix(BRANCH)}"
     return path
 
@@ -48,12 +48,7 @@ def openable_survey(survey: TranscriptSurvey, repo_dir: Path | str) -> Transcrip
         return survey
 
     branch = name_of_branch(GitRepository(repo_dir))
-    roots = []
-    for root in survey.roots:
-        path = root.path
-        if str(path) == BRANCH:
-            path = Path(branch)
-        roots.append(replace(root, path=path))
+    roots = [replace(each, path=_opened(each.path, branch)) for each in survey.roots]
     files = [replace(each, path=_opened(each.path, branch)) for each in survey.files]
     unclaimed = [replace(each, path=_opened(each.path, branch)) for each in survey.unclaimed]
     missing = tuple(_opened(path, branch) for path in survey.checkpoints.missing)

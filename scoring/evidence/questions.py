@@ -28,7 +28,7 @@ from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.streams import Session
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.evidence.unlogged import Unlogged, unlogged_commits
-from scoring.log.model import IterationRecord
+from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
 _SHA = re.compile(r"[0-9a-fA-F]{7,64}")
@@ -49,7 +49,7 @@ class TranscriptAnswers(NamedTuple):
 def ask_transcripts(
     scan: Scan | None,
     git: GitFacts,
-    records: Sequence[IterationRecord],
+    records: Records,
     windows: Mapping[int, IterationWindow],
     sources: Sources,
     only: Collection[int] | None = None,
@@ -118,9 +118,7 @@ def ask_transcripts(
     lines_added = partial(git.lines_added, is_strict=sources.trusted)
     answers = scan.observe(questions_for, neighbourhood, lines_added, entries=len(records))
 
-    entries = {}
-    for record, answer in zip(records, answers, strict=False):
-        entries[record.iteration] = answer
+    entries = dict(zip(records.numbers, answers, strict=False))
     for index, answer in enumerate(answers[len(records) :]):
         unlogged[index] = unlogged[index]._replace(observed=answer.observed)
     return TranscriptAnswers(entries, unlogged)

@@ -159,10 +159,8 @@ def _run_name(folder: Path) -> str:
 
 def source_of_reward(log_dir: Path, iteration: int) -> str | None:
     """Return the name of the run that an entry was derived from, or None for any other entry."""
-    fields = read_fields(log_dir / reward_file_name(iteration), {"source": Reader.string})
-    if fields:
-        return fields.get("source")
-    return None
+    fields = read_fields(log_dir / reward_file_name(iteration), {"source": Reader.string}) or {}
+    return fields.get("source")
 
 
 def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -> dict[int, float]:

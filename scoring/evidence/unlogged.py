@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from scoring.evidence.agent_commits import AgentCommits
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.makers import DAY
 from scoring.evidence.attribution.written import SAME_PATCH
@@ -15,6 +14,7 @@ from scoring.evidence.commit_makers import commits_of_agents
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.facts import Landing, Unknown
+from scoring.evidence.session_commits import AgentCommits
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import Session, commits_shown

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import WriteError
-from scoring.evidence.agent_commits import AgentCommits, FoundBy
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.commit_makers import agent_commits, authors_of
 from scoring.evidence.git.agents import names_of_user
@@ -19,6 +18,7 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.evidence.session_commits import AgentCommits, FoundBy
 from scoring.evidence.unlogged import named_by_entries, shas_in_entries
 from scoring.files import exclusive_lock, make_folder, write_together
 from scoring.frozen import PlainData

@@ -68,7 +68,9 @@ class NewLabel(NamedTuple):
             return f"the name has more than {ACTOR_LIMIT} bytes"
 
         if self.note is None:
-            return "it says nothing: give a value or a note" if self.judgement.is_empty else ""
+            return (
+                "it says nothing: give a value or a note" if self.judgement == _NO_JUDGEMENT else ""
+            )
         if _NOT_TEXT.search(self.note):
             return "the note has a control character or is not UTF-8"
 

@@ -206,8 +206,8 @@ class AttributedHistory(CommitHistory):
         """
         asked = list(dict.fromkeys(shas))
         if not self.trunk.commit:
-            unknown = Landing(self.rules, self.trunk, unknown=Unknown.NO_TRUNK)
-            return {sha: replace(unknown, field=sha, sha=sha) for sha in asked}
+            no_trunk = partial(Landing, self.rules, self.trunk, unknown=Unknown.NO_TRUNK)
+            return {sha: no_trunk(sha, sha) for sha in asked}
 
         new = [sha for sha in asked if sha not in self._landing_by_sha]
         if new:

@@ -259,14 +259,13 @@ class GitRepository(Git):
         timeout: float | None = None,
     ) -> None:
         """Add what is found to ``resolved``, within some seconds for all."""
-        start = time.monotonic()
+        ends_at = time.monotonic() + (timeout or 0)
         for _ in range(_MOST_GIVEN_UP):
             if not waiting:
                 return
 
             if timeout is not None:
-                timeout = max(timeout - (time.monotonic() - start), 0)
-                start = time.monotonic()
+                timeout = max(ends_at - time.monotonic(), 0)
             questions = as_lines(f"{name}^{{commit}}" for name in waiting)
             answer = self.ask("cat-file", "--batch-check", stdin=questions, timeout=timeout)
 

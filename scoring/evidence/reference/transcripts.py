@@ -4,12 +4,15 @@ Scores under these rules stay comparable with the reference's, so nothing here m
 Lines are decoded as Go's ``encoding/json`` does it (:mod:`scoring.evidence.reference.go_json`).
 """
 
+import os
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from scoring.errors import Warn
 from scoring.evidence.commands.objective_flags import (
     BASH,
     LOOP_STATE,
@@ -32,18 +35,22 @@ from scoring.evidence.reference.go_json import (
     text,
     whole_number,
 )
-from scoring.evidence.reference.named_folders import list_directly
 from scoring.evidence.transcripts.events import Event, Response, TokensStated
 from scoring.evidence.transcripts.facts import (
     COVERED,
     IterationWindow,
+    RootFound,
     TranscriptFacts,
+    TranscriptPlaces,
     timestamp_ns,
 )
 from scoring.evidence.transcripts.scan import Scan, file_found
 from scoring.evidence.transcripts.tally import Tallies, Tally
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
+from scoring.files import reason
 from scoring.frozen import PlainData
+from scoring.paths import is_of_the_system
 from scoring.text import wrap64
 
 _CLAUDE_COUNTS = (
@@ -265,6 +272,42 @@ class Reference(Harness):
     def claims(self, line: PlainData) -> bool:  # noqa: ARG002 - whatever it is
         """Claim it."""
         return True
+
+
+def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) -> Discovery:
+    """List the files directly inside the named folders, in byte order of their names.
+
+    Args:
+        places: where to look. Only the named folders count.
+        warn: takes a message for each folder without such a file.
+    """
+    transcripts: list[TranscriptFile] = []
+    roots: list[RootFound] = []
+    for directory in (*places.directories, *places.hinted):
+        if is_of_the_system(directory):
+            warn(f"transcript directory {directory}: is a system folder; skipped")
+            continue
+
+        names, problem = _names_in(directory, warn)
+        transcripts += [TranscriptFile(str(directory / name), whole=True) for name in names]
+        root = RootFound(directory, "--transcript-dir", files=len(names), problem=problem)
+        roots.append(root)
+    return Discovery(tuple(transcripts), roots=tuple(roots))
+
+
+def _names_in(directory: Path, warn: Warn) -> tuple[list[str], str]:
+    """Return the names of the transcripts in a folder, or why it has none."""
+    try:
+        names = [name for name in os.listdir(directory) if name.endswith(".jsonl")]
+    except (OSError, ValueError) as e:
+        warn(f"transcript directory {directory}: {reason(e)}; skipped")
+        return [], reason(e) if directory.is_dir() else "no such directory"
+
+    if not names:
+        problem = "no *.jsonl file directly inside"
+        warn(f"transcript directory {directory}: {problem} (sub-folders are not read)")
+        return [], problem
+    return sorted(names, key=os.fsencode), ""
 
 
 REFERENCE_TRANSCRIPTS = transcript_rules("transcripts", lambda: (Reference(),), find=list_directly)
