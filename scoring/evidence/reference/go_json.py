@@ -26,6 +26,10 @@ _DEPTH_AT_A_TIME = 100
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 """Brackets, and texts, in which brackets mean nothing; one that never ends goes up to the end."""
 
+_REMEMBERED_KEYS = 500
+"""How many keys an object remembers, of which transcripts have a few dozen."""
+
+_LONGEST_REMEMBERED_KEY = 64
 _LONGEST_INTEGER = 24  # characters
 
 
@@ -148,11 +152,22 @@ def any_value(value: Any, _earlier: Any) -> Any:
 # Specs of objects and lists.
 
 
-def object_of(**specs: Spec) -> Spec:
-    """Return the spec of an object that always exists: null leaves it as it is.
+class _FieldsByKey(dict[str, tuple[str, Spec] | None]):
+    """The fields of an object by the keys that name them, in any case.
 
-    The names of fields are in lower case. Keys name them in any case.
+    None for keys that name none. It remembers keys that it was asked for, up to a limit.
     """
+
+    def __missing__(self, key: str) -> tuple[str, Spec] | None:
+        field = self.get(fold(key))
+        if len(self) < _REMEMBERED_KEYS and len(key) < _LONGEST_REMEMBERED_KEY:
+            self[key] = field
+        return field
+
+
+def object_of(**specs: Spec) -> Spec:
+    """Return the spec of an object that always exists: null leaves it as it is."""
+    fields = _FieldsByKey((name, (name, spec)) for name, spec in specs.items())
 
     def decode(value: Any, earlier: Any) -> Any:
         if value is None:
@@ -164,11 +179,12 @@ def object_of(**specs: Spec) -> Spec:
         decoded = dict(earlier or {})
         has_wrong_type = False
         for key, item in value:
-            name = fold(key)
-            if name not in specs:
+            field = fields[key]
+            if field is None:
                 continue
+            name, spec = field
             try:
-                decoded[name] = specs[name](item, decoded.get(name))
+                decoded[name] = spec(item, decoded.get(name))
             except WrongTypeError:
                 has_wrong_type = True
 
