@@ -122,6 +122,16 @@ def compare(
         report: takes the pairs at which git fails, and why.
         end: what ends a line.
     """
+
+    def ask(asked: Iterable[CommitPair]) -> Iterator[tuple[str, Parsed]]:
+        questions = as_lines(pair.as_line for pair in asked)
+        timeout = min(COMPARISON_TIMEOUT, time_limit())
+        output = repository.lines(
+            "diff-tree", "--stdin", *options, stdin=questions, end=end, timeout=timeout
+        )
+        with closing(output):
+            yield from parse(output)
+
     failed = repository.failed_comparisons[tuple(options)]
     git_time = repository.time
     failures_in_a_row = 0
@@ -139,7 +149,7 @@ def compare(
             try:
                 if answers is None:
                     waiting = [later for later in pairs[index:] if later not in failed]
-                    answers = _answers(repository, waiting, options, parse, end)
+                    answers = ask(waiting)
                 with git_time.lost_unless_answered():
                     answer = _next_answer(pair, answers)
             except TooLargeError as error:
@@ -153,9 +163,8 @@ def compare(
         if alone:
             alone -= 1
             try:
-                answers_to_one = _answers(repository, [pair], options, parse, end)
                 with git_time.lost_unless_answered():
-                    answer = _next_answer(pair, answers_to_one)
+                    answer = _next_answer(pair, ask([pair]))
             except GitError as error:
                 problem = error
 
@@ -201,22 +210,6 @@ def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Par
     if answer is None or commit != pair.commit:
         raise GitError(f"git diff-tree says nothing of {pair.commit[:12]}, which may be no commit")
     return answer
-
-
-def _answers(
-    repository: GitRepository,
-    pairs: Iterable[CommitPair],
-    options: Sequence[str],
-    parse: Callable[[Iterable[bytes]], Iterator[tuple[str, Parsed]]],
-    end: bytes,
-) -> Iterator[tuple[str, Parsed]]:
-    questions = as_lines(pair.as_line for pair in pairs)
-    timeout = min(COMPARISON_TIMEOUT, time_limit())
-    output = repository.lines(
-        "diff-tree", "--stdin", *options, stdin=questions, end=end, timeout=timeout
-    )
-    with closing(output):
-        yield from parse(output)
 
 
 def refuse_many(count: int, limit: int, commit: str, things: str) -> None:
