@@ -34,9 +34,9 @@ def landing_line(settings: Settings, facts: IterationFacts, read: Evidence | Non
     rules = (settings.horizon, settings.code_globs, settings.fix_words)
     name = f"landing {iteration} {rules}"
     with AnswerStore(observing_sources(settings, silent), settings.iter_log_dir) as store:
-        kept = store.get(name, str)
-        if kept is not None:
-            return kept
+        kept = store.get_all([name], str)
+        if kept:
+            return kept[0]
         book = _ledger(settings, read)
         if book is None:
             return landing_text(landing)

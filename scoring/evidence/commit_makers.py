@@ -263,9 +263,8 @@ def _maker_of(
     if not times:
         times = commit_times.get(name, {})
 
-    session_ids = [session_id for session_id in times if session_id]
-    session_ids.sort(key=lambda session_id: (-times[session_id], session_id))
-    return MadeBy(found_by, tuple(session_ids))
+    newest_first = sorted(filter(None, times), key=lambda name: (-times[name], name))
+    return MadeBy(found_by, tuple(newest_first))
 
 
 def _times_of_checkpoints(scan: AttributedScan, sessions: Iterable[Session]) -> SessionTimes:

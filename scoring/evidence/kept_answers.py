@@ -208,14 +208,11 @@ class AnswerStore:
     def __exit__(self, *_: object) -> None:
         self._store.close()
 
-    def get(self, name: object, value_type: type[Value]) -> Value | None:
-        """Return what was kept of an iteration or under a name, if nothing changed since."""
-        return self._store.get_value(
-            "answer", self._key_of(name), self._current_state(), value_type
-        )
-
     def get_all(self, names: Collection[object], value_type: type[Value]) -> list[Value] | None:
-        """Return what :meth:`get` returns for each name, or None where one of them has nothing."""
+        """Return what was kept of iterations or under names, if nothing changed since.
+
+        None where one of the names has nothing.
+        """
         state = self._current_state()
         if state is None:
             return None

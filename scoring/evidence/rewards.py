@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from scoring.evidence.harnesses.fields import member, text_in, value_in
 from scoring.files import SIZE_LIMIT
-from scoring.frozen import PlainData
 from scoring.log.model import IterationRecord
 from scoring.yamlread import Reader, Take, read_fields, struct_of
 
@@ -87,6 +86,14 @@ def _eval_run(folder: Path) -> GradedRun | None:
         spec = read_fields(folder / "taskspec.yaml", {"task_id": Reader.string}) or {}
         task = spec.get("task_id", "")
 
+    # A run that failed in no phase was not graded.
+    reward = None
+    passed = member(run, "verify", "passed")
+    if passed:
+        reward = 1.0
+    elif passed is not None and member(run, "verify", "phase"):
+        reward = 0.0
+
     return GradedRun(
         source=_run_name(folder),
         task=task,
@@ -94,21 +101,8 @@ def _eval_run(folder: Path) -> GradedRun | None:
         harness=text_in(run, "agent", "harness"),
         model=text_in(run, "agent", "model"),
         date=_day(text_in(run, "finished_at")),
-        reward=_reward_of_verification(run.get("verify", {})),
+        reward=reward,
     )
-
-
-def _reward_of_verification(verify: PlainData) -> float | None:
-    """Return 1 for a run that passed, and 0 for one that failed in a phase.
-
-    Else None.
-    """
-    passed = verify.get("passed")
-    if passed:
-        return 1.0
-    if passed is not None and verify.get("phase"):
-        return 0.0
-    return None
 
 
 def _trial(folder: Path) -> GradedRun | None:

@@ -125,11 +125,9 @@ class _Glob:
         is_at_name = self._prefix[-1:] in ("", "/")
         self._tokens = _tokens(glob[len(self._prefix) :], is_at_name)
         self._end = len(self._tokens)
-        self._reached = self._positions_reached_for_free()
 
-    def _positions_reached_for_free(self) -> list[Sequence[int]]:
-        """Return, for each position, those that are reached with it without another character."""
-        reached: list[Sequence[int]] = [[self._end]] * (self._end + 1)
+        # For each position, those that are reached with it without another character.
+        self._reached: list[Sequence[int]] = [[self._end]] * (self._end + 1)
         for position in range(self._end - 1, -1, -1):
             token = self._tokens[position]
 
@@ -138,9 +136,8 @@ class _Glob:
                 positions.append(position + 1)
             skipped = {_STAR: 1, _STARS: 1, _FOLDERS: 2}.get(token)
             if skipped:
-                positions += reached[position + skipped]
-            reached[position] = positions
-        return reached
+                positions += self._reached[position + skipped]
+            self._reached[position] = positions
 
     def matches(self, path: str) -> bool:
         if not path.startswith(self._prefix):

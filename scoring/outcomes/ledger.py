@@ -80,9 +80,9 @@ def ledger(
     with AnswerStore(sources, log_dir) as store:
         present = _files_in_index(repository)
         name = _name_of_ledger(records, rules, repository.callers_names, present)
-        kept = store.get(name, Ledger)
-        if kept is not None:
-            return kept
+        kept = store.get_all([name], Ledger)
+        if kept:
+            return kept[0]
 
         with store.sources.transcripts().start() as scan:
             evidence = Evidence(records, log_dir, store.sources, scan, profile=None, store=store)

@@ -1,4 +1,4 @@
-"""The branches of a repository, the trunk as it was at some time, and what commits say and change."""
+"""Branches, the trunk as it was at some time, and what commits say and change."""
 
 import re
 from bisect import bisect_left, bisect_right

@@ -73,29 +73,27 @@ class CommitNames:
 
         self._by_prefix: dict[str, list[_NamedSha]] = {}
         for commit in commits:
-            self._read(commit.sha, commit.message)
+            sha = commit.sha
+            message = commit.message
+            brought = request_of(message)
+            if brought:
+                self.request[sha] = brought
 
-    def _read(self, sha: str, message: str) -> None:
-        brought = request_of(message)
-        if brought:
-            self.request[sha] = brought
+            numbers = map(int, _MENTIONED_REQUEST.findall(message))
+            for number in dict.fromkeys(numbers):
+                naming_commits = self.requests.setdefault(number, {})
+                naming_commits[sha] = number == brought
 
-        numbers = map(int, _MENTIONED_REQUEST.findall(message))
-        for number in dict.fromkeys(numbers):
-            naming_commits = self.requests.setdefault(number, {})
-            naming_commits[sha] = number == brought
+            subjects = map(trim, _LISTED_SUBJECT.findall(message))
+            for subject in dict.fromkeys(subjects):
+                listing_commits = self.subjects.setdefault(subject, [])
+                listing_commits.append(sha)
 
-        subjects = map(trim, _LISTED_SUBJECT.findall(message))
-        for subject in dict.fromkeys(subjects):
-            listing_commits = self.subjects.setdefault(subject, [])
-            listing_commits.append(sha)
-
-        listed = set(_LISTED_SHA.findall(message))
-        for digits in dict.fromkeys(_NAMED_SHA.findall(message)):
-            prefix = digits[:_SHORTEST_SHA]
-            naming = Naming(sha, listed=digits in listed)
-            same_prefix = self._by_prefix.setdefault(prefix, [])
-            same_prefix.append(_NamedSha(digits, naming))
+            listed = set(_LISTED_SHA.findall(message))
+            for digits in dict.fromkeys(_NAMED_SHA.findall(message)):
+                naming = Naming(sha, listed=digits in listed)
+                same_prefix = self._by_prefix.setdefault(digits[:_SHORTEST_SHA], [])
+                same_prefix.append(_NamedSha(digits, naming))
 
     def naming(self, sha: str) -> list[Naming]:
         """Return the commits that name a commit by its SHA, in full or abbreviated."""

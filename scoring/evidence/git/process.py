@@ -3,7 +3,7 @@
 import os
 import select
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -140,28 +140,7 @@ class GitProcess:
                 self._input.close()
 
 
-class ObjectReader:
-    """Reads objects with ``git cat-file --batch``, which starts with the first object."""
-
-    def __init__(self, start: Callable[[], GitProcess]) -> None:
-        self._start = start
-        self._process: GitProcess | None = None
-
-    def read(self, oid: str) -> Iterator[bytes]:
-        """Yield the content of an object in chunks."""
-        if self._process is None:
-            self._process = self._start()
-
-        try:
-            yield from _content_of(oid, self._process)
-        except BaseException:
-            # The process may still print the rest of this object, so the next one needs another.
-            self._process.kill()
-            self._process = None
-            raise
-
-
-def _content_of(oid: str, process: GitProcess) -> Iterator[bytes]:
+def content_of(oid: str, process: GitProcess) -> Iterator[bytes]:
     """Yield the content of an object from a running ``cat-file --batch``.
 
     Git prints a line with the size, the content, and a line end.

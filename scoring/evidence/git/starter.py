@@ -15,7 +15,7 @@ from pathlib import Path
 from scoring.errors import GitError
 from scoring.evidence.git import limits
 from scoring.evidence.git.limits import GitTime
-from scoring.evidence.git.process import GitProcess, ObjectReader, time_limit
+from scoring.evidence.git.process import GitProcess, content_of, time_limit
 from scoring.files import size_in_words
 
 # The file has two paragraphs: settings for ``git -c``, and variables for git's environment.
@@ -153,12 +153,23 @@ class Git:
         GitError for an object that is not in this clone, cannot be read, or has more than
         :data:`OBJECT_LIMIT`.
         """
+        process: GitProcess | None = None
         with contextlib.ExitStack() as stack:
 
-            def start() -> GitProcess:
-                return stack.enter_context(self._started(("cat-file", "--batch")))
+            def read(oid: str) -> Iterator[bytes]:
+                nonlocal process
+                if process is None:
+                    process = stack.enter_context(self._started(("cat-file", "--batch")))
 
-            yield ObjectReader(start).read
+                try:
+                    yield from content_of(oid, process)
+                except BaseException:
+                    # The process may still print the rest of this object. The next one needs another.
+                    process.kill()
+                    process = None
+                    raise
+
+            yield read
 
     def callers_setting(self, *question: str) -> str:
         """Return what ``git config`` answers from the caller's own settings, or "" for nothing."""
@@ -171,12 +182,6 @@ class Git:
     def _environment(self) -> dict[str, str]:
         callers = {name: os.environ[name] for name in _CALLERS_VARIABLES if name in os.environ}
         return callers | _ENVIRONMENT | self.variables
-
-    def _command(self, arguments: Iterable[str]) -> list[str]:
-        command = ["git", "--no-pager", "-C", os.fspath(self.directory)]
-        for setting in (*_SETTINGS, *self.settings):
-            command += ["-c", setting]
-        return [*command, *arguments]
 
     @contextlib.contextmanager
     def _started(
@@ -191,9 +196,13 @@ class Git:
         """
         compares = arguments[0] in _COMPARISONS
         index = {"GIT_INDEX_FILE": _NO_INDEX} if compares else {}
+        command = ["git", "--no-pager", "-C", os.fspath(self.directory)]
+        for setting in (*_SETTINGS, *self.settings):
+            command += ["-c", setting]
+
         try:
             popen = subprocess.Popen(
-                self._command(arguments),
+                [*command, *arguments],
                 env={**(environment or self._environment()), **index},
                 start_new_session=True,
                 stdin=subprocess.PIPE,

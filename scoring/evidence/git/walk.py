@@ -224,12 +224,20 @@ def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, S
 
     The files are None where git cannot list them. A commit that git cannot read is left out.
     """
+    names: dict[str, str] = {}  # one text for each, as many commits change the same file
 
     def ask(batch: Sequence[str]) -> Mapping[str, ShownCommit] | None:
         answer = repository.ask(*_SHOW_FILES, _SHOW_FORMAT, stdin=as_lines(batch))
         if answer.returncode:
             return None
-        return _parse_show(answer.stdout)
+
+        shown = {}
+        for block in as_text(answer.stdout).split("\0")[1:]:
+            header, *lines = block.split("\n")
+            sha, _, time = header.partition(" ")
+            files = [names.setdefault(line, line) for line in lines if line]
+            shown[sha] = ShownCommit(_seconds(time), tuple(files))
+        return shown
 
     wanted = list(dict.fromkeys(shas))
     if not wanted:
@@ -241,15 +249,4 @@ def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, S
     commits = named_commits(repository, without_files, most_failures=len(wanted))
     for sha, commit in commits.items():
         shown[sha] = ShownCommit(commit.time, files=None)
-    return shown
-
-
-def _parse_show(output: bytes) -> dict[str, ShownCommit]:
-    shown = {}
-    names: dict[str, str] = {}  # one text for each, as many commits change the same file
-    for block in as_text(output).split("\0")[1:]:
-        header, *lines = block.split("\n")
-        sha, _, time = header.partition(" ")
-        files = [names.setdefault(line, line) for line in lines if line]
-        shown[sha] = ShownCommit(_seconds(time), tuple(files))
     return shown
