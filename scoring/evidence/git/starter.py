@@ -164,7 +164,7 @@ class Git:
                 try:
                     yield from content_of(oid, process)
                 except BaseException:
-                    # The process may still print the rest of this object. The next one needs another.
+                    # The rest of this object may still come, so the next one needs another process.
                     process.kill()
                     process = None
                     raise
