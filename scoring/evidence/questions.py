@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from scoring.errors import silent
 from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
@@ -52,8 +51,8 @@ def ask_transcripts(
     records: Records,
     windows: Mapping[int, IterationWindow],
     sources: Sources,
-    only: Collection[int] | None = None,
-    opened: Callable[[WorkTrees], object] = silent,
+    only: Collection[int] | None,
+    opened: Callable[[WorkTrees], object],
 ) -> TranscriptAnswers:
     """Return what transcripts show of every iteration, and of commits that no entry names.
 

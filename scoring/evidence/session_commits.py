@@ -172,6 +172,8 @@ def find_by_subject(made: SessionCommits, agents: AgentCommits) -> None:
         if worked_here and lost.sha not in agents.same:
             same_subject = lost_by_subject.setdefault(lost.subject, [])
             same_subject.append((id_of_session(session), lost))
+    if not lost_by_subject:
+        return
 
     for sha, commit in agents.commits.items():
         if commit.time is None or sha in agents.dangling:

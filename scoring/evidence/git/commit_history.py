@@ -181,9 +181,8 @@ class CommitHistory(TrunkHistory):
     @property
     def tip_time(self) -> int | None:
         """The committer time of the trunk's tip in seconds since 1970, or None without a trunk."""
-        if self.trunk.commit not in self.walk:
-            return None
-        return self.walk[self.trunk.commit].time
+        tip = self.walk.get(self.trunk.commit or "")
+        return tip.time if tip else None
 
     def trunk_at(self, time: float) -> str:
         """Return the commit that was the tip of the trunk at a time, or "".
