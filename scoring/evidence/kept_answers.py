@@ -84,7 +84,7 @@ class Watched(Frozen, frozen=True):
             files=self.files | other.files,
         )
 
-    def state(self, settled_at: int | None) -> bytes | None:
+    def state(self, settled_at: int | None = None) -> bytes | None:
         """Return a digest of the state of all of it.
 
         None where too much or odd files are there.
