@@ -220,9 +220,10 @@ def is_document(path: str) -> bool:
 
     Documents are text to read, licenses and images.
     """
-    name, suffix = _name_and_suffix(path)
-    if suffix in _CODE_SUFFIXES or name in _CODE_NAMES:
+    if is_code(path):
         return False
+
+    name, suffix = _name_and_suffix(path)
     first_word = name.partition(".")[0].partition("-")[0]
     return suffix in _DOCUMENT_SUFFIXES or first_word in _LICENSES
 

@@ -295,8 +295,7 @@ def add_checkpoints(
         sha = ""
         commit_before = _commit_just_before(stored, made.by_session)
         if commit_before is not None:
-            digits = commit_before.sha
-            sha = shas_shown.get(digits, digits)
+            sha = shas_shown.get(commit_before.sha, commit_before.sha)
         sha = agents.same.get(sha, sha)
 
         time, session_id = max(stored)
