@@ -38,7 +38,6 @@ def agent_commits(
     scan: AttributedScan,
     history: AttributedHistory,
     sources: Sources,
-    named_in_log: Collection[str],
     landed_only: bool,
     assisted: bool,
 ) -> AgentCommits:
@@ -48,7 +47,6 @@ def agent_commits(
         scan: what transcripts and checkpoints show.
         history: what git knows.
         sources: where the evidence comes from.
-        named_in_log: the SHAs of the commits that entries name.
         landed_only: whether to leave out commits off the trunk that are not tips of branches.
         assisted: whether commits count of which the message only says that an agent assisted.
     """
@@ -69,7 +67,6 @@ def agent_commits(
         scan,
         history,
         shas_shown,
-        named_in_log,
         unnamed,
         landed_only=landed_only,
         assisted=assisted,
@@ -81,7 +78,6 @@ def commits_of_agents(
     scan: AttributedScan,
     history: AttributedHistory,
     shas_shown: Mapping[str, str],
-    named_in_log: Collection[str],
     unnamed: Mapping[str, str],
     *,
     landed_only: bool = False,
@@ -94,12 +90,12 @@ def commits_of_agents(
         scan: what checkpoints show.
         history: what git knows.
         shas_shown: the SHAs of the commits that sessions show, by the digits that they show.
-        named_in_log: the SHAs of the commits that entries name.
         unnamed: the commits of checkpoints that no message names, by the ids of these.
         landed_only: whether to leave out commits off the trunk that are not tips of branches.
         assisted: whether commits count of which the message only says that an agent assisted.
     """
-    in_question = [*shas_shown.values(), *named_in_log]
+    in_question = list(shas_shown.values())
+    in_question += [sha for _, sha in history.iterations]
     everything, agents = _commits_in_git(history, in_question, landed_only)
 
     checkpoint_times = _times_of_checkpoints(scan, sessions)

@@ -70,9 +70,8 @@ def unlogged_commits(
         unnamed: the commits of checkpoints that no message names, by the ids of these.
         start: when the last entry's commit was made, in ns since 1970; None without one.
     """
-    shas = shas_in_entries(records, history)
-    agents = commits_of_agents(sessions, scan, history, shas_shown, list(shas.values()), unnamed)
-    named = named_by_entries(records, history, agents, shas)
+    agents = commits_of_agents(sessions, scan, history, shas_shown, unnamed)
+    named = named_by_entries(records, history, agents)
 
     names = [name for name in reversed(agents.makers) if name not in named]
     names.sort(key=lambda name: agents.commits[name].time or 0)
@@ -165,24 +164,10 @@ def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationReco
     )
 
 
-def shas_in_entries(
-    records: Iterable[IterationRecord], history: AttributedHistory
-) -> dict[str, str]:
-    """Return the SHAs of the commits that entries name, by their names."""
-    shas: dict[str, str] = {}
-    for record in records:
-        name = trim(record.commit)
-        sha = history.resolve(name) if name else None
-        if sha:
-            shas[name] = sha
-    return shas
-
-
 def named_by_entries(
     records: Iterable[IterationRecord],
     history: AttributedHistory,
     agents: AgentCommits,
-    shas: Mapping[str, str],
 ) -> dict[str, str]:
     """Return which entry names a commit, in words, by the name of the commit.
 
@@ -190,7 +175,6 @@ def named_by_entries(
         records: the entries.
         history: the commits in git.
         agents: the commits that agents made.
-        shas: the SHAs of the commits that entries name, by their names.
     """
     reasons: dict[str, str] = {}
     for record in records:
@@ -207,7 +191,7 @@ def named_by_entries(
         if not written_name:
             continue
 
-        sha = shas.get(written_name)
+        sha = history.resolve(written_name)
         name = sha or _name_of_lost_commit(written_name, agents)
         became = _commit_that_it_became(name, agents, is_lost=sha is None)
 

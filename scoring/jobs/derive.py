@@ -19,7 +19,7 @@ from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.session_commits import AgentCommits, FoundBy
-from scoring.evidence.unlogged import named_by_entries, shas_in_entries
+from scoring.evidence.unlogged import named_by_entries
 from scoring.files import exclusive_lock, make_folder, write_together
 from scoring.frozen import PlainData
 from scoring.jobs.entry_fields import ENTRY_MODE, entry_text, git_fields, quoted
@@ -143,8 +143,7 @@ def derive(
                 f" {history.trunk.how}"
             )
 
-        shas = shas_in_entries(log.records, history)
-        agents = agent_commits(scan, history, sources, list(shas.values()), landed_only, assisted)
+        agents = agent_commits(scan, history, sources, landed_only, assisted)
 
         names = _in_time_of_choice(agents, since, session)
         if authors or mine:
@@ -158,7 +157,7 @@ def derive(
             ]
         names.sort(key=lambda name: agents.commits[name].time or 0)
 
-        reasons = named_by_entries(log.records, history, agents, shas)
+        reasons = named_by_entries(log.records, history, agents)
         for name, sha in history.resolved(log.named_by_broken).items():
             file = log.named_by_broken[name]
             reasons.setdefault(sha, f"{file}, which cannot be read, names it")

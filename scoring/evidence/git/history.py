@@ -105,7 +105,7 @@ class TrunkHistory(GitFacts):
         )
 
     @cached_property
-    def _iterations(self) -> list[tuple[int, str]]:
+    def iterations(self) -> list[tuple[int, str]]:
         """The iterations that name a commit, each with the SHA."""
         iterations = []
         for number, field in zip(self._records.numbers, self._records.commits, strict=True):
@@ -117,7 +117,7 @@ class TrunkHistory(GitFacts):
     @cached_property
     def _first_iterations(self) -> dict[str, int]:
         """The lowest iteration that names each commit."""
-        return {sha: number for number, sha in reversed(self._iterations)}
+        return {sha: number for number, sha in reversed(self.iterations)}
 
     @cached_property
     def _named(self) -> dict[str, Commit]:
@@ -148,7 +148,7 @@ class TrunkHistory(GitFacts):
     @cached_property
     def graph(self) -> CommitGraph:
         """The trunk and the log's commits off it."""
-        return self._graph_with([sha for _, sha in self._iterations])
+        return self._graph_with([sha for _, sha in self.iterations])
 
     def _graph_with(self, shas: Iterable[str]) -> CommitGraph:
         """Return the trunk with some commits and with the branches off the trunk."""
@@ -222,7 +222,7 @@ class TrunkHistory(GitFacts):
     @cached_property
     def _ranges(self) -> dict[int, ScopeRange]:
         """The commits over which the change of each iteration is measured."""
-        iterations = [pair for pair in self._iterations if pair[1] in self.graph]
+        iterations = [pair for pair in self.iterations if pair[1] in self.graph]
         shas = [sha for _, sha in iterations]
         is_first = [self._first_iterations[sha] == number for number, sha in iterations]
         nearest = self.graph.nearest(shas, is_first)
