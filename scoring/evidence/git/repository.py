@@ -20,12 +20,7 @@ from scoring.evidence.git.plain_files import (
     refuse_pipes_in,
 )
 from scoring.evidence.git.process import WORDS_ABOUT_OBJECT, time_limit
-from scoring.evidence.git.starter import (
-    Answer,
-    Git,
-    as_lines,
-    as_text,
-)
+from scoring.evidence.git.starter import Answer, Git, as_lines, as_text
 
 OPENING_TIMEOUT = 30
 """Seconds for the first question to a repository, which git answers at once."""
@@ -253,10 +248,7 @@ class GitRepository(Git):
         return next((resolved[each] for each in names if resolved[each]), None)
 
     def _resolve(
-        self,
-        waiting: Sequence[str],
-        resolved: dict[str, str | None],
-        timeout: float | None = None,
+        self, waiting: Sequence[str], resolved: dict[str, str | None], timeout: float | None = None
     ) -> None:
         """Add what is found to ``resolved``, within some seconds for all."""
         ends_at = time.monotonic() + (timeout or 0)
@@ -285,12 +277,7 @@ class GitRepository(Git):
             self.run("cat-file", "--batch-check", stdin=_NO_COMMIT)
             waiting = waiting[len(lines) + 1 :]
 
-    def files_at(
-        self,
-        sha: str,
-        folder: str,
-        is_wanted: Callable[[str], bool],
-    ) -> dict[str, bytes]:
+    def files_at(self, sha: str, folder: str, is_wanted: Callable[[str], bool]) -> dict[str, bytes]:
         """Return the contents of files that are directly in a folder of a commit, by name.
 
         Args:
