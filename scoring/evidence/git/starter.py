@@ -183,6 +183,12 @@ class Git:
         callers = {name: os.environ[name] for name in _CALLERS_VARIABLES if name in os.environ}
         return callers | _ENVIRONMENT | self.variables
 
+    def _command(self, arguments: Iterable[str]) -> list[str]:
+        command = ["git", "--no-pager", "-C", os.fspath(self.directory)]
+        for setting in (*_SETTINGS, *self.settings):
+            command += ["-c", setting]
+        return [*command, *arguments]
+
     @contextlib.contextmanager
     def _started(
         self,
@@ -196,13 +202,9 @@ class Git:
         """
         compares = arguments[0] in _COMPARISONS
         index = {"GIT_INDEX_FILE": _NO_INDEX} if compares else {}
-        command = ["git", "--no-pager", "-C", os.fspath(self.directory)]
-        for setting in (*_SETTINGS, *self.settings):
-            command += ["-c", setting]
-
         try:
             popen = subprocess.Popen(
-                [*command, *arguments],
+                self._command(arguments),
                 env={**(environment or self._environment()), **index},
                 start_new_session=True,
                 stdin=subprocess.PIPE,
