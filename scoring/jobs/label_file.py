@@ -69,7 +69,7 @@ class NewLabel(NamedTuple):
 
         if self.note is None:
             return (
-                "it says nothing: give a value or a note" if self.judgement == _NO_JUDGEMENT else ""
+                "it says nothing: give a value or a note" if self.judgement == Judgement() else ""
             )
         if _NOT_TEXT.search(self.note):
             return "the note has a control character or is not UTF-8"
