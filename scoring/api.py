@@ -95,14 +95,13 @@ from scoring.sidecars.provenance import (
     evidence_path,
     read_provenance,
 )
+from scoring.sidecars.reading import read_iteration_score, read_session_score
 from scoring.sidecars.scores import (
     PersistedContribution,
     PersistedScore,
     build_persisted_score,
     derive_linked_traces_to_outcomes,
     iteration_score_path,
-    read_iteration_score,
-    read_session_score,
     session_score_path,
     write_iteration_score,
     write_iteration_score_with_record,

@@ -24,13 +24,8 @@ from scoring.examine import ExaminedIteration
 from scoring.outcomes.spending import Spending, together
 from scoring.sessions import SessionScore, session_score
 from scoring.sidecars.meaning import NOT_MEASURED
-from scoring.sidecars.scores import (
-    PersistedScore,
-    is_plain_session_id,
-    read_score,
-    read_session,
-    session_score_path,
-)
+from scoring.sidecars.reading import read_score, read_session
+from scoring.sidecars.scores import PersistedScore, is_plain_session_id, session_score_path
 from scoring.sidecars.states import CURRENT, State, session_state
 from scoring.text import some_of
 from scoring.views.session_pages import session_page, session_payload

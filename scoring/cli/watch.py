@@ -14,7 +14,7 @@ from scoring.cli.output import WARNINGS, reply, warn
 from scoring.cli.reading import rubric_of, sources
 from scoring.errors import DaScoreError, LogError
 from scoring.jobs.watch import LogChange, LogWatch, times_to_look
-from scoring.sidecars.provenance import sidecar_of, write_scores
+from scoring.sidecars.writing import sidecar_of, write_scores
 from scoring.text import cell, printable
 from scoring.views.gates.gate import weakest
 from scoring.views.table import band_text

@@ -25,10 +25,9 @@ from scoring.log.settings import Settings
 from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
 from scoring.sessions import session_score
-from scoring.sidecars.provenance import write_scores
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.stamp import Stamps, stamps_of_log
-from scoring.sidecars.writing import write_session
+from scoring.sidecars.writing import write_scores, write_session
 from scoring.temporary import remove_stale_files
 
 _NS_PER_SECOND = 1e9

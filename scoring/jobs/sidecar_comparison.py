@@ -8,17 +8,12 @@ from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
 from scoring.files import holds, read_file
 from scoring.scored import ScoredIteration
-from scoring.sidecars.provenance import (
-    Provenance,
-    Sidecar,
-    changed_between,
-    evidence_path,
-    read_provenance,
-    sidecar_of,
-)
-from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
+from scoring.sidecars.losses import in_words, lost_evidence
+from scoring.sidecars.provenance import Provenance, changed_between, evidence_path, read_provenance
+from scoring.sidecars.reading import parse_iteration_score
+from scoring.sidecars.scores import PersistedScore, iteration_score_path
 from scoring.sidecars.stamp import Stamp, Stamps, digest_of, stamp_of_score
-from scoring.sidecars.states import in_words, lost_evidence
+from scoring.sidecars.writing import Sidecar, sidecar_of
 
 _UNKNOWN_CHANGE = "result differs, and what it was computed from was not kept"
 

@@ -5,20 +5,17 @@ It is kept in ``iter-N.evidence.yaml``, and only this shows whether evidence was
 """
 
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import fields
 
-from scoring.errors import WriteError
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.files import holds, write_together
 from scoring.frozen import Frozen, PlainData
-from scoring.sidecars.emitter import Value, emit
-from scoring.sidecars.scores import PersistedScore, iteration_score_path
+from scoring.sidecars.emitter import Value
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, read_fields, struct_of
 
@@ -246,73 +243,6 @@ _HARNESS_KEYS = tuple(field.name for field in fields(HarnessFacts) if field.name
 def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
     """Return where the evidence for an iteration's score is kept."""
     return Path(iter_log_dir) / f"iter-{iteration}.evidence.yaml"
-
-
-class Sidecar(NamedTuple):
-    """The files of a score.
-
-    Attributes:
-        data: the content of the file of the score.
-        evidence: the content of the file of the provenance; empty without provenance.
-    """
-
-    score: PersistedScore
-    provenance: Provenance | None
-    data: bytes
-    evidence: bytes
-
-
-def sidecar_of(score: PersistedScore, provenance: Provenance | None) -> Sidecar:
-    """Return the files of a score."""
-    evidence = b""
-    if provenance:
-        evidence = emit(provenance_as_dict(provenance, score.rubric_version))
-    return Sidecar(score, provenance, emit(score.as_dict()), evidence)
-
-
-def is_written(iter_log_dir: Path | str, sidecar: Sidecar) -> bool:
-    """Return whether the files of a score are on disk, byte for byte."""
-    iteration = sidecar.score.iteration
-    if not holds(iteration_score_path(iter_log_dir, iteration), sidecar.data):
-        return False
-    if not sidecar.evidence:
-        return True
-    return holds(evidence_path(iter_log_dir, iteration), sidecar.evidence)
-
-
-def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
-    """Write scores, and what they were computed from.
-
-    Provenance is written before the score, but after it where it lacks something of the old one:
-    no score outlives what it was computed from.
-
-    Raises:
-        WriteError: some could not be written; its ``written`` holds the paths of the scores that
-            are.
-    """
-    scores: list[tuple[Path, bytes]] = []
-    evidence_before: list[tuple[Path, bytes]] = []
-    evidence_after: list[tuple[Path, bytes]] = []
-
-    for sidecar in sidecars:
-        iteration = sidecar.score.iteration
-        scores.append((iteration_score_path(iter_log_dir, iteration), sidecar.data))
-
-        path = evidence_path(iter_log_dir, iteration)
-        if sidecar.provenance is None or holds(path, sidecar.evidence):
-            continue
-        old = read_provenance(iter_log_dir, iteration)
-        if old and lost_between(old, sidecar.provenance):
-            evidence_after.append((path, sidecar.evidence))
-        else:
-            evidence_before.append((path, sidecar.evidence))
-
-    try:
-        for files in (evidence_before, scores, evidence_after):
-            write_together(files)
-    except WriteError as e:
-        written_paths = tuple(path for path, data in scores if holds(path, data))
-        raise WriteError(str(e), written_paths) from e
 
 
 def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str, Value]:

@@ -1,30 +1,26 @@
-"""Score sidecars: what is persisted of a score, where, and how it is read back.
+"""Score sidecars: what is persisted of a score, where, and how it is written.
 
 ``docs/SIDECARS.md``, "Scores", describes the format. Those of sessions are here too.
 """
 
 import dataclasses
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from rubric import Score, SignalContribution, Source
-from rubric.breakdown import TOLERANCE, Breakdown
+from rubric import Score, SignalContribution
+from rubric.breakdown import Breakdown
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
-from scoring.errors import InputError, NotFoundError, WriteError, YamlError
-from scoring.files import holds, read_file, write_atomically, write_together
-from scoring.frozen import Frozen, PlainData
+from scoring.errors import InputError, WriteError
+from scoring.files import holds, write_atomically, write_together
+from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
-from scoring.sessions import SessionIterRef, SessionScore
+from scoring.sessions import SessionScore
 from scoring.sidecars.emitter import Value, emit
-from scoring.text import shown
-from scoring.yamlnodes import Node
-from scoring.yamlread import Reader, Take, items_of, parse
+from scoring.yamlread import Reader, Take
 
 SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
@@ -36,7 +32,7 @@ _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 # Rows
 
 
-_REFERENCE_ROW: dict[str, Take] = {
+REFERENCE_ROW: dict[str, Take] = {
     "signal": Reader.string,
     "label": Reader.string,
     "present": Reader.boolean,
@@ -48,31 +44,13 @@ _REFERENCE_ROW: dict[str, Take] = {
 }
 """The keys of a row as the reference writes it, in order."""
 
-_WHOLE_ROW: dict[str, Take] = {
-    **_REFERENCE_ROW,
-    "source": Reader.string,
-    "applicable": Reader.boolean,
-    "cap": Reader.string,
-}
-"""The keys of a row in a sidecar with bounds."""
-
-_EMPTY: dict[Take, Any] = {
-    Reader.string: "",
-    Reader.boolean: False,
-    Reader.number: 0.0,
-    Reader.integer: 0,
-}
-"""What a missing field reads as."""
-
-_SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
-
 
 def _reference_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as the reference writes it.
 
     An empty detail is left out.
     """
-    content: dict[str, Value] = {name: getattr(row, name) for name in _REFERENCE_ROW}
+    content: dict[str, Value] = {name: getattr(row, name) for name in REFERENCE_ROW}
     if not row.detail:
         del content["detail"]
     return content
@@ -99,14 +77,6 @@ def _printed_row(row: SignalContribution) -> dict[str, Value]:
         "cap": row.cap or None,
         "fact": row.fact or None,
     }
-
-
-def _take_row(reader: Reader, node: Node) -> SignalContribution:
-    content = {"applicable": True, **reader.struct(node, _WHOLE_ROW)}
-    for name, take in _WHOLE_ROW.items():
-        content.setdefault(name, _EMPTY[take])
-    content["source"] = _SOURCES.get(content["source"])
-    return SignalContribution(**content)
 
 
 PersistedContribution = SignalContribution
@@ -318,161 +288,3 @@ def _write_all(files: Sequence[tuple[Path, bytes]]) -> list[Path]:
         written_paths = tuple(path for path, data in files if holds(path, data))
         raise WriteError(str(e), written_paths) from e
     return [path for path, _ in files]
-
-
-# Reading back
-
-
-def _take_session_member(reader: Reader, node: Node) -> SessionIterRef:
-    return SessionIterRef(**_with_missing_fields(reader, node, _MEMBER))
-
-
-def _take_bounds(reader: Reader, node: Node) -> PlainData:
-    return reader.struct(node, {"low": Reader.number, "high": Reader.number})
-
-
-_VERDICT: dict[str, Take] = {
-    "scored": Reader.boolean,
-    "value": Reader.number,
-    "band": Reader.string,
-}
-_MEMBER: dict[str, Take] = {"iteration": Reader.integer, **_VERDICT}
-_SCORE: dict[str, Take] = {
-    "rubric_version": Reader.string,
-    **_MEMBER,
-    "breakdown": items_of(_take_row),
-    "bounds": _take_bounds,
-    "linked_traces_to_outcomes": Reader.boolean,
-}
-_SESSION: dict[str, Take] = {
-    "rubric_version": Reader.string,
-    **_VERDICT,
-    "session_id": Reader.string,
-    "iterations": items_of(Reader.integer),
-    "per_iteration": items_of(_take_session_member),
-}
-
-
-def _with_missing_fields(reader: Reader, node: Node, shape: Mapping[str, Take]) -> PlainData:
-    """Take a mapping, in which missing fields read as empty."""
-    content = {name: _EMPTY.get(take, ()) for name, take in shape.items()}
-    content.update(reader.struct(node, shape))
-    return content
-
-
-def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
-    """Read a persisted score back, unchecked.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        InputError: the file is not a score sidecar.
-    """
-    path = iteration_score_path(iter_log_dir, iteration)
-    return _score_in(_read(path), str(path))
-
-
-def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
-    """Read and check the bytes of an iteration's sidecar, called ``name`` in errors.
-
-    Raises:
-        InputError: they are not a score sidecar.
-    """
-    score = _score_in(data, name)
-    check_numbers(score, name)
-    return score
-
-
-def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
-    """Read a persisted score back, and check it.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        InputError: the file is not a score sidecar, or that of another iteration.
-    """
-    path = iteration_score_path(iter_log_dir, iteration)
-    score = parse_iteration_score(_read(path), str(path))
-    if score.iteration != iteration:
-        raise InputError(f"{path}: is the score of iteration {score.iteration}")
-    return score
-
-
-def check_numbers(score: PersistedScore, name: str) -> None:
-    """Make sure that a score read from ``name`` can be shown and added up.
-
-    Whether it is right is another question.
-
-    Raises:
-        InputError: it cannot.
-    """
-    _check_value(score.value, name)
-    # The reference reads an empty file as a score that says nothing, and that is shown.
-    if score.scored and not score.breakdown:
-        raise InputError(f"{name}: it is scored and has no breakdown")
-
-    for row in score.breakdown:
-        signal = shown(row.signal)
-        numbers = (row.sub_score, row.nominal_weight, row.effective_weight, row.contribution)
-        if not all(map(math.isfinite, numbers)):
-            raise InputError(f"{name}: signal {signal} has a number that is not finite")
-        for number in numbers:
-            if not 0 <= number <= 1 + TOLERANCE:
-                raise InputError(
-                    f"{name}: signal {signal} has the number {number:g}, not one from 0 to 1"
-                )
-
-
-def _check_value(value: float, name: str, advice: str = "") -> None:
-    if not 0 <= value <= 1 + TOLERANCE:
-        raise InputError(f"{name}: its value {value:g} is not from 0 to 1{advice}")
-
-
-def _score_in(data: bytes, name: str) -> PersistedScore:
-    content = _parsed(data, name, _SCORE)
-    has_bounds = bool(content.pop("bounds"))
-    content["sidecar"] = BOUNDS_SIDECAR if has_bounds else REFERENCE_SIDECAR
-    return PersistedScore(**content)
-
-
-def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScore:
-    """Read a session's persisted score back, unchecked.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        InputError: the file is not a score sidecar, or the id cannot be a file name.
-    """
-    path = session_score_path(iter_log_dir, session_id)
-    return SessionScore(**_parsed(_read(path), str(path), _SESSION))
-
-
-def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
-    """Read a session's persisted score back, and check its values.
-
-    Raises as :func:`read_session_score`.
-    """
-    session = read_session_score(iter_log_dir, session_id)
-    path = session_score_path(iter_log_dir, session_id)
-
-    advice = "; this is no score sidecar, score its iterations again"
-    _check_value(session.value, str(path), advice)
-    for member in session.per_iteration:
-        _check_value(member.value, f"{path}: iteration {member.iteration}", advice)
-    return session
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return read_file(path, within=path.parent)
-    except FileNotFoundError as e:
-        raise NotFoundError(
-            f"{path}: no such score; score the log first with 'da-score run'"
-        ) from e
-
-
-def _parsed(data: bytes, name: str, shape: Mapping[str, Take]) -> PlainData:
-    try:
-        node = parse(data)
-        if node is None:
-            raise YamlError("it is empty")
-        return _with_missing_fields(Reader(), node, shape)
-    except YamlError as e:
-        raise InputError(f"{name}: {e}; this is no score sidecar, score it again") from e

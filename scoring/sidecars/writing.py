@@ -5,12 +5,94 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import Warn, WriteError, silent
+from scoring.files import holds, write_together
 from scoring.scored import ScoredIteration, ScoredLog
 from scoring.sessions import SessionScore
-from scoring.sidecars import scores
-from scoring.sidecars.provenance import Loss, Sidecar, is_written, sidecar_of, write_scores
+from scoring.sidecars.emitter import emit
+from scoring.sidecars.losses import loss_on_disk, loss_warning
+from scoring.sidecars.provenance import (
+    Loss,
+    Provenance,
+    evidence_path,
+    lost_between,
+    provenance_as_dict,
+    read_provenance,
+)
+from scoring.sidecars.scores import (
+    PersistedScore,
+    is_plain_session_id,
+    iteration_score_path,
+    write_session_score,
+    write_session_scores,
+)
 from scoring.sidecars.stamp import Stamp, Stamps, stamp_of_score
-from scoring.sidecars.states import loss_on_disk, loss_warning
+
+
+class Sidecar(NamedTuple):
+    """The files of a score.
+
+    Attributes:
+        data: the content of the file of the score.
+        evidence: the content of the file of the provenance; empty without provenance.
+    """
+
+    score: PersistedScore
+    provenance: Provenance | None
+    data: bytes
+    evidence: bytes
+
+
+def sidecar_of(score: PersistedScore, provenance: Provenance | None) -> Sidecar:
+    """Return the files of a score."""
+    evidence = b""
+    if provenance:
+        evidence = emit(provenance_as_dict(provenance, score.rubric_version))
+    return Sidecar(score, provenance, emit(score.as_dict()), evidence)
+
+
+def is_written(iter_log_dir: Path | str, sidecar: Sidecar) -> bool:
+    """Return whether the files of a score are on disk, byte for byte."""
+    iteration = sidecar.score.iteration
+    if not holds(iteration_score_path(iter_log_dir, iteration), sidecar.data):
+        return False
+    if not sidecar.evidence:
+        return True
+    return holds(evidence_path(iter_log_dir, iteration), sidecar.evidence)
+
+
+def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
+    """Write scores, and what they were computed from.
+
+    Provenance is written before the score, but after it where it lacks something of the old one:
+    no score outlives what it was computed from.
+
+    Raises:
+        WriteError: some could not be written; its ``written`` holds the paths of the scores that
+            are.
+    """
+    score_files: list[tuple[Path, bytes]] = []
+    evidence_before: list[tuple[Path, bytes]] = []
+    evidence_after: list[tuple[Path, bytes]] = []
+
+    for sidecar in sidecars:
+        iteration = sidecar.score.iteration
+        score_files.append((iteration_score_path(iter_log_dir, iteration), sidecar.data))
+
+        path = evidence_path(iter_log_dir, iteration)
+        if sidecar.provenance is None or holds(path, sidecar.evidence):
+            continue
+        old = read_provenance(iter_log_dir, iteration)
+        if old and lost_between(old, sidecar.provenance):
+            evidence_after.append((path, sidecar.evidence))
+        else:
+            evidence_before.append((path, sidecar.evidence))
+
+    try:
+        for files in (evidence_before, score_files, evidence_after):
+            write_together(files)
+    except WriteError as e:
+        written_paths = tuple(path for path, data in score_files if holds(path, data))
+        raise WriteError(str(e), written_paths) from e
 
 
 class PreparedSidecar(NamedTuple):
@@ -109,13 +191,13 @@ def write_scored_log(
     """
     write_iterations(iter_log_dir, scored.iterations, warn)
     paths = [
-        scores.iteration_score_path(iter_log_dir, iteration.record.iteration)
+        iteration_score_path(iter_log_dir, iteration.record.iteration)
         for iteration in scored.iterations
     ]
 
     sessions = sessions_with_files(scored.sessions, warn)
     try:
-        return paths, scores.write_session_scores(iter_log_dir, sessions)
+        return paths, write_session_scores(iter_log_dir, sessions)
     except WriteError as e:
         raise WriteError(str(e), (*paths, *e.written)) from e
 
@@ -129,7 +211,7 @@ def write_session(
     """
     if not sessions_with_files([session], warn):
         return None
-    return scores.write_session_score(iter_log_dir, session)
+    return write_session_score(iter_log_dir, session)
 
 
 def sessions_with_files(sessions: Iterable[SessionScore], warn: Warn) -> list[SessionScore]:
@@ -139,7 +221,7 @@ def sessions_with_files(sessions: Iterable[SessionScore], warn: Warn) -> list[Se
     """
     writable = []
     for session in sessions:
-        if scores.is_plain_session_id(session.session_id):
+        if is_plain_session_id(session.session_id):
             writable.append(session)
         else:
             warn(

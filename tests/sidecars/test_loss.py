@@ -8,9 +8,9 @@ from helpers.facts import facts_of
 from rubric import SignalContribution
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
+from scoring.sidecars.losses import in_words, loss_on_disk, loss_warning, lost_signals
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, write_persisted_score
-from scoring.sidecars.states import in_words, loss_on_disk, loss_warning, lost_signals
 
 TOKENS, CORRECTION = "token_efficiency", "correction_pressure"
 UNCOVERED = facts_of(IterationRecord(2, 3))

@@ -28,6 +28,7 @@ from scoring.log.settings import Settings
 from scoring.score import score_log
 from scoring.scored import ScoredLog
 from scoring.sidecars.emitter import emit
+from scoring.sidecars.losses import in_words, loss_on_disk
 from scoring.sidecars.provenance import (
     Loss,
     OwnLines,
@@ -38,12 +39,9 @@ from scoring.sidecars.provenance import (
     provenance_as_dict,
     provenance_of,
     read_provenance,
-    sidecar_of,
-    write_scores,
 )
 from scoring.sidecars.scores import iteration_score_path
-from scoring.sidecars.states import in_words, loss_on_disk
-from scoring.sidecars.writing import write_scored_log
+from scoring.sidecars.writing import sidecar_of, write_scored_log, write_scores
 
 RUBRIC = released_rubric("3.1.0")
 SHA = "8f1c" * 10

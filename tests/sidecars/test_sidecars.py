@@ -20,15 +20,13 @@ from rubric.model import BOUNDS_SIDECAR, SIDECAR
 from scoring.errors import InputError, NotFoundError, WriteError
 from scoring.log.model import IterationRecord, LinkedTrace, VerifierRecord
 from scoring.sessions import SessionIterRef, SessionScore
+from scoring.sidecars.reading import check_numbers, read_iteration_score, read_session_score
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
-    check_numbers,
     derive_linked_traces_to_outcomes,
     is_plain_session_id,
     iteration_score_path,
-    read_iteration_score,
-    read_session_score,
     session_score_path,
     write_iteration_score,
     write_iteration_score_with_record,
