@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from helpers.commands import COMMAND, DaScore, lines_of, terminal
 from helpers.litter import dead_process, litter
@@ -306,7 +307,10 @@ class TestStore:
         with sqlite3.connect(tmp_path / "cache" / store.NAME) as kept:
             rows = [row for (row,) in kept.execute("SELECT value FROM kept WHERE kind = 'stamp'")]
         assert len(rows) == 9
-        assert all(re.fullmatch(rb"([0-9a-f]{24} ?){4}", row) for row in rows)
+        for row in rows:
+            digests = msgspec.msgpack.decode(row, type=dict[str, str])
+            assert list(digests) == ["inputs", "window", "facts", "sidecar"]
+            assert all(re.fullmatch("[0-9a-f]{24}", digest) for digest in digests.values())
 
     def test_is_kept_when_a_log_breaks_on_the_way(self, project: Project) -> None:
         (project.sidecar(5) / "in the way").mkdir(parents=True)
