@@ -16,7 +16,7 @@ from helpers.facts import facts_of
 from helpers.places import Place
 from msgspec.structs import replace
 
-import scoring.sidecars.provenance
+import scoring.sidecars.writing
 from rubric import released_rubric
 from scoring.errors import WriteError
 from scoring.evidence.transcripts.facts import HarnessFacts
@@ -235,7 +235,7 @@ class TestOrder:
             names.append([path.name for path, _ in files])
             write_together(files)
 
-        monkeypatch.setattr(scoring.sidecars.provenance, "write_together", noted)
+        monkeypatch.setattr(scoring.sidecars.writing, "write_together", noted)
         return names
 
     @pytest.mark.parametrize(
