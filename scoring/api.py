@@ -95,7 +95,7 @@ from scoring.sidecars.provenance import (
     evidence_path,
     read_provenance,
 )
-from scoring.sidecars.reading import read_iteration_score, read_session_score
+from scoring.sidecars.read_scores import read_iteration_score, read_session_score
 from scoring.sidecars.scores import (
     PersistedContribution,
     PersistedScore,

@@ -28,7 +28,7 @@ from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import PaidWork, Spending, spending_of
 from scoring.score import score_iterations
 from scoring.sidecars.provenance import read_provenance
-from scoring.sidecars.reading import read_score
+from scoring.sidecars.read_scores import read_score
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import CURRENT, State, state_of
 from scoring.signals.values import SignalSet

@@ -49,7 +49,7 @@ from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
 from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.sidecars.provenance import read_provenance
-from scoring.sidecars.reading import read_score
+from scoring.sidecars.read_scores import read_score
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
 from scoring.sidecars.stamp import stamps_of_log
 from scoring.sidecars.states import CURRENT, State

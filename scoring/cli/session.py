@@ -24,7 +24,7 @@ from scoring.examine import ExaminedIteration
 from scoring.outcomes.spending import Spending, together
 from scoring.sessions import SessionScore, session_score
 from scoring.sidecars.meaning import NOT_MEASURED
-from scoring.sidecars.reading import read_score, read_session
+from scoring.sidecars.read_scores import read_score, read_session
 from scoring.sidecars.scores import PersistedScore, is_plain_session_id, session_score_path
 from scoring.sidecars.states import CURRENT, State, session_state
 from scoring.text import some_of

@@ -11,7 +11,7 @@ from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.score import score_iterations
 from scoring.sessions import session_score
-from scoring.sidecars.reading import read_score
+from scoring.sidecars.read_scores import read_score
 from scoring.sidecars.scores import (
     PersistedScore,
     is_plain_session_id,

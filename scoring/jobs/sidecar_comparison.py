@@ -10,7 +10,7 @@ from scoring.files import holds, read_file
 from scoring.scored import ScoredIteration
 from scoring.sidecars.losses import in_words, lost_evidence
 from scoring.sidecars.provenance import Provenance, changed_between, evidence_path, read_provenance
-from scoring.sidecars.reading import parse_iteration_score
+from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
 from scoring.sidecars.stamp import Stamp, Stamps, digest_of, stamp_of_score
 from scoring.sidecars.writing import Sidecar, sidecar_of

@@ -9,7 +9,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.facts import IterationFacts
 from scoring.files import read_file
 from scoring.sidecars.provenance import Loss, Provenance, lost_between, read_provenance
-from scoring.sidecars.reading import parse_iteration_score
+from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
 from scoring.signals.human_label import HUMAN_LABEL

@@ -10,7 +10,7 @@ import pytest
 from helpers.commands import DaScore, one_line
 
 from rubric import rubric_versions
-from scoring.sidecars.reading import parse_iteration_score, read_session
+from scoring.sidecars.read_scores import parse_iteration_score, read_session
 
 LOG = Path(".agents/active/iteration-log")
 BAD = LOG / "iter-3.score.yaml"

@@ -42,7 +42,7 @@ from scoring.meters.meeting.record_reading import parse_meeting_records
 from scoring.meters.meeting.state_file import open_state
 from scoring.meters.plaindata import read_config
 from scoring.sidecars.provenance import read_provenance
-from scoring.sidecars.reading import read_score, read_session
+from scoring.sidecars.read_scores import read_score, read_session
 from scoring.views.report import is_report
 
 SECONDS = 20

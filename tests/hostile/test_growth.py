@@ -55,7 +55,7 @@ from scoring.meters.meeting import score_meeting
 from scoring.meters.meeting.config import find_meeting_config
 from scoring.meters.meeting.record_reading import parse_meeting_records
 from scoring.outcomes.outcome_rules import OutcomeRules
-from scoring.sidecars.reading import parse_iteration_score
+from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.text import cell, fold, printable, quote, shown, trim
 from scoring.views.gates.build_reports import markdown_text, xml_text
 from scoring.views.report import is_report

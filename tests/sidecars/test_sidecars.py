@@ -20,7 +20,7 @@ from rubric.model import BOUNDS_SIDECAR, SIDECAR
 from scoring.errors import InputError, NotFoundError, WriteError
 from scoring.log.model import IterationRecord, LinkedTrace, VerifierRecord
 from scoring.sessions import SessionIterRef, SessionScore
-from scoring.sidecars.reading import check_numbers, read_iteration_score, read_session_score
+from scoring.sidecars.read_scores import check_numbers, read_iteration_score, read_session_score
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,

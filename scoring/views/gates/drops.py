@@ -19,7 +19,7 @@ from scoring.examine import ExaminedIteration, LogView
 from scoring.files import read_file
 from scoring.frozen import Frozen
 from scoring.paths import in_checkout
-from scoring.sidecars.reading import parse_iteration_score
+from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name
 from scoring.views.gates.gate import Gate, GateOption, lowest, mean_score, why_low
 
