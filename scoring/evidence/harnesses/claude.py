@@ -28,7 +28,7 @@ from scoring.evidence.harnesses.harness import Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.edits import path_in
-from scoring.evidence.transcripts.events import Response, key_of
+from scoring.evidence.transcripts.events import Call, CallResult, Response, key_of
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
@@ -51,6 +51,9 @@ REASON = re.compile("[Tt]he user said:\n")
 
 _QUEUED_PROMPT = ("queued_command", "prompt")
 """The type and mode of an attachment that is a prompt, given while the agent works."""
+
+_ARGUMENTS = names("command file_path notebook_path edits content old_string new_string new_source")
+"""The arguments of commands and edits that mean something."""
 
 _SYNTHETIC_MODEL = "<synthetic>"
 _KEYS_OF_MESSAGE = ("role", "content", "usage", "model")
@@ -202,6 +205,8 @@ class ClaudeReader(ToolReader):
     def _take_call(self, item: ClaudeItem) -> None:
         given = value_of(item.input)
         if item.name != "Read":
+            if item.name in self.tools.shells or item.name in self.tools.edits:
+                given = {name: member(given, name) for name in _ARGUMENTS}
             self.note_call(item.id, item.name, given)
             return
 
@@ -234,6 +239,17 @@ class ClaudeReader(ToolReader):
             self.seen.refused(item.tool_use_id, reason)
         else:
             self.seen.refused_calls.add(key_of(item.tool_use_id or ""))
+
+    def id_of(self, call: object) -> str | None:
+        """Return the id of a call as it is written, whatever it hides."""
+        return text_in(call) or None
+
+    def counts(self, event: Call | CallResult) -> bool:
+        """Return whether a call counts, as all results do.
+
+        One that was refused without an id stands for all such.
+        """
+        return isinstance(event, CallResult) or event.id not in self.seen.refused_calls
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read."""

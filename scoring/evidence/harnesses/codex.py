@@ -73,6 +73,7 @@ class CodexReader(CodexCalls):
         super().set_up()
         self.add_span(LineSpan())
         self._service = ""
+        self._is_line_added = False  # to the span that was the last when it began
 
         self._is_started_by_agent = False
         self._has_prompt_events = False
@@ -122,7 +123,7 @@ class CodexReader(CodexCalls):
                 self.add_span(LineSpan(opens=SpanOpening.OWN_LINES, agent=is_agent))
 
         key = self.seen.line_key(self.written[position])
-        self.begin(len(self.spans) - 1, self.place, time, key)
+        self._is_line_added = self.begin(len(self.spans) - 1, self.place, time, key)
         if line.type == "compacted":
             self.seen.compacted()
         if self.place == 0:
@@ -177,7 +178,8 @@ class CodexReader(CodexCalls):
         if is_session:
             span = self._span_of_session(span, payload)
 
-        self.covers[-1].pop()  # this line belongs to what it opens
+        if self._is_line_added:
+            self.covers[-1].pop()  # this line belongs to what it opens
         self.add_span(span, self.place)
         if span.cwd and (not is_session or span is introduction_of(self.spans)):
             self.where = span

@@ -15,6 +15,7 @@ from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import json_in, member, text_in
 from scoring.evidence.harnesses.tool_calls import script_of
 from scoring.evidence.transcripts.edits import lines_patched, paths_patched
+from scoring.evidence.transcripts.events import Call, CallResult
 
 _COMMAND_ARGUMENTS = {
     "shell": "command",
@@ -41,6 +42,14 @@ class CodexCalls(EventReader):
         self._printed: dict[str, str] = {}  # by such a call, what it has printed so far
         self._continued: dict[str, str] = {}  # by a call for more output, the call it is about
         self._programs: dict[str | None, int] = {}  # calls of programs: how many commands they run
+
+    def id_of(self, call: object) -> str | None:
+        """Return the id of a call as it is written, whatever it hides."""
+        return only_text(call) or None
+
+    def counts(self, event: Call | CallResult) -> bool:
+        """Return whether a call counts. One that was refused without an id stands for all such."""
+        return event.id not in self.seen.refused_calls
 
     def take_call(self, payload: CodexPayload) -> None:
         """Take a call of a function or of the local shell."""

@@ -136,12 +136,18 @@ class EventReader(JsonReader):
         self.spans.append(span)
         self.covers.append([*numbers])
 
-    def begin(self, span: int, number: int, time: int, key: int) -> None:
-        """Begin an event. See :meth:`Observations.line`."""
-        if self.at != (span, number):
+    def begin(self, span: int, number: int, time: int, key: int) -> bool:
+        """Begin an event. See :meth:`Observations.line`.
+
+        Returns:
+            Whether its number was added to those of the span, which has it once in a row.
+        """
+        is_added = self.at != (span, number)
+        if is_added:
             self.covers[span].append(number)
         self.at = (span, number)
         self.seen.line(span, number, time, key)
+        return is_added
 
     def unknown(self, kind: object) -> None:
         """Skip a line, or a part of one, of a kind that this reader does not know."""
@@ -221,35 +227,35 @@ class EventReader(JsonReader):
         lines: AddedLines = NO_LINES,
     ) -> None:
         """Note a call that runs shell commands. See :meth:`Observations.command`."""
-        key = self.seen.command(_id_of(call), text, folder or self.folder, patched, lines)
+        key = self.seen.command(self.id_of(call), text, folder or self.folder, patched, lines)
         self.count_call(key, command_flags(text))
 
     def edit(
         self, call: object, paths: Iterable[str], lines: AddedLines, whole: bool = False
     ) -> None:
         """Note a call of a tool that edits files. See :meth:`Observations.edit`."""
-        self.count_call(self.seen.edit(_id_of(call), paths, self.folder, lines, whole))
+        self.count_call(self.seen.edit(self.id_of(call), paths, self.folder, lines, whole))
 
     def commit(self, call: object, folder: str) -> None:
         """Note a call of a tool that makes a commit. See :meth:`Observations.commit`."""
-        self.count_call(self.seen.commit(_id_of(call), folder or self.folder))
+        self.count_call(self.seen.commit(self.id_of(call), folder or self.folder))
 
     def call(
         self, call: object, question: bool = False, agent: bool = False, shows: int = 0
     ) -> None:
         """Note a call of any other tool. See :meth:`Observations.call`."""
-        self.count_call(self.seen.call(_id_of(call), question, agent), shows)
+        self.count_call(self.seen.call(self.id_of(call), question, agent), shows)
 
     def result(self, call: object, failed: bool | None, text: str) -> None:
         """Note how a call ended, ``failed`` or not (None: not stated), and what it printed."""
-        name = _id_of(call)
+        name = self.id_of(call)
         self.seen.result(name, failed, lambda: text)
         if failed is not None:
             self.count_result(name, failed)
 
     def refused(self, call: object, reason: str = "") -> None:
         """Note that the user refused a call, and why. It does not count as a call then."""
-        self.seen.refused(_id_of(call), reason)
+        self.seen.refused(self.id_of(call), reason)
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read. Calls that the user refused are not among them."""
@@ -259,12 +265,19 @@ class EventReader(JsonReader):
             skipped=dict(self.skipped),
             messages=self.messages,
         )
-        refused = self.seen.refused_calls - {0}
         for kind, counted in self.counted.items():
             if kind in (Call, CallResult):
-                counted = [event for event in counted if event.id not in refused]
+                counted = [event for event in counted if self.counts(event)]
             events.put(kind, counted)
         return self.seen.fill(events, self.opens)
+
+    def counts(self, event: Call | CallResult) -> bool:
+        """Return whether a call, or how it ended, counts: not where the user refused the call."""
+        return not event.id or event.id not in self.seen.refused_calls
+
+    def id_of(self, call: object) -> str | None:
+        """Return the id of a call; None where it has none or hides it."""
+        return id_in(call) or None
 
     def count_result(self, call: str | None, failed: bool) -> None:
         """Count how a call ended."""
@@ -278,7 +291,7 @@ class EventReader(JsonReader):
 
 def identity(name: object, *others: object) -> Sequence[object]:
     """Return what an event is known by: its id, or others where it has none or hides it."""
-    return (name,) if _id_of(name) else others
+    return (name,) if id_in(name) else others
 
 
 def _plain(value: object) -> str:
@@ -287,10 +300,6 @@ def _plain(value: object) -> str:
     if text and text.isascii() and text.isprintable():
         return text[:40]
     return type(value).__name__
-
-
-def _id_of(call: object) -> str | None:
-    return id_in(call) or None
 
 
 def lines_in(path: Path) -> Iterator[bytes]:

@@ -19,8 +19,11 @@ from helpers.harness_lines import (
     window,
     write,
 )
+from helpers.sessions import events_of, put
+from helpers.sessions import seen as seen_in
 
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
+from scoring.evidence.transcripts.events import CommitMade
 from scoring.evidence.transcripts.facts import COVERED
 
 
@@ -157,6 +160,61 @@ class TestToolCall:
     )
     def test_counts(self, tmp_path: Path, lines: list[Line], expected: tuple[int, int]) -> None:
         assert facts(tmp_path, *lines)[5:] == expected
+
+
+HIDDEN = "toolu_[REDACTED]"
+REFUSAL = "The user doesn't want to proceed with this tool use."
+
+
+def seen(root: Path, *lines: Line) -> dict[str, Any]:
+    return seen_in(events_of(put(root / "s.jsonl", *lines), "claude"))
+
+
+def answered(second: float, name: str | None = "toolu_1", **keys: Any) -> Line:
+    return claude(second, result(name, **keys), kind="user")
+
+
+class TestCallWithAHiddenId:
+    def test_finds_its_result(self, tmp_path: Path) -> None:
+        run = response(1, "msg_1", "req_1", use("Bash", HIDDEN, command="pytest"))
+        found = seen(tmp_path, run, answered(2, HIDDEN, content="1 failed in 1s", is_error=True))
+        assert (found["runs"], found["failed"]) == ([False], [True])
+
+    @pytest.mark.parametrize("failed", [True, False])
+    def test_is_an_edit_unless_it_failed(self, tmp_path: Path, failed: bool) -> None:
+        given = {"file_path": "a.py", "old_string": "a", "new_string": "b"}
+        edit = response(1, "msg_1", "req_1", use("Edit", HIDDEN, **given))
+        found = seen(tmp_path, edit, answered(2, HIDDEN, is_error=failed))
+        assert found.get("edits", []) == ([] if failed else ["/work/app/a.py"])
+
+
+class TestRefusal:
+    def test_leaves_the_result_that_came_before(self, tmp_path: Path) -> None:
+        run = response(1, "msg_1", "req_1", use("Bash", command="ls"))
+        refused = answered(3, content=REFUSAL, is_error=True)
+        found = seen(tmp_path, run, answered(2), refused)
+        assert ("calls" in found, found["failed"]) == (False, [False])
+
+    def test_without_an_id_is_of_all_calls_without_one(self, tmp_path: Path) -> None:
+        call = {"type": "tool_use", "name": "Grep", "input": {}}
+        lines = [response(n, f"msg_{n}", "req_1", call) for n in (1, 2)]
+        refused = answered(3, None, content=REFUSAL, is_error=True)
+        assert seen(tmp_path, *lines)["calls"] == 2
+        assert "calls" not in seen(tmp_path, *lines, refused)
+
+
+class TestArgument:
+    def test_of_a_command_names_no_folder(self, tmp_path: Path) -> None:
+        given = {"command": "git commit -m x", "cwd": "/elsewhere"}
+        run = response(1, "msg_1", "req_1", use("Bash", **given))
+        done = answered(2, content="[main 5f0c2aa] x\n 1 file changed")
+        events = events_of(put(tmp_path / "s.jsonl", run, done), "claude")
+        (made,) = events.of(CommitMade)
+        assert made.folder == events.texts.index("/work/app")
+
+    def test_of_an_edit_is_its_file_under_its_own_name_alone(self, tmp_path: Path) -> None:
+        edit = response(1, "msg_1", "req_1", use("Write", path="a.py", content="x"))
+        assert "edits" not in seen(tmp_path, edit, answered(2))
 
 
 class TestCheck:

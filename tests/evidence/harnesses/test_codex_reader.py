@@ -435,6 +435,24 @@ class TestProgram:
         assert self.seen(tmp_path, self.run(1, "pytest", printed))["failed"] == [False]
 
 
+class TestLineBreakThatIsMissing:
+    @pytest.mark.parametrize("opens", [turn(2, "2"), meta(2, "s2")], ids=["turn", "session"])
+    def test_leaves_the_line_to_both_spans(self, tmp_path: Path, opens: Line) -> None:
+        two = json.dumps(tokens(1, counts(100, 60, 7))) + json.dumps(opens)
+        path = put(tmp_path / "r.jsonl", meta(0, "s1"), two.encode())
+        assert events_of(path, "codex").covers == [[], [0, 1], [1]]
+
+
+class TestCallWithAHiddenId:
+    def test_finds_its_result(self, tmp_path: Path) -> None:
+        name = "call_[REDACTED]"
+        given = json.dumps({"cmd": "pytest"})
+        call = item(1, "function_call", name, name="exec_command", arguments=given)
+        ended = output(2, "Process exited with code 1\nOutput:\n1 failed in 1s", name)
+        found = seen_in(events_of(put(tmp_path / "r.jsonl", meta(0, "s1"), call, ended), "codex"))
+        assert (found["runs"], found["failed"]) == ([False], [True])
+
+
 def completed(second: int, kind: str, name: str = "call_1", **keys: Any) -> Line:
     return codex(
         second, "event_msg", type="item_completed", item={"type": kind, "id": name, **keys}
