@@ -391,4 +391,4 @@ def _short_tag(tag: str | None) -> str:
     """Return a tag in short form: ``!!int`` of ``tag:yaml.org,2002:int``."""
     if tag is None or tag == "!":
         return ""
-    return tag.replace(_PREFIX, "!!") if tag.startswith(_PREFIX) else tag
+    return f"!!{tag.removeprefix(_PREFIX)}" if tag.startswith(_PREFIX) else tag

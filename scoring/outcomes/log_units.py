@@ -92,11 +92,13 @@ def _begin(
     in_question.update(item.landing.sha for item in items if item.landing.sha)
     rewritten = git.rewritten(in_question)
 
+    # First the successors of what was rewritten: commits are judged in the company of those that
+    # they are asked about with.
+    by_successor = git.landings(rewritten.values())
     commits = {digits: rewritten.get(sha, sha) for digits, sha in sha_by_digits.items()}
     gathering = _Gathering({}, [], commits, git.landings(commits.values()))
 
     owners = _owners_of_checkpoints(items)
-    by_successor = git.landings(rewritten.values())
     for index, item in enumerate(items):
         record = item.record
         successor = rewritten.get(item.landing.sha or "", "")

@@ -169,14 +169,9 @@ def _run_of_other_code(
     if not stashed and not any(command.words[:1] == ("git",) for command in commands):
         return ""
 
-    of_other_code = []
-    for index, folder in folders.items():
-        if tests_other_code(commands, index, folder, stashed=stashed):
-            of_other_code.append(index)
-    if max(folders) in of_other_code:
-        return "last"
-    if of_other_code:
-        return "earlier"
+    for index in sorted(folders, reverse=True):
+        if tests_other_code(commands, index, folders[index], stashed=stashed):
+            return "last" if index == max(folders) else "earlier"
     return ""
 
 

@@ -124,11 +124,7 @@ class UndoneWork:
             for work, undone in answers.items():
                 if undone.came_back:
                     last = again[TrunkWork(undone.came_back.back_in)]
-                    if last.came_back:
-                        came_back = CameBack(undone.came_back.by, last.came_back.back_in)
-                        answers[work] = Undone(came_back=came_back)
-                    elif last.taken_back:
-                        answers[work] = last
+                    answers[work] = _after_return(undone, undone.came_back, last)
         return answers
 
     def is_named_since(self, commit: str, also: str, since: str) -> bool:
@@ -209,7 +205,7 @@ class UndoneWork:
         """Return whether one of the rules says that a candidate took some work back."""
         all_text = candidate.all_text
         if candidate.names_work and inverts_half(work.patch, candidate.patch, all_text):
-            return True
+            return True  # rule s
 
         code = candidate.code
         is_whole = code.is_whole and all_text.share >= HALF and code.lines >= LEAST_LINES
@@ -218,16 +214,18 @@ class UndoneWork:
         if work.fate is None or not self._has_taken(work.commit, work.fate, candidate):
             return False
         if all_text.is_exact:
-            return True
+            return True  # rule a
 
-        is_removal = is_put_back(work.patch, candidate.patch, self._trunk.counts)
-        is_removal = is_removal or is_plain_removal(work.patch, work.fate, candidate.patch, code)
+        is_removal = is_put_back(work.patch, candidate.patch, self._trunk.counts)  # rule b1
+        if not is_removal:  # rule b2
+            is_removal = is_plain_removal(work.patch, work.fate, candidate.patch, code)
+        if is_removal and self._left_nothing(work, candidate):
+            return True
+        if not self._undoes_run(work, candidate):  # rule b3
+            return False
         try:
-            if is_removal and self._left_nothing(work, candidate):
-                return True
-            return self._undoes_run(work, candidate) and not defines_again(
-                self._lines_added(work.commit), self._lines_added(candidate.commit)
-            )
+            added = self._lines_added(candidate.commit)
+            return not defines_again(self._lines_added(work.commit), added)
         except GitError:  # git cannot say what came in its place
             return False
 
@@ -249,15 +247,15 @@ class UndoneWork:
         return share >= WHOLE
 
     def _left_nothing(self, work: _Work, candidate: _Candidate) -> bool:
-        """Return whether nothing came in the place of what a candidate took.
-
-        Raises:
-            GitError: git cannot say.
-        """
+        """Return whether nothing came in the place of what a candidate took, as far as known."""
         commit, parent = self._graph.pair(work.commit)
-        removed = self._history.text_added(CommitPair(parent, commit))
-        in_place = self._history.text_added(self._graph.pair(candidate.commit))
-        new = identifiers(self._lines_added(work.commit))
+        try:
+            removed = self._history.text_added(CommitPair(parent, commit))
+            in_place = self._history.text_added(self._graph.pair(candidate.commit))
+            new = identifiers(self._lines_added(work.commit))
+        except GitError:  # git cannot say
+            return False
+
         new -= identifiers(chain.from_iterable(removed.values()))
         return nothing_in_place(
             work.patch, candidate.patch, candidate.code, new, map(identifiers, in_place.values())
@@ -376,3 +374,10 @@ class UndoneWork:
     def _index(self) -> TakenBackIndex:
         texts = ((commit, self._text(commit)) for commit in self._trunk.commits)
         return TakenBackIndex(pair for pair in texts if WORDS.search(pair[1]))
+
+
+def _after_return(undone: Undone, came_back: CameBack, last: Undone) -> Undone:
+    """Return what became of work that came back in a commit, by what became of that one."""
+    if last.came_back:
+        return Undone(came_back=CameBack(came_back.by, last.came_back.back_in))
+    return last if last.taken_back else undone

@@ -6,6 +6,7 @@
 import contextlib
 import json
 import re
+from collections import deque
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -59,7 +60,9 @@ class AntigravityReader(ToolReader):
         agents="invoke_subagent",
     )
 
-    _waiting: Sequence[_OpenCall] = ()
+    def set_up(self) -> None:
+        """Prepare to read a transcript."""
+        self._waiting: deque[_OpenCall] = deque()  # the calls of the last response without results
 
     def entry(self, line: PlainData) -> None:
         """Take a step."""
@@ -91,12 +94,11 @@ class AntigravityReader(ToolReader):
         self.response(f"step {index}", _tokens_of(line, measured))
         self.seen.said(text_in(line, "content"))
 
-        calls: list[_OpenCall] = []
+        self._waiting.clear()
         for number, call in enumerate(items_in(line, "tool_calls")):
             opened = _OpenCall(f"{self.where.session} {index} {number}", text_in(call, "name"))
-            calls.append(opened)
+            self._waiting.append(opened)
             self._take_call(opened, member(call, "args"))
-        self._waiting = calls
 
     def _take_call(self, call: _OpenCall, asked: Any) -> None:
         tool = call.tool
@@ -111,7 +113,7 @@ class AntigravityReader(ToolReader):
         """Take the result of the next call. One that still runs has no verdict."""
         if not self._waiting:
             return
-        call, *self._waiting = self._waiting
+        call = self._waiting.popleft()
         text = text_in(line, "content")
         status = line.get("status")
 

@@ -23,7 +23,6 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
-from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
 
@@ -79,6 +78,7 @@ class CopilotReader(ToolReader):
     def set_up(self) -> None:
         """Prepare to read a transcript."""
         self._session = LineSpan()
+        self._refused_calls: set[str] = set()
         self._running: dict[str, _RunningCommand] = {}  # by the id of the shell
         self._part_begins_at = 0  # the line after the last end of the session
         self._part_outputs: Counter[str] = Counter()  # of the responses since then, by model
@@ -225,7 +225,8 @@ class CopilotReader(ToolReader):
 
     def _refuse(self, call: str, reason: str) -> None:
         """Note once that the user refused a call."""
-        if key_of(call) not in self.seen.refused_calls:
+        if call not in self._refused_calls:
+            self._refused_calls.add(call)
             self.refused(call, reason)
 
     def _take_end(self, metrics: object, time: int) -> None:

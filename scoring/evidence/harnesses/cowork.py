@@ -35,9 +35,10 @@ class Cowork(Harness):
         """
         about = value_in(_session_file(path))
         root = f"/sessions/{text_in(about, 'processName')}"
-        shared = [folder for folder in items_in(about, "userSelectedFolders") if text_in(folder)]
         folders: dict[bytes, bytes] = {}
-        for folder in shared:
+        for folder in items_in(about, "userSelectedFolders"):
+            if not isinstance(folder, str) or not PureWindowsPath(folder).name:
+                continue
             inside = f"{root}/mnt/{PureWindowsPath(folder).name}"
             folders[_escaped(inside)] = _escaped(folder)
         only_folder = next(iter(folders.values()), b"") if len(folders) == 1 else b""

@@ -1,5 +1,6 @@
 """Cuts transcripts into lines and gives each line to the reader of the harness that wrote it."""
 
+import contextlib
 import errno
 import json
 import os
@@ -229,7 +230,8 @@ def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> 
         OSError: it cannot be read, or its form is not known.
     """
     reader = harness.reader(tools)
-    reader.shown = value_of(json.dumps(harness.shown(path)).encode())
+    with contextlib.suppress(RecursionError):  # what a file states may be nested too deep
+        reader.shown = value_of(json.dumps(harness.shown(path)).encode())
     try:
         for number, line in enumerate(harness.lines_of(path)):
             if number >= MOST_LINES:

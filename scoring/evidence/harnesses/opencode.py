@@ -333,12 +333,15 @@ def _lines_of_files(session: Path) -> Iterator[Any]:
     """Yield the head of a session that is kept in files, and then its messages by time."""
     yield {"info": value_in(session, DOCUMENT_LIMIT), "messages": []}
 
+    part_files = _messages(session)
     messages: list[PlainData] = []
-    for file, part_files in _messages(session).items():
-        parts = [value_in(part, DOCUMENT_LIMIT) for part in part_files]
-        info = value_in(file, DOCUMENT_LIMIT)
-        messages.append({"info": info, "id": file.stem, "parts": parts})
-    yield from sorted(messages, key=_time_of)
+    for file in part_files:
+        messages.append({"info": value_in(file, DOCUMENT_LIMIT), "file": file})
+
+    for message in sorted(messages, key=_time_of):
+        file = message["file"]
+        parts = [value_in(part, DOCUMENT_LIMIT) for part in part_files[file]]
+        yield {"info": message["info"], "id": file.stem, "parts": parts}
 
 
 def _lines_of_database(path: Path) -> Iterator[Any]:

@@ -150,6 +150,13 @@ def test_what_a_hook_denies_is_not_refused_by_a_person(
     assert [result.failed for result in rows.of(CallResult)] == failed
 
 
+def test_a_refusal_of_a_call_without_an_id_counts_once(tmp_path: Path) -> None:
+    denied = event(2, "permission.completed", result={"kind": "denied-interactively-by-user"})
+    error = {"error": {"message": "The user rejected this tool call.", "code": "rejected"}}
+    rows = session(tmp_path, answer(1, 5), denied, end(3, "", "", False, **error))
+    assert len(rows.of(UserBreak)) == 1
+
+
 def test_without_an_end_tokens_are_unknown(tmp_path: Path) -> None:
     assert seen(session(tmp_path, answer(1), answer(2), shutdown(3))) == {
         "responses": 2,
