@@ -89,7 +89,9 @@ def _last_iteration_of_session(text: str, records: list[IterationRecord]) -> int
         if record.agent.session_id.startswith(text):
             last_iterations[record.agent.session_id] = record.iteration
 
-    if text not in last_iterations and len(last_iterations) > 1:
+    if text in last_iterations:
+        return last_iterations[text]
+    if len(last_iterations) > 1:
         names = ", ".join(list(last_iterations)[:_MOST_SESSIONS_NAMED])
         raise SettingsError(f"several sessions begin with {text!r}: {names}")
-    return last_iterations.get(text, next(iter(last_iterations.values()), None))
+    return next(iter(last_iterations.values()), None)

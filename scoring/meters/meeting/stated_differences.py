@@ -72,9 +72,8 @@ def _different_scores(situation: Situation) -> Iterator[Difference]:
     }
     for field, computed in computed_by_field.items():
         block, _, name = field.partition(".")
-        stated = getattr(
-            getattr(situation.record, block), name, None
-        )  # a record may have no composite
+        stated_block = getattr(situation.record, block)  # a record may have no composite
+        stated = getattr(stated_block, name, None)
         if stated is not None and above(abs(stated - computed), MARGIN):
             yield Difference(field, stated, computed)
 
@@ -146,7 +145,9 @@ def _different_weights(situation: Situation) -> Iterator[Difference]:
     composite = situation.record.composite
     if composite is None:
         return
-    for name, weight in situation.config.weights:
+    weights = situation.config.weights
+    for name in type(weights).model_fields:  # a config may hold others, which are ignored
+        weight = getattr(weights, name)
         stated = composite.weights_used.get(name)
         if stated is None or abs(stated - weight) > TOLERANCE:
             yield Difference(f"composite.weights_used.{name}", stated, weight)

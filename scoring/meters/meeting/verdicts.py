@@ -187,7 +187,9 @@ def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVe
     rule, decision = decision_rules.decide(situation)
     ends = decision.status in ENDS
     time = decision_rules.time_used(situation)
-    time_used = time.minutes / time.budget if time else math.inf
+    time_used = None
+    if time and math.isfinite(time.minutes / time.budget):
+        time_used = time.minutes / time.budget
     return MeetingVerdict(
         round_index=situation.round_index,
         scores=situation.scores,
@@ -203,7 +205,7 @@ def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVe
         pressure=Pressure(
             rounds_used=situation.round_index / situation.config.round_limits.max_rounds,
             cost_total=situation.total_cost,
-            time_used=time_used if math.isfinite(time_used) else None,
+            time_used=time_used,
         ),
         stated_differences=stated_differences(situation, decision.status, messages),
         from_messages=messages,
@@ -231,7 +233,10 @@ def _focus_prompts(situation: Situation, decision: Decision) -> Texts:
 
     if "focus" in situation.obstacles:
         notes = (situation.record.focus.focus_drift_notes or "").strip()
-        prompts.append(f"come back to the decision: {notes}".removesuffix(": "))
+        prompt = "come back to the decision"
+        if notes:
+            prompt += f": {notes}"
+        prompts.append(prompt)
 
     recommendation = situation.record.stop_continue_recommendation
     if recommendation is not None:

@@ -170,6 +170,14 @@ def test_what_is_stated_as_it_is_computed_is_no_difference() -> None:
     assert last([record()]).stated_differences == ()
 
 
+def test_a_weight_that_the_meter_does_not_know_is_ignored() -> None:
+    composite: dict[str, Any] = {**COMPOSITE}
+    composite["weights_used"] = composite["weights_used"] | {"extra": 0.1}
+    stated = record(**{**SAME, "composite": composite})
+    for weight in (0.3, "much"):
+        assert last([record(2), stated], ("weights.extra", weight)).stated_differences == ()
+
+
 @pytest.mark.parametrize(
     "name", [*STATED, *(f"composite.{name}" for name in COMPOSITE if name != "weights_used")]
 )
