@@ -66,8 +66,8 @@ _WATCHED = {
         "scoring.views.run_pages:run_page",
         "scoring.views.table:pipe_text",
         "scoring.cli.output:write",
-        "scoring.sidecars.provenance:sidecar_of",
-        "scoring.sidecars.provenance:write_scores",
+        "scoring.sidecars.writing:sidecar_of",
+        "scoring.sidecars.writing:write_scores",
         "scoring.sidecars.scores:write_session_scores",
     ),
 }

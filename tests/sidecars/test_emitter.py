@@ -76,9 +76,11 @@ def own_reader(data: bytes) -> Any:
     assert node is not None
     row = {"detail": Reader.string, "last": Reader.integer}
     rows = items_of(lambda reader, node: reader.struct(node, row))
-    return Reader().struct(
-        node, {"value": Reader.string, "rows": rows, "items": items_of(Reader.string)}
-    )
+    fields = {"value": Reader.string, "rows": rows, "items": items_of(Reader.string)}
+    document = Reader().struct(node, fields)
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in document.items()
+    }
 
 
 def pyyaml(data: bytes) -> Any:
@@ -219,8 +221,9 @@ def test_any_number_reads_back(value: float) -> None:
     row = {"detail": Reader.number}
     rows = items_of(lambda reader, node: reader.struct(node, row))
     fields = {"value": Reader.number, "rows": rows, "items": items_of(Reader.number)}
+    in_tuples = {"value": value, "rows": ({"detail": value},), "items": (value,)}
+    assert Reader().struct(node, fields) == in_tuples
     document = {"value": value, "rows": [{"detail": value}], "items": [value]}
-    assert Reader().struct(node, fields) == document
     assert ruamel(data) == document
     if not EXPONENT_ONLY.fullmatch(scalar(value)):
         assert pyyaml(data) == pyyaml_c(data) == document
