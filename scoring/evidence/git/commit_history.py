@@ -54,7 +54,7 @@ class WrittenCommit(NamedTuple):
         checkpoints: the ids of the checkpoints that the message names.
         agents: the agents that it names.
         committed: committer time in seconds since 1970; None when git has none.
-        author: who wrote it; nobody where git does not have the commit.
+        author: who wrote it; unknown where git does not have the commit.
     """
 
     sha: str

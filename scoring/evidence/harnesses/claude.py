@@ -247,7 +247,7 @@ class ClaudeReader(ToolReader):
     def counts(self, event: Call | CallResult) -> bool:
         """Return whether a call counts, as all results do.
 
-        One that was refused without an id stands for all such.
+        One that was refused without an id counts for all such.
         """
         return isinstance(event, CallResult) or event.id not in self.seen.refused_calls
 

@@ -48,7 +48,7 @@ class CodexCalls(EventReader):
         return only_text(call) or None
 
     def counts(self, event: Call | CallResult) -> bool:
-        """Return whether a call counts. One that was refused without an id stands for all such."""
+        """Return whether a call counts. A refusal without an id is of all such."""
         return event.id not in self.seen.refused_calls
 
     def take_call(self, payload: CodexPayload) -> None:
