@@ -16,7 +16,6 @@ from scoring.cli.options import (
     SCORING_OPTIONS,
     SHARE,
     Command,
-    Selection,
     command_with_example,
     flag,
     prepared_settings,
@@ -33,6 +32,7 @@ from scoring.examine import LogView, PreloadedEvidence
 from scoring.files import reason, refuse_special, write_atomically
 from scoring.frozen import PlainData
 from scoring.log.find import commands_that_make_a_log, missing_log_message
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings, settings_sources
 from scoring.paths import in_checkout
 from scoring.text import counted, printable, spans

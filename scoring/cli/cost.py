@@ -9,7 +9,6 @@ import click
 from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     OUTCOME_OPTIONS,
-    Settings,
     choice,
     command_with_example,
     flag,
@@ -21,6 +20,7 @@ from scoring.cli.reading import observing_sources
 from scoring.cli.work_reading import notes_on_sources, read_ledger
 from scoring.errors import OptionError
 from scoring.log.selection import Period, parse_period, period_between
+from scoring.log.settings import Settings
 from scoring.outcomes.everything import used_by_sessions
 from scoring.outcomes.prices import stored_prices
 from scoring.views import cost

@@ -10,12 +10,13 @@ from rubric import RUBRIC_VERSION, newest_version
 from scoring.cli.explain import command as explain
 from scoring.cli.iteration import command as iteration
 from scoring.cli.log_integrity import command as integrity
-from scoring.cli.options import PATH, Settings, command_with_example, settings_options
+from scoring.cli.options import PATH, command_with_example, settings_options
 from scoring.cli.output import say
 from scoring.cli.run import command as run
 from scoring.cli.work import command as work
 from scoring.demo import Demo, build_demo
 from scoring.evidence.rules import ATTRIBUTED
+from scoring.log.settings import Settings
 
 _REVERTED = "5"
 """The iteration that is explained: its commit was reverted, and it claimed more than was seen."""

@@ -7,7 +7,6 @@ from scoring.cli.init import write_settings_as_found
 from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     PATH,
-    Settings,
     command_with_example,
     flag,
     shared_options,
@@ -20,6 +19,7 @@ from scoring.jobs.derive import Derivation, DerivedEntry, derive
 from scoring.jobs.derive_runs import derive_runs
 from scoring.log.find import holds_entries
 from scoring.log.selection import first_day
+from scoring.log.settings import Settings
 from scoring.text import counted, printable
 from scoring.views.table import Cells, Column, Page, Table, columns_of
 

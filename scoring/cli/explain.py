@@ -6,8 +6,6 @@ from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
-    Selection,
-    Settings,
     command_with_example,
     flag,
     settings_options,
@@ -23,6 +21,8 @@ from scoring.errors import NotFoundError
 from scoring.evidence.facts import Evidence
 from scoring.examine import subject_of
 from scoring.log.load import entry_places, no_such_entry
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
 from scoring.text import short

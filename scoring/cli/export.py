@@ -12,7 +12,6 @@ from scoring.cli.options import (
     PATH,
     ROOTS,
     SCORING_OPTIONS,
-    Settings,
     choice,
     command_with_example,
     flag,
@@ -23,6 +22,7 @@ from scoring.cli.options import (
 from scoring.cli.output import on_terminal, reply, show, write_json
 from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
+from scoring.log.settings import Settings
 from scoring.views.columns import TABLES, DataRow, NamedRow
 from scoring.views.formats import FORMATS, require, write_directory, write_files, write_streams
 from scoring.views.table import Column, Table

@@ -12,11 +12,12 @@ import click
 
 from scoring.cli.default_command import DefaultCommand, GroupWithDefault
 from scoring.cli.group import loudness_options
-from scoring.cli.options import PATH, Command, Settings, Whole, flag, json_before_command, valued
+from scoring.cli.options import PATH, Command, Whole, flag, json_before_command, valued
 from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError
 from scoring.files import write_atomically
 from scoring.frozen import PlainData, fields_of
+from scoring.log.settings import Settings
 from scoring.text import counted, printable
 from scoring.views.table import Column, Line, Page, Table, columns_of, pairs
 

@@ -13,8 +13,6 @@ from scoring.cli.completion import ITERATION
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
     SCORING_OPTIONS,
-    Selection,
-    Settings,
     command_with_example,
     flag,
     prepared_settings,
@@ -43,6 +41,8 @@ from scoring.examine import subject_of
 from scoring.frozen import PlainData, fields_of
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.load import load_entry, no_such_entry
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import spending_of
 from scoring.score import score_iterations

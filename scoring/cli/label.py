@@ -16,8 +16,6 @@ from scoring.cli.options import (
     LOG_OPTIONS,
     PATH,
     SCORING_OPTIONS,
-    Selection,
-    Settings,
     Whole,
     choice,
     selection_options,
@@ -43,6 +41,8 @@ from scoring.examine import ExaminedIteration
 from scoring.frozen import PlainData
 from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.log.load import load_iteration_log, no_such_entry
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
 from scoring.text import counted, cut, printable
 from scoring.views import labelled

@@ -6,17 +6,10 @@ from typing import Any
 import click
 
 from scoring.cli.completion import complete_iterations
-from scoring.cli.options import (
-    LOG_OPTIONS,
-    NUMBER,
-    Settings,
-    Whole,
-    settings_options,
-    shared_options,
-    valued,
-)
+from scoring.cli.options import LOG_OPTIONS, NUMBER, Whole, settings_options, shared_options, valued
 from scoring.cli.output import reply, warn
 from scoring.cli.reading import settings_of_whole_repository
+from scoring.log.settings import Settings
 from scoring.text import printable
 
 

@@ -4,16 +4,12 @@ from typing import Any
 
 import click
 
-from scoring.cli.options import (
-    SCORING_OPTIONS,
-    Selection,
-    Settings,
-    selection_options,
-    settings_options,
-)
+from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import reply
 from scoring.cli.reading import log_view
 from scoring.evidence.transcripts.observed_facts import Observed
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
 from scoring.signals.values import SignalSet
 from scoring.views.integrity import integrity_page, summarize_integrity, summarize_words
 

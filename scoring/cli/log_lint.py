@@ -2,10 +2,11 @@
 
 import click
 
-from scoring.cli.options import EVIDENCE_OPTIONS, Settings, flag, settings_options
+from scoring.cli.options import EVIDENCE_OPTIONS, flag, settings_options
 from scoring.cli.output import WARNINGS, reply
 from scoring.cli.reading import observing_sources
 from scoring.jobs.lint import lint_log
+from scoring.log.settings import Settings
 from scoring.text import counted, printable
 
 

@@ -2,16 +2,12 @@
 
 import click
 
-from scoring.cli.options import (
-    LOG_OPTIONS,
-    Selection,
-    Settings,
-    selection_options,
-    settings_options,
-)
+from scoring.cli.options import LOG_OPTIONS, selection_options, settings_options
 from scoring.cli.output import write_json
 from scoring.cli.reading import report_broken_entries, rubric_of
 from scoring.log.load import load_log_for
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
 from scoring.yamlread import TRUE_FLAGS
 
 

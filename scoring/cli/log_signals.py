@@ -4,16 +4,12 @@ from dataclasses import asdict
 
 import click
 
-from scoring.cli.options import (
-    SCORING_OPTIONS,
-    Selection,
-    Settings,
-    selection_options,
-    settings_options,
-)
+from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import write_json
 from scoring.cli.reading import report_broken_entries, rubric_of, sources_by_rules
 from scoring.frozen import PlainData
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
 from scoring.score import score_log_under
 
 

@@ -8,19 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from scoring.cli.default_command import GroupWithDefault
-from scoring.cli.options import (
-    PATH,
-    Number,
-    Settings,
-    Whole,
-    choice,
-    flag,
-    settings_options,
-    valued,
-)
+from scoring.cli.options import PATH, Number, Whole, choice, flag, settings_options, valued
 from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError
 from scoring.frozen import PlainData
+from scoring.log.settings import Settings
 from scoring.meters.plaindata import read_standard_input
 from scoring.text import printable
 

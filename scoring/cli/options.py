@@ -11,12 +11,10 @@ import click
 from scoring.cli.group import PROGRAM, loudness_options
 from scoring.errors import SettingsError
 from scoring.frozen import PlainData
-from scoring.log.selection import Selection as Selection
-from scoring.log.selection import first_day
+from scoring.log.selection import Selection, first_day
 from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
 from scoring.log.setting_rows import PATH as SETTING_PATH
-from scoring.log.settings import Settings as Settings
-from scoring.log.settings import resolve_settings
+from scoring.log.settings import Settings, resolve_settings
 from scoring.settings_table import FLAG, ListOf
 from scoring.temporary import remove_stale_directories, remove_stale_files
 

@@ -3,7 +3,6 @@
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
-    Settings,
     command_with_example,
     settings_options,
 )
@@ -13,6 +12,7 @@ from scoring.cli.work_reading import entries_of, read_ledger
 from scoring.evidence.rewards import rewards
 from scoring.examine import subjects_by_iteration
 from scoring.frozen import PlainData
+from scoring.log.settings import Settings
 from scoring.views.outcome_pages import BecameRow, outcomes_page
 
 

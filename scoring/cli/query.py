@@ -15,7 +15,6 @@ from scoring.cli.options import (
     OUTCOME_OPTIONS,
     ROOTS,
     SCORING_OPTIONS,
-    Selection,
     flag,
     selection_options,
     shared_options,
@@ -26,6 +25,7 @@ from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
 from scoring.files import read_file
 from scoring.frozen import PlainData
+from scoring.log.selection import Selection
 from scoring.text import csv_field, printable
 from scoring.views.formats import csv_line, require
 from scoring.views.sql import Answer, answered, ask, database, named_in

@@ -10,8 +10,6 @@ from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
-    Selection,
-    Settings,
     command_with_example,
     flag,
     selection_options,
@@ -24,6 +22,8 @@ from scoring.cli.work_reading import meaning_key
 from scoring.errors import InputError, OptionError
 from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
 from scoring.outcomes.cases import Case
 from scoring.outcomes.validity import validity
 from scoring.sidecars.meaning import keep_meaning

@@ -17,7 +17,6 @@ from rubric import (
 from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     PATH,
-    Settings,
     flag,
     prepared_settings,
     settings_options,
@@ -27,6 +26,7 @@ from scoring.cli.output import reply
 from scoring.cli.reading import report_broken_entries, sources_by_rules
 from scoring.cli.work_reading import has_no_log
 from scoring.frozen import PlainData
+from scoring.log.settings import Settings
 from scoring.score import score_log_under
 from scoring.text import printable
 from scoring.views.compare import diff_logs, diff_rubrics

@@ -7,8 +7,6 @@ from msgspec.structs import replace
 from rubric.model import FULL_TEXT
 from scoring.cli.options import (
     SCORING_OPTIONS,
-    Selection,
-    Settings,
     command_with_example,
     flag,
     selection_options,
@@ -21,6 +19,8 @@ from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.walk import subjects_of
 from scoring.examine import PreloadedEvidence
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
 from scoring.outcomes.ledger import Ledger
 from scoring.score import score_whole_log
 from scoring.scored import LogSummary, ScoredIteration

@@ -9,18 +9,14 @@ from msgspec.structs import replace
 
 from scoring.cli.became import states_line
 from scoring.cli.completion import complete_sessions, session_ids
-from scoring.cli.options import (
-    SCORING_OPTIONS,
-    Selection,
-    Settings,
-    command_with_example,
-    settings_options,
-)
+from scoring.cli.options import SCORING_OPTIONS, command_with_example, settings_options
 from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import silent_view
 from scoring.cli.work_reading import meaning_of
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.examine import ExaminedIteration
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
 from scoring.outcomes.spending import Spending, together
 from scoring.sessions import SessionScore, session_score
 from scoring.sidecars.meaning import NOT_MEASURED

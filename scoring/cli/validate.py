@@ -7,7 +7,6 @@ from rubric import find_rubric
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
-    Settings,
     command_with_example,
     settings_options,
     valued,
@@ -15,6 +14,7 @@ from scoring.cli.options import (
 from scoring.cli.output import progress, show, write_json
 from scoring.cli.reading import outcome_rules, report_broken_entries, sources_by_rules
 from scoring.cli.work_reading import meaning_key
+from scoring.log.settings import Settings
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
 from scoring.outcomes.validity import gain_over, validity
 from scoring.sidecars.meaning import keep_meaning

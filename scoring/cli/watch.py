@@ -3,7 +3,6 @@
 from scoring.cli.options import (
     SCORING_OPTIONS,
     Number,
-    Settings,
     Whole,
     command_with_example,
     flag,
@@ -14,6 +13,7 @@ from scoring.cli.output import WARNINGS, reply, warn
 from scoring.cli.reading import rubric_of, sources
 from scoring.errors import DaScoreError, LogError
 from scoring.jobs.watch import LogChange, LogWatch, times_to_look
+from scoring.log.settings import Settings
 from scoring.sidecars.writing import sidecar_of, write_scores
 from scoring.text import cell, printable
 from scoring.views.gates.gate import weakest

@@ -8,7 +8,6 @@ import click
 from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     OUTCOME_OPTIONS,
-    Settings,
     command_with_example,
     flag,
     settings_options,
@@ -20,6 +19,7 @@ from scoring.cli.work_reading import notes_on_sources, read_ledger
 from scoring.errors import NotFoundError
 from scoring.evidence.git.agents import names_of_user
 from scoring.log.selection import Period, period_between, today_here
+from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare
