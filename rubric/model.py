@@ -288,11 +288,11 @@ def _row(spec: SignalSpec, total: float, reading: SignalReading) -> SignalContri
     """
     sub_score = 0.0
     effective = 0.0
-    optional = ["applicable"]
+    optional = ["applicable"]  # fields that a reading may lack: those of an absent signal
     if reading.present:
         sub_score = reading.sub_score
         effective = spec.weight / total
-        optional = ["source", "cap", "fact"]
+        optional = ["source", "cap", "fact"]  # those of a present one
 
     return SignalContribution(
         signal=spec.id,

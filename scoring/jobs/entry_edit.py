@@ -107,16 +107,14 @@ def _version_of(file: Path, data: bytes) -> int:
 
 
 def _field_at(path: str, version: int) -> DescribedField:
-    problem = "is not a field that holds one value"
-    numberless = numberless_path(path)
-    if path in _FIXED_FIELDS:
-        problem = "stays as it is"
-        numberless = ""
-
-    for field in described_fields(ENTRIES[version]):
-        holds_one_value = field.kind != "block" and not field.path.endswith("[]")
-        if holds_one_value and field.path in (numberless, numberless.removesuffix("[]")):
-            return field
+    problem = "stays as it is"
+    if path not in _FIXED_FIELDS:
+        problem = "is not a field that holds one value"
+        numberless = numberless_path(path)
+        for field in described_fields(ENTRIES[version]):
+            holds_one_value = field.kind != "block" and not field.path.endswith("[]")
+            if holds_one_value and field.path in (numberless, numberless.removesuffix("[]")):
+                return field
 
     raise SettingsError(
         f"{path}: {problem} in schema {version}; da-score log schema entry lists the fields"

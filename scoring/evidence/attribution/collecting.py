@@ -142,7 +142,8 @@ class _Collector:
             part = file.parts[began]
             ended = max(began, index)
             event = run
-            if self._iteration_of.get(part) != self._iteration_of.get(file.parts[ended]):
+            iteration_at_end = self._iteration_of.get(file.parts[ended])
+            if iteration_at_end != self._iteration_of.get(part):  # only its call counts here
                 event = _without_result(run)
                 ended = began
             sighting = Sighting(

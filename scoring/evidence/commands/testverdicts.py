@@ -93,8 +93,10 @@ def verdict_of(command: TestCommand | None, output: str, failed: bool | None) ->
     may_be_of_others = command.hooks != "" or command.repeats_failed
     if command.other_code or command.hooks == "before" or (is_contradictory and may_be_of_others):
         return by_status
-    if verdict is None or by_status.passed in (None, verdict.passed):
-        return verdict or by_status
+    if verdict is None:
+        return by_status
+    if by_status.passed is None or by_status.passed == verdict.passed:
+        return verdict
 
     # A summary of one part says nothing about what runs that part.
     tools = [table.tools[name] for name in command.tools if name != OWN_COMMANDS]

@@ -42,6 +42,11 @@ class CommitPair(NamedTuple):
     commit: str
     base: str
 
+    @classmethod
+    def with_first_parent(cls, sha: str, parents: Sequence[str]) -> "CommitPair":
+        """Return a commit and its first parent, if it has one."""
+        return cls(sha, parents[0] if parents else "")
+
     @property
     def as_line(self) -> str:
         """The pair as ``diff-tree --stdin`` takes it."""

@@ -70,7 +70,7 @@ class WrittenCommit(NamedTuple):
     @property
     def change(self) -> CommitPair:
         """The commit and its first parent."""
-        return _with_first_parent(self.sha, self.parents)
+        return CommitPair.with_first_parent(self.sha, self.parents)
 
 
 class ChangeSize(NamedTuple):
@@ -93,10 +93,6 @@ class TrunkPaths(NamedTuple):
     names: set[str]
     moves: list[tuple[str, str]]
     submodules: set[str]
-
-
-def _with_first_parent(sha: str, parents: Sequence[str]) -> CommitPair:
-    return CommitPair(sha, parents[0] if parents else "")
 
 
 class CommitHistory(TrunkHistory):
@@ -285,7 +281,7 @@ class CommitHistory(TrunkHistory):
         pairs = []
         for sha, commit in self._commits(dict.fromkeys(shas)).items():
             if len(commit.parents) < 2:
-                pairs.append(_with_first_parent(sha, commit.parents))
+                pairs.append(CommitPair.with_first_parent(sha, commit.parents))
 
         added: dict[str, Mapping[FileLine, int]] = {}
         for pair, patch in zip(pairs, self.lines.patches(pairs), strict=True):
@@ -330,7 +326,7 @@ class CommitHistory(TrunkHistory):
         for commit in self.walk.values():
             is_recent = (commit.time or 0) >= time
             if is_recent and len(commit.parents) < 2:
-                pairs.append(_with_first_parent(commit.sha, commit.parents))
+                pairs.append(CommitPair.with_first_parent(commit.sha, commit.parents))
 
         names: set[str] = set()
         moves = []

@@ -199,7 +199,7 @@ def _changes(commits: Mapping[str, Commit | CommitOffTrunk]) -> list[CommitPair]
     changed = []
     for sha, commit in commits.items():
         if len(commit.parents) < 2:
-            changed.append(CommitPair(sha, next(iter(commit.parents), "")))
+            changed.append(CommitPair.with_first_parent(sha, commit.parents))
     return changed
 
 

@@ -103,6 +103,7 @@ class AntigravityReader(ToolReader):
     def _take_call(self, call: _OpenCall, asked: Any) -> None:
         tool = call.tool
         if tool in self.tools.edits and isinstance(asked, dict):
+            # One call may replace several parts of a file. An artifact is not an edit.
             replacements = [value for value in asked.values() if isinstance(value, list)]
             asked = asked | {"edits": [asked, *chain(*replacements)]}
             if asked.get("IsArtifact") is True:

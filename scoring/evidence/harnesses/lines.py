@@ -231,6 +231,7 @@ def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> 
     """
     reader = harness.reader(tools)
     with contextlib.suppress(RecursionError):  # what a file states may be nested too deep
+        # Through JSON and back: what a reader cannot take from a line it is not given here.
         reader.shown = value_of(json.dumps(harness.shown(path)).encode())
     try:
         for number, line in enumerate(harness.lines_of(path)):
