@@ -20,7 +20,7 @@ from scoring.text import INT_MAX, INT_MIN, cut
 MAX_DEPTH = 100
 """How deep a document may nest; logs nest four deep."""
 
-MOST_EVENTS = 2_000_000
+MOST_EVENTS = 1_000_000
 """How many values, beginnings and ends of lists and mappings a document may have."""
 
 LONGEST_INTEGER = 100
