@@ -1,6 +1,7 @@
 """What the messages of commits name: other commits, subjects, and pull and merge requests."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -38,23 +39,18 @@ def request_of(message: str) -> int | None:
     return int(match[match.lastindex or 0])
 
 
-class Naming(NamedTuple):
-    """A commit with a message that names another commit.
+class _NamedSha(NamedTuple):
+    """Digits in a message.
 
     Attributes:
-        sha: the commit with the message.
+        digits: the first digits of another commit, or all of them.
+        commit: the commit with the message.
         listed: whether the message lists the other commit as its own part.
     """
 
-    sha: str
-    listed: bool
-
-
-class _NamedSha(NamedTuple):
-    """Digits in a message, and how they are named."""
-
     digits: str
-    naming: Naming
+    commit: str
+    listed: bool
 
 
 class CommitNames:
@@ -65,13 +61,13 @@ class CommitNames:
         self.request: dict[str, int] = {}
         """The pull or merge request that a commit brought in."""
 
-        self.requests: dict[int, dict[str, bool]] = {}
+        self.requests = defaultdict[int, dict[str, bool]](dict)
         """The commits that name a request, and whether they brought it in."""
 
-        self.subjects: dict[str, list[str]] = {}
+        self.subjects = defaultdict[str, list[str]](list)
         """The commits that list a subject."""
 
-        self._by_prefix: dict[str, list[_NamedSha]] = {}
+        self._by_prefix = defaultdict[str, list[_NamedSha]](list)
         for commit in commits:
             sha = commit.sha
             message = commit.message
@@ -79,23 +75,25 @@ class CommitNames:
             if brought:
                 self.request[sha] = brought
 
-            numbers = map(int, _MENTIONED_REQUEST.findall(message))
-            for number in dict.fromkeys(numbers):
-                naming_commits = self.requests.setdefault(number, {})
-                naming_commits[sha] = number == brought
+            for number in map(int, _MENTIONED_REQUEST.findall(message)):
+                self.requests[number][sha] = number == brought
 
             subjects = map(trim, _LISTED_SUBJECT.findall(message))
             for subject in dict.fromkeys(subjects):
-                listing_commits = self.subjects.setdefault(subject, [])
-                listing_commits.append(sha)
+                self.subjects[subject].append(sha)
 
             listed = set(_LISTED_SHA.findall(message))
-            for digits in dict.fromkeys(_NAMED_SHA.findall(message)):
-                naming = Naming(sha, listed=digits in listed)
-                same_prefix = self._by_prefix.setdefault(digits[:_SHORTEST_SHA], [])
-                same_prefix.append(_NamedSha(digits, naming))
+            for digits in _NAMED_SHA.findall(message):
+                mention = _NamedSha(digits, sha, listed=digits in listed)
+                self._by_prefix[digits[:_SHORTEST_SHA]].append(mention)
 
-    def naming(self, sha: str) -> list[Naming]:
-        """Return the commits that name a commit by its SHA, in full or abbreviated."""
-        same_prefix = self._by_prefix.get(sha[:_SHORTEST_SHA], ())
-        return [mention.naming for mention in same_prefix if sha.startswith(mention.digits)]
+    def naming(self, sha: str) -> dict[str, bool]:
+        """Return the commits that name a commit, by its SHA in full or abbreviated.
+
+        Each is there with whether it lists the commit as its own part.
+        """
+        naming = defaultdict[str, bool](bool)
+        for mention in self._by_prefix[sha[:_SHORTEST_SHA]]:
+            if sha.startswith(mention.digits):
+                naming[mention.commit] |= mention.listed
+        return naming

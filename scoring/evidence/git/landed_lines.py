@@ -4,7 +4,7 @@ See ``docs/EVIDENCE.md``, "Landing". Names of commits propose candidates; lines 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -22,7 +22,15 @@ from scoring.evidence.git.walk import named_commits
 HORIZON = 14 * 86_400  # seconds after which work that has left no line on the trunk is not there
 
 _EXACT = {facts.PATCH_ID, facts.SQUASH}
-_BY_NAME = (facts.NAMED, facts.PULL_REQUEST, facts.NUMBERED, facts.LISTED, facts.SUBJECT)
+_BEST_FIRST = (
+    facts.NAMED,
+    facts.PULL_REQUEST,
+    facts.NUMBERED,
+    facts.LISTED,
+    facts.SUBJECT,
+    facts.LINES,
+    facts.LATER_ANCESTOR,
+)
 _BY_SUBJECT = {facts.NUMBERED, facts.LISTED, facts.SUBJECT}
 
 
@@ -108,7 +116,7 @@ class AttributedLandings(Landings):
         return sides
 
     @cached_property
-    def _sides(self) -> dict[str, list[_Candidate]]:
+    def _sides(self) -> defaultdict[str, list[_Candidate]]:
         """The commits with nine tenths of the lines of a branch that holds a commit in question."""
         candidates = defaultdict[str, list[_Candidate]](list)
         for side, tip in self._tips.items():
@@ -134,7 +142,7 @@ class AttributedLandings(Landings):
         return CommitNames(commits.values())
 
     @cached_property
-    def _numbered(self) -> dict[str, list[str]]:
+    def _numbered(self) -> defaultdict[str, list[str]]:
         """The commits of the trunk by subjects that the number of a pull request follows."""
         numbered = defaultdict[str, list[str]](list)
         for subject, commits in self._subjects.items():
@@ -144,7 +152,7 @@ class AttributedLandings(Landings):
         return numbered
 
     @cached_property
-    def _requests(self) -> dict[str, list[int]]:
+    def _requests(self) -> defaultdict[str, list[int]]:
         """The numbers of the requests that hold a commit in question and that the trunk names."""
         requests = defaultdict[str, list[int]](list)
         for number, tip in self._repository.request_heads:
@@ -155,46 +163,49 @@ class AttributedLandings(Landings):
         return requests
 
     def _candidates(self, sha: str) -> list[_Candidate]:
-        """Return the commits of the trunk that a name speaks for, and those of whole branches."""
-        subject = self._commits[sha].subject
+        """Return the commits of the trunk that a name speaks for, and those of whole branches.
+
+        What a merge brought in stands in its place.
+        """
+        candidates = []
+        for candidate in self._proposed(sha):
+            commits = [candidate.commit]
+            if self._graph.is_merge(candidate.commit):
+                commits = self._brought_in[self._graph.introduced[candidate.commit]]
+            for commit in commits:
+                candidates.append(candidate._replace(commit=commit))
+        return candidates
+
+    def _proposed(self, sha: str) -> Iterator[_Candidate]:
+        """Yield the same, with merges."""
         names = self._names
-        candidates = [
-            _Candidate(facts.NAMED, naming.sha, naming.listed) for naming in names.naming(sha)
-        ]
+        for commit, is_listed in names.naming(sha).items():
+            yield _Candidate(facts.NAMED, commit, is_listed)
         for number in self._requests[sha]:
-            for commit, is_sure in names.requests[number].items():
-                candidates.append(_Candidate(facts.PULL_REQUEST, commit, is_sure))
-        for method, commits in (
-            (facts.NUMBERED, self._numbered.get(subject, ())),
-            (facts.LISTED, names.subjects.get(subject, ())),
-            (facts.SUBJECT, self._subjects.get(subject, ()) if subject else ()),
-        ):
-            candidates += [_Candidate(method, commit) for commit in commits]
+            for commit, is_request in names.requests[number].items():
+                yield _Candidate(facts.PULL_REQUEST, commit, is_request)
+
+        subject = self._commits[sha].subject
+        for commit in self._numbered[subject]:
+            yield _Candidate(facts.NUMBERED, commit)
+        for commit in names.subjects[subject]:
+            yield _Candidate(facts.LISTED, commit)
+        for commit in self._subjects[subject]:
+            yield _Candidate(facts.SUBJECT, commit)
 
         start = self._written(sha)
         end = self._end(sha)
         for candidate in self._sides[sha]:
             if start <= self._time(candidate.commit) <= end:
-                candidates.append(candidate)
-        single = []
-        for candidate in candidates:
-            for commit in self._single(candidate.commit):
-                single.append(candidate._replace(commit=commit))
-        return single
-
-    def _single(self, sha: str) -> Sequence[str]:
-        """Return a commit of the trunk, or in place of a merge what it brought in."""
-        if not self._graph.is_merge(sha):
-            return (sha,)
-        return self._brought_in.get(self._graph.introduced[sha], ())
+                yield candidate
 
     @cached_property
-    def _brought_in(self) -> dict[int, list[str]]:
+    def _brought_in(self) -> defaultdict[int, list[str]]:
         """The commits, merges aside, that each commit of the mainline brought in, by its index."""
-        brought: dict[int, list[str]] = {}
+        brought = defaultdict[int, list[str]](list)
         for sha in self._since:
             if not self._graph.is_merge(sha):
-                brought.setdefault(self._graph.introduced[sha], []).append(sha)
+                brought[self._graph.introduced[sha]].append(sha)
         return brought
 
     # Times
@@ -236,16 +247,16 @@ class AttributedLandings(Landings):
 
         The later commit contains it and may have its lines, changed once more.
         """
-        may_be_there = {}
+        later = []
         for sha, landing in weighed.items():
             if landing.landed or landing.unknown in (Unknown.PART, Unknown.NOT_FOUND):
-                may_be_there[sha] = landing
-        later = list(may_be_there.values())
-        containing = self._graph.containing(may_be_there)
+                later.append(sha)
+
+        containing = self._graph.containing(later)
         for sha in self._asked:
             if sha not in containing or weighed[sha].found_by != facts.NOT_LANDED:
                 continue
-            first = later[next(containing[sha].indices())]
+            first = weighed[later[next(containing[sha].indices())]]
             whole = first.commit or first.part_of
             weighed[sha] = self._landing(
                 sha,
@@ -259,21 +270,19 @@ class AttributedLandings(Landings):
         counting = self._counting(sha, self._written(sha))
         pair = self._graph.pair(sha)
         counted = self._lines.count(pair, counting)
+        can_be_merged = before.found_by == facts.MERGE_TREE
         if counted is None:
-            if before.found_by == facts.MERGE_TREE:
+            if can_be_merged:
                 return before
             was_read = pair in self._lines.wanted
             return self._landing(sha, unknown=Unknown.LARGE if was_read else Unknown.OBJECTS)
 
-        is_later = before.found_by == facts.LATER_ANCESTOR
-        is_enough = self._is_enough(sha, before, counted)
-        if is_later and is_enough and before.commit:
+        came_with_later = self._came_with_later(sha, before, counted)
+        if came_with_later and before.commit:
             return replace(before, lines=counted.share(before.commit))
 
-        candidates = []
-        for candidate in self._candidates(sha):
-            if not self._graph.contains(sha, candidate.commit):
-                candidates.append(candidate)
+        candidates = self._candidates(sha)
+        candidates = [each for each in candidates if not self._graph.contains(sha, each.commit)]
         landed = self._in_one(sha, counted, candidates)
         if landed is not None:
             return landed
@@ -283,21 +292,26 @@ class AttributedLandings(Landings):
             if landed:
                 return replace(landed, removed=True)
 
-        if before.found_by == facts.MERGE_TREE or (is_later and is_enough):
+        if can_be_merged or came_with_later:
             return before
-        if is_later and before.whole and before.commit:
+        if before.found_by == facts.LATER_ANCESTOR and before.whole and before.commit:
             candidates.append(_Candidate(facts.LATER_ANCESTOR, before.commit, is_sure=True))
         return self._not_found(sha, counted, candidates, before)
 
-    def _is_enough(self, sha: str, before: Landing, counted: CountedLines) -> bool:
-        """Return whether half of the lines are where the commit is said to have landed."""
-        if not counted.lines and before.found_by == facts.LATER_ANCESTOR and before.whole:
+    def _came_with_later(self, sha: str, before: Landing, counted: CountedLines) -> bool:
+        """Return whether half of the lines are where a later commit is said to have landed."""
+        if before.found_by != facts.LATER_ANCESTOR:
+            return False
+        if not counted.lines and before.whole:
             return self._may_be_there(sha, before.commit)
         share = counted.by_commit[before.commit] if before.commit else counted.present
         return share * 2 >= counted.lines > 0
 
     def _in_one(
-        self, sha: str, counted: CountedLines, candidates: Sequence[_Candidate]
+        self,
+        sha: str,
+        counted: CountedLines,
+        candidates: Iterable[_Candidate],
     ) -> Landing | None:
         """Return the landing in one commit of the trunk that has enough of the lines.
 
@@ -312,36 +326,39 @@ class AttributedLandings(Landings):
                 if self._time(commit) <= self._end(sha):
                     proposed.append(_Candidate(facts.LINES, commit))
 
-        good = defaultdict[str, list[_Candidate]](list)
-        for candidate in reversed(proposed):
-            if counted.by_commit[candidate.commit] * 2 >= counted.lines:
-                good[candidate.method].append(candidate)
+        count = counted.by_commit
+        good = [each for each in proposed if count[each.commit] * 2 >= counted.lines]
+        if not good:
+            return None
 
-        position = self._graph.position
-        for method in (*_BY_NAME, facts.LINES, facts.LATER_ANCESTOR):
-            if good[method]:
-                best = min(  # the one with most of the lines, and of several the newest
-                    good[method],
-                    key=lambda each: (-counted.by_commit[each.commit], position[each.commit]),
-                )
-                return self._landing(
-                    sha,
-                    method,
-                    best.commit,
-                    whole=False,
-                    tip=best.tip,
-                    lines=counted.share(best.commit),
-                    request=self._names.request.get(best.commit),
-                )
-        return None
+        def rank(candidate: _Candidate) -> tuple[int, int, int]:
+            """Put the best method first, then most of the lines, then the newest."""
+            commit = candidate.commit
+            method = _BEST_FIRST.index(candidate.method)
+            return method, -count[commit], self._graph.position[commit]
+
+        best = min(reversed(good), key=rank)
+        return self._landing(
+            sha,
+            best.method,
+            best.commit,
+            whole=False,
+            tip=best.tip,
+            lines=counted.share(best.commit),
+            request=self._names.request.get(best.commit),
+        )
 
     def _not_found(
-        self, sha: str, counted: CountedLines, candidates: Sequence[_Candidate], before: Landing
+        self,
+        sha: str,
+        counted: CountedLines,
+        candidates: Sequence[_Candidate],
+        before: Landing,
     ) -> Landing:
         """Return that a commit did not land, if no line is there in time, or why it is unknown."""
         sure = [candidate.commit for candidate in candidates if candidate.is_sure]
         if sure:
-            best = max(sure, key=lambda commit: counted.by_commit[commit])
+            best = max(sure, key=counted.by_commit.__getitem__)
             return self._landing(
                 sha,
                 unknown=Unknown.PART if counted.lines else Unknown.NO_LINES,
@@ -352,12 +369,16 @@ class AttributedLandings(Landings):
 
         lines = LineShare(counted.present, counted.lines)
         why = self._why_unknown(sha, counted, candidates, before)
-        if why is not None:
+        if why:
             return self._landing(sha, unknown=why, lines=lines)
         return self._landing(sha, facts.NOT_LANDED, lines=lines, old_git=self._old_git)
 
     def _why_unknown(
-        self, sha: str, counted: CountedLines, candidates: Iterable[_Candidate], before: Landing
+        self,
+        sha: str,
+        counted: CountedLines,
+        candidates: Iterable[_Candidate],
+        before: Landing,
     ) -> Unknown | None:
         """Return why a commit without a landing may have landed, or None where it did not."""
         if not counted.lines:

@@ -3,6 +3,7 @@
 The methods are in ``docs/EVIDENCE.md``, "Landing".
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
@@ -59,21 +60,20 @@ class Landings:
         self._landing = partial(Landing, "attributed", trunk, "")
 
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
-        self._branches = []
-        for tip in branches:
-            if tip.sha in graph and not graph.on_trunk(tip.sha):
-                self._branches.append(tip)
+        off_trunk = [tip for tip in branches if tip.sha in graph]
+        self._branches = [tip for tip in off_trunk if not graph.on_trunk(tip.sha)]
 
         self._changes: dict[CommitPair, tuple[Change, ...]] = {}
         self._unsure: set[str] = set()  # commits that git cannot compare or merge
         self._old_git: tuple[int, int] | None = None
 
     @cached_property
-    def _subjects(self) -> dict[str, list[str]]:
+    def _subjects(self) -> defaultdict[str, list[str]]:
         """The trunk commits with each subject, newest first."""
-        subjects: dict[str, list[str]] = {}
+        subjects = defaultdict[str, list[str]](list)
         for commit in self._walk.values():
-            subjects.setdefault(commit.subject, []).append(commit.sha)
+            subjects[commit.subject].append(commit.sha)
+        subjects.pop("", None)
         return subjects
 
     def _time(self, sha: str) -> int:
@@ -93,38 +93,36 @@ class Landings:
     def _decided(self) -> dict[str, Landing]:
         """The landing of each commit off the trunk."""
         shas = [tip.sha for tip in self._iterations]
-        by_change = self._by_own_change([sha for sha in shas if self._is_comparable(sha)])
+        comparable = [sha for sha in shas if self._is_comparable(sha)]
+        comparable_set = set(comparable)
+        landed = self._by_own_change(comparable)
         decided = self._undecidable(shas)
 
         tried = [tip for tip in self._iterations if tip.sha not in decided]
-        missing = [tip.sha for tip in tried if by_change[tip.sha] is None]
-        branches = self._branches_beyond(frozenset(missing))
-        untried = dict.fromkeys(tip.sha for tip in branches if tip.sha not in by_change)
-        by_change |= self._by_own_change(list(untried))
+        missing = [tip.sha for tip in tried if tip.sha not in landed]
+        branches = self._branches_beyond(missing)
+        untried = [tip.sha for tip in branches if tip.sha not in comparable_set]
+        landed |= self._by_own_change(untried)
         by_subject = self._by_subject(missing)
 
         tips = [*tried, *branches]
         containing = self._graph.containing(tip.sha for tip in tips)
-        self._ask_changes_up_to(tips, containing, by_change, by_subject)
+        self._ask_changes_up_to(tips, missing, containing, landed | by_subject)
 
         # Commits of later iterations come first, because they can show the landing of earlier ones.
-        landed_later = 0  # the indices of those that landed, as bits
-        any_branch = -1 << len(tried)
+        showing = -1 << len(tried)  # the indices of branches and of commits that landed, as bits
         for index in range(len(tried) - 1, -1, -1):
             sha = tried[index].sha
-            containing_this = containing.get(sha, NO_INDICES)
-            later_commits = (tips[i] for i in containing_this.indices(landed_later))
-            later_branches = (tips[i] for i in containing_this.indices(any_branch))
+            if sha not in landed:
+                indices = containing.get(sha, NO_INDICES).indices(showing)
+                landing = self._by_later(sha, (tips[i] for i in indices), landed)
+                landing = landing or by_subject.get(sha)
+                if landing:
+                    landed[sha] = landing
 
-            decided[sha] = (
-                by_change[sha]
-                or self._by_later(sha, later_commits, decided)
-                or self._by_later(sha, later_branches, by_change)
-                or by_subject[sha]
-                or self._not_landed(sha)
-            )
-            if decided[sha].landed:
-                landed_later |= 1 << index
+            if sha in landed:
+                showing |= 1 << index
+            decided[sha] = landed.get(sha) or self._not_landed(sha)
         return decided
 
     def _is_comparable(self, sha: str) -> bool:
@@ -134,15 +132,17 @@ class Landings:
         """Return the landing of the commits that cannot be compared, or change nothing."""
         undecidable = {}
         for sha in shas:
-            unknown = None
-            if not self._is_comparable(sha):
-                is_read = sha in self._graph and sha in self._commits
-                unknown = Unknown.MERGE if is_read else Unknown.HISTORY
-            elif not self._files(sha):
-                is_read = self._graph.pair(sha) in self._changes
-                unknown = Unknown.NO_CHANGE if is_read else Unknown.FILES
-            if unknown:
-                undecidable[sha] = self._landing(sha, unknown=unknown)
+            if sha not in self._commits or sha not in self._graph:
+                unknown = Unknown.HISTORY
+            elif self._graph.is_merge(sha):
+                unknown = Unknown.MERGE
+            elif self._paths(sha):
+                continue
+            elif self._graph.pair(sha) in self._changes:
+                unknown = Unknown.NO_CHANGE
+            else:
+                unknown = Unknown.FILES
+            undecidable[sha] = self._landing(sha, unknown=unknown)
         return undecidable
 
     def _not_landed(self, sha: str) -> Landing:
@@ -150,12 +150,13 @@ class Landings:
             return self._landing(sha, unknown=Unknown.OBJECTS)
         return self._landing(sha, facts.NOT_LANDED, old_git=self._old_git)
 
-    def _branches_beyond(self, missing: frozenset[str]) -> list[Tip]:
+    def _branches_beyond(self, missing: Iterable[str]) -> list[Tip]:
         """Return the first branches that contain a missing commit other than their own tip."""
-        counts = self._graph.counts(missing)
+        wanted = frozenset(missing)
+        counts = self._graph.counts(wanted)
         branches = []
         for tip in self._branches:
-            itself = int(tip.sha in missing)
+            itself = int(tip.sha in wanted)
             if counts[tip.sha] > itself:
                 branches.append(tip)
         return branches[:MOST_TIPS]
@@ -163,40 +164,37 @@ class Landings:
     def _ask_changes_up_to(
         self,
         tips: Sequence[Tip],
+        missing: Iterable[str],
         containing: Mapping[str, IndexSet],
-        by_change: Mapping[str, Landing | None],
-        by_subject: Mapping[str, Landing | None],
+        landings: Mapping[str, Landing],
     ) -> None:
         """Ask git in one batch what :meth:`_may_be_there` will ask about.
 
         Args:
             tips: commits that may show the landing of others.
+            missing: the commits of which they may show it.
             containing: for each commit, the indices of the tips that contain it.
-            by_change: the landing of commits by their own change.
-            by_subject: the landing of the missing commits by their subject.
+            landings: the landing of commits by their own change or subject.
         """
-        tips_by_base: dict[str, IndexSet] = {}
-        for sha in by_subject:
-            base = self._base(sha)
-            indices = containing.get(sha, NO_INDICES)
-            tips_by_base[base] = tips_by_base.get(base, NO_INDICES) | indices
+        tips_by_base = defaultdict[str, IndexSet](lambda: NO_INDICES)
+        for sha in missing:
+            tips_by_base[self._base(sha)] |= containing.get(sha, NO_INDICES)
 
         pairs = []
         for base, indices in tips_by_base.items():
             for index in indices.indices():
-                sha = tips[index].sha
-                for landing in (by_change.get(sha), by_subject.get(sha)):
-                    if landing and not landing.whole:
-                        pairs.append(self._trunk_since(base, landing.commit))
+                landing = landings.get(tips[index].sha)
+                if landing and not landing.whole:
+                    pairs.append(self._trunk_since(base, landing.commit))
         self._ask_changes(pairs)
 
-    def _by_own_change(self, shas: Sequence[str]) -> dict[str, Landing | None]:
+    def _by_own_change(self, shas: Sequence[str]) -> dict[str, Landing]:
         """Look for the change of each commit on the trunk.
 
         That is its own patch, the patch of its side, or a merge that would change nothing.
 
         Returns:
-            The landing by SHA; None for a commit that was not found.
+            The landing by SHA, without the commits that were not found.
         """
         if not shas:
             return {}
@@ -214,20 +212,21 @@ class Landings:
             same = same_changes(self._repository, self._graph, isolated, wanted, self._changes)
             self._unsure |= same.unknown
 
-            landings: dict[str, Landing | None] = {}
+            landings = {}
             unmerged = []
             for sha in shas:
-                landings[sha] = self._by_patch(sha, wanted[sha], same.commits)
+                landing = self._by_patch(sha, wanted[sha], same.commits)
+                if landing:
+                    landings[sha] = landing
                 # A side that changes nothing can be merged without a trace, which proves nothing.
-                side_changes = any(map(self._changes.get, sides[sha]))
-                if landings[sha] is None and side_changes:
+                elif any(map(self._changes.get, sides[sha])):
                     unmerged.append(sha)
             return landings | self._by_merge(isolated, unmerged)
 
     def _by_patch(
         self,
         sha: str,
-        pairs: Sequence[CommitPair],
+        pairs: Iterable[CommitPair],
         same: Mapping[CommitPair, Sequence[str]],
     ) -> Landing | None:
         """Return the landing of a commit by its own patch or by that of its side.
@@ -237,15 +236,13 @@ class Landings:
             pairs: the commit with its parent and with its merge bases.
             same: the trunk commits with the same patch as each pair.
         """
+        own = self._graph.pairs([sha])
         for pair in pairs:
             commits = self._not_contained(sha, same.get(pair, ()))
-            if not commits:
-                continue
-
-            if pair in self._graph.pairs([sha]):
+            if commits:
+                method = facts.PATCH_ID if pair in own else facts.SQUASH
                 whole = not pair.base or self._graph.on_trunk(pair.base)
-                return self._landing(sha, facts.PATCH_ID, commit=commits[0], whole=whole)
-            return self._landing(sha, facts.SQUASH, commit=commits[0])
+                return self._landing(sha, method, commits[0], whole=whole)
         return None
 
     def _by_merge(self, isolated: Git, shas: Sequence[str]) -> dict[str, Landing]:
@@ -275,18 +272,16 @@ class Landings:
         self,
         sha: str,
         tips: Iterable[Tip],
-        landings: Mapping[str, Landing | None],
+        landed: Mapping[str, Landing],
     ) -> Landing | None:
         """Return the landing of a commit by the first one that contains it and landed."""
         for tip in tips:
-            later = landings.get(tip.sha)
-            if later is None or not later.landed:
-                continue
-            if later.whole or self._may_be_there(sha, later.commit):
+            later = landed.get(tip.sha)
+            if later and (later.whole or self._may_be_there(sha, later.commit)):
                 return self._landing(
                     sha,
                     facts.LATER_ANCESTOR,
-                    commit=later.commit,
+                    later.commit,
                     whole=later.whole,
                     tip=tip._replace(method=later.found_by),
                 )
@@ -301,8 +296,8 @@ class Landings:
         """
         pair = self._trunk_since(self._base(sha), landed)
         self._ask_changes([pair])
-        changed_paths = {change.path for change in self._changes.get(pair, ())}
-        return all(change.path in changed_paths for change in self._files(sha))
+        changed = {change.path for change in self._changes.get(pair, ())}
+        return self._paths(sha) <= changed
 
     def _base(self, sha: str) -> str:
         """Return the newest merge base of a commit and the trunk, or "" without one."""
@@ -318,38 +313,36 @@ class Landings:
             return CommitPair("", "")
         return CommitPair(parents[0], base)
 
-    def _by_subject(self, shas: Iterable[str]) -> dict[str, Landing | None]:
+    def _by_subject(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Look for trunk commits with the same subject that change a file of a commit.
 
         Returns:
-            The landing by SHA; None for a commit that was not found.
+            The landing by SHA, without the commits that were not found.
         """
-        same_subject: dict[str, list[str]] = {}
+        same_subject = {}
         for sha in shas:
-            subject = self._commits[sha].subject
-            candidates = self._subjects.get(subject, ()) if subject else ()
+            candidates = self._subjects[self._commits[sha].subject]
             commits = self._not_contained(sha, candidates)
             same_subject[sha] = commits[:_MOST_WITH_SAME_SUBJECT]
 
-        commits_to_compare = chain.from_iterable(same_subject.values())
-        self._ask_changes(self._graph.pair(commit) for commit in commits_to_compare)
-        return {sha: self._with_common_file(sha, commits) for sha, commits in same_subject.items()}
+        to_compare = chain.from_iterable(same_subject.values())
+        self._ask_changes(map(self._graph.pair, to_compare))
 
-    def _with_common_file(self, sha: str, commits: Iterable[str]) -> Landing | None:
-        """Return the landing of a commit in the first one that changes a file of it."""
-        paths = {change.path for change in self._files(sha)}
-        for commit in commits:
-            if any(change.path in paths for change in self._files(commit)):
-                return self._landing(sha, facts.SUBJECT, commit=commit, whole=False)
-        return None
+        landings = {}
+        for sha, commits in same_subject.items():
+            for commit in commits:
+                if self._paths(sha) & self._paths(commit):
+                    landings[sha] = self._landing(sha, facts.SUBJECT, commit, whole=False)
+                    break
+        return landings
 
     def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
         """Return the trunk commits that a commit does not contain, which came without it."""
         return [commit for commit in trunk_commits if not self._graph.contains(sha, commit)]
 
-    def _files(self, sha: str) -> tuple[Change, ...]:
+    def _paths(self, sha: str) -> set[str]:
         """Return what a commit changed against its first parent, as far as git can say."""
-        return self._changes.get(self._graph.pair(sha), ())
+        return {change.path for change in self._changes.get(self._graph.pair(sha), ())}
 
     def _ask_changes(self, pairs: Iterable[CommitPair]) -> None:
         """Ask git what changed over pairs that are not known yet. Empty pairs are skipped."""
