@@ -41,7 +41,7 @@ ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 """Where a score comes from: the file on disk, or this pass."""
 
 
-class ExaminedIteration(Frozen, frozen=True):
+class ExaminedIteration(Frozen):
     """An iteration as one pass over the log found it.
 
     Attributes:
@@ -167,7 +167,7 @@ class PreloadedEvidence(NamedTuple):
     outcomes: "Collection[Outcome] | None" = None
 
 
-class LogView(Frozen, frozen=True):
+class LogView(Frozen):
     """Some iterations of a log, seen under a rubric.
 
     Attributes:

@@ -43,7 +43,7 @@ _NOTHING = re.compile("(?!)")
 _MOST_FILES = 50_000
 
 
-class Answers(Frozen, frozen=True):
+class Answers(Frozen):
     """What git and transcripts say of one iteration.
 
     The fields are those of :class:`~scoring.evidence.facts.IterationFacts`.
@@ -58,7 +58,7 @@ class Answers(Frozen, frozen=True):
     counted_for: int | None = None
 
 
-class Watched(Frozen, frozen=True):
+class Watched(Frozen):
     """What the answers about a log are read from.
 
     Attributes:
@@ -286,7 +286,7 @@ class AnswerStore:
         return self._key + str(name).encode()
 
 
-class _KeptState(Frozen, frozen=True):
+class _KeptState(Frozen):
     """What answers were read from, and the digest of its state then."""
 
     watched: Watched

@@ -40,7 +40,7 @@ def _when_called(module: str, name: str) -> Callable[..., Any]:
     return call
 
 
-class EvidenceRules(Frozen, frozen=True):
+class EvidenceRules(Frozen):
     """One set of rules.
 
     Attributes:
@@ -126,7 +126,7 @@ def options_of(settings: Settings) -> Options:
     }
 
 
-class Sources(Frozen, frozen=True):
+class Sources(Frozen):
     """Where the evidence of one log comes from, under one set of rules.
 
     Attributes:

@@ -299,7 +299,7 @@ def _wrong_content(path: Path, error: YamlError) -> LogError:
     return LogError(f"{path}: is a link to a file that is not an entry")
 
 
-class EntryPlaces(Frozen, frozen=True):
+class EntryPlaces(Frozen):
     """Where the fields of an entry are.
 
     Attributes:

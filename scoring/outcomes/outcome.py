@@ -25,7 +25,7 @@ _LEAST_FIXED = 3  # lines that a fix changed at least, to be called the fix of s
 Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 
 
-class Outcome(Frozen, frozen=True):
+class Outcome(Frozen):
     """What became of the work of one iteration.
 
     A field is None where its value is not known, or not yet.

@@ -32,7 +32,7 @@ _OTHER_FIX = re.compile(
 """What a subject says that may not fix the work: tidying, reviews, several things at once."""
 
 
-class OutcomeRules(Frozen, frozen=True):
+class OutcomeRules(Frozen):
     """How outcomes are measured.
 
     Attributes:

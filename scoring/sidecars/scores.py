@@ -83,7 +83,7 @@ PersistedContribution = SignalContribution
 """One row of a persisted breakdown: the row of the score, as it is."""
 
 
-class PersistedScore(Breakdown, Frozen, frozen=True):
+class PersistedScore(Breakdown, Frozen):
     """One iteration's score as it is on disk.
 
     Attributes:

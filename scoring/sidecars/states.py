@@ -32,7 +32,7 @@ StateName: TypeAlias = Literal["current", "stale", "unverified"]
 _LONGEST_DETAIL = 160
 
 
-class State(Frozen, frozen=True):
+class State(Frozen):
     """What a sidecar is worth.
 
     Attributes:
@@ -57,7 +57,7 @@ CURRENT = State("current")
 """The state of a score that was computed now, or equals that to the last digit."""
 
 
-class _PartlyKept(Frozen, frozen=True):
+class _PartlyKept(Frozen):
     """The readings of an iteration, with rows of its sidecar where the evidence is gone.
 
     Attributes:

@@ -62,7 +62,7 @@ _MOST_ROWS = 20  # that a terminal shows without --all
 _MANY_SESSIONS = 20  # that are shown only with --sessions
 
 
-class RunShown(Frozen, frozen=True):
+class RunShown(Frozen):
     """What ``run`` shows besides the scores of a log, and how much of it.
 
     Attributes:

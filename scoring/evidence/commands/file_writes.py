@@ -35,13 +35,13 @@ _FILE_NAME = re.compile(r"[\w.{}$*?%/~#+-]{1,200}\.\w{1,5}")
 _INSERTED = re.compile(r"#?\{[^{}]*\}|%\w")  # what a program puts into a text
 
 
-class RewriteRule(OptionRule, frozen=True):
+class RewriteRule(OptionRule):
     """When a program changes files in place, and whether it does so where it runs."""
 
     here: bool = False
 
 
-class WriterRule(OptionRule, frozen=True):
+class WriterRule(OptionRule):
     """What a program writes: see ``to`` and ``into`` in ``file_writers.toml``.
 
     Attributes:

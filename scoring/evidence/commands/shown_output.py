@@ -42,7 +42,7 @@ _PATTERN_SYNTAX = re.compile(r"[*+\[\\?{]")
 _DEFAULT_LINES_OF_HEAD = 10
 
 
-class LineRule(OptionRule, frozen=True):
+class LineRule(OptionRule):
     """How a program shows lines of its input, or of files.
 
     See ``output_readers.toml``.

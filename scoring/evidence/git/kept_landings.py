@@ -13,7 +13,7 @@ _NOT_HERE = {Unknown.OBJECTS, Unknown.HISTORY, Unknown.FILES}
 """What is unknown for want of objects, which git may fetch at any time."""
 
 
-class _Kept(Frozen, frozen=True):
+class _Kept(Frozen):
     """What is kept of the landings in a repository.
 
     Attributes:

@@ -35,7 +35,7 @@ class ObjectStamps(NamedTuple):
     newest: int
 
 
-class _KnownObjects(Frozen, frozen=True):
+class _KnownObjects(Frozen):
     """The two stamps in the store, and the names of the files for which they hold."""
 
     objects: bytes

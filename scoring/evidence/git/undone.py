@@ -39,7 +39,7 @@ _DEFINITION = re.compile(
 )
 
 
-class TrunkWork(Frozen, frozen=True):
+class TrunkWork(Frozen):
     """Some work on the trunk.
 
     Attributes:
@@ -58,7 +58,7 @@ class TrunkWork(Frozen, frozen=True):
         return f"{self.commit} {self.also}"
 
 
-class TakenBack(Frozen, frozen=True):
+class TakenBack(Frozen):
     """The commit that took landed work back.
 
     Attributes:
@@ -94,14 +94,14 @@ class TakenBack(Frozen, frozen=True):
         }
 
 
-class CameBack(Frozen, frozen=True):
+class CameBack(Frozen):
     """Work that was taken back in ``by`` and is there again since ``back_in``, both SHAs."""
 
     by: str
     back_in: str
 
 
-class PartlyReverted(Frozen, frozen=True):
+class PartlyReverted(Frozen):
     """Work of which a commit says that it reverts it, and reverts ``lines`` of its ``of`` lines."""
 
     by: str
@@ -109,7 +109,7 @@ class PartlyReverted(Frozen, frozen=True):
     of: int
 
 
-class Undone(Frozen, frozen=True):
+class Undone(Frozen):
     """Whether landed work is still there, and what happened to it.
 
     Attributes:

@@ -28,7 +28,7 @@ class TokenNumbers(NamedTuple):
     total: int
 
 
-class TokenCount(Event, frozen=True):
+class TokenCount(Event):
     """A count of tokens as the transcript states it.
 
     Attributes:
@@ -44,7 +44,7 @@ class TokenCount(Event, frozen=True):
     service: str = ""
 
 
-class CountedTurn(Event, frozen=True):
+class CountedTurn(Event):
     """The tokens of one response, worked out of the counts. Without any, it repeats a count.
 
     Attributes:

@@ -62,7 +62,7 @@ _CLAUDE_COUNTS = (
 _CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
-class LineContent(Event, frozen=True):
+class LineContent(Event):
     """What one line contributes. It has the time of the line in place of its number.
 
     Attributes:

@@ -22,7 +22,7 @@ from enum import IntEnum
 from typing import Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
-import msgspec
+from scoring.frozen import Frozen
 
 TEXT_LIMIT = 1024
 """How many characters a path may have to be kept."""
@@ -35,7 +35,7 @@ away is negative.
 """
 
 
-class Event(msgspec.Struct, array_like=True, frozen=True, gc=False):
+class Event(Frozen, array_like=True, gc=False):
     """Something that a line of a transcript shows.
 
     Attributes:
@@ -81,7 +81,7 @@ class BilledApart(NamedTuple):
     cache_writes_1h: int
 
 
-class Response(Event, frozen=True):
+class Response(Event):
     """One copy, or several, of a response of a model.
 
     Attributes:
@@ -116,7 +116,7 @@ class Response(Event, frozen=True):
     apart: tuple[BilledApart, ...] = ()
 
 
-class StatedTotals(Event, frozen=True):
+class StatedTotals(Event):
     """The tokens of several responses together, of those that do not state their own.
 
     They are the responses of the model of the span, from the line ``since`` to this one.
@@ -136,7 +136,7 @@ class StatedTotals(Event, frozen=True):
     cache_writes: int
 
 
-class Call(Event, frozen=True):
+class Call(Event):
     """A call of a tool.
 
     Attributes:
@@ -149,7 +149,7 @@ class Call(Event, frozen=True):
     shows: int
 
 
-class CallResult(Event, frozen=True):
+class CallResult(Event):
     """How a call of a tool ended. Where nothing states how, no result is noted.
 
     Attributes:
@@ -164,7 +164,7 @@ class CallResult(Event, frozen=True):
 # What is observed.
 
 
-class TestRun(Event, frozen=True):
+class TestRun(Event):
     """A run of tests, in the line of its result, or in that of the call where no result follows.
 
     Attributes:
@@ -191,7 +191,7 @@ class TestRun(Event, frozen=True):
     follows_commit: bool = False
 
 
-class CommitMade(Event, frozen=True):
+class CommitMade(Event):
     """A commit that git reported to a command of the agent, or a commit command without a result.
 
     The line is that of the result, or of the call where no result follows.
@@ -219,7 +219,7 @@ class CommitMade(Event, frozen=True):
     shown: tuple[str, ...] = ()
 
 
-class Edit(Event, frozen=True):
+class Edit(Event):
     """A file that the agent wrote.
 
     Attributes:
@@ -231,7 +231,7 @@ class Edit(Event, frozen=True):
     by_tool: bool = False
 
 
-class LinesWritten(Event, frozen=True):
+class LinesWritten(Event):
     """The lines that an edit changed.
 
     Attributes:
@@ -243,7 +243,7 @@ class LinesWritten(Event, frozen=True):
     hashes: Hashes
 
 
-class PossibleEdit(Event, frozen=True):
+class PossibleEdit(Event):
     """A file that a redirection or a copy may have written, where the command does not say which.
 
     Attributes:
@@ -253,7 +253,7 @@ class PossibleEdit(Event, frozen=True):
     path: int
 
 
-class UnseenEdit(Event, frozen=True):
+class UnseenEdit(Event):
     """A file or a folder in which a command changed files without saying how.
 
     Attributes:
@@ -263,7 +263,7 @@ class UnseenEdit(Event, frozen=True):
     path: int
 
 
-class FileRemoved(Event, frozen=True):
+class FileRemoved(Event):
     """A file that a command deletes, or that it moves from or to.
 
     Attributes:
@@ -273,7 +273,7 @@ class FileRemoved(Event, frozen=True):
     path: int
 
 
-class UserBreak(Event, frozen=True):
+class UserBreak(Event):
     """The user stopped the agent, or refused a call.
 
     Attributes:
@@ -287,7 +287,7 @@ class UserBreak(Event, frozen=True):
     idle: bool = False
 
 
-class WorkReset(Event, frozen=True):
+class WorkReset(Event):
     """A command by which the agent took its own work back.
 
     Attributes:
@@ -307,7 +307,7 @@ English; or, after an interruption, to go on, or the prompt before it again.
 """
 
 
-class Prompt(Event, frozen=True):
+class Prompt(Event):
     """A prompt of a person about the work before it. Other prompts are not events.
 
     Attributes:
@@ -317,7 +317,7 @@ class Prompt(Event, frozen=True):
     kind: PromptKind
 
 
-class ChatText(Event, frozen=True):
+class ChatText(Event):
     """A text of the agent to the user, or of the user. Sub-agents have none.
 
     Attributes:
@@ -329,7 +329,7 @@ class ChatText(Event, frozen=True):
     claims_tests_pass: bool
 
 
-class ProgramRun(Event, frozen=True):
+class ProgramRun(Event):
     """A program that a shell command ran.
 
     Attributes:
@@ -339,11 +339,11 @@ class ProgramRun(Event, frozen=True):
     program: int
 
 
-class AgentStarted(Event, frozen=True):
+class AgentStarted(Event):
     """The agent started a sub-agent."""
 
 
-class Compaction(Event, frozen=True):
+class Compaction(Event):
     """The harness replaced what came before by a summary, to make room."""
 
 

@@ -46,7 +46,7 @@ class ReadingOptions(TypedDict, total=False):
     test_commands: Sequence[str]
 
 
-class TranscriptPlaces(Frozen, frozen=True):
+class TranscriptPlaces(Frozen):
     """Where transcripts are looked for.
 
     Attributes:
@@ -67,7 +67,7 @@ class TranscriptPlaces(Frozen, frozen=True):
     trusted: bool = False
 
 
-class IterationWindow(Frozen, frozen=True):
+class IterationWindow(Frozen):
     """The time that belongs to one iteration.
 
     Attributes:
@@ -84,7 +84,7 @@ class IterationWindow(Frozen, frozen=True):
 # What is counted.
 
 
-class HarnessFacts(Frozen, frozen=True):
+class HarnessFacts(Frozen):
     """What one harness contributed to one window, or to everything that was read.
 
     Attributes:
@@ -169,7 +169,7 @@ class Spent(NamedTuple):
     web_searches: int = 0
 
 
-class TranscriptFacts(Frozen, frozen=True):
+class TranscriptFacts(Frozen):
     """What is in one window: sums of 64 bits, which wrap as the reference's do.
 
     Rules that do not look at something leave its field empty.
@@ -250,7 +250,7 @@ class TranscriptFacts(Frozen, frozen=True):
 # What the reading met with.
 
 
-class RootFound(Frozen, frozen=True):
+class RootFound(Frozen):
     """One place where transcripts were looked for.
 
     Attributes:
@@ -268,7 +268,7 @@ class RootFound(Frozen, frozen=True):
     problem: str = ""
 
 
-class FileFound(Frozen, frozen=True):
+class FileFound(Frozen):
     """One transcript.
 
     Attributes:
@@ -286,7 +286,7 @@ class FileFound(Frozen, frozen=True):
     left_out: str = ""
 
 
-class SessionFound(Frozen, frozen=True):
+class SessionFound(Frozen):
     """A session of work in the repository.
 
     Attributes:
@@ -302,7 +302,7 @@ class SessionFound(Frozen, frozen=True):
     lines: int
 
 
-class CheckpointsFound(Frozen, frozen=True):
+class CheckpointsFound(Frozen):
     """The checkpoints in git.
 
     Attributes:
@@ -318,7 +318,7 @@ class CheckpointsFound(Frozen, frozen=True):
     not_fetched: tuple[str, ...] = ()
 
 
-class TranscriptSurvey(Frozen, frozen=True):
+class TranscriptSurvey(Frozen):
     """What the reading of transcripts met with, for ``doctor``.
 
     Attributes:

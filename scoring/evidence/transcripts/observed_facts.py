@@ -14,7 +14,7 @@ that made its commit, in the session that its entry names, or in its window of t
 """
 
 
-class TestsSeen(Frozen, frozen=True):
+class TestsSeen(Frozen):
     """The test runs in an iteration's own lines.
 
     Attributes:
@@ -46,7 +46,7 @@ class TestsSeen(Frozen, frozen=True):
     newly_failed: bool = False
 
 
-class CorrectionsSeen(Frozen, frozen=True):
+class CorrectionsSeen(Frozen):
     """The corrections in an iteration's own lines.
 
     Attributes:
@@ -68,7 +68,7 @@ class CorrectionsSeen(Frozen, frozen=True):
     reports: int = 0
 
 
-class WorkSeen(Frozen, frozen=True):
+class WorkSeen(Frozen):
     """How the work went.
 
     Attributes:
@@ -145,7 +145,7 @@ class LinesFound(NamedTuple):
     total: int
 
 
-class Observed(Frozen, frozen=True):
+class Observed(Frozen):
     """What was seen in the lines that belong to one iteration.
 
     Attributes:

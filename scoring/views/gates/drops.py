@@ -27,7 +27,7 @@ SIZE_LIMIT = 128 << 20
 """The most bytes of a file of scores."""
 
 
-class _Row(Frozen, frozen=True):
+class _Row(Frozen):
     """An iteration in a file of scores, which has its score under one of two names."""
 
     iteration: int
@@ -38,7 +38,7 @@ class _Row(Frozen, frozen=True):
     band: str | None = None
 
 
-class _Document(Frozen, frozen=True):
+class _Document(Frozen):
     """What ``run --json`` prints."""
 
     iterations: list[_Row]
