@@ -48,7 +48,8 @@ from scoring.log.load import load_iteration_log
 from scoring.outcomes.cases import Case, OutcomeName, log_cases
 from scoring.outcomes.outcome import Outcome, log_outcomes
 from scoring.outcomes.outcome_rules import OutcomeRules
-from scoring.outcomes.validity import Foretold, validity
+from scoring.outcomes.validity import validity
+from scoring.prediction import Foretold
 from scoring.score import score_log_under
 from scoring.statistics import CONFIDENCE
 

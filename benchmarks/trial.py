@@ -16,8 +16,7 @@ import numpy as np
 
 from benchmarks.weights import Weights, chosen_weights
 from scoring.outcomes.cases import Case
-from scoring.outcomes.validity import Foretold
-from scoring.prediction import GroupedDraws
+from scoring.prediction import Foretold, GroupedDraws
 from scoring.statistics import DRAWS, SEED
 
 SHUFFLES = 10_000

@@ -27,6 +27,25 @@ _FEWEST_DRAWS = 200
 _WEIGHTS_AT_ONCE = 2_000_000
 """How many weights numpy looks at together, which bounds the memory."""
 
+LEAST_OF_A_KIND = 10
+"""How many cases of each kind there are at least where a figure is to be judged."""
+
+
+class Foretold(NamedTuple):
+    """How well one figure foretells a truth.
+
+    Attributes:
+        n: of how many cases.
+        auc: the AUC, or the correlation; None where it is unknown.
+        interval: the one that holds 95 %.
+        rarer: how many cases are of the rarer kind, where there are two.
+    """
+
+    n: int
+    auc: float | None
+    interval: Interval | None
+    rarer: int = LEAST_OF_A_KIND
+
 
 def auc(
     values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None
@@ -97,8 +116,8 @@ def _centred_ranks(values: Sequence[float], weights: Sequence[int]) -> list[floa
 
 
 def within(
-    groups: Sequence[str], values: Sequence[float], truths: Sequence[float]
-) -> tuple[float | None, Interval | None]:
+    groups: Sequence[str], truths: Sequence[float], figures: Sequence[float | None]
+) -> Foretold:
     """Return how often the better of two cases of one group has the higher value.
 
     From 0 to 1, where a tie counts as half, with its interval from draws of whole groups. None
@@ -106,15 +125,17 @@ def within(
 
     Args:
         groups: the group of each case.
-        values: the figure of each case.
         truths: the truth of each case; higher is better.
+        figures: the figure of each case; a case with None does not count.
     """
     members: dict[str, list[tuple[float, float]]] = {}
-    for group, value, truth in zip(groups, values, truths, strict=True):
-        members.setdefault(group, []).append((value, truth))
+    for group, figure, truth in zip(groups, figures, truths, strict=True):
+        if figure is not None:
+            members.setdefault(group, []).append((figure, truth))
 
     compared = [pairs for pairs in map(_pairs_in, members.values()) if pairs.units]
-    return mean_of(compared), resampled(compared, mean_of)
+    count = sum(map(len, members.values()))
+    return Foretold(count, mean_of(compared), resampled(compared, mean_of))
 
 
 def _pairs_in(cases: Sequence[tuple[float, float]]) -> Cluster:
@@ -127,20 +148,6 @@ def _pairs_in(cases: Sequence[tuple[float, float]]) -> Cluster:
                 right += (value > other_value) + (value == other_value) / 2
                 compared += 1
     return Cluster(right, compared)
-
-
-class Prediction(NamedTuple):
-    """How well a figure predicts a truth.
-
-    Attributes:
-        cases: how many cases have the figure.
-        figure: the area under the curve, or the correlation; None where it is undefined.
-        interval: the interval of ``figure``.
-    """
-
-    cases: int
-    figure: float | None
-    interval: Interval | None
 
 
 class GroupedDraws:
@@ -190,7 +197,7 @@ class GroupedDraws:
             draws.append(array("H", [counts[group] for group in groups]))
         return draws
 
-    def measured(self, figures: Sequence[float | None]) -> Prediction:
+    def measured(self, figures: Sequence[float | None]) -> Foretold:
         """Return how well a figure predicts the truths.
 
         Args:
@@ -198,11 +205,18 @@ class GroupedDraws:
         """
         known = {case: figure for case, figure in enumerate(figures) if figure is not None}
         values = list(known.values())
-        result = self._statistic(values, [self.truths[case] for case in known])
+        truths = [self.truths[case] for case in known]
+
+        result = self._statistic(values, truths)
         interval = None
         if result is not None:
             interval = self.interval(self.drawn(values, list(known)))
-        return Prediction(len(known), result, interval)
+
+        rarer = LEAST_OF_A_KIND
+        if self._statistic is auc:
+            negative = truths.count(0)
+            rarer = min(negative, len(truths) - negative)
+        return Foretold(len(truths), result, interval, rarer)
 
     def gain(
         self, before: Sequence[float], after: Sequence[float]

@@ -9,6 +9,7 @@ from scoring.prediction import within
 
 def test_within_groups_only_pairs_of_one_group_count() -> None:
     """Across groups the order is the wrong way round, which does not matter."""
-    assert within(["a", "a", "b", "b"], [1, 2, 0.1, 0.2], [0, 0.5, 0.5, 1])[0] == 1.0
-    assert within(["a", "a", "b", "b"], [2, 1, 0.1, 0.1], [0, 0.5, 0.5, 1])[0] == 0.25
-    assert within(["a", "b"], [1, 2], [0, 1]) == (None, None)
+    truths = [0, 0.5, 0.5, 1]
+    assert within(["a", "a", "b", "b"], truths, [1, 2, 0.1, 0.2]).auc == 1.0
+    assert within(["a", "a", "b", "b"], truths, [2, 1, 0.1, 0.1]).auc == 0.25
+    assert within(["a", "b"], [0, 1], [1, 2])[:3] == (2, None, None)

@@ -200,9 +200,8 @@ def case_of(
         became: what became of the work.
         log_dir: where labels are, unless the facts have them.
     """
-    lines = _lines_added(facts, name, became)
-    is_small = lines is None or lines < LEAST_LINES
-    if name != "reward" and (became.outcome is None or is_small):
+    lines = _lines_added(facts.record, name, became)
+    if name != "reward" and (lines is None or lines < LEAST_LINES):
         return None
 
     truth = _truth(facts, name, became, log_dir)
@@ -232,42 +231,35 @@ def case_of(
     )
 
 
-def _lines_added(facts: IterationFacts, name: OutcomeName, became: Became) -> int | None:
+def _lines_added(record: IterationRecord, name: OutcomeName, became: Became) -> int | None:
+    """Return how many lines count, or None where nothing is known of their outcome."""
     if name == "reward":
-        return facts.record.lines_added
-    if name not in BEFORE_LANDING:
-        if became.outcome:
-            return became.outcome.lines_added
+        return record.lines_added
+    if became.outcome is None:
         return None
-    if became.unit:
-        return became.unit.written_here or facts.record.lines_added
-    return None
+    if name not in BEFORE_LANDING:
+        return became.outcome.lines_added
+    if became.unit is None:
+        return None
+    return became.unit.written_here or record.lines_added
 
 
 def _truth(
     facts: IterationFacts, name: OutcomeName, became: Became, log_dir: Path | str
 ) -> float | None:
-    """Return what became of an iteration, from 0 to 1, or None where that is unknown."""
+    """Return what became of an iteration with lines that count, from 0 to 1, or None."""
     if name == "reward":
         return became.reward
-    if name == "yield":
-        if became.unit:
-            return became.unit.landed_share
-        return None
-    if name == "landed":
-        if became.unit:
-            return LANDED.get(became.unit.state)
-        return None
-    if name == "survival":
-        if became.outcome:
-            return became.outcome.survival
-        return None
+    if became.unit and name == "yield":
+        return became.unit.landed_share
+    if became.unit and name == "landed":
+        return LANDED.get(became.unit.state)
+    if became.outcome and name == "survival":
+        return became.outcome.survival
     if name == "label":
         iteration = facts.record.iteration
         label = label_value(facts.labels or label_facts(Path(log_dir), iteration), iteration)
-        if label.present:
-            return float(label.sub_score)
-        return None
+        return _check(label)
     return float(not getattr(became.outcome, name))
 
 

@@ -5,20 +5,18 @@ correlation of ranks. Intervals draw whole sessions.
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT
 from scoring.frozen import PlainData, fields_of
 from scoring.outcomes.cases import BY_DEGREES, Case, OutcomeName
-from scoring.prediction import GroupedDraws, within
+from scoring.prediction import LEAST_OF_A_KIND, Foretold, GroupedDraws, within
 from scoring.sidecars.meaning import TOO_FEW, USEFUL, WEAK
-from scoring.statistics import Interval
 
 LEAST_CASES = 30
-LEAST_OF_A_KIND = 10
 
 COIN = "no better than a coin"
 WRONG_WAY = "points the wrong way"
@@ -28,22 +26,6 @@ _USEFUL_FROM = 0.6
 _AUC_OF_A_COIN = 0.5
 _CLEAR_CHANCE = 0.05
 _NORMAL_95 = 1.96
-
-
-class Foretold(NamedTuple):
-    """How well one figure foretells an outcome.
-
-    Attributes:
-        n: of how many cases.
-        auc: the AUC, or the correlation; None where it is unknown.
-        interval: the one that holds 95 %.
-        rarer: how many cases are of the rarer kind, where there are two.
-    """
-
-    n: int
-    auc: float | None
-    interval: Interval | None
-    rarer: int = LEAST_OF_A_KIND
 
 
 class BandRow(NamedTuple):
@@ -137,24 +119,31 @@ def validity(
         horizon_days: how long lines had to stay.
     """
     scored = [case for case in cases if case.value is not None]
+    truths = [case.truth for case in scored]
     is_binary = outcome not in BY_DEGREES
-    measured = _Measure(scored, outcome)
 
-    score = measured.figure([case.value for case in scored])
-    sufficient = measured.figure(
+    measure = GroupedDraws([case.session for case in scored], truths, is_binary).measured
+    if outcome == "reward":  # only runs of one task compare
+        measure = partial(within, [case.task for case in scored], truths)
+
+    def measure_each(figures: Sequence[Mapping[str, float | None]]) -> dict[str, Foretold]:
+        names = dict.fromkeys(chain.from_iterable(figures))
+        return {name: measure([of_case.get(name) for of_case in figures]) for name in names}
+
+    score = measure([case.value for case in scored])
+    sufficient = measure(
         [None if case.band == BAND_INSUFFICIENT else case.value for case in scored]
     )
-    observed = measured.each([case.observed for case in scored])
+    observed = measure_each([case.observed for case in scored])
     baselines = {
-        "lines_added": measured.figure([-case.lines_added for case in scored]),
-        "constant": measured.figure([0.0] * len(scored)),
+        "lines_added": measure([-case.lines_added for case in scored]),
+        "constant": measure([0.0] * len(scored)),
     }
 
     positives = None
     if is_binary:
-        positives = sum(case.truth < 1 for case in scored)  # without a full reward, too
-    best_baselines = [baseline.auc for baseline in baselines.values()]
-    verdict = verdict_of(score, positives, best_baselines, is_binary)
+        positives = sum(truth < 1 for truth in truths)  # without a full reward, too
+    verdict = verdict_of(score, positives, [baseline.auc for baseline in baselines.values()])
 
     foretelling: tuple[str, ...] = ()
     if verdict != TOO_FEW:
@@ -168,52 +157,12 @@ def validity(
         score=score,
         verdict=verdict,
         sufficient=sufficient,
-        signals=measured.each([case.signals for case in scored]),
+        signals=measure_each([case.signals for case in scored]),
         observed=observed,
         baselines=baselines,
         bands=_by_band(scored),
         foretelling=foretelling,
     )
-
-
-class _Measure:
-    """Measures how well figures foretell the truth of some cases."""
-
-    def __init__(self, cases: Sequence[Case], outcome: OutcomeName) -> None:
-        self._cases = cases
-        self._is_reward = outcome == "reward"
-        self._is_binary = outcome not in BY_DEGREES
-        self._draws = GroupedDraws(
-            [case.session for case in cases], [case.truth for case in cases], self._is_binary
-        )
-
-    def each(self, figures: Sequence[Mapping[str, float | None]]) -> dict[str, Foretold]:
-        """Measure all figures of a kind.
-
-        There is a mapping for each case.
-        """
-        names = dict.fromkeys(chain.from_iterable(figures))
-        return {name: self.figure([of_case.get(name) for of_case in figures]) for name in names}
-
-    def figure(self, values: Sequence[float | None]) -> Foretold:
-        """Measure one figure of the cases, which is None for those that it leaves out."""
-        if self._is_reward:
-            return self._within_tasks(values)
-
-        rarer = LEAST_OF_A_KIND
-        if self._is_binary:
-            known = zip(self._cases, values, strict=True)
-            kinds = Counter(case.truth == 0 for case, value in known if value is not None)
-            rarer = min(kinds[True], kinds[False])
-        return Foretold(*self._draws.measured(values), rarer)
-
-    def _within_tasks(self, values: Sequence[float | None]) -> Foretold:
-        """Compare runs of one task only."""
-        pairs = zip(self._cases, values, strict=True)
-        known = [(case.task, value, case.truth) for case, value in pairs if value is not None]
-        if not known:
-            return Foretold(0, None, None)
-        return Foretold(len(known), *within(*zip(*known, strict=True)))
 
 
 def _chance_of(figure: Foretold, of_a_coin: float) -> float | None:
@@ -271,20 +220,14 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def verdict_of(
-    score: Foretold,
-    positives: int | None,
-    baselines: Sequence[float | None],
-    binary: bool = True,
-) -> str:
+def verdict_of(score: Foretold, positives: int | None, baselines: Sequence[float | None]) -> str:
     """Return in words what an interval says.
 
     Args:
         score: how well the score foretells.
-        positives: how many cases are defective; None for outcomes by degrees.
+        positives: how many cases are defective; None for outcomes by degrees, of which the figures
+            are correlations, and 0 is a coin. It is 0.5 for AUCs.
         baselines: how well other figures do.
-        binary: whether the figures are AUCs, for which 0.5 is a coin; else they are correlations,
-            for which 0 is one.
     """
     if score.n < LEAST_CASES or score.auc is None or score.interval is None:
         return TOO_FEW
@@ -292,7 +235,7 @@ def verdict_of(
         return TOO_FEW
 
     low, high = score.interval
-    if not binary:
+    if positives is None:
         low = (low + 1) / 2
         high = (high + 1) / 2
 

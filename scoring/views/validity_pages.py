@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from scoring.examine import ExaminedIteration
 from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Became, Case, OutcomeName, case_of
-from scoring.outcomes.validity import LEAST_OF_A_KIND, Foretold, Validity
+from scoring.outcomes.validity import Validity
+from scoring.prediction import LEAST_OF_A_KIND, Foretold
 from scoring.sidecars.meaning import score_mark
 from scoring.text import counted
 from scoring.views.table import (

@@ -5,10 +5,9 @@ The forms are in ``claims.toml``.
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-CLAIM_FORMS = Path(__file__).parent / "claims.toml"
+from scoring.evidence.commands.programs import read_table
 
 _TEXT_LIMIT = 20_000
 """How many characters of a text are searched, from its end."""
@@ -83,8 +82,6 @@ def _clause_claims(clause: str) -> bool:
 
 @cache
 def _claim_forms() -> _ClaimForms:
-    import tomllib  # under the reference's rules no text is searched
-
-    forms_by_kind = tomllib.loads(CLAIM_FORMS.read_text("utf-8"))
+    forms_by_kind = read_table("claims.toml")
     patterns = {kind: re.compile("|".join(forms)) for kind, forms in forms_by_kind.items()}
     return _ClaimForms(**patterns)

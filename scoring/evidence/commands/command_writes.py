@@ -1,14 +1,14 @@
 """Where the commands of a line run one after the other, and which files they may write."""
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from scoring.evidence.commands.file_writes import EXPANDED, possible_targets
-from scoring.evidence.commands.programs import is_option
+from scoring.evidence.commands.programs import Words, is_option
 from scoring.evidence.commands.run_folders import TEMPORARY_FOLDERS
 from scoring.evidence.commands.shell import commands_of
-from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.shell_command import Commands, ShellCommand
 
 _UNKNOWN_FOLDERS = ("-", "$", "~")
 """How the argument of ``cd`` begins when the folder is not known."""
@@ -46,7 +46,7 @@ def with_folders(commands: Iterable[ShellCommand], folder: str) -> Iterator[Plac
         folder = folder_after((command,), folder)
 
 
-def maybe_written(commands: Sequence[ShellCommand], folder: str, line: str) -> Iterator[str]:
+def maybe_written(commands: Commands, folder: str, line: str) -> Iterator[str]:
     """Yield the paths that commands may write, where no plain words say which.
 
     ``$`` in a path means anything.
@@ -95,7 +95,7 @@ def _leaves_folder_unknown(command: ShellCommand) -> bool:
     return not folder_after((command,), "")
 
 
-def work_trees_added(words: Sequence[str]) -> list[str]:
+def work_trees_added(words: Words) -> list[str]:
     """Return the words that may be the folder of a work tree that a ``git`` command adds."""
     if words[:1] != ("git",) or "worktree" not in words:
         return []

@@ -2,19 +2,20 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from pathlib import Path
+from collections.abc import Collection, Iterator
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 from scoring.evidence.commands.programs import (
     OptionRule,
-    ProgramCall,
-    ProgramNames,
+    Words,
+    base_name,
+    git_subcommand_index,
+    is_option,
+    read_table,
     rows_by_program,
+    without_version,
 )
-from scoring.settings_table import read_toml
-
-WRITER_TABLE = Path(__file__).parent / "file_writers.toml"
 
 ANY_BELOW = "/**"
 """The end of a path that means everything below it."""
@@ -53,7 +54,7 @@ class WriterRule(OptionRule):
     to: str = "operands"
     into: str = ""
 
-    def named_files(self, arguments: Sequence[str]) -> list[str]:
+    def named_files(self, arguments: Words) -> list[str]:
         """Return the files and folders that options name."""
         files: list[str] = []
         for argument, following in pairwise((*arguments, "")) if self.into else ():
@@ -63,11 +64,15 @@ class WriterRule(OptionRule):
         return files
 
 
-_TABLE = read_toml(WRITER_TABLE.read_text("utf-8"))
+_TABLE = read_table("file_writers.toml")
 _REWRITES = rows_by_program(_TABLE["rewrites"], RewriteRule)
 _WRITERS = rows_by_program(_TABLE["writers"], WriterRule)
 _REMOVERS = rows_by_program(_TABLE["removers"], OptionRule)
-_NAMES = ProgramNames(_REWRITES, _WRITERS, _REMOVERS)
+
+_HAVE_SUBCOMMANDS = {"git", "gh"}
+for _name in chain(_REWRITES, _WRITERS, _REMOVERS):
+    if " " in _name:
+        _HAVE_SUBCOMMANDS.add(_name.rpartition(" ")[0])
 
 _CODE = _TABLE["code"]
 _GIVEN_WITHOUT_QUOTES = frozenset(_CODE["words"].split())
@@ -84,13 +89,57 @@ _MOST_FINDS = 3
 _UNKNOWN_WRITER = WriterRule(to="value")
 
 
-def rewritten_path(words: Sequence[str]) -> str:
+class ProgramCall(NamedTuple):
+    """A simple command as a table of programs has it.
+
+    Attributes:
+        name: the program, with the subcommands that the table names.
+        arguments: all words after the program; for git after its own options.
+        operands: the arguments that are neither options nor those subcommands.
+    """
+
+    name: str
+    arguments: Words
+    operands: list[str]
+
+    @property
+    def program(self) -> str:
+        """The program without subcommands."""
+        return self.name.partition(" ")[0]
+
+    @property
+    def options(self) -> list[str]:
+        """The arguments that are options."""
+        return [word for word in self.arguments if is_option(word)]
+
+
+def _program_call(words: Words, names: Collection[str]) -> ProgramCall:
+    """Return a command's program by the longest of the names that it begins with.
+
+    Args:
+        words: the words of a simple command, at least one.
+        names: those that count in a table.
+    """
+    name = base_name(words[0])
+    if name not in names:
+        name = without_version(name)
+
+    first_argument = git_subcommand_index(words) if name == "git" else 1
+    arguments = words[first_argument:]
+    operands = [word for word in arguments if not is_option(word)]
+
+    while name in _HAVE_SUBCOMMANDS and name not in names and operands:
+        name = f"{name} {operands.pop(0)}"
+    return ProgramCall(name, arguments, operands)
+
+
+def rewritten_path(words: Words) -> str:
     """Return what a simple command changes in place, "." for the folder it runs in, "" for nothing.
 
     Args:
         words: the words of the command, at least one.
     """
-    call = _NAMES.call(words, _REWRITES)
+    call = _program_call(words, _REWRITES)
     rule = _REWRITES.get(call.name)
     if rule is None or not rule.applies(call.options):
         return ""
@@ -100,20 +149,20 @@ def rewritten_path(words: Sequence[str]) -> str:
     return call.operands[-1]
 
 
-def removed_paths(words: Sequence[str]) -> list[str]:
+def removed_paths(words: Words) -> list[str]:
     """Return the paths that a simple command deletes, or moves from and to, in plain words.
 
     Args:
         words: the words of the command, at least one.
     """
-    call = _NAMES.call(words, _REMOVERS)
+    call = _program_call(words, _REMOVERS)
     rule = _REMOVERS.get(call.name)
     if rule is None or not rule.applies(call.options):
         return []
     return [path for path in call.operands if not EXPANDED.search(path)]
 
 
-def is_given_code(program: str, arguments: Sequence[str]) -> bool:
+def is_given_code(program: str, arguments: Words) -> bool:
     """Return whether a program runs code that its arguments hold, or that comes through a pipe."""
     options = _CODE_OPTIONS.get(program)
     if options is None:
@@ -122,7 +171,7 @@ def is_given_code(program: str, arguments: Sequence[str]) -> bool:
 
 
 def possible_targets(
-    words: Sequence[str], line: str, *, takes_words: bool = False, finds: int = 0
+    words: Words, line: str, *, takes_words: bool = False, finds: int = 0
 ) -> Iterator[str]:
     """Yield the paths that a simple command may write, from the folder that it runs in.
 
@@ -139,7 +188,7 @@ def possible_targets(
         yield "$"
         return
 
-    call = _NAMES.call(words, _WRITERS)
+    call = _program_call(words, _WRITERS)
     runs_code = is_given_code(call.program, call.arguments)
 
     if runs_code:  # its last argument, or anywhere in the line
@@ -178,7 +227,7 @@ def _paths_between(code: str, breaks: re.Pattern[str]) -> Iterator[str]:
             yield f"$/{name}"
 
 
-def _targets_of_find(arguments: Sequence[str], line: str, finds: int) -> Iterator[str]:
+def _targets_of_find(arguments: Words, line: str, finds: int) -> Iterator[str]:
     """Yield the paths that ``find`` writes, and the command that it starts."""
     for argument, following in pairwise(arguments):
         if argument.startswith(_FIND_OUTPUTS):
@@ -219,7 +268,7 @@ def _targets_of_call(call: ProgramCall) -> list[str]:
     return [*named, *targets]
 
 
-def _targets_of_copy(call: ProgramCall, named: Sequence[str]) -> list[str]:
+def _targets_of_copy(call: ProgramCall, named: Words) -> list[str]:
     """Return what a copy, a move or a link may write: its destination, and files in it."""
     # Where the command does not say where the copy goes, none is known.
     destination = "." if call.name == "ln" else ""

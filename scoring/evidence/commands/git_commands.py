@@ -6,9 +6,14 @@ from functools import reduce
 from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
-from scoring.evidence.commands.programs import base_name, git_subcommand_index, is_option
+from scoring.evidence.commands.programs import (
+    Words,
+    base_name,
+    git_subcommand_index,
+    is_option,
+)
 from scoring.evidence.commands.run_folders import folder_of
-from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.shell_command import Commands, ShellCommand
 
 ROOT_COMMIT = "(root-commit)"
 """What git writes after the branch of the first commit of a repository."""
@@ -130,7 +135,7 @@ class GitCommand(NamedTuple):
     arguments: tuple[str, ...]
 
 
-def commit_requests(commands: Sequence[ShellCommand]) -> list[CommitRequest]:
+def commit_requests(commands: Commands) -> list[CommitRequest]:
     """Return the commands of a line that make commits, in order."""
     requests: list[CommitRequest] = []
     shows_text = any(map(_shows_text, commands))
@@ -170,7 +175,7 @@ def is_commit_tool(name: str) -> bool:
     return _COMMIT_TOOL.fullmatch(name) is not None
 
 
-def undoes_last_commit(commands: Sequence[ShellCommand]) -> bool:
+def undoes_last_commit(commands: Commands) -> bool:
     """Return whether a line ends by taking the last commit back and keeping the changes."""
     return reduce(_undoes_after, git_commands(commands), False)
 
@@ -185,7 +190,7 @@ def _undoes_after(undoes: bool, command: GitCommand) -> bool:
     return undoes
 
 
-def shows_commits(commands: Sequence[ShellCommand]) -> bool:
+def shows_commits(commands: Commands) -> bool:
     """Return whether a line shows which commits there are."""
     return any(command.subcommand in _SHOW_COMMITS for command in git_commands(commands))
 
@@ -204,7 +209,7 @@ def _shows_text(command: ShellCommand) -> bool:
     return base_name(words[0]) in _SHOW_TEXT or words[:2] in (("git", "log"), ("git", "show"))
 
 
-def _subject(arguments: Sequence[str]) -> str:
+def _subject(arguments: Words) -> str:
     """Return the subject that ``git commit`` is given in plain words, or "" without one."""
     for option, message in pairwise(arguments):
         if option in _MESSAGE_OPTIONS:
@@ -261,7 +266,7 @@ def _commit_line(match: re.Match[str]) -> CommitLine:
     return CommitLine(match[1], match[2], _FIXUP.sub("", match[3].strip()))
 
 
-def resets(commands: Sequence[ShellCommand]) -> list[Reset]:
+def resets(commands: Commands) -> list[Reset]:
     """Return what a command line takes back, in order.
 
     A command that only changes the index takes nothing back.
@@ -269,7 +274,7 @@ def resets(commands: Sequence[ShellCommand]) -> list[Reset]:
     return list(filter(None, map(_reset_of, git_commands(commands))))
 
 
-def git_commands(commands: Sequence[ShellCommand]) -> Iterator[GitCommand]:
+def git_commands(commands: Commands) -> Iterator[GitCommand]:
     """Yield the commands of git in a line, in order."""
     for index, command in enumerate(commands):
         words = command.words
@@ -317,7 +322,7 @@ def _reset_of(command: GitCommand) -> Reset | None:
     return None
 
 
-def _restored_paths(arguments: Sequence[str]) -> tuple[str, ...]:
+def _restored_paths(arguments: Words) -> tuple[str, ...]:
     """Return the paths of ``git restore``, without the value of its first option that has one."""
     value = ""
     for argument, following in pairwise(arguments):

@@ -1,17 +1,21 @@
 """How the tables of this room name a program, its subcommands and its options."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, PlainData
+from scoring.settings_table import read_toml
 
 _RowT = TypeVar("_RowT")
 
+Words: TypeAlias = Sequence[str]
+"""Words of a command, or some of them, such as its options."""
+
 _TRAILING_VERSION = re.compile(r"(?<![\d.])[\d.]+$")
-_HAVE_SUBCOMMANDS = ("git", "gh")
 
 _GIT_VALUED_OPTIONS = frozenset(
     {
@@ -43,7 +47,7 @@ def is_option(word: str) -> bool:
     return word.startswith("-")
 
 
-def git_subcommand_index(words: Sequence[str]) -> int:
+def git_subcommand_index(words: Words) -> int:
     """Return where the subcommand of a ``git`` command is, after the options of git itself."""
     index = 1
     while index < len(words) and is_option(words[index]):
@@ -70,6 +74,11 @@ class OptionRule(Frozen):
         return self.when is None or any(self.when.fullmatch(option) for option in options)
 
 
+def read_table(name: str) -> PlainData:
+    """Return a table of this room, by the name of its file."""
+    return read_toml((Path(__file__).parent / name).read_text("utf-8"))
+
+
 class WordSet(frozenset[str]):
     """Words that a table has as one text."""
 
@@ -92,55 +101,3 @@ def _read_text(kind: Any, text: str) -> WordSet | re.Pattern[str]:
     if kind is WordSet:
         return WordSet(text.split())
     return re.compile(text, re.DOTALL)
-
-
-class ProgramCall(NamedTuple):
-    """A simple command as a table of programs has it.
-
-    Attributes:
-        name: the program, with the subcommands that the table names.
-        arguments: all words after the program; for git after its own options.
-        operands: the arguments that are neither options nor those subcommands.
-    """
-
-    name: str
-    arguments: list[str]
-    operands: list[str]
-
-    @property
-    def program(self) -> str:
-        """The program without subcommands."""
-        return self.name.partition(" ")[0]
-
-    @property
-    def options(self) -> list[str]:
-        """The arguments that are options."""
-        return [word for word in self.arguments if is_option(word)]
-
-
-class ProgramNames:
-    """The names that a table has, each a program or a program with its subcommands."""
-
-    def __init__(self, *tables: Collection[str]) -> None:
-        self._have_subcommands = {*_HAVE_SUBCOMMANDS}
-        for table in tables:
-            self._have_subcommands |= {name.rpartition(" ")[0] for name in table} - {""}
-
-    def call(self, words: Sequence[str], names: Collection[str]) -> ProgramCall:
-        """Return a command's program by the longest of the names that it begins with.
-
-        Args:
-            words: the words of a simple command, at least one.
-            names: those that count in this table.
-        """
-        name = base_name(words[0])
-        if name not in names:
-            name = without_version(name)
-
-        first_argument = git_subcommand_index(words) if name == "git" else 1
-        arguments = list(words[first_argument:])
-        operands = [word for word in arguments if not is_option(word)]
-
-        while name in self._have_subcommands and name not in names and operands:
-            name = f"{name} {operands.pop(0)}"
-        return ProgramCall(name, arguments, operands)

@@ -2,12 +2,12 @@
 
 import posixpath
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from itertools import pairwise
 from typing import NamedTuple
 
-from scoring.evidence.commands.programs import base_name
-from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.programs import Words, base_name
+from scoring.evidence.commands.shell_command import Commands
 from scoring.evidence.commands.shell_reader import SHELLS
 
 TEMPORARY_FOLDERS = (
@@ -48,9 +48,9 @@ class _ScopedFolder(NamedTuple):
 
 
 def folder_of(
-    commands: Sequence[ShellCommand],
+    commands: Commands,
     index: int,
-    words: Sequence[str],
+    words: Words,
     folder_options: Collection[str],
     *,
     is_script: bool = False,
@@ -80,7 +80,7 @@ def folder_of(
     return folder
 
 
-def _folder_by_cd(commands: Sequence[ShellCommand], index: int) -> str | None:
+def _folder_by_cd(commands: Commands, index: int) -> str | None:
     """Return the folder in which the commands before one leave it.
 
     A ``cd`` in a group holds up to the end of the group.
@@ -152,7 +152,7 @@ def expand_home(folder: str, session_folders: Collection[str]) -> str:
     return folder
 
 
-def script_of(words: Sequence[str]) -> Script:
+def script_of(words: Words) -> Script:
     """Return the script that a command runs, by its path or with a shell.
 
     Args:
@@ -168,7 +168,7 @@ def script_of(words: Sequence[str]) -> Script:
     return Script(path, argument)
 
 
-def _script_index(words: Sequence[str]) -> int:
+def _script_index(words: Words) -> int:
     """Return where the script of a shell is, or where it ends where it reads none."""
     index = 1
     while index < len(words) and words[index].startswith(("-", "+")):

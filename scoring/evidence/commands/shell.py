@@ -3,8 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.evidence.commands.shell_command import Between, ShellCommand, ShellEvent
-from scoring.evidence.commands.shell_reader import read_events
+from scoring.evidence.commands.shell_command import (
+    Between,
+    Commands,
+    ShellCommand,
+    ShellEvent,
+)
+from scoring.evidence.commands.shell_reader import ShellReader
 
 COMMAND_LIMIT = 65_536
 """How many characters of a command line are read; the rest is cut off."""
@@ -26,13 +31,13 @@ _CONNECTORS = {
 
 def commands_of(text: str) -> list[ShellCommand]:
     """Return the simple commands of a command line, in order, those of a substitution first."""
-    events = read_events(text[:COMMAND_LIMIT], DEPTH_LIMIT)
+    events = ShellReader(text[:COMMAND_LIMIT], DEPTH_LIMIT).read()
     placed = _placed(events)
     is_whole = len(text) <= COMMAND_LIMIT and len(placed) == len(events)
     return _settled(placed, is_whole=is_whole)
 
 
-def is_cut(text: str, commands: Sequence[ShellCommand]) -> bool:
+def is_cut(text: str, commands: Commands) -> bool:
     """Return whether a command line may have more commands than :func:`commands_of` returned."""
     return len(text) > COMMAND_LIMIT or len(commands) >= MOST_COMMANDS
 

@@ -1,5 +1,6 @@
 """A simple command of a command line, and what separates two of them."""
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
@@ -33,6 +34,10 @@ class ShellCommand(NamedTuple):
     defines_function: bool = False
     output_file: str = ""
     reads_input: bool = False
+
+
+Commands: TypeAlias = Sequence[ShellCommand]
+"""Commands of a line, in order."""
 
 
 class Between(Enum):

@@ -1,11 +1,12 @@
 """A simple command of a shell while it is read, and what its words say."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from string import digits
 from typing import NamedTuple
 
+from scoring.evidence.commands.programs import Words
 from scoring.evidence.commands.shell_command import ShellCommand
 
 _TEXT_OPTION = re.compile(r"-[a-z]*c[a-z]*|--run|--command")
@@ -107,7 +108,7 @@ class CommandDraft:
         )
 
 
-def script_of_shell(words: Sequence[str]) -> Sequence[str]:
+def script_of_shell(words: Words) -> Words:
     """Return what a shell is given to run after its option ``-c``.
 
     That is one word that had quotes, or the words that a list was joined from. Empty without it.

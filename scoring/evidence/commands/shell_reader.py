@@ -18,16 +18,6 @@ from scoring.evidence.commands.shell_drafts import (
     end_of_documents,
     script_of_shell,
 )
-from scoring.evidence.commands.shell_marks import (
-    CLOSING_KEYWORDS,
-    EMPTY_PARENTHESES,
-    ESCAPE,
-    HIDING_KEYWORDS,
-    IN_DOUBLE_QUOTES,
-    OPENING_KEYWORDS,
-    SEPARATORS,
-    SPECIAL,
-)
 from scoring.evidence.commands.starters import STARTERS
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
@@ -36,6 +26,51 @@ SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _TEXT_RUNNERS = SHELLS | {"nix-shell"}
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+
+_SPECIAL = re.compile(
+    r"""
+    '[^']*+'                                   # a quoted text
+    | "[^"\\`$]*+"                             # the same, with nothing to replace in it
+    | && | \|\| | ;;?&?
+    | &>>?                                     # output and errors go to a file
+    | \|&?
+    | [<>]&(?:\d+|-)                           # a descriptor is copied or closed
+    | <<<                                      # a text as input
+    | <<-?[ \t]*(?:'[^'\n]*'|"[^"\n]*"|[^\s|&;()<>'"`]+)   # a here-document with its delimiter
+    | [<>]\(                                   # a command in place of a file
+    | >> | >[|&]? | <[>&]?
+    | &
+    | [()\n'"`#]
+    | \\.?
+    | \$\(
+    | \$'(?:[^'\\]++|\\.)*+'?                  # a text with escapes
+    | \$\{[^}\n]*+\}?                          # a parameter
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Everything that is not simply a part of a word or a blank."""
+
+_IN_DOUBLE_QUOTES = re.compile(r'"|`|\\.?|\$\(', re.DOTALL)
+_EMPTY_PARENTHESES = re.compile(r"[ \t]{0,9}\)")  # after the opening one
+_ESCAPE = re.compile(r"\\(?:x[\da-fA-F]{1,2}|[uU][\da-fA-F]{1,8}|[0-7]{1,3}|(.))", re.DOTALL)
+
+_SEPARATORS = {
+    "&&": Between.AND,
+    "||": Between.OR,
+    "|": Between.PIPE,
+    "|&": Between.PIPE,
+    "&": Between.BACKGROUND,
+    ";": Between.SEQUENCE,
+    "\n": Between.SEQUENCE,
+    ";;": Between.SEQUENCE,
+    ";&": Between.SEQUENCE,
+    ";;&": Between.SEQUENCE,
+}
+
+_OPENING_KEYWORDS = frozenset({"if", "then", "elif", "else", "do", "while", "until", "{", "!"})
+_CLOSING_KEYWORDS = frozenset({"fi", "done", "esac", "}"})
+_HIDING_KEYWORDS = frozenset({"if", "elif", "while", "until", "!"})
+"""Keywords after which a status is that of a condition, or is inverted."""
 
 _STARTS_PART_OF_WORD = frozenset("'\"$\\`#")
 
@@ -59,19 +94,14 @@ class _Group(NamedTuple):
     in_double_quotes: bool = False
 
 
-def read_events(text: str, depth_limit: int) -> list[ShellEvent]:
-    """Return the commands of a line and what separates them, those of a substitution first.
+@dataclass(slots=True, eq=False)
+class ShellReader:
+    """One pass over a command line. Methods with ``position`` return where reading goes on.
 
-    Args:
+    Attributes:
         text: the command line.
         depth_limit: how many shells within shells are looked into: ``bash -c "sh -c '...'"``.
     """
-    return _Reader(text, depth_limit).read()
-
-
-@dataclass(slots=True, eq=False)
-class _Reader:
-    """One pass over a command line. Methods with ``position`` return where reading goes on."""
 
     text: str
     depth_limit: int
@@ -83,15 +113,16 @@ class _Reader:
     expects_body: bool = False  # of a function, after its name
 
     def read(self) -> list[ShellEvent]:
+        """Return the commands and what separates them, those of a substitution first."""
         text = self.text
         position = 0
 
-        mark = SPECIAL.search(text)
+        mark = _SPECIAL.search(text)
         while mark is not None:
             if mark.start() > position:
                 self.draft.read_plain(text[position : mark.start()])
             position = self._read_mark(mark[0], mark.end())
-            mark = SPECIAL.search(text, position)
+            mark = _SPECIAL.search(text, position)
 
         if position < len(text):
             self.draft.read_plain(text[position:])
@@ -99,13 +130,13 @@ class _Reader:
         return self.events
 
     def _read_mark(self, mark: str, position: int) -> int:
-        """Read what :data:`SPECIAL` matched.
+        """Read what :data:`_SPECIAL` matched.
 
         Args:
             mark: what it matched.
             position: where that ends.
         """
-        separator = SEPARATORS.get(mark)
+        separator = _SEPARATORS.get(mark)
         if separator is not None:
             self._complete_command()
             self.events.append(separator)
@@ -156,7 +187,7 @@ class _Reader:
         elif mark.startswith("$'"):
             quoted = mark[2:].removesuffix("'")
             # a character that is given by its code is "?"
-            pieces.append(ESCAPE.sub(lambda escape: escape[1] or "?", quoted))
+            pieces.append(_ESCAPE.sub(lambda escape: escape[1] or "?", quoted))
         else:
             pieces.append(mark)
         return position
@@ -166,7 +197,7 @@ class _Reader:
         text = self.text
         pieces = self.draft.pieces
 
-        mark = IN_DOUBLE_QUOTES.search(text, position)
+        mark = _IN_DOUBLE_QUOTES.search(text, position)
         while mark is not None:
             pieces.append(text[position : mark.start()])
             position = mark.end()
@@ -184,7 +215,7 @@ class _Reader:
                 escape = escape[1:]
             if escape != "\\\n":  # the line goes on
                 pieces.append(escape)
-            mark = IN_DOUBLE_QUOTES.search(text, position)
+            mark = _IN_DOUBLE_QUOTES.search(text, position)
 
         pieces.append(text[position:])
         return len(text)
@@ -248,14 +279,14 @@ class _Reader:
         draft.end_word()
 
         if draft.words and not draft.redirections:
-            parentheses = EMPTY_PARENTHESES.match(self.text, position)
+            parentheses = _EMPTY_PARENTHESES.match(self.text, position)
             if parentheses is not None:
                 self.draft = CommandDraft()
                 self.expects_body = True
                 self.events.append(ShellCommand((draft.words[-1],), defines_function=True))
                 return parentheses.end()
 
-        if draft.words and draft.words[-1] in OPENING_KEYWORDS:
+        if draft.words and draft.words[-1] in _OPENING_KEYWORDS:
             self._complete_command()
         if not self.draft.words and not self.draft.redirections:
             self._open_group(_Group(")", hides_status=False))
@@ -298,7 +329,7 @@ class _Reader:
         self._add_command(shell._replace(words=(), status_hidden=False, starters=()))
 
         self._open_group(_Group("", shell.status_hidden))
-        for event in read_events(script, self.depth_limit - 1):
+        for event in ShellReader(script, self.depth_limit - 1).read():
             if isinstance(event, ShellCommand):
                 event = event._replace(starters=shell.starters + event.starters)
             self.events.append(event)
@@ -318,8 +349,8 @@ class _Reader:
 
         while index < len(words):
             word = words[index]
-            if word in OPENING_KEYWORDS or word in CLOSING_KEYWORDS:
-                status_hidden = status_hidden or word in HIDING_KEYWORDS
+            if word in _OPENING_KEYWORDS or word in _CLOSING_KEYWORDS:
+                status_hidden = status_hidden or word in _HIDING_KEYWORDS
                 self._note_keyword(word)
                 index += 1
             elif _ASSIGNMENT.match(word):

@@ -4,7 +4,7 @@ The programs are in ``output_readers.toml``; ``docs/TEST_TOOLS.md``, "The verdic
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -12,13 +12,14 @@ from typing import NamedTuple
 from scoring.evidence.commands.file_writes import is_given_code, rewritten_path
 from scoring.evidence.commands.programs import (
     OptionRule,
+    Words,
     WordSet,
     base_name,
     is_option,
     rows_by_program,
     without_version,
 )
-from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.shell_command import Commands, ShellCommand
 from scoring.evidence.scopes import is_code
 from scoring.settings_table import read_toml
 
@@ -100,7 +101,7 @@ class _RunFiles(NamedTuple):
     copied: set[str]
 
 
-def readers_of(commands: Sequence[ShellCommand], index: int) -> Iterator[ShellCommand]:
+def readers_of(commands: Commands, index: int) -> Iterator[ShellCommand]:
     """Yield the commands that read the output of one, or of a group it is in, in order."""
     depth = commands[index].depth
     is_in_pipe = True
@@ -113,9 +114,7 @@ def readers_of(commands: Sequence[ShellCommand], index: int) -> Iterator[ShellCo
         depth = min(depth, command.outer_depth)
 
 
-def shown_output(
-    commands: Sequence[ShellCommand], run_indices: Collection[int], line: str
-) -> ShownOutput:
+def shown_output(commands: Commands, run_indices: Collection[int], line: str) -> ShownOutput:
     """Return which commands may have put summaries in the output of a line.
 
     Args:
@@ -150,7 +149,7 @@ def _printed_text(command: ShellCommand) -> str:
     return _COLOR_CODE.sub("", " ".join(command.words))
 
 
-def _files_of_runs(commands: Sequence[ShellCommand], run_indices: Collection[int]) -> _RunFiles:
+def _files_of_runs(commands: Commands, run_indices: Collection[int]) -> _RunFiles:
     """Return who reads the output of the test runs, and which files it goes to."""
     readers: set[ShellCommand] = set()
     for index in sorted(run_indices)[-_RUN_LIMIT:]:
@@ -227,7 +226,7 @@ def _shows_files_of_runs(command: ShellCommand, rule: LineRule, files: _RunFiles
     return not files.written and all(is_code(file) for file in shown)
 
 
-def leaves_failures(words: Sequence[str], text: str, failures: Sequence[str]) -> bool:
+def leaves_failures(words: Words, text: str, failures: Words) -> bool:
     """Return whether a command that reads an output leaves every line about a failure.
 
     Args:
@@ -247,7 +246,7 @@ def leaves_failures(words: Sequence[str], text: str, failures: Sequence[str]) ->
     return _pattern_leaves(words, options, failures)
 
 
-def _left_less_than_head_may(words: Sequence[str], text: str) -> bool:
+def _left_less_than_head_may(words: Words, text: str) -> bool:
     """Return whether ``head`` left fewer lines than it may, so that it cut none off."""
     if "-c" in words[1:]:
         return False
@@ -261,7 +260,7 @@ def _left_less_than_head_may(words: Sequence[str], text: str) -> bool:
     return text.rstrip("\n").count("\n") + 1 < limit
 
 
-def _pattern_leaves(words: Sequence[str], options: Sequence[str], failures: Sequence[str]) -> bool:
+def _pattern_leaves(words: Words, options: Words, failures: Words) -> bool:
     """Return whether a filter keeps the lines about failures, by what is plain in its pattern.
 
     A pattern of a transcript is never tried: that could take any time.

@@ -1,13 +1,13 @@
 """Programs that only start another one, such as ``env`` and ``uv run`` (``starters.toml``)."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
-from scoring.evidence.commands.programs import WordSet, rows_by_program
+from scoring.evidence.commands.programs import (
+    Words,
+    WordSet,
+    is_option,
+    read_table,
+    rows_by_program,
+)
 from scoring.frozen import Frozen
-from scoring.settings_table import read_toml
-
-STARTER_TABLE = Path(__file__).parent / "starters.toml"
 
 
 class Starter(Frozen):
@@ -29,7 +29,7 @@ class Starter(Frozen):
     markers: WordSet = WordSet()
     optional_words: WordSet = WordSet()
 
-    def command_index(self, words: Sequence[str], index: int) -> int | None:
+    def command_index(self, words: Words, index: int) -> int | None:
         """Return where the command begins that the program at an index starts.
 
         Return None where it starts none, because it has another subcommand or only answers, or
@@ -59,13 +59,13 @@ class Starter(Frozen):
             return None
         return position
 
-    def _after_options(self, words: Sequence[str], position: int) -> int:
-        while position < len(words) and words[position].startswith("-"):
+    def _after_options(self, words: Words, position: int) -> int:
+        while position < len(words) and is_option(words[position]):
             position += 2 if words[position] in self.valued_options else 1
         return position
 
 
-_TABLE = read_toml(STARTER_TABLE.read_text("utf-8"))
+_TABLE = read_table("starters.toml")
 
 STARTERS = rows_by_program(_TABLE["starts"], Starter)
 FAIL_BY_THEMSELVES = frozenset(_TABLE["own_failures"].split())

@@ -5,12 +5,12 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 from scoring.evidence.commands.git_commands import GitCommand, git_commands
 from scoring.evidence.commands.programs import is_option
-from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.shell_command import Commands
 
 _OLDER = re.compile(
     r"[0-9a-f]{7,64}|v?\d+(?:\.\d+)+|.*(?:[~^]|@\{).*|(?:refs/remotes/)?(?:origin|upstream)/.*",
@@ -26,7 +26,7 @@ _NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
 _DETACH = frozenset({"--detach", "-d"})
 
 
-def leaves_stash(commands: Sequence[ShellCommand]) -> bool | None:
+def leaves_stash(commands: Commands) -> bool | None:
     """Return whether a line leaves the work in a stash, or None where it does not say."""
     state = None
     for call in _git_calls(commands):
@@ -36,7 +36,7 @@ def leaves_stash(commands: Sequence[ShellCommand]) -> bool | None:
 
 
 def tests_other_code(
-    commands: Sequence[ShellCommand], index: int, folder: str | None, *, stashed: bool = False
+    commands: Commands, index: int, folder: str | None, *, stashed: bool = False
 ) -> bool:
     """Return whether the commands before a test run put other code in the place of the work.
 
@@ -68,7 +68,7 @@ def tests_other_code(
     return bool(is_stashed or is_older or is_other_tree)
 
 
-def _git_calls(commands: Sequence[ShellCommand]) -> Iterator[GitCommand]:
+def _git_calls(commands: Commands) -> Iterator[GitCommand]:
     """Yield the commands of git in the folder of the line."""
     for command in git_commands(commands):
         if "-C" not in command.options:

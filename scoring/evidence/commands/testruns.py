@@ -4,19 +4,17 @@ How a run ended says :mod:`scoring.evidence.commands.testverdicts`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from scoring.evidence.commands.exit_status import ExitProof, commands_required_by, exit_proof
 from scoring.evidence.commands.git_commands import commit_requests
+from scoring.evidence.commands.programs import Words
 from scoring.evidence.commands.run_folders import folder_of
-from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.shell_command import Commands, ShellCommand
 from scoring.evidence.commands.shown_output import ShownOutput, readers_of, shown_output
+from scoring.evidence.commands.starters import FAIL_BY_THEMSELVES
 from scoring.evidence.commands.tested_code import tests_other_code
-from scoring.evidence.commands.tool_table import SCRIPT_TOOL, program_name, tool_table
-
-OWN_COMMANDS = "test-commands"
-"""The name of the tool that the commands of the setting ``test-commands`` are."""
+from scoring.evidence.commands.tool_table import OWN_COMMANDS, SCRIPT_TOOL, program_name, tool_table
 
 LABEL_LIMIT = 60
 """How many characters of a command reports name."""
@@ -28,6 +26,22 @@ _HOOK_WORD_LIMIT = 4
 """Among how many words after ``git`` its subcommand is looked for."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+_STOPS_ON_FAILURE = re.compile(r"set (?:-[a-z]*e|-[a-z]*o errexit)|exit\b|return\b")
+_ENDS_WITH_SUCCESS = re.compile(r"(?:exit|return)(?: 0)?$")
+
+
+class ExitProof(NamedTuple):
+    """What the exit status of a line proves about one command in it.
+
+    Attributes:
+        of_success: whether a status of 0 proves that the command ran and succeeded.
+        of_failure: whether another status proves that it ran and failed.
+    """
+
+    of_success: bool
+    of_failure: bool
 
 
 class TestCommand(NamedTuple):
@@ -71,7 +85,7 @@ class TestCommand(NamedTuple):
 class TestTools:
     """The test tools of a repository: those of the table, and the setting ``test-commands``."""
 
-    def __init__(self, own_commands: Sequence[str] = ()) -> None:
+    def __init__(self, own_commands: Words = ()) -> None:
         """Take the beginnings of commands that run tests here, such as ``./check --all``."""
         self._own_commands = [tuple(text.split()) for text in own_commands if text.strip()]
         self._own_programs = [words[0].removeprefix("./") for words in self._own_commands]
@@ -85,9 +99,7 @@ class TestTools:
             return True
         return any(program in line for program in self._own_programs)
 
-    def run_of(
-        self, commands: Sequence[ShellCommand], line: str, *, stashed: bool = False
-    ) -> TestCommand | None:
+    def run_of(self, commands: Commands, line: str, *, stashed: bool = False) -> TestCommand | None:
         """Return what tests a command line runs.
 
         Return None when it runs none.
@@ -110,7 +122,7 @@ class TestTools:
         first_index = min(tools)
         last_index = max(tools)
         last = commands[last_index]
-        required = commands_required_by(commands, last_index)
+        required = _commands_required_by(commands, last_index)
         earlier_runs = [commands[index].words for index in tools if index != last_index]
         folders: dict[int, str | None] = {}
         for index, tool in tools.items():
@@ -121,7 +133,7 @@ class TestTools:
         return TestCommand(
             tool=tools[last_index],
             label=_label(last.words),
-            proof=exit_proof(commands, last_index, table.harmless),
+            proof=_exit_proof(commands, last_index),
             tools=tuple(dict.fromkeys(tools.values())),
             folder=folders[last_index],
             other_tools=_tools_of_others(commands, tools),
@@ -141,7 +153,7 @@ class TestTools:
 
         It is "" when the command runs none.
         """
-        words: Sequence[str] = command.words
+        words: Words = command.words
         if not words:
             return ""
         for program, own in zip(self._own_programs, self._own_commands, strict=True):
@@ -162,8 +174,42 @@ class TestTools:
         return ""
 
 
+def _exit_proof(commands: Commands, index: int) -> ExitProof:
+    """Return what the status of a line proves about one of its commands, by its index."""
+    command = commands[index]
+    if command.status_hidden or not command.is_last:
+        return ExitProof(of_success=False, of_failure=False)
+
+    required = _commands_required_by(commands, index)
+    earlier = commands[:index]
+    texts = [" ".join(other.words) for other in earlier]
+    harmless = tool_table().harmless
+
+    # "?": its statement is in a branch that may not be reached
+    first = [*required, command][0]
+    is_reached = command.connector != "||" and first.connector != "?"
+    may_end_early = any(_ENDS_WITH_SUCCESS.match(text) for text in texts)
+    may_not_run = "xargs" in command.starters
+    of_success = is_reached and not may_end_early and not may_not_run
+
+    may_stop = any(_STOPS_ON_FAILURE.match(text) for text in texts)
+    may_fail = not FAIL_BY_THEMSELVES.isdisjoint(command.starters)
+    for other in earlier if may_stop else required:
+        if other.connector == "|" or not harmless.intersection(other.words[:1]):
+            may_fail = True
+    return ExitProof(of_success, of_failure=not may_fail)
+
+
+def _commands_required_by(commands: Commands, index: int) -> Commands:
+    """Return the commands that must have succeeded for one to be reached, in order."""
+    first = index
+    while first > 0 and commands[first].connector in ("&&", "|"):
+        first -= 1
+    return commands[first:index]
+
+
 def _run_of_other_code(
-    commands: Sequence[ShellCommand], folders: Mapping[int, str | None], *, stashed: bool
+    commands: Commands, folders: Mapping[int, str | None], *, stashed: bool
 ) -> Literal["", "earlier", "last"]:
     """Return which test run tests other code than the work, by the folders of the runs."""
     if not stashed and not any(command.words[:1] == ("git",) for command in commands):
@@ -175,7 +221,7 @@ def _run_of_other_code(
     return ""
 
 
-def are_run(commands: Sequence[ShellCommand]) -> list[bool]:
+def are_run(commands: Commands) -> list[bool]:
     """Return whether each command of a line runs a program.
 
     A function or an alias that the line defines is not a program, and the body of a function that
@@ -208,7 +254,7 @@ def are_run(commands: Sequence[ShellCommand]) -> list[bool]:
     return runs
 
 
-def _tools_of_others(commands: Sequence[ShellCommand], runs: Mapping[int, str]) -> frozenset[str]:
+def _tools_of_others(commands: Commands, runs: Mapping[int, str]) -> frozenset[str]:
     """Return the tools that the programs of commands may run which are not test runs here."""
     tools: set[str] = set()
     for index, command in enumerate(commands):
@@ -218,9 +264,7 @@ def _tools_of_others(commands: Sequence[ShellCommand], runs: Mapping[int, str]) 
     return frozenset(tools)
 
 
-def _hooks_in(
-    commands: Sequence[ShellCommand], first_run_index: int
-) -> Literal["", "before", "after"]:
+def _hooks_in(commands: Commands, first_run_index: int) -> Literal["", "before", "after"]:
     """Return where hooks of git run: before the first test run, or after.
 
     It is "" where none run.
@@ -236,7 +280,7 @@ def _hooks_in(
     return ""
 
 
-def _label(words: Sequence[str]) -> str:
+def _label(words: Words) -> str:
     """Return the first words of a command, with nothing in them that could move a cursor."""
     label = ""
     for word in words:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scoring.evidence.commands.shown_output import FILTERS, PRINTED_WORD, leaves_failures
 from scoring.evidence.commands.summary_forms import SummaryForm, any_form_in, last_start
-from scoring.evidence.commands.testruns import OWN_COMMANDS, TestCommand
+from scoring.evidence.commands.testruns import TestCommand
 from scoring.evidence.commands.tool_table import TestTool, tool_table
 
 _COMPARED_LINE_LIMIT = 100
@@ -62,9 +62,7 @@ def verdict_of(command: TestCommand | None, output: str, failed: bool | None) ->
         return _UNKNOWN
 
     tools = _tools_that_may_report(text, command)
-    is_if_shown = False
-    if command is not None and command.tool != OWN_COMMANDS:
-        is_if_shown = table.tools[command.tool].if_shown
+    is_if_shown = command is not None and table.tools[command.tool].if_shown
     if is_if_shown:  # what runs any tasks says nothing about the tests among them
         tools = [tool for tool in tools if not tool.runs_any]
     ended_early = not succeeded and any_form_in(table.ended, text)
@@ -99,7 +97,7 @@ def verdict_of(command: TestCommand | None, output: str, failed: bool | None) ->
         return verdict
 
     # A summary of one part says nothing about what runs that part.
-    tools = [table.tools[name] for name in command.tools if name != OWN_COMMANDS]
+    tools = [table.tools[name] for name in command.tools]
     if _summary(text, command, tools, passed=verdict.passed is True):
         return verdict
     return _UNKNOWN
@@ -112,9 +110,9 @@ def _tools_that_may_report(text: str, command: TestCommand | None) -> list[TestT
     """
     table = tool_table()
     if command is not None:
-        names = command.tools
-        if not any(name == OWN_COMMANDS or table.tools[name].runs_any for name in names):
-            return [table.tools[name] for name in names]
+        tools = [table.tools[name] for name in command.tools]
+        if not any(tool.runs_any for tool in tools):
+            return tools
 
     if table.any_summary.search(text):
         return list(table.tool)
@@ -181,8 +179,6 @@ class _Summaries(NamedTuple):
 
     def has_any(self) -> bool:
         """Return whether there is one that can only be that of the run."""
-        if not any(form.text in self.text for form in self._forms):
-            return False
         return self._may_be_believed() and any(map(self._has_form, self._forms))
 
     def _may_be_believed(self) -> bool:

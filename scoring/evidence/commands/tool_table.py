@@ -5,22 +5,23 @@ The tools are data, in ``test_tools.toml``. The comment at its top says what eac
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from scoring.evidence.commands.programs import Words, read_table
 from scoring.evidence.commands.run_folders import script_of
 from scoring.evidence.commands.summary_forms import LABEL, SummaryForm
 from scoring.frozen import Frozen
 
-TOOL_TABLE = Path(__file__).parent / "test_tools.toml"
-
 SCRIPT_TOOL = "script"
 """The name of the tool that the repository's own scripts are."""
+
+OWN_COMMANDS = "test-commands"
+"""The name of the tool that the commands of the setting ``test-commands`` are."""
 
 _ANY_WORDS = "..."
 _LATEST = "latest"
@@ -50,7 +51,7 @@ class CommandStart(NamedTuple):
     valued_options: frozenset[str]
     tool: str = ""
 
-    def length_in(self, words: Sequence[str]) -> int:
+    def length_in(self, words: Words) -> int:
         """Return how many words of a command this beginning takes.
 
         Return 0 when the command begins otherwise.
@@ -148,8 +149,9 @@ class ToolTable(Frozen, dict=True):
 
     @cached_property
     def tools(self) -> dict[str, TestTool]:
-        """The tools by name."""
-        return {tool.name: tool for tool in self.tool}
+        """The tools by name, with that of the repository's own commands, which may run any."""
+        own_commands = TestTool(OWN_COMMANDS, starts=(), runs_any=True)
+        return {tool.name: tool for tool in (*self.tool, own_commands)}
 
     @cached_property
     def starts(self) -> dict[str, list[CommandStart]]:
@@ -196,7 +198,7 @@ class ToolTable(Frozen, dict=True):
                 needed.append(re.escape(text))
         return re.compile("|".join(needed))
 
-    def tool_run_by(self, words: Sequence[str]) -> str | None:
+    def tool_run_by(self, words: Words) -> str | None:
         """Return the tool that a command runs by its first words.
 
         It is "" where other words of the command say that no test is run.
@@ -208,10 +210,10 @@ class ToolTable(Frozen, dict=True):
                 return ""
         return None
 
-    def _runs_tests(self, tool: str, words: Sequence[str]) -> bool:
+    def _runs_tests(self, tool: str, words: Words) -> bool:
         return self.never.isdisjoint(words) and self.tools[tool].never.isdisjoint(words)
 
-    def carried_by(self, words: Sequence[str]) -> Sequence[str]:
+    def carried_by(self, words: Words) -> Words:
         """Return the words after the longest carrier that a command begins with, and its options.
 
         Empty where it begins with no carrier, or nothing follows.
@@ -226,7 +228,7 @@ class ToolTable(Frozen, dict=True):
             length += 2 if words[length] in valued_options else 1
         return self._as_runner(words[length:])
 
-    def _as_runner(self, words: Sequence[str]) -> Sequence[str]:
+    def _as_runner(self, words: Words) -> Words:
         """Return a command that begins with the script of a test tool as one of the tool.
 
         ``node_modules/mocha/bin/mocha.js`` is ``mocha``, and ``pytest/__main__.py`` is ``python -m
@@ -251,7 +253,7 @@ class ToolTable(Frozen, dict=True):
                 return (package, *words[1:])
         return words
 
-    def runs_test_script(self, words: Sequence[str]) -> bool:
+    def runs_test_script(self, words: Words) -> bool:
         """Return whether a command runs a script with tests, by its path and first argument."""
         path, argument = script_of(words)
         if not self.script.search(path) or not self._runs_tests(SCRIPT_TOOL, words):
@@ -285,10 +287,7 @@ def _is_wanted(wanted: str, word: str) -> bool:
 @cache
 def tool_table() -> ToolTable:
     """Return the table of test tools, which is read once."""
-    import tomllib  # under the rules of the reference no command is looked at
-
-    data = tomllib.loads(TOOL_TABLE.read_text("utf-8"))
-    return msgspec.convert(data, ToolTable, dec_hook=_read_pattern)
+    return msgspec.convert(read_table("test_tools.toml"), ToolTable, dec_hook=_read_pattern)
 
 
 def _read_pattern(_: Any, cell: str | list[str]) -> re.Pattern[str]:

@@ -1,52 +1,34 @@
 """Which programs a command runs, and which of them run for a verifier (``verifiers.toml``)."""
 
-from collections.abc import Mapping, Sequence
-from itertools import islice
-from pathlib import Path
-
-from scoring.evidence.commands.programs import base_name, is_option, without_version
+from scoring.evidence.commands.programs import (
+    Words,
+    base_name,
+    is_option,
+    read_table,
+    without_version,
+)
 from scoring.evidence.commands.shell_reader import SHELLS
-from scoring.settings_table import read_toml
-
-VERIFIER_TABLE = Path(__file__).parent / "verifiers.toml"
 
 _TARGET_LIMIT = 8
 """How many targets of one call of a task runner count, the first ones."""
 
-_INTERPRETERS = SHELLS | {
-    "python",
-    "pypy",
-    "node",
-    "deno",
-    "bun",
-    "ruby",
-    "perl",
-    "php",
-    "tsx",
-    "ts-node",
-}
-
-_TABLE = read_toml(VERIFIER_TABLE.read_text("utf-8"))
+_TABLE = read_table("verifiers.toml")
 _RUN_FOR_NONE = frozenset(_TABLE["common"].split())
 _TASK_RUNNERS = frozenset(_TABLE["runners"].split())
+_INTERPRETERS = SHELLS.union(_TABLE["interpreters"].split()) - _TASK_RUNNERS
 
-
-def _read_tools() -> dict[str, frozenset[str]]:
-    tools_by_type: dict[str, frozenset[str]] = {}
-    for types, text in _TABLE["tools"].items():
-        tools = frozenset(" ".join(tool.split()) for tool in text.split(";"))
-        tools_by_type.update(dict.fromkeys(types.split(), tools))
-    return tools_by_type
-
-
-TOOLS_BY_VERIFIER_TYPE: Mapping[str, frozenset[str]] = _read_tools()
+TOOLS_BY_VERIFIER_TYPE: dict[str, frozenset[str]] = {}
 """The programs, or programs with their first word, that run for a verifier of a type.
 
 For a type that is not in it, the program of that name does.
 """
 
+for _types, _text in _TABLE["tools"].items():
+    _tools = frozenset(" ".join(tool.split()) for tool in _text.split(";"))
+    TOOLS_BY_VERIFIER_TYPE.update(dict.fromkeys(_types.split(), _tools))
 
-def program_names(words: Sequence[str]) -> list[str]:
+
+def program_names(words: Words) -> list[str]:
     """Return the names under which a simple command may run for a verifier.
 
     That is the program or the script, both with and without its suffix, the program with its first
@@ -59,9 +41,9 @@ def program_names(words: Sequence[str]) -> list[str]:
     if name in _RUN_FOR_NONE:
         return []
 
-    arguments = list(words[1:])
+    arguments = words[1:]
     interpreter = without_version(name)
-    if interpreter in _INTERPRETERS and interpreter not in _TASK_RUNNERS:
+    if interpreter in _INTERPRETERS:
         script = _script_of_interpreter(arguments)
         if not script:
             return [interpreter]
@@ -75,16 +57,16 @@ def program_names(words: Sequence[str]) -> list[str]:
     if operands:
         names.append(f"{stem} {operands[0]}")
     if stem in _TASK_RUNNERS:
-        targets = (word for word in operands if word != "run")
-        names += islice(targets, _TARGET_LIMIT)
+        targets = [word for word in operands if word != "run"]
+        names += targets[:_TARGET_LIMIT]
     return list(dict.fromkeys(names))
 
 
-def _script_of_interpreter(arguments: Sequence[str]) -> list[str]:
+def _script_of_interpreter(arguments: Words) -> Words:
     """Return the script or module that an interpreter runs, and its arguments."""
     for index, argument in enumerate(arguments):
         if argument == "-m":
-            return list(arguments[index + 1 :])
+            return arguments[index + 1 :]
         if not is_option(argument):
-            return list(arguments[index:])
-    return []
+            return arguments[index:]
+    return ()

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.run_folders import expand_home
-from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.shell_command import Commands
 from scoring.evidence.commands.tested_code import leaves_stash
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
@@ -42,7 +42,7 @@ class ObservedRuns:
         """Note that a file is edited: what is done after a stash is the work now."""
         self._is_stashed = False
 
-    def note_command(self, opened: OpenCall, commands: Sequence[ShellCommand], text: str) -> None:
+    def note_command(self, opened: OpenCall, commands: Commands, text: str) -> None:
         """Note in a call which tests its commands run, by these and their text."""
         if self._tools.may_run(text):
             opened.run = self._tools.run_of(commands, text, stashed=self._is_stashed)
@@ -115,7 +115,7 @@ class ObservedCommits:
         self._last_quiet: int | None = None  # which has no SHA yet, if it is of the last command
         self._is_undone = False  # whether an earlier call took the last commit back
 
-    def note_command(self, opened: OpenCall, commands: Sequence[ShellCommand], text: str) -> None:
+    def note_command(self, opened: OpenCall, commands: Commands, text: str) -> None:
         """Note in a call what its commands do to commits.
 
         Args:

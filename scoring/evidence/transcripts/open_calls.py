@@ -13,7 +13,7 @@ from scoring.evidence.commands.file_writes import removed_paths, rewritten_path
 from scoring.evidence.commands.git_commands import CommitRequest
 from scoring.evidence.commands.run_folders import is_elsewhere
 from scoring.evidence.commands.shell import is_cut
-from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.shell_command import Commands, ShellCommand
 from scoring.evidence.commands.testruns import TestCommand
 from scoring.evidence.commands.verifier_programs import program_names
 from scoring.evidence.transcripts.edits import (
@@ -174,9 +174,7 @@ def with_repository(
     return replace(commit, other_repository=True)
 
 
-def note_writes(
-    opened: OpenCall, commands: Sequence[ShellCommand], text: str, paths: PathTexts
-) -> None:
+def note_writes(opened: OpenCall, commands: Commands, text: str, paths: PathTexts) -> None:
     """Note which files commands write, may write, and change in an unknown way."""
     placed = list(with_folders(commands, opened.folder))
     targets: list[str] = []
@@ -204,7 +202,7 @@ def note_writes(
         opened.written = paths.changes(documents, "", whole=">>" not in text)
 
 
-def note_resets(opened: OpenCall, commands: Sequence[ShellCommand], paths: PathTexts) -> None:
+def note_resets(opened: OpenCall, commands: Commands, paths: PathTexts) -> None:
     """Note what commands take back."""
     for reset in git_commands.resets(commands):
         folder = folder_after(commands, opened.folder)

@@ -11,18 +11,18 @@ from helpers.harness_lines import cases
 from helpers.timing import is_linear
 
 from scoring.evidence.commands import testruns
+from scoring.evidence.commands.programs import read_table
 from scoring.evidence.commands.run_folders import is_elsewhere
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import LABEL_LIMIT
 from scoring.evidence.commands.testruns import TestCommand as Run
 from scoring.evidence.commands.testverdicts import TestVerdict as Verdict
 from scoring.evidence.commands.testverdicts import verdict_of
-from scoring.evidence.commands.tool_table import TOOL_TABLE
 
 ROOT = Path(__file__).parents[3]
 PRINTED = ROOT / "testdata" / "test_tools"
 PAGE = (ROOT / "docs" / "TEST_TOOLS.md").read_text("utf-8")
-TABLE = tomllib.loads(TOOL_TABLE.read_text("utf-8"))
+TABLE = read_table("test_tools.toml")
 TOOLS = testruns.TestTools()
 MANIFEST: list[dict[str, Any]] = tomllib.loads((PRINTED / "outputs.toml").read_text("utf-8"))[
     "output"
