@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 from benchmarks.tables import markdown
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.fates import DAY, FollowedTrunk, fates
+from scoring.evidence.git.commit_names import says_so
+from scoring.evidence.git.facts import TrunkWork, Undone
+from scoring.evidence.git.followed_lines import DAY, FollowedTrunk
 from scoring.evidence.git.inversion import inversion
 from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.revert_words import says_so
-from scoring.evidence.git.undoing import UndoneWork
-from scoring.evidence.git.undone import LEAST_LINES, TrunkWork, Undone
+from scoring.evidence.git.trunk_work import WorkOnTrunk
+from scoring.evidence.git.undoing import LEAST_LINES
 from scoring.evidence.git.walk import Commit
 from scoring.evidence.scopes import is_code
 
@@ -58,10 +59,11 @@ def read(path: Path, most: int, trunk: str | None, cache_dir: Path | None) -> Re
         end_of=partial(opened.end_of, horizon_days=HORIZON_DAYS),
     )
     asked = [sha for sha in graph.trunk[:most] if len(graph.parents[sha]) == 1]
-    fate_of = dict(fates(followed, asked))
-    works = {TrunkWork(sha): fate for sha, fate in fate_of.items()}
-    undone = {work.commit: became for work, became in UndoneWork(followed).find(works).items()}
-    unread = frozenset(sha for sha, fate in fate_of.items() if fate is None)
+    works = list(map(TrunkWork, asked))
+    on_trunk = WorkOnTrunk(followed)
+    fate_of = on_trunk.fates(works)
+    undone = {work.commit: became for work, became in on_trunk.find(works).items()}
+    unread = frozenset(work.commit for work, fate in fate_of.items() if fate is None)
     return Repository(path.resolve().name, commits, opened.lines, undone, unread)
 
 

@@ -9,9 +9,15 @@ import msgspec
 from msgspec.structs import replace
 
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.facts import (
+    CameBack,
+    Landing,
+    PartlyReverted,
+    TakenBack,
+    TrunkWork,
+    Undone,
+)
 from scoring.evidence.git.followed_lines import Fate
-from scoring.evidence.git.undone import CameBack, PartlyReverted, TakenBack, TrunkWork, Undone
 from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome_rules import OutcomeRules

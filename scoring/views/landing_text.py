@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scoring.evidence.git.facts import Landing
-from scoring.evidence.git.undone import TakenBack
+from scoring.evidence.git.facts import Landing, TakenBack
 from scoring.signals.landed import landed_value
 from scoring.text import as_utf8, counted, cut, printable, short
 

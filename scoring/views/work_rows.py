@@ -12,7 +12,7 @@ import msgspec
 
 from scoring.errors import GitError, NotARepositoryError, silent
 from scoring.evidence.git.agents import StatedAgent, shown_or_stated
-from scoring.evidence.git.undone import STANDS
+from scoring.evidence.git.facts import STANDS
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS, TranscriptFacts, timestamp_ns

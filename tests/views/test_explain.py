@@ -11,8 +11,7 @@ from helpers.projects import edit
 from msgspec import structs
 
 from scoring.demo import Demo
-from scoring.evidence.git.facts import ANCESTOR, Landing, Trunk
-from scoring.evidence.git.undone import PartlyReverted, TakenBack
+from scoring.evidence.git.facts import ANCESTOR, Landing, PartlyReverted, TakenBack, Trunk
 from scoring.examine import LogView
 from scoring.log.load import entry_places, load_iteration_log
 from scoring.log.selection import Selection

@@ -11,14 +11,12 @@ from msgspec.structs import replace
 from scoring.errors import GitError
 from scoring.evidence.git.commit_history import LIST_FILES, CommitHistory
 from scoring.evidence.git.commit_names import without_number
-from scoring.evidence.git.facts import MESSAGE, Landing, Unknown
-from scoring.evidence.git.fates import DAY, FollowedTrunk
-from scoring.evidence.git.followed_lines import Counts
-from scoring.evidence.git.holders import HeldWork, release_holders
+from scoring.evidence.git.facts import MESSAGE, STANDS, Landing, TrunkWork, Unknown
+from scoring.evidence.git.followed_lines import DAY, Counts, FollowedTrunk
+from scoring.evidence.git.holders import HeldWork
 from scoring.evidence.git.landed_lines import HORIZON
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.git.trunk_work import WorkOnTrunk
-from scoring.evidence.git.undone import STANDS, TrunkWork
 from scoring.evidence.git.walk import Commit
 from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
@@ -144,8 +142,7 @@ class AttributedHistory(CommitHistory):
 
     @cached_property
     def _held(self) -> HeldWork:
-        holders = release_holders(self._branches, self.trunk.ref)
-        return HeldWork(self.lines, holders, self.trunk.commit or "")
+        return HeldWork(self.lines, self._branches, self.trunk)
 
     def _trunk_work(self, landing: Landing) -> TrunkWork | None:
         """Return the work of a landing, or None where no single commit of the trunk has it."""

@@ -43,7 +43,11 @@ class CommitPair(NamedTuple):
     base: str
 
     @classmethod
-    def with_first_parent(cls, sha: str, parents: Sequence[str]) -> "CommitPair":
+    def with_first_parent(
+        cls,
+        sha: str,
+        parents: Sequence[str],
+    ) -> "CommitPair":
         """Return a commit and its first parent, if it has one."""
         return cls(sha, parents[0] if parents else "")
 
@@ -217,7 +221,12 @@ def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Par
     return answer
 
 
-def refuse_many(count: int, limit: int, commit: str, things: str) -> None:
+def refuse_many(
+    count: int,
+    limit: int,
+    commit: str,
+    things: str,
+) -> None:
     """Refuse a commit that changes more files or lines than a limit.
 
     Raises:

@@ -1,12 +1,16 @@
-"""What the messages of commits name: other commits, subjects, and pull and merge requests."""
+"""What the messages of commits name: other commits, subjects, requests, and what they take back.
+
+Words alone never make a revert. They name a candidate, and the lines decide
+(``docs/EVIDENCE.md``, "Taken back").
+"""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from scoring.evidence.git.walk import Commit
-from scoring.text import trim
+from scoring.text import fold, trim
 
 _NUMBERED = re.compile(r"(.*) \([#!](\d{1,9})\)")
 _MERGED_REQUEST = re.compile(
@@ -22,6 +26,46 @@ _LISTED_SHA = re.compile(
 )
 _NAMED_SHA = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{7,64}(?![0-9A-Za-z])")
 _SHORTEST_SHA = 7
+
+_LONGEST_LINE = 1000  # characters of a line that are read
+_NEAR = 40  # characters between a word and what it takes back
+
+_UNDO = (
+    r"\b(?:revert(?:s|ed|ing)?|back(?:s|ed|ing)?[ -]?out|roll(?:s|ed|ing)?[ -]?back"
+    r"|undo(?:es|ne|ing)?|undid)\b"
+)
+_TAKE_OUT = (
+    r"\btak(?:e|es|en|ing)\b.{1,40}\bout\b|\btak(?:e|es|en|ing) out\b|\btook\b.{1,40}\bout\b"
+)
+_DROP = r"\b(?:drop(?:s|ped|ping)?|remov(?:e|es|ed|ing))\b"
+
+WORDS = re.compile(f"{_UNDO}|{_TAKE_OUT}|{_DROP}", re.IGNORECASE)
+"""The words of a message that may take something back."""
+
+_SAYS_SO = re.compile(_UNDO, re.IGNORECASE)
+_TAKEN_BACK_NAME = re.compile(
+    r"(?<![0-9A-Za-z_])(?P<sha>[0-9a-f]{7,64})(?![0-9A-Za-z_])|[#!](?P<number>\d{1,9})\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"\u201c\u2018'`](?P<title>.+)[\"\u201d\u2019'`]")
+_AFTER_COLON = re.compile(
+    rf"\A\s*(?:{_UNDO})(?:\([^)]*\))?!?\s*:\s*(?P<title>\S.*)$", re.IGNORECASE
+)
+_OWN_NUMBER = re.compile(r" \([#!]\d{1,9}\)\s*$")
+_IN_PART = re.compile(
+    r"\bpartial(?:ly)?\b.*\brevert"
+    r"|\brevert\w*\b.*\b(?:partial(?:ly)?|in part)\b"
+    r"|\brevert\w*\s+(?:(?:back|only|just)\s+)*"
+    r"(?:some|(?:a\s+)?(?:part|few|bit|half)|parts|bits|pieces|portions|most)\s",
+    re.IGNORECASE,
+)
+_REAPPLY = re.compile(r"\A\s*re-?(?:apply|land|introduce)\b", re.IGNORECASE)
+_NEGATED = re.compile(
+    r"(?:\b(?:not|cannot|never|without)\b|n['\u2019]t\b)[^.;:!?,]{0,60}$", re.IGNORECASE
+)
+
+
+# What they name
 
 
 def without_number(subject: str) -> str:
@@ -58,16 +102,16 @@ class CommitNames:
 
     def __init__(self, commits: Iterable[Commit]) -> None:
         """Read the messages of commits."""
-        self.request: dict[str, int] = {}
+        self.request = {}
         """The pull or merge request that a commit brought in."""
 
         self.requests = defaultdict[int, dict[str, bool]](dict)
         """The commits that name a request, and whether they brought it in."""
 
-        self.subjects = defaultdict[str, list[str]](list)
+        self.subjects = defaultdict(list)
         """The commits that list a subject."""
 
-        self._by_prefix = defaultdict[str, list[_NamedSha]](list)
+        self._by_prefix = defaultdict(list)
         for commit in commits:
             sha = commit.sha
             message = commit.message
@@ -97,3 +141,116 @@ class CommitNames:
             if sha.startswith(mention.digits):
                 naming[mention.commit] |= mention.listed
         return naming
+
+
+# What they take back
+
+
+class TakenBackNames(NamedTuple):
+    """What a message says it takes back.
+
+    Attributes:
+        shas: full or abbreviated SHAs, in lower case.
+        titles: subjects of commits, folded to one case, without the number of a pull request.
+        numbers: numbers of pull or merge requests.
+    """
+
+    shas: set[str]
+    titles: set[str]
+    numbers: set[int]
+
+
+def says_so(message: str) -> bool:
+    """Return whether a message says, in any words, that it undoes something."""
+    return _SAYS_SO.search(message) is not None
+
+
+def names_taken_back(message: str) -> TakenBackNames:
+    """Return what a message says it takes back as a whole."""
+    names = TakenBackNames(set(), set(), set())
+    for index, line in enumerate(message.split("\n")):
+        line = line[:_LONGEST_LINE]
+        if _IN_PART.search(line):
+            continue
+        if index == 0:
+            names.titles.update(_titles_in(line))
+            line = _OWN_NUMBER.sub("", line)
+        _add_named(line, names)
+    return names
+
+
+def title_of(subject: str) -> str:
+    """Return a subject as titles are compared: in one case, without the number of a request."""
+    return fold(trim(without_number(trim(subject))))
+
+
+def _titles_in(subject: str) -> set[str]:
+    """Return the titles of which a subject says that they are taken back."""
+    plain = without_number(trim(subject))
+    quoted = _QUOTED.search(plain)
+
+    if _REAPPLY.match(plain):  # Reapply "X" takes back the commit that is called Revert "X"
+        if quoted is None:
+            return set()
+        return {
+            title_of(f'Revert "{quoted["title"]}"'),
+            title_of(f'Revert "{title_of(quoted["title"])}"'),
+        }
+
+    if not says_so(plain):
+        return set()
+
+    match = quoted or _AFTER_COLON.match(plain)
+    if match is None:
+        return set()
+    return {title_of(match["title"])} - {""}
+
+
+def _add_named(line: str, names: TakenBackNames) -> None:
+    """Add the SHAs and numbers that stand near a word that takes something back."""
+    words = [word for word in WORDS.finditer(line) if not _NEGATED.search(line[: word.start()])]
+    if not words:
+        return
+
+    for name in _TAKEN_BACK_NAME.finditer(line):
+        gaps = [max(name.start() - word.end(), word.start() - name.end()) for word in words]
+        if min(gaps) > _NEAR:
+            continue
+        if name["number"]:
+            names.numbers.add(int(name["number"]))
+        else:
+            names.shas.add(name["sha"].lower())
+
+
+class TakenBackIndex:
+    """Which messages say that they take a commit back."""
+
+    def __init__(self, messages: Iterable[tuple[str, str]]) -> None:
+        """Take the SHA and the message of each commit that may take something back."""
+        self._by_sha = defaultdict(list)
+        self._by_title = defaultdict(list)
+        self._by_number = defaultdict[int | None, list[str]](list)
+        for commit, message in messages:
+            names = names_taken_back(message)
+            for sha in names.shas:
+                self._by_sha[sha[:_SHORTEST_SHA]].append((sha, commit))
+            for title in names.titles:
+                self._by_title[title].append(commit)
+            for number in names.numbers:
+                self._by_number[number].append(commit)
+
+    def naming(self, messages: Mapping[str, str]) -> list[str]:
+        """Return the commits that say they take some work back.
+
+        ``messages`` has the SHAs by which the work may be named, each with its message or "": the
+        title and the number in that name the work too.
+        """
+        commits: dict[str, None] = {}
+        for sha, message in messages.items():
+            for digits, commit in self._by_sha[sha[:_SHORTEST_SHA]]:
+                if sha.startswith(digits):
+                    commits[commit] = None
+            if message:
+                commits |= dict.fromkeys(self._by_title[title_of(message)])
+                commits |= dict.fromkeys(self._by_number[request_of(message)])
+        return list(commits)

@@ -9,8 +9,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.undone import Undone
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
@@ -100,6 +99,91 @@ class Tip(NamedTuple):
     iteration: int = 0
     branch: str = ""
     method: str = ""
+
+
+class TrunkWork(Frozen):
+    """Some work on the trunk.
+
+    Attributes:
+        commit: the commit of the trunk that has all of it.
+        also: another SHA by which messages may name it, as of the commit before a squash; or "".
+    """
+
+    commit: str
+    also: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name under which answers about it are kept."""
+        if self.also == self.commit:
+            return f"{self.commit} "
+        return f"{self.commit} {self.also}"
+
+
+class TakenBack(Frozen):
+    """The commit that took landed work back.
+
+    Attributes:
+        by: its SHA.
+        lines: how many lines of code it took, or restored where the work only removed lines; of
+            work without code, lines of text.
+        of: how many of these the work added, or removed.
+        seconds: from the work's commit to this one.
+        said: whether its message says that it undoes something.
+        subject: its subject.
+    """
+
+    by: str
+    lines: int
+    of: int
+    seconds: int
+    said: bool
+    subject: str = ""
+
+    def as_dict(self) -> PlainData:
+        """Return plain data, with the time in days."""
+        return {
+            "by": self.by,
+            "lines": self.lines,
+            "of": self.of,
+            "days": round(self.seconds / 86_400, 4),
+            "said": self.said,
+        }
+
+
+class CameBack(Frozen):
+    """Work that was taken back in ``by`` and is there again since ``back_in``, both SHAs."""
+
+    by: str
+    back_in: str
+
+
+class PartlyReverted(Frozen):
+    """Work of which a commit says that it reverts it, and reverts ``lines`` of its ``of`` lines."""
+
+    by: str
+    lines: int
+    of: int
+
+
+class Undone(Frozen):
+    """Whether landed work is still there, and what happened to it.
+
+    Attributes:
+        state: ``landed``, or what undid it: ``reverted`` or ``taken_back``.
+        taken_back: the commit that undid it, exactly where it is not ``landed``.
+        came_back: where it was undone and is there again.
+        partly_reverted: where a commit says that it reverts it, and does so in part.
+    """
+
+    state: LandedState = "landed"
+    taken_back: TakenBack | None = None
+    came_back: CameBack | None = None
+    partly_reverted: PartlyReverted | None = None
+
+
+STANDS = Undone()
+"""Landed work that nothing undid."""
 
 
 class LineShare(NamedTuple):

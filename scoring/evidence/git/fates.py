@@ -5,71 +5,24 @@ Each line is followed forwards, as ``git blame -w`` follows it back.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 from scoring.evidence.git.changes import CommitPair, changes
-from scoring.evidence.git.followed_lines import Counts, Fate, FollowedLines, LineIds, State
+from scoring.evidence.git.followed_lines import (
+    Fate,
+    FollowedLines,
+    FollowedTrunk,
+    LineIds,
+    State,
+)
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.patches import FilePatch, Hunk, Patch
-from scoring.evidence.git.walk import Commit
-
-DAY = 86_400
 
 _NEW_LINE = -1  # in a merge: a line that is new to one parent and counts
 _NEW_BLANK = -2  # in a merge: a line that is new to one parent and does not count
 _MOST_SPLITS = 100  # files of a commit, gone or new, among which split files are looked for
-
-
-class FollowedTrunk(NamedTuple):
-    """A trunk, and how work on it is followed.
-
-    Attributes:
-        history: the lines of its commits.
-        graph: the trunk and what is off it.
-        commits: the commits of the trunk by SHA, newest first, with messages.
-        counts: says of a path whether its lines are code that counts.
-        horizon_days: within how many days a commit may take work back without saying so, and work
-            that was taken back may come back.
-        end_of: gives the commit of the mainline that ends the horizon of a commit of the trunk;
-            None where the trunk is not that old.
-    """
-
-    history: LineHistory
-    graph: CommitGraph
-    commits: Mapping[str, Commit]
-    counts: Counts
-    horizon_days: float
-    end_of: Callable[[str], str | None]
-
-    @property
-    def horizon(self) -> int:
-        """The horizon in seconds."""
-        return int(self.horizon_days * DAY)
-
-    def time(self, commit: str) -> int:
-        """Return the committer time of a commit in seconds since 1970, or 0 where git has none."""
-        return self.commits[commit].time or 0
-
-    def until(self, commit: str) -> str:
-        """Return the commit of the mainline up to which work is followed: its horizon, or the tip.
-
-        ``commit`` is the commit of the trunk that has all of the work.
-        """
-        return self.end_of(commit) or self.graph.mainline[0]
-
-    def end(self, work: str) -> int:
-        """Return the index on the mainline of the commit up to which some work is followed."""
-        return self.graph.mainline_index[self.until(work)]
-
-    def parts(self, commit: str) -> tuple[str, ...]:
-        """Return the commits that wrote the lines of some work: one, or those of a merge."""
-        if not self.graph.is_merge(commit):
-            return (commit,)
-        introduced = self.graph.introduced
-        brought = self.graph.between(commit, self.graph.parents[commit][:1])
-        return tuple(part for part in brought if introduced.get(part) == introduced[commit])
 
 
 def fates(trunk: FollowedTrunk, works: Sequence[str]) -> Iterator[tuple[str, Fate | None]]:
@@ -88,11 +41,11 @@ def fates(trunk: FollowedTrunk, works: Sequence[str]) -> Iterator[tuple[str, Fat
     """
     parts = {work: trunk.parts(work) for work in works}
     lines = FollowedLines(parts.values())
-    ends = defaultdict[str, list[str]](list)
+    ends = defaultdict(list)
     for work in works:
         ends[trunk.until(work)].append(work)
 
-    added: dict[str, set[int]] = {}
+    added = {}
     order = _commits_to_read(trunk.graph, lines.commits.keys(), ends)
     for commit, state in _Walk(trunk, lines).states(order):
         if commit in parts:
@@ -108,17 +61,23 @@ def fates(trunk: FollowedTrunk, works: Sequence[str]) -> Iterator[tuple[str, Fat
 
 
 def _fate(
-    trunk: FollowedTrunk, lines: FollowedLines, work: str, gone: Iterable[int], added: int
+    trunk: FollowedTrunk,
+    lines: FollowedLines,
+    work: str,
+    gone: Iterable[int],
+    added: int,
 ) -> Fate:
     introduced = trunk.graph.introduced
     end = trunk.end(work)
-    taken: list[tuple[str, ...]] = []
+    taken = []
     taken_by = Counter[str]()
     for line in gone:
         written = lines.commits[lines.owners[line]]
-        takers = dict.fromkeys(c for c in written.takers.get(line, ()) if introduced[c] >= end)
+        takers = [taker for taker in written.takers.get(line, ()) if introduced[taker] >= end]
+        takers = list(dict.fromkeys(takers))
         taken.append(tuple(takers))
-        taken_by.update(list(takers))
+        taken_by.update(takers)
+
         merge = written.merges.get(line)
         if merge is not None and not takers and introduced[merge] >= end:
             taken_by[merge] += 1
@@ -126,7 +85,9 @@ def _fate(
 
 
 def _commits_to_read(
-    graph: CommitGraph, followed: Container[str], ends: Iterable[str]
+    graph: CommitGraph,
+    followed: Container[str],
+    ends: Iterable[str],
 ) -> list[str]:
     """Return the followed commits and what comes after them on the trunk, oldest first.
 
@@ -152,19 +113,18 @@ class _Side(NamedTuple):
     files: Mapping[str, FilePatch]
 
 
-class _Walk:
+class _Walk(NamedTuple):
     """One walk over commits, oldest first, that knows after each where the followed lines are."""
 
-    def __init__(self, trunk: FollowedTrunk, lines: FollowedLines) -> None:
-        self._trunk = trunk
-        self._lines = lines
+    trunk: FollowedTrunk
+    lines: FollowedLines
 
     def states(self, order: Iterable[str]) -> Iterator[tuple[str, State]]:
         """Yield each commit, and where the followed lines are in it."""
         pairs_of = {commit: self._pairs(commit) for commit in order}
         pairs = list(chain.from_iterable(pairs_of.values()))
         simple = self._simple_merges([sides for sides in pairs_of.values() if len(sides) > 1])
-        patches = self._trunk.history.patches([pair for pair in pairs if pair not in simple])
+        patches = self.trunk.history.patches([pair for pair in pairs if pair not in simple])
 
         children = Counter(pair.base for pair in pairs)
         states: dict[str, State] = {}
@@ -193,7 +153,7 @@ class _Walk:
 
     def _pairs(self, commit: str) -> list[CommitPair]:
         """Return a commit with its parents, without those where a shallow clone ends."""
-        graph = self._trunk.graph
+        graph = self.trunk.graph
         parents = [parent for parent in graph.parents[commit] if parent in graph]
         return [CommitPair(commit, parent) for parent in parents or [""]]
 
@@ -202,18 +162,18 @@ class _Walk:
 
         Which files these are it mostly can say; if not, all are left out.
         """
-        self._lines.lost_sight.add(pair.commit)
-        changed = changes(self._trunk.history.repository, [pair]).get(pair)
+        self.lines.lost_sight.add(pair.commit)
+        changed = changes(self.trunk.history.repository, [pair]).get(pair)
         for state in states:
             paths = list(state)
             if changed is not None:
                 paths = [change.path for change in changed]
             for path in paths:
-                self._lines.lose_sight(state.pop(path, ()))
+                self.lines.lose_sight(state.pop(path, ()))
 
     def _simple_merges(self, merges: Sequence[Sequence[CommitPair]]) -> dict[CommitPair, Patch]:
         """Return what merges change that have no file of which each parent has other content."""
-        files = self._trunk.history.files(list(chain.from_iterable(merges)))
+        files = self.trunk.history.files(list(chain.from_iterable(merges)))
 
         simple: dict[CommitPair, Patch] = {}
         for pairs in merges:
@@ -223,9 +183,14 @@ class _Walk:
                 simple.update(zip(pairs, patches, strict=True))
         return simple
 
-    def _split_files(self, pair: CommitPair, state: State, patch: Patch) -> Patch:
+    def _split_files(
+        self,
+        pair: CommitPair,
+        state: State,
+        patch: Patch,
+    ) -> Patch:
         """Return the new files that were split off renamed ones that have followed lines."""
-        follows_all = pair.commit in self._lines.commits
+        follows_all = pair.commit in self.lines.commits
         sources = []
         for file in patch:
             if file.status == "R" and (follows_all or file.old_path in state):
@@ -234,7 +199,7 @@ class _Walk:
             return []
 
         new = [file.path for file in patch if file.status == "A"][:_MOST_SPLITS]
-        split = (self._trunk.history.file_made_of(pair, sources, path) for path in new)
+        split = (self.trunk.history.file_made_of(pair, sources, path) for path in new)
         return [file for file in split if file is not None]
 
     # A commit with one parent
@@ -242,64 +207,70 @@ class _Walk:
     def _step(self, before: _Side, commit: str) -> State:
         """Return the state after a commit, and note which lines it took."""
         state, patch, _ = before
-        old = {}
-        for file in patch:
-            if file.status != "A" and file.old_path in state:
-                old[file.old_path] = state[file.old_path]
+        old = {file.old_path: state.get(file.old_path, []) for file in patch}
         for file in patch:
             if file.status in "DRT":
                 state.pop(file.old_path, None)
 
         for path, file in before.files.items():
-            old_lines = old.get(file.old_path, []) if file.status in "MR" else []
+            old_lines = old[file.old_path] if file.status in "MR" else []
             ids = self._changed(old_lines, file, commit)
             if any(ids):
                 state[path] = ids
                 if file.status == "R":
-                    self._lines.moved(ids, path)
+                    self.lines.moved(ids, path)
             else:
                 state.pop(path, None)
 
-        gone: set[int] = set()
+        gone = set()
         for file in patch:
-            gone.update(_removed_lines(old.get(file.old_path, []), file))
+            gone.update(_removed_lines(old[file.old_path], file))
         if gone:
             for file in patch:
                 gone.difference_update(state.get(file.path, ()))
-        self._lines.take(gone, commit)
+        self.lines.take(gone, commit)
         return state
 
-    def _changed(self, old_lines: LineIds, file: FilePatch, commit: str) -> LineIds:
+    def _changed(
+        self,
+        old_lines: LineIds,
+        file: FilePatch,
+        commit: str,
+    ) -> LineIds:
         """Return the lines of a file after a commit, given its lines before."""
         if not file.hunks:
             return old_lines
 
         hunks = file.hunks
-        if not (commit in self._lines.commits and self._trunk.counts(file.path)):
+        if not (commit in self.lines.commits and self.trunk.counts(file.path)):
             hunks = [hunk for hunk in hunks if hunk.start < len(old_lines)]
 
-        ids: LineIds = []
-        for counting, unchanged in self._hunks(old_lines, hunks, file.path):
-            ids += unchanged + self._lines.new(commit, file.path, counting)
+        new = partial(self.lines.new, commit, file.path)
+        ids = self._replaced(old_lines, hunks, file.path, new)
         while ids and not ids[-1]:
             ids.pop()
         return ids
 
-    def _hunks(
-        self, old_lines: LineIds, hunks: Iterable[Hunk], path: str
-    ) -> Iterator[tuple[list[bool], LineIds]]:
-        """Yield for each hunk which of its new lines count, and the unchanged lines above it.
+    def _replaced(
+        self,
+        old_lines: LineIds,
+        hunks: Iterable[Hunk],
+        path: str,
+        new: Callable[[list[bool]], LineIds],
+    ) -> LineIds:
+        """Return the lines of a file after some hunks.
 
-        The lines below the last hunk come last, with no new ones.
+        ``new`` makes the ids of added lines, of which it takes whether they count.
         """
-        counts = self._trunk.counts(path)
+        counts = self.trunk.counts(path)
+        ids: LineIds = []
         top = 0
         for hunk in hunks:
-            unchanged = old_lines[top : hunk.start]
-            missing = hunk.start - max(top, len(old_lines))
-            yield [counts and key != 0 for key in hunk.added], unchanged + [0] * missing
+            ids += old_lines[top : hunk.start]
+            ids += [0] * (hunk.start - max(top, len(old_lines)))
+            ids += new([counts and key != 0 for key in hunk.added])
             top = hunk.start + hunk.removed_count
-        yield [], old_lines[top:]
+        return ids + old_lines[top:]
 
     # A merge
 
@@ -317,12 +288,17 @@ class _Walk:
             if any(ids):
                 state[path] = ids
                 if not any(side.state.get(path) is ids for side in sides):
-                    self._lines.moved(ids, path)
+                    self.lines.moved(ids, path)
 
         self._note_lost(sides, state, commit)
         return state
 
-    def _merged(self, path: str, sides: Sequence[_Side], commit: str) -> LineIds:
+    def _merged(
+        self,
+        path: str,
+        sides: Sequence[_Side],
+        commit: str,
+    ) -> LineIds:
         """Return the lines of a file after a merge, by its versions in the parents."""
         for side in sides:
             if path not in side.files:  # the same as in this parent
@@ -332,7 +308,7 @@ class _Walk:
             if file.same_content and file.status == "R":
                 return side.state.get(file.old_path, [])
 
-        ids: LineIds | None = None
+        ids = None
         for side in sides:
             file = side.files[path]
             if file.status in "MR":
@@ -344,7 +320,7 @@ class _Walk:
         merged: LineIds = []
         for line in ids:
             if line == _NEW_LINE:
-                merged += self._lines.new(commit, path, [True])
+                merged += self.lines.new(commit, path, [True])
             else:
                 merged.append(max(line, 0))
         return merged
@@ -356,16 +332,17 @@ class _Walk:
         """
         if not file.hunks:
             return old_lines
-        ids: LineIds = []
-        for counting, unchanged in self._hunks(old_lines, file.hunks, file.path):
-            ids += unchanged
-            ids += [_NEW_LINE if counts else _NEW_BLANK for counts in counting]
-        return ids
+        return self._replaced(old_lines, file.hunks, file.path, _marks)
 
-    def _note_lost(self, sides: Iterable[_Side], state: State, merge: str) -> None:
+    def _note_lost(
+        self,
+        sides: Iterable[_Side],
+        state: State,
+        merge: str,
+    ) -> None:
         """Note the lines that a parent has and a merge has not, and that no commit took."""
-        changed: list[LineIds] = []
-        kept: set[int] = set()
+        changed = []
+        kept = set()
         for side in sides:
             for path, ids in side.state.items():
                 ids_after = state.get(path, [])
@@ -376,7 +353,11 @@ class _Walk:
                 kept.update(state.get(file.path, ()))
 
         for ids in changed:
-            self._lines.lose(set(ids) - kept, merge)
+            self.lines.lose(set(ids) - kept, merge)
+
+
+def _marks(counting: Iterable[bool]) -> LineIds:
+    return [_NEW_LINE if counts else _NEW_BLANK for counts in counting]
 
 
 def _removed_lines(old_lines: LineIds, file: FilePatch) -> LineIds:
@@ -384,7 +365,7 @@ def _removed_lines(old_lines: LineIds, file: FilePatch) -> LineIds:
     if file.status in "DT":
         return old_lines
     ids: LineIds = []
-    for hunk in file.hunks if old_lines else ():
+    for hunk in file.hunks:
         ids += old_lines[hunk.start : hunk.start + hunk.removed_count]
     return ids
 

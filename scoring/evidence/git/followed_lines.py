@@ -1,8 +1,16 @@
-"""The lines that are followed through a history, each by an id."""
+"""The trunk on which lines are followed, and these lines, each by an id."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
+
+from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.line_history import LineHistory
+from scoring.evidence.git.walk import Commit
+
+DAY = 86_400
 
 Counts = Callable[[str], bool]
 """Says of a path whether its lines count."""
@@ -28,7 +36,74 @@ class Fate(NamedTuple):
 
     added: int
     taken: tuple[tuple[str, ...], ...]
-    taken_by: Mapping[str, int]
+    taken_by: Counter[str]
+
+
+class FollowedTrunk(NamedTuple):
+    """A trunk, and how work on it is followed.
+
+    Attributes:
+        history: the lines of its commits.
+        graph: the trunk and what is off it.
+        commits: the commits of the trunk by SHA, newest first, with messages.
+        counts: says of a path whether its lines are code that counts.
+        horizon_days: within how many days a commit may take work back without saying so, and work
+            that was taken back may come back.
+        end_of: gives the commit of the mainline that ends the horizon of a commit of the trunk;
+            None where the trunk is not that old.
+    """
+
+    history: LineHistory
+    graph: CommitGraph
+    commits: Mapping[str, Commit]
+    counts: Counts
+    horizon_days: float
+    end_of: Callable[[str], str | None]
+
+    @property
+    def horizon(self) -> int:
+        """The horizon in seconds."""
+        return int(self.horizon_days * DAY)
+
+    def time(self, commit: str) -> int:
+        """Return the committer time of a commit in seconds since 1970, or 0 where git has none."""
+        return self.commits[commit].time or 0
+
+    def until(self, commit: str) -> str:
+        """Return the commit of the mainline up to which work is followed: its horizon, or the tip.
+
+        ``commit`` is the commit of the trunk that has all of the work.
+        """
+        return self.end_of(commit) or self.graph.mainline[0]
+
+    def end(self, work: str) -> int:
+        """Return the index on the mainline of the commit up to which some work is followed."""
+        return self.graph.mainline_index[self.until(work)]
+
+    def trunk_index(self, commit: str) -> int:
+        """Return the index of a commit in the trunk, which comes last in the graph."""
+        position = self.graph.position
+        return position[commit] - position[self.graph.trunk[0]]
+
+    def since(
+        self,
+        commit: str,
+        end: int,
+    ) -> list[CommitPair]:
+        """Return the commits of the trunk after a commit, oldest first, each with its parent.
+
+        Merges are left out. ``end`` is the index in the trunk of the newest one.
+        """
+        newest_first = self.graph.trunk[end : self.trunk_index(commit)]
+        return self.graph.pairs(reversed(newest_first))
+
+    def parts(self, commit: str) -> tuple[str, ...]:
+        """Return the commits that wrote the lines of some work: one, or those of a merge."""
+        if not self.graph.is_merge(commit):
+            return (commit,)
+        introduced = self.graph.introduced
+        brought = self.graph.between(commit, self.graph.parents[commit][:1])
+        return tuple(part for part in brought if introduced.get(part) == introduced[commit])
 
 
 @dataclass(slots=True)
@@ -66,36 +141,53 @@ class FollowedLines:
                 self.commits.setdefault(commit, LinesOfCommit()).works += 1
         self.owners = [""]
 
-    def new(self, commit: str, path: str, counting: Sequence[bool]) -> LineIds:
+    def new(
+        self,
+        commit: str,
+        path: str,
+        counting: Sequence[bool],
+    ) -> LineIds:
         """Return ids for the lines that a commit adds to a file.
 
         The id of a line that does not count is 0, and that of any line of a commit whose lines are
         not followed.
         """
+        ids = [0] * len(counting)
         if commit not in self.commits:
-            return [0] * len(counting)
-        ids = []
-        for counts in counting:
+            return ids
+        for index, counts in enumerate(counting):
             if counts:
+                ids[index] = len(self.owners)
                 self.owners.append(commit)
-            ids.append(len(self.owners) - 1 if counts else 0)
         self.commits[commit].paths.add(path)
         return ids
 
-    def moved(self, ids: LineIds, path: str) -> None:
+    def moved(
+        self,
+        ids: LineIds,
+        path: str,
+    ) -> None:
         """Note that lines are in another file now."""
-        for commit in {self.owners[line] for line in set(ids)}:
+        for commit in {self.owners[line] for line in ids}:
             if commit in self.commits:
                 self.commits[commit].paths.add(path)
 
-    def take(self, ids: Iterable[int], commit: str) -> None:
+    def take(
+        self,
+        ids: Iterable[int],
+        commit: str,
+    ) -> None:
         """Note that a commit took lines away."""
         for line in ids:
             lines = self.commits.get(self.owners[line])
             if lines:
                 lines.takers[line] = (*lines.takers.get(line, ()), commit)
 
-    def lose(self, ids: Iterable[int], merge: str) -> None:
+    def lose(
+        self,
+        ids: Iterable[int],
+        merge: str,
+    ) -> None:
         """Note that a merge has lines no more that one of its parents has, and that none took."""
         for line in ids:
             lines = self.commits.get(self.owners[line])
@@ -113,14 +205,18 @@ class FollowedLines:
             if not self.commits[commit].works:
                 del self.commits[commit]
 
-    def of(self, parts: Collection[str], state: State) -> set[int]:
+    def of(
+        self,
+        parts: Collection[str],
+        state: State,
+    ) -> set[int]:
         """Return the ids of the lines of some commits that a state has."""
         commits = frozenset(parts)
-        paths: set[str] = set()
+        paths = set()
         for commit in parts:
             paths |= self.commits[commit].paths
 
-        ids: set[int] = set()
+        ids = set()
         for path in paths:
             for line in state.get(path, ()):
                 if self.owners[line] in commits:

@@ -21,7 +21,7 @@ from scoring.evidence.git.scope_ranges import (
     changed_files,
     scope_range,
 )
-from scoring.evidence.git.trunk import choose_trunk, read_branches, short_name
+from scoring.evidence.git.trunk import read_branches, short_name
 from scoring.evidence.git.walk import (
     Commit,
     lines_off_trunk,
@@ -74,7 +74,7 @@ class TrunkHistory(GitFacts):
         }
         self.lines = LineHistory(self.repository, cache_dir, warn)
         self._branches = read_branches(self.repository)
-        self.trunk = choose_trunk(self._branches, trunk)
+        self.trunk = self._branches.choose_trunk(trunk)
 
         fields = self._records.commits
         self._resolved = self.repository.resolve([*fields, *map(trim, fields)])

@@ -4,18 +4,18 @@ Work that one of these holds did not come to nothing (``docs/EVIDENCE.md``, "Lan
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.facts import NOT_LANDED, RELEASED, Landing, Tip, Unknown
+from scoring.evidence.git.commit_names import TakenBackIndex
+from scoring.evidence.git.facts import NOT_LANDED, RELEASED, Landing, Tip, Trunk, Unknown
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.lines_on_trunk import MOST_READ, TrunkLines
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.revert_words import TakenBackIndex
 from scoring.evidence.git.trunk import USUAL_NAMES, Branches
 from scoring.evidence.git.walk import Commit, lines_off_trunk, named_commits
 
@@ -52,7 +52,7 @@ class Holder(NamedTuple):
     is_release: bool = False
 
 
-def release_holders(branches: Branches, trunk: str) -> list[Holder]:
+def _release_holders(branches: Branches, trunk: str) -> list[Holder]:
     """Return the tags, the release lines and the default branches of other remotes.
 
     Releases come first.
@@ -61,23 +61,20 @@ def release_holders(branches: Branches, trunk: str) -> list[Holder]:
         branches: the branches of a repository.
         trunk: the full name of the trunk, which is left out.
     """
+    of_this_remote = branches.of_remote("")
     holders = []
     for tag, sha in branches.repository.tags.items():
         name = _PLACE.sub("", tag)
         holders.append(Holder(name, sha, _VERSION_TAG.fullmatch(name) is not None))
 
     for ref, sha in sorted(branches.tips.items()):
-        is_release = _RELEASE_LINE.fullmatch(_PLACE.sub("", ref)) is not None
-        if ref != trunk and (is_release or _is_other_default(branches, ref)):
+        name = _PLACE.sub("", ref)
+        is_release = _RELEASE_LINE.fullmatch(name) is not None
+        is_default = ref in branches.targets.values() or name in USUAL_NAMES
+        is_elsewhere = ref.startswith("refs/remotes/") and not ref.startswith(of_this_remote)
+        if ref != trunk and (is_release or (is_default and is_elsewhere)):
             holders.append(Holder(_BRANCH_OR_TAG.sub("", ref), sha, is_release))
     return sorted(holders, key=lambda holder: not holder.is_release)
-
-
-def _is_other_default(branches: Branches, ref: str) -> bool:
-    """Return whether a branch is the default one of a remote other than the one that decides."""
-    if not ref.startswith("refs/remotes/") or ref.startswith(branches.of_remote("")):
-        return False
-    return ref in branches.targets.values() or _PLACE.sub("", ref) in USUAL_NAMES
 
 
 class CommitOffTrunk(NamedTuple):
@@ -88,7 +85,9 @@ class CommitOffTrunk(NamedTuple):
 
 
 def commits_held(
-    repository: GitRepository, holders: Iterable[Holder], trunk: str
+    repository: GitRepository,
+    holders: Sequence[Holder],
+    trunk: str,
 ) -> dict[str, CommitOffTrunk]:
     """Return the commits off the trunk that some holders have, by their SHAs.
 
@@ -97,12 +96,11 @@ def commits_held(
         holders: the holders; of several that have a commit, the first counts.
         trunk: the tip of the trunk.
     """
-    in_order = list(holders)
-    tips = list(dict.fromkeys(holder.tip for holder in in_order))
-    parents = dict(lines_off_trunk(repository, shas=tips, tips=[], trunk=trunk))
+    tips = dict.fromkeys(holder.tip for holder in holders)
+    parents = dict(lines_off_trunk(repository, shas=list(tips), tips=[], trunk=trunk))
 
-    held: dict[str, CommitOffTrunk] = {}
-    for holder in in_order:
+    held = {}
+    for holder in holders:
         waiting = [holder.tip]
         while waiting:
             sha = waiting.pop()
@@ -122,32 +120,38 @@ class _Messages(NamedTuple):
 class HeldWork:
     """The work that is not on the trunk, and that releases or other remotes have."""
 
-    def __init__(self, history: LineHistory, holders: Sequence[Holder], trunk: str) -> None:
-        """Take the lines of a repository, what holds work there, and the tip of the trunk."""
+    def __init__(
+        self,
+        history: LineHistory,
+        branches: Branches,
+        trunk: Trunk,
+    ) -> None:
+        """Take the lines of a repository, its branches, and the one on which work lands."""
         self._history = history
         self._repository = history.repository
-        self._holders = holders
+        self._holders = _release_holders(branches, trunk.ref)
         self._trunk = trunk
         self._messages_of = cache(self._read_messages)
 
     def with_releases(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings, of which those that are not on the trunk may be on a release."""
-        off_trunk = {}
+        decided = {}
         for landing in landings:
-            if landing.sha and not landing.landed and not landing.part_of:
-                off_trunk[landing.sha] = landing
-        if not off_trunk or not self._held:
-            return list(landings)
+            sha = landing.sha
+            if sha and not landing.landed and not landing.part_of:
+                decided[sha] = self._where(sha, landing)
 
-        decided = {sha: self._where(landing) for sha, landing in off_trunk.items()}
         lost = [sha for sha, landing in decided.items() if landing.found_by == NOT_LANDED]
         for sha, holder in self._with_half_of_lines(lost).items():
             decided[sha] = _held_by(holder, decided[sha], unknown=Unknown.HELD_IN_PART)
         return [decided.get(landing.sha or "", landing) for landing in landings]
 
-    def _where(self, landing: Landing) -> Landing:
+    def _where(
+        self,
+        sha: str,
+        landing: Landing,
+    ) -> Landing:
         """Return the landing of a commit that is not on the trunk, by what holds it."""
-        sha = landing.sha or ""
         if sha not in self._held:
             return landing
         holder = self._held[sha].holder
@@ -162,12 +166,16 @@ class HeldWork:
 
     @cached_property
     def _held(self) -> dict[str, CommitOffTrunk]:
-        return commits_held(self._repository, self._holders, self._trunk)
+        return commits_held(self._repository, self._holders, self._trunk.commit or "")
 
-    def _is_taken_back(self, sha: str, holder: Holder) -> bool:
+    def _is_taken_back(
+        self,
+        sha: str,
+        holder: Holder,
+    ) -> bool:
         """Return whether a commit that a holder has says that it takes another one back."""
         messages = self._messages_of(holder)
-        return bool(messages.taken_back.naming([sha], {sha: messages.subjects[sha]}))
+        return bool(messages.taken_back.naming({sha: messages.subjects[sha]}))
 
     def _read_messages(self, holder: Holder) -> _Messages:
         """Return what the commits of a holder say."""
@@ -178,7 +186,7 @@ class HeldWork:
 
     def _with_half_of_lines(self, shas: Sequence[str]) -> dict[str, Holder]:
         """Return, by commit, what has half of the lines that it adds, as after a squash."""
-        if not shas:
+        if not shas or not self._held:
             return {}
 
         changes = _changes(named_commits(self._repository, shas))
@@ -189,7 +197,7 @@ class HeldWork:
         for pair in changes:
             counted = lines.count(pair, lambda _: True)
             if counted is not None and counted.present * 2 >= counted.lines > 0:
-                most = max(counted.by_commit, key=lambda sha: counted.by_commit[sha])
+                most = max(counted.by_commit, key=counted.by_commit.__getitem__)
                 holders[pair.commit] = self._held[most].holder
         return holders
 
@@ -204,7 +212,11 @@ def _changes(commits: Mapping[str, Commit | CommitOffTrunk]) -> list[CommitPair]
 
 
 def _held_by(
-    holder: Holder, landing: Landing, *, found_by: str = "", unknown: Unknown | None = None
+    holder: Holder,
+    landing: Landing,
+    *,
+    found_by: str = "",
+    unknown: Unknown | None = None,
 ) -> Landing:
     tip = Tip(holder.tip, branch=holder.name)
     return replace(landing, found_by=found_by, unknown=unknown, tip=tip)

@@ -1,11 +1,14 @@
 """How much of some work another commit inverts, or does again, line by line."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.git.followed_lines import Counts
 from scoring.evidence.git.patches import Patch
+
+LinesByFile: TypeAlias = dict[str, Counter[int]]
+"""The keys of lines by the path of their file, each as often as it is there."""
 
 _EXACT = 0.95  # share of all that a commit changed that makes it an exact inverse
 WHOLE = 0.9
@@ -33,8 +36,8 @@ class Inversion(NamedTuple):
     removed: int
     changed: int
     took_from: frozenset[str]
-    taken: dict[str, Counter[int]]
-    restored: dict[str, Counter[int]]
+    taken: LinesByFile
+    restored: LinesByFile
 
     @property
     def took(self) -> int:
@@ -79,8 +82,8 @@ def _everything(_: str) -> bool:
 class _ChangedLines(NamedTuple):
     """The keys of the lines that a patch adds, by the new paths, and removes, by the old ones."""
 
-    added: dict[str, Counter[int]]
-    removed: dict[str, Counter[int]]
+    added: LinesByFile
+    removed: LinesByFile
 
 
 def _changed_lines(patch: Patch, counts: Counts = _everything) -> _ChangedLines:
@@ -95,15 +98,19 @@ def _changed_lines(patch: Patch, counts: Counts = _everything) -> _ChangedLines:
     return lines
 
 
-def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Inversion:
+def inversion(
+    work: Patch,
+    other: Patch,
+    counts: Counts = _everything,
+) -> Inversion:
     """Return how much of a work's patch another patch inverts, in files that ``counts`` accepts."""
     work_added, work_removed = _changed_lines(work, counts)
     other_added, other_removed = _changed_lines(other, counts)
 
     net_removed = _sum(other_removed) - _sum(other_added)
     removed_by_work = _sum(work_removed)
-    took_from = set[str]()
-    taken: dict[str, Counter[int]] = {}
+    took_from = set()
+    taken = {}
     for path, taken_from, common in _common_lines(work_added, other_removed):
         for key in common:
             if key not in removed_by_work:  # else the work moved the line, and this moves it back
@@ -113,7 +120,7 @@ def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Invers
             taken[path] = common
             took_from.add(taken_from)
 
-    restored: dict[str, Counter[int]] = {}
+    restored = {}
     for path, _, common in _common_lines(work_removed, other_added):
         restored[path] = common
 
@@ -127,7 +134,11 @@ def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Invers
     )
 
 
-def _best_match(path: str, lines: Counter[int], files: dict[str, Counter[int]]) -> str | None:
+def _best_match(
+    path: str,
+    lines: Counter[int],
+    files: LinesByFile,
+) -> str | None:
     """Return the file of the same path, or the one that has more than half of some lines.
 
     Files that look alike share up to half of their lines: ``return 1``.
@@ -141,11 +152,11 @@ def _best_match(path: str, lines: Counter[int], files: dict[str, Counter[int]]) 
     return path if path in files else None
 
 
-def _count(files: Mapping[str, Counter[int]]) -> int:
+def _count(files: LinesByFile) -> int:
     return sum(lines.total() for lines in files.values())
 
 
-def _sum(files: Mapping[str, Counter[int]]) -> Counter[int]:
+def _sum(files: LinesByFile) -> Counter[int]:
     total = Counter[int]()
     for lines in files.values():
         total.update(lines)
@@ -165,7 +176,7 @@ def does_again(patch: Patch, inverted: Inversion) -> bool:
     return inverted.inverted > 0 and again >= HALF * inverted.inverted
 
 
-def put_back(patches: Iterable[Patch], taken: Mapping[str, Counter[int]]) -> int | None:
+def put_back(patches: Iterable[Patch], taken: LinesByFile) -> int | None:
     """Count the lines that one of some patches takes and a later one adds again.
 
     Args:
@@ -196,13 +207,13 @@ def has_content_of(patch: Patch, work: Patch) -> bool:
     return bool(work) and len(again) >= HALF * len(work)
 
 
-def _common(files: Mapping[str, Counter[int]], others: dict[str, Counter[int]]) -> int:
+def _common(files: LinesByFile, others: LinesByFile) -> int:
     """Count the lines of some files that others have, each file compared with its best match."""
     return sum(common.total() for _, _, common in _common_lines(files, others))
 
 
 def _common_lines(
-    files: Mapping[str, Counter[int]], others: dict[str, Counter[int]]
+    files: LinesByFile, others: LinesByFile
 ) -> Iterator[tuple[str, str, Counter[int]]]:
     """Yield each file that has a best match among others, that one, and the lines of both."""
     for path, lines in files.items():

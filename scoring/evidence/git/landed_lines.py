@@ -10,10 +10,25 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from scoring.evidence.git import facts
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.commit_names import CommitNames, without_number
-from scoring.evidence.git.facts import Landing, LineShare, Tip, Unknown
+from scoring.evidence.git.facts import (
+    LATER_ANCESTOR,
+    LINES,
+    LISTED,
+    MERGE_TREE,
+    NAMED,
+    NOT_LANDED,
+    NUMBERED,
+    PATCH_ID,
+    PULL_REQUEST,
+    SQUASH,
+    SUBJECT,
+    Landing,
+    LineShare,
+    Tip,
+    Unknown,
+)
 from scoring.evidence.git.kept_landings import kept_landings
 from scoring.evidence.git.landing import MOST_TIPS, Landings
 from scoring.evidence.git.lines_on_trunk import MOST_READ, CountedLines, TrunkLines
@@ -21,17 +36,9 @@ from scoring.evidence.git.walk import named_commits
 
 HORIZON = 14 * 86_400  # seconds after which work that has left no line on the trunk is not there
 
-_EXACT = {facts.PATCH_ID, facts.SQUASH}
-_BEST_FIRST = (
-    facts.NAMED,
-    facts.PULL_REQUEST,
-    facts.NUMBERED,
-    facts.LISTED,
-    facts.SUBJECT,
-    facts.LINES,
-    facts.LATER_ANCESTOR,
-)
-_BY_SUBJECT = {facts.NUMBERED, facts.LISTED, facts.SUBJECT}
+_EXACT = {PATCH_ID, SQUASH}
+_BEST_FIRST = (NAMED, PULL_REQUEST, NUMBERED, LISTED, SUBJECT, LINES, LATER_ANCESTOR)
+_BY_SUBJECT = {NUMBERED, LISTED, SUBJECT}
 
 
 class _Candidate(NamedTuple):
@@ -52,12 +59,6 @@ class _Candidate(NamedTuple):
 
 class AttributedLandings(Landings):
     """The landing, by their lines, of commits that are not on the trunk as they were made."""
-
-    def of(self, sha: str) -> Landing:
-        """Return whether a commit has landed. The commit field of the entry is left empty."""
-        if self._trunk.shallow or self._graph.on_trunk(sha):
-            return super().of(sha)
-        return self._weighed[sha]
 
     # The commits in question, and where their lines are
 
@@ -92,7 +93,8 @@ class AttributedLandings(Landings):
             added = self._lines.wanted.get(pair)
             if pair.base and added is not None and not added:
                 in_question.append(pair)
-                trunk.update(dict.fromkeys(each.commit for each in self._candidates(pair.commit)))
+                for candidate in self._candidates(pair.commit):
+                    trunk[candidate.commit] = None
 
         of_trunk = [pair for pair in self._graph.pairs(trunk) if pair.base]
         return TrunkLines(self._history, in_question, of_trunk, removed=True)
@@ -118,14 +120,14 @@ class AttributedLandings(Landings):
     @cached_property
     def _sides(self) -> defaultdict[str, list[_Candidate]]:
         """The commits with nine tenths of the lines of a branch that holds a commit in question."""
-        candidates = defaultdict[str, list[_Candidate]](list)
+        candidates = defaultdict(list)
         for side, tip in self._tips.items():
             counted = self._lines.count(side, self._counting(tip.sha))
             if counted is None:
                 continue
-            by_lines = tip._replace(method=facts.LINES)
+            by_lines = tip._replace(method=LINES)
             for commit in counted.commits_with_most():
-                candidate = _Candidate(facts.LATER_ANCESTOR, commit, is_sure=True, tip=by_lines)
+                candidate = _Candidate(LATER_ANCESTOR, commit, is_sure=True, tip=by_lines)
                 for sha in self._held_by(tip.sha):
                     candidates[sha].append(candidate)
         return candidates
@@ -144,17 +146,17 @@ class AttributedLandings(Landings):
     @cached_property
     def _numbered(self) -> defaultdict[str, list[str]]:
         """The commits of the trunk by subjects that the number of a pull request follows."""
-        numbered = defaultdict[str, list[str]](list)
+        numbered = defaultdict(list)
         for subject, commits in self._subjects.items():
             plain = without_number(subject)
             if plain != subject:
-                numbered[plain] += commits
+                numbered[plain].extend(commits)
         return numbered
 
     @cached_property
     def _requests(self) -> defaultdict[str, list[int]]:
         """The numbers of the requests that hold a commit in question and that the trunk names."""
-        requests = defaultdict[str, list[int]](list)
+        requests = defaultdict(list)
         for number, tip in self._repository.request_heads:
             if number not in self._names.requests:
                 continue
@@ -180,18 +182,18 @@ class AttributedLandings(Landings):
         """Yield the same, with merges."""
         names = self._names
         for commit, is_listed in names.naming(sha).items():
-            yield _Candidate(facts.NAMED, commit, is_listed)
+            yield _Candidate(NAMED, commit, is_listed)
         for number in self._requests[sha]:
             for commit, is_request in names.requests[number].items():
-                yield _Candidate(facts.PULL_REQUEST, commit, is_request)
+                yield _Candidate(PULL_REQUEST, commit, is_request)
 
         subject = self._commits[sha].subject
         for commit in self._numbered[subject]:
-            yield _Candidate(facts.NUMBERED, commit)
+            yield _Candidate(NUMBERED, commit)
         for commit in names.subjects[subject]:
-            yield _Candidate(facts.LISTED, commit)
+            yield _Candidate(LISTED, commit)
         for commit in self._subjects[subject]:
-            yield _Candidate(facts.SUBJECT, commit)
+            yield _Candidate(SUBJECT, commit)
 
         start = self._written(sha)
         end = self._end(sha)
@@ -202,7 +204,7 @@ class AttributedLandings(Landings):
     @cached_property
     def _brought_in(self) -> defaultdict[int, list[str]]:
         """The commits, merges aside, that each commit of the mainline brought in, by its index."""
-        brought = defaultdict[int, list[str]](list)
+        brought = defaultdict(list)
         for sha in self._since:
             if not self._graph.is_merge(sha):
                 brought[self._graph.introduced[sha]].append(sha)
@@ -231,7 +233,8 @@ class AttributedLandings(Landings):
     # The decision
 
     @cached_property
-    def _weighed(self) -> dict[str, Landing]:
+    def _off_trunk(self) -> dict[str, Landing]:
+        """The landing of each commit off the trunk, from the store where it has them."""
         branches = (self._trunk, self._branches, self._repository.request_heads)
         return kept_landings(self._history, branches, self._iterations, self._weigh)
 
@@ -254,7 +257,7 @@ class AttributedLandings(Landings):
 
         containing = self._graph.containing(later)
         for sha in self._asked:
-            if sha not in containing or weighed[sha].found_by != facts.NOT_LANDED:
+            if sha not in containing or weighed[sha].found_by != NOT_LANDED:
                 continue
             first = weighed[later[next(containing[sha].indices())]]
             whole = first.commit or first.part_of
@@ -270,7 +273,7 @@ class AttributedLandings(Landings):
         counting = self._counting(sha, self._written(sha))
         pair = self._graph.pair(sha)
         counted = self._lines.count(pair, counting)
-        can_be_merged = before.found_by == facts.MERGE_TREE
+        can_be_merged = before.found_by == MERGE_TREE
         if counted is None:
             if can_be_merged:
                 return before
@@ -294,13 +297,18 @@ class AttributedLandings(Landings):
 
         if can_be_merged or came_with_later:
             return before
-        if before.found_by == facts.LATER_ANCESTOR and before.whole and before.commit:
-            candidates.append(_Candidate(facts.LATER_ANCESTOR, before.commit, is_sure=True))
+        if before.found_by == LATER_ANCESTOR and before.whole and before.commit:
+            candidates.append(_Candidate(LATER_ANCESTOR, before.commit, is_sure=True))
         return self._not_found(sha, counted, candidates, before)
 
-    def _came_with_later(self, sha: str, before: Landing, counted: CountedLines) -> bool:
+    def _came_with_later(
+        self,
+        sha: str,
+        before: Landing,
+        counted: CountedLines,
+    ) -> bool:
         """Return whether half of the lines are where a later commit is said to have landed."""
-        if before.found_by != facts.LATER_ANCESTOR:
+        if before.found_by != LATER_ANCESTOR:
             return False
         if not counted.lines and before.whole:
             return self._may_be_there(sha, before.commit)
@@ -324,7 +332,7 @@ class AttributedLandings(Landings):
         if self._lines.wanted[self._graph.pair(sha)]:  # to remove the same is not yet the same work
             for commit in counted.commits_with_most():
                 if self._time(commit) <= self._end(sha):
-                    proposed.append(_Candidate(facts.LINES, commit))
+                    proposed.append(_Candidate(LINES, commit))
 
         count = counted.by_commit
         good = [each for each in proposed if count[each.commit] * 2 >= counted.lines]
@@ -367,32 +375,23 @@ class AttributedLandings(Landings):
                 lines=counted.share(best),
             )
 
-        lines = LineShare(counted.present, counted.lines)
-        why = self._why_unknown(sha, counted, candidates, before)
-        if why:
-            return self._landing(sha, unknown=why, lines=lines)
-        return self._landing(sha, facts.NOT_LANDED, lines=lines, old_git=self._old_git)
-
-    def _why_unknown(
-        self,
-        sha: str,
-        counted: CountedLines,
-        candidates: Iterable[_Candidate],
-        before: Landing,
-    ) -> Unknown | None:
-        """Return why a commit without a landing may have landed, or None where it did not."""
+        unknown = None
         if not counted.lines:
-            return Unknown.NO_LINES
-        if counted.present:
-            return Unknown.NOT_FOUND
-        if counted.anywhere * 2 >= counted.lines:
-            return Unknown.ELSEWHERE
-        if len(self._since) > MOST_READ:
-            return Unknown.LONG
-        if before.unknown or not self._lines.is_whole:
-            return Unknown.OBJECTS
-        if self._time(self._tip) < self._end(sha):
-            return Unknown.TOO_YOUNG
-        if any(candidate.method in _BY_SUBJECT for candidate in candidates):
-            return Unknown.ALIKE
-        return None
+            unknown = Unknown.NO_LINES
+        elif counted.present:
+            unknown = Unknown.NOT_FOUND
+        elif counted.anywhere * 2 >= counted.lines:
+            unknown = Unknown.ELSEWHERE
+        elif len(self._since) > MOST_READ:
+            unknown = Unknown.LONG
+        elif before.unknown or not self._lines.is_whole:
+            unknown = Unknown.OBJECTS
+        elif self._time(self._tip) < self._end(sha):
+            unknown = Unknown.TOO_YOUNG
+        elif any(candidate.method in _BY_SUBJECT for candidate in candidates):
+            unknown = Unknown.ALIKE
+
+        lines = LineShare(counted.present, counted.lines)
+        if unknown:
+            return self._landing(sha, unknown=unknown, lines=lines)
+        return self._landing(sha, NOT_LANDED, lines=lines, old_git=self._old_git)

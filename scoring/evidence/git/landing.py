@@ -8,9 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 
-from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Change, CommitPair, changes
-from scoring.evidence.git.facts import MERGE_GIT, Landing, Tip, Trunk, Unknown
+from scoring.evidence.git.facts import (
+    ANCESTOR,
+    LATER_ANCESTOR,
+    MERGE_GIT,
+    MERGE_TREE,
+    NOT_LANDED,
+    PATCH_ID,
+    SQUASH,
+    SUBJECT,
+    Landing,
+    Tip,
+    Trunk,
+    Unknown,
+)
 from scoring.evidence.git.graph import NO_INDICES, CommitGraph, IndexSet
 from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
 from scoring.evidence.git.line_history import LineHistory
@@ -70,7 +82,7 @@ class Landings:
     @cached_property
     def _subjects(self) -> defaultdict[str, list[str]]:
         """The trunk commits with each subject, newest first."""
-        subjects = defaultdict[str, list[str]](list)
+        subjects = defaultdict(list)
         for commit in self._walk.values():
             subjects[commit.subject].append(commit.sha)
         subjects.pop("", None)
@@ -84,14 +96,19 @@ class Landings:
         """Return whether a commit has landed. The commit field of the entry is left empty."""
         if self._graph.on_trunk(sha):
             merged_in = next(iter(self._graph.brought_by(sha)), None)
-            return self._landing(sha, facts.ANCESTOR, commit=sha, merged_in=merged_in)
+            return self._landing(sha, ANCESTOR, commit=sha, merged_in=merged_in)
         if self._trunk.shallow:
             return self._landing(sha, unknown=Unknown.SHALLOW)
-        return self._decided[sha]
+        return self._off_trunk[sha]
+
+    @cached_property
+    def _off_trunk(self) -> dict[str, Landing]:
+        """The landing of each commit off the trunk."""
+        return self._decided
 
     @cached_property
     def _decided(self) -> dict[str, Landing]:
-        """The landing of each commit off the trunk."""
+        """The landing of each commit off the trunk, by its change, history and subject."""
         shas = [tip.sha for tip in self._iterations]
         comparable = [sha for sha in shas if self._is_comparable(sha)]
         comparable_set = set(comparable)
@@ -122,7 +139,11 @@ class Landings:
 
             if sha in landed:
                 showing |= 1 << index
-            decided[sha] = landed.get(sha) or self._not_landed(sha)
+                decided[sha] = landed[sha]
+            elif sha in self._unsure:
+                decided[sha] = self._landing(sha, unknown=Unknown.OBJECTS)
+            else:
+                decided[sha] = self._landing(sha, NOT_LANDED, old_git=self._old_git)
         return decided
 
     def _is_comparable(self, sha: str) -> bool:
@@ -144,11 +165,6 @@ class Landings:
                 unknown = Unknown.FILES
             undecidable[sha] = self._landing(sha, unknown=unknown)
         return undecidable
-
-    def _not_landed(self, sha: str) -> Landing:
-        if sha in self._unsure:
-            return self._landing(sha, unknown=Unknown.OBJECTS)
-        return self._landing(sha, facts.NOT_LANDED, old_git=self._old_git)
 
     def _branches_beyond(self, missing: Iterable[str]) -> list[Tip]:
         """Return the first branches that contain a missing commit other than their own tip."""
@@ -199,8 +215,8 @@ class Landings:
         if not shas:
             return {}
 
-        sides: dict[str, list[CommitPair]] = {}
-        wanted: dict[str, list[CommitPair]] = {}
+        sides = {}
+        wanted = {}
         for sha in shas:
             bases = self._graph.merge_bases(sha)[:_MOST_BASES]
             sides[sha] = [CommitPair(sha, base) for base in bases]
@@ -240,12 +256,16 @@ class Landings:
         for pair in pairs:
             commits = self._not_contained(sha, same.get(pair, ()))
             if commits:
-                method = facts.PATCH_ID if pair in own else facts.SQUASH
+                method = PATCH_ID if pair in own else SQUASH
                 whole = not pair.base or self._graph.on_trunk(pair.base)
                 return self._landing(sha, method, commits[0], whole=whole)
         return None
 
-    def _by_merge(self, isolated: Git, shas: Sequence[str]) -> dict[str, Landing]:
+    def _by_merge(
+        self,
+        isolated: Git,
+        shas: Sequence[str],
+    ) -> dict[str, Landing]:
         """Return the landing of the commits that could be merged without a change."""
         self._old_git = None
         if not shas:
@@ -265,7 +285,7 @@ class Landings:
         landings = {}
         for sha in shas:
             if trees.get(sha) == tree_of_tip:
-                landings[sha] = self._landing(sha, facts.MERGE_TREE)
+                landings[sha] = self._landing(sha, MERGE_TREE)
         return landings
 
     def _by_later(
@@ -280,14 +300,18 @@ class Landings:
             if later and (later.whole or self._may_be_there(sha, later.commit)):
                 return self._landing(
                     sha,
-                    facts.LATER_ANCESTOR,
+                    LATER_ANCESTOR,
                     later.commit,
                     whole=later.whole,
                     tip=tip._replace(method=later.found_by),
                 )
         return None
 
-    def _may_be_there(self, sha: str, landed: str | None) -> bool:
+    def _may_be_there(
+        self,
+        sha: str,
+        landed: str | None,
+    ) -> bool:
         """Return whether the trunk changed all files of a commit before some commit landed.
 
         Args:
@@ -303,7 +327,11 @@ class Landings:
         """Return the newest merge base of a commit and the trunk, or "" without one."""
         return next(iter(self._graph.merge_bases(sha)), "")
 
-    def _trunk_since(self, base: str, landed: str | None) -> CommitPair:
+    def _trunk_since(
+        self,
+        base: str,
+        landed: str | None,
+    ) -> CommitPair:
         """Return the trunk before a commit landed, with a merge base to compare it with.
 
         Both are "" where one of them does not exist.
@@ -332,11 +360,15 @@ class Landings:
         for sha, commits in same_subject.items():
             for commit in commits:
                 if self._paths(sha) & self._paths(commit):
-                    landings[sha] = self._landing(sha, facts.SUBJECT, commit, whole=False)
+                    landings[sha] = self._landing(sha, SUBJECT, commit, whole=False)
                     break
         return landings
 
-    def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
+    def _not_contained(
+        self,
+        sha: str,
+        trunk_commits: Iterable[str],
+    ) -> list[str]:
         """Return the trunk commits that a commit does not contain, which came without it."""
         return [commit for commit in trunk_commits if not self._graph.contains(sha, commit)]
 

@@ -6,7 +6,7 @@ fixed or taken back, which lines agents wrote.
 
 import contextlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from scoring.evidence.git.isolated import git_version, isolated_repository, merg
 from scoring.evidence.git.kept_objects import may_change, object_stamps
 from scoring.evidence.git.patches import FilePatch, Patch, read_added_text, read_patches
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import Git, as_lines, as_text
+from scoring.evidence.git.starter import Git, as_lines
 from scoring.store import Store, Value
 
 _CHUNK = 512  # commits that are looked up, and read, at once
@@ -46,6 +46,7 @@ _OPTIONS = (
 _MOST_PARTLY_READ = 100  # pairs of which a partial clone lacks some files
 _MOST_UNREADABLE = 5  # pairs of which it lacks all, after which no other is tried
 _OPTIONS_WITH_LINES = (*_OPTIONS, "--patch", "--unified=0")
+_DECODER = msgspec.msgpack.Decoder(Patch)
 
 
 class ReadablePatch(NamedTuple):
@@ -71,7 +72,10 @@ class LineHistory:
     """
 
     def __init__(
-        self, repository: GitRepository, cache_dir: Path | None = None, warn: Warn = silent
+        self,
+        repository: GitRepository,
+        cache_dir: Path | None = None,
+        warn: Warn = silent,
     ) -> None:
         """Take an open repository, where to keep what is read, and a taker of warnings.
 
@@ -128,7 +132,11 @@ class LineHistory:
             return None
         return ReadablePatch(patch, is_whole=False)
 
-    def patch(self, commit: str, parent: str) -> Patch | None:
+    def patch(
+        self,
+        commit: str,
+        parent: str,
+    ) -> Patch | None:
         """Return what changes from a parent to a commit, or None where git cannot say.
 
         The parent "" is an empty tree.
@@ -142,25 +150,28 @@ class LineHistory:
         """
         return self._read(pairs, _OPTIONS)
 
-    def file_made_of(self, pair: CommitPair, sources: Sequence[str], path: str) -> FilePatch | None:
+    def file_made_of(
+        self,
+        pair: CommitPair,
+        sources: Sequence[str],
+        path: str,
+    ) -> FilePatch | None:
         """Return what one new file was made of.
 
         Only ``sources``, files that are gone, are looked at.
 
         None where it was made of none of them.
         """
-        names = []
-        for name in (*sources, path):
-            names.append(as_text(b":(top,literal)" + name.encode("utf-8", "surrogateescape")))
-        commit, parent = pair
-        options = ("--diff-filter=R", parent, commit, "--", *names)
-        patch = _patch_printed(self.repository, commit, options)
-        for file in patch:
-            if file.path == path:
-                return file
-        return None
+        names = [f":(top,literal){name}" for name in (*sources, path)]
+        options = ("--diff-filter=R", pair.base, pair.commit, "--", *names)
+        patch = _patch_printed(self.repository, pair.commit, options)
+        return next((file for file in patch if file.path == path), None)
 
-    def own_patch(self, commit: str, parents: Sequence[str]) -> Patch | None:
+    def own_patch(
+        self,
+        commit: str,
+        parents: Sequence[str],
+    ) -> Patch | None:
         """Return what a commit changes of its own, or None where git cannot say.
 
         That is the difference to its parent, or of a merge that to the clean merge of its two
@@ -172,7 +183,12 @@ class LineHistory:
             self._merge_patches[commit] = self._read_merge(commit, *parents)
         return self._merge_patches[commit]
 
-    def _read_merge(self, merge: str, first: str, second: str) -> Patch | None:
+    def _read_merge(
+        self,
+        merge: str,
+        first: str,
+        second: str,
+    ) -> Patch | None:
         with isolated_repository(self.repository, sha256=len(merge) == 64) as isolated:
             clean = merged_trees(isolated, git_version(isolated), first, [second]).get(second)
             if clean:
@@ -206,12 +222,20 @@ class LineHistory:
         stamps = object_stamps(repository, self._cache_dir)
         return stamps.objects if stamps else None
 
-    def kept(self, name: bytes, value_type: type[Value]) -> Value | None:
+    def kept(
+        self,
+        name: bytes,
+        value_type: type[Value],
+    ) -> Value | None:
         """Return what was kept about the repository under a name, or None."""
         with Store(self._cache_dir) as store:
             return store.get_value("git", self._key(name), self._stamp, value_type)
 
-    def keep(self, name: bytes, value: object) -> None:
+    def keep(
+        self,
+        name: bytes,
+        value: object,
+    ) -> None:
         """Keep a value under a name, if git could answer all that it was asked until now."""
         if not self.repository.time.has_failed:
             with Store(self._cache_dir) as store:
@@ -229,9 +253,13 @@ class LineHistory:
         keys = {pair: self._key(" ".join(pair).encode()) for pair in pairs}
         with Store(self._cache_dir) as store:
             rows = store.get_many("lines", keys.values(), self._stamp)
-            patches = _decoded({pair: rows[key] for pair, key in keys.items() if key in rows})
-            fresh = self._read([pair for pair in keys if pair not in patches], _OPTIONS_WITH_LINES)
+            patches: dict[CommitPair, Patch | None] = {}
+            for pair, key in keys.items():
+                with contextlib.suppress(KeyError, msgspec.DecodeError):
+                    patches[pair] = _DECODER.decode(rows[key])
 
+            missing = [pair for pair in keys if pair not in patches]
+            fresh = self._read(missing, _OPTIONS_WITH_LINES)
             for pair in pairs:
                 if pair not in patches:
                     patches[pair] = next(fresh)
@@ -239,7 +267,12 @@ class LineHistory:
                 self._remember(pair, patches[pair])
                 yield patches[pair]
 
-    def _keep_patch(self, store: Store, key: bytes, patch: Patch | None) -> None:
+    def _keep_patch(
+        self,
+        store: Store,
+        key: bytes,
+        patch: Patch | None,
+    ) -> None:
         if patch is None:
             return
         with contextlib.suppress(UnicodeEncodeError):  # a path of a file need not be UTF-8
@@ -247,7 +280,11 @@ class LineHistory:
             if len(value) <= _MOST_KEPT:
                 store.put("lines", key, self._stamp, value)
 
-    def _remember(self, pair: CommitPair, patch: Patch | None) -> None:
+    def _remember(
+        self,
+        pair: CommitPair,
+        patch: Patch | None,
+    ) -> None:
         """Hold a patch for the next question. When they become too large, the oldest ones go."""
         if patch is None or pair in self._recent:
             return
@@ -257,14 +294,22 @@ class LineHistory:
             _, oldest = self._recent.popitem(last=False)
             self._recent_bytes -= _size_of(oldest)
 
-    def _read(self, pairs: Sequence[CommitPair], options: Sequence[str]) -> Iterator[Patch | None]:
+    def _read(
+        self,
+        pairs: Sequence[CommitPair],
+        options: Sequence[str],
+    ) -> Iterator[Patch | None]:
         """Return the patches of some pairs as git prints them, or None where git fails."""
         return compare(self.repository, pairs, options, read_patches, self._report_unread)
 
-    def _report_unread(self, pair: CommitPair, error: GitError) -> None:
+    def _report_unread(
+        self,
+        pair: CommitPair,
+        error: GitError,
+    ) -> None:
         if not self._has_warned:
-            commit = pair.commit
-            self._warn(f"lines of {commit[:12]} cannot be read, so they are not known: {error}")
+            sha = pair.commit[:12]
+            self._warn(f"lines of {sha} cannot be read, so they are not known: {error}")
         self._has_warned = True
 
 
@@ -277,17 +322,12 @@ def _size_of(patch: Patch) -> int:
     return size
 
 
-def _patch_printed(git: Git, commit: str, options: Iterable[str]) -> Patch:
+def _patch_printed(
+    git: Git,
+    commit: str,
+    options: Iterable[str],
+) -> Patch:
     """Return one patch as git prints it without the commit as its header."""
     output = git.run("diff-tree", *_OPTIONS_WITH_LINES, *options)
     _, patch = next(read_patches([commit.encode(), *output.split(b"\n")]))
     return patch
-
-
-def _decoded(rows: Mapping[CommitPair, bytes]) -> dict[CommitPair, Patch | None]:
-    decoder = msgspec.msgpack.Decoder(Patch)
-    patches: dict[CommitPair, Patch | None] = {}
-    for pair, value in rows.items():
-        with contextlib.suppress(msgspec.DecodeError):
-            patches[pair] = decoder.decode(value)
-    return patches

@@ -1,7 +1,7 @@
 """Which commits of a trunk have the lines of commits off it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -76,21 +76,35 @@ class TrunkLines:
         self._files: dict[str, str] = {}  # by path, one path for all it was moved to
         self.wanted: dict[CommitPair, Mapping[FileLine, int] | None] = {}
         self.is_whole = True
-        self._commits_with: dict[FileLine, dict[str, int]] = {}
-        self._files_with: dict[int, set[str]] = {}
+        self._commits_with = defaultdict[FileLine, Counter[str]](Counter)
+        self._files_with = defaultdict[int, set[str]](set)
 
         keys: set[int] = set()
         for pair, lines in self._read(history, wanted):
-            new_keys = {key for _, key in lines}
-            is_cut = len(keys | new_keys) > MOST_LINES
-            if not is_cut:
-                keys |= new_keys
-            self.wanted[pair] = None if is_cut else lines
-        if keys:
-            self._read_trunk(history, trunk, keys)
+            more_keys = keys.union(key for _, key in lines)
+            if len(more_keys) > MOST_LINES:
+                self.wanted[pair] = None
+            else:
+                self.wanted[pair] = lines
+                keys = more_keys
+        if not keys:
+            return
+
+        lines_of = {}
+        for pair, lines in self._read(history, trunk):
+            lines_of[pair.commit] = {line: lines[line] for line in lines if line[1] in keys}
+        self.is_whole = self.is_whole and len(lines_of) == len(trunk)
+
+        for commit, counts in lines_of.items():  # now all moves are known
+            for (path, key), count in counts.items():
+                file = self._file(path)
+                self._commits_with[file, key][commit] += count
+                self._files_with[key].add(file)
 
     def _read(
-        self, history: LineHistory, pairs: Sequence[CommitPair]
+        self,
+        history: LineHistory,
+        pairs: Sequence[CommitPair],
     ) -> Iterator[tuple[CommitPair, Counter[FileLine]]]:
         """Yield the lines of the pairs that can be read, and note which files they moved."""
         for pair, readable in zip(pairs, history.readable_patches(pairs), strict=True):
@@ -101,23 +115,11 @@ class TrunkLines:
                         self._files[self._file(file.old_path)] = self._file(file.path)
                 yield pair, lines_changed(readable.patch, removed=self._removed)
 
-    def _read_trunk(
-        self, history: LineHistory, trunk: Sequence[CommitPair], keys: Container[int]
-    ) -> None:
-        """Read the lines of the trunk that have one of some keys."""
-        lines_of: dict[str, dict[FileLine, int]] = {}
-        for pair, lines in self._read(history, trunk):
-            lines_of[pair.commit] = {line: lines[line] for line in lines if line[1] in keys}
-        self.is_whole = self.is_whole and len(lines_of) == len(trunk)
-
-        for commit, counts in lines_of.items():  # now all moves are known
-            for (path, key), count in counts.items():
-                file = self._file(path)
-                commits = self._commits_with.setdefault((file, key), {})
-                commits[commit] = commits.get(commit, 0) + count
-                self._files_with.setdefault(key, set()).add(file)
-
-    def count(self, pair: CommitPair, counts: Callable[[str], bool]) -> CountedLines | None:
+    def count(
+        self,
+        pair: CommitPair,
+        counts: Callable[[str], bool],
+    ) -> CountedLines | None:
         """Return which lines of a pair the commits of the trunk have that ``counts`` accepts.
 
         None where the lines are not known.
@@ -138,7 +140,7 @@ class TrunkLines:
         anywhere = 0
         for (file, key), count in lines.items():
             total = 0
-            commits = self._commits_with.get((moved.get(file, file), key), {})
+            commits: Mapping[str, int] = self._commits_with.get((moved.get(file, file), key), {})
             for commit, times in commits.items():
                 if is_counted(commit):
                     by_commit[commit] += min(times, count)
@@ -164,11 +166,11 @@ class TrunkLines:
 
         A new file has at least half of the lines.
         """
-        keys_of = defaultdict[str, list[int]](list)
+        keys_of = defaultdict(list)
         for file, key in lines:
             keys_of[file].append(key)
 
-        moved: dict[str, str] = {}
+        moved = {}
         for file, keys in keys_of.items():
             files_with = [self._files_with[key] for key in keys if key in self._files_with]
             at_home = sum(file in files for files in files_with)

@@ -204,7 +204,7 @@ def read_patches(output: Iterable[bytes]) -> Iterator[tuple[str, Patch]]:
     """
     commit = ""
     files: dict[str, FilePatch] = {}
-    current: FilePatch | None = None
+    current = None
     line_count = 0
     lines = iter(output)
     for line in lines:

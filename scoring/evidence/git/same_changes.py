@@ -74,7 +74,7 @@ def same_changes(
 
     # Patches are read only where the same paths changed in the same way.
     trunk_pairs = _trunk_by_shape(repository, graph, wanted)
-    candidates: dict[CommitPair, list[CommitPair]] = {}
+    candidates = {}
     for pair in pairs:
         same_shape = trunk_pairs.get(_shape(changed[pair]))
         if same_shape:
@@ -91,7 +91,9 @@ def same_changes(
 
 
 def _trunk_by_shape(
-    repository: GitRepository, graph: CommitGraph, shas: Iterable[str]
+    repository: GitRepository,
+    graph: CommitGraph,
+    shas: Iterable[str],
 ) -> Mapping[str, list[CommitPair]]:
     """Return the trunk commits that not all of some commits contain, by shape, newest first.
 
@@ -101,7 +103,7 @@ def _trunk_by_shape(
     oldest = max(graph.newest_mainline.get(sha, no_mainline) for sha in shas)
     recent = [sha for sha in graph.trunk[:MOST_COMPARED] if graph.introduced[sha] < oldest]
 
-    by_shape = defaultdict[str, list[CommitPair]](list)
+    by_shape = defaultdict(list)
     for pair, changed in changes(repository, graph.pairs(recent)).items():
         by_shape[_shape(changed)].append(pair)
     return by_shape
@@ -109,10 +111,7 @@ def _trunk_by_shape(
 
 def _shape(changed: Iterable[Change]) -> str:
     """Return a digest of which paths changed in which way, equal for equal patches."""
-    fields: list[str] = []
-    for change in changed:
-        fields += (change.status, change.path)
-    text = "\0".join(fields)
+    text = "\0".join(f"{change.status}{change.path}" for change in changed)
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 

@@ -18,6 +18,20 @@ _PARENT_REMOTE = "upstream"
 """What people call the remote from which theirs was forked."""
 
 
+class _Choice(NamedTuple):
+    """A choice of the trunk.
+
+    Attributes:
+        ref: its full name; "" where none was found.
+        how: how it was found, or why it was not.
+        doubt: what people should hear of it and do about it; "" for nothing.
+    """
+
+    ref: str
+    how: str
+    doubt: str = ""
+
+
 class Branches(NamedTuple):
     """The branches of a repository, local and of remotes.
 
@@ -37,7 +51,11 @@ class Branches(NamedTuple):
         """Return the full name of a branch of the remote that decides."""
         return f"{_REMOTES}{self.remote}/{branch}"
 
-    def holds(self, ref: str, other: str) -> bool:
+    def holds(
+        self,
+        ref: str,
+        other: str,
+    ) -> bool:
         """Return whether a branch contains all of another one, by their full names."""
         tip = self.tips[ref]
         commit = self.tips[other]
@@ -46,24 +64,137 @@ class Branches(NamedTuple):
         answer = self.repository.ask("merge-base", "--is-ancestor", commit, tip)
         return answer.returncode == 0
 
-    def is_ahead(self, ref: str, other: str) -> bool:
+    def is_ahead(
+        self,
+        ref: str,
+        other: str,
+    ) -> bool:
         """Return whether there is a branch that contains all of another one, and more."""
         is_other = ref in self.tips and self.tips[ref] != self.tips[other]
         return is_other and self.holds(ref, other)
 
+    def choose_trunk(self, wanted: str | None = None) -> Trunk:
+        """Find the trunk.
 
-class _Choice(NamedTuple):
-    """A choice of the trunk.
+        Args:
+            wanted: the name of a branch, here or at the remote, that is to be the trunk; None looks
+                for one.
 
-    Attributes:
-        ref: its full name; "" where none was found.
-        how: how it was found, or why it was not.
-        doubt: what people should hear of it and do about it; "" for nothing.
-    """
+        Raises:
+            GitError: no branch has the wanted name.
+        """
+        ref, how, doubt = self._named(wanted) if wanted else self._found()
+        commit = self.tips.get(ref) or self.repository.resolve([ref])[ref]
+        if wanted and commit is None:
+            raise GitError(
+                f"{self.repository.directory}: no trunk {wanted!r} here; name a branch with --trunk"
+            )
+        return Trunk(
+            ref=ref,
+            name=short_name(ref),
+            commit=commit,
+            how=how,
+            shallow=self.repository.is_shallow,
+            doubt=doubt,
+        )
 
-    ref: str
-    how: str
-    doubt: str = ""
+    def _named(self, wanted: str) -> _Choice:
+        how = "named by --trunk"
+
+        is_full_name = wanted in self.tips or f"{_REMOTES}{wanted}" in self.tips
+        if self.remote and wanted != "HEAD" and not is_full_name:
+            of_remote = self.of_remote(wanted)
+            if of_remote in self.tips:
+                return self._newer_of_pair(of_remote, how)
+
+        for name in (wanted, f"{_HEADS}{wanted}", f"{_REMOTES}{wanted}"):
+            if name in self.tips:
+                return _Choice(name, how)
+        return _Choice(wanted, how)
+
+    def _found(self) -> _Choice:
+        """Choose a trunk where the user named none."""
+        remote = self.remote
+        lost_default = ""
+        if remote:
+            head = self.of_remote("HEAD")
+            if head in self.tips:
+                return self._or_of_parent(self._default(self.targets.get(head, head)))
+
+            answer = self.repository.ask("symbolic-ref", "--quiet", head)
+            lost = answer.stdout.decode(errors="replace").strip()
+            if lost:
+                lost_default = f"; {remote}/HEAD points to {short_name(lost)}, which is gone"
+
+            for name in USUAL_NAMES:
+                of_remote = self.of_remote(name)
+                if of_remote in self.tips:
+                    how = f"{remote} names no default branch and has {name}{lost_default}"
+                    return self._or_of_parent(self._newer_of_pair(of_remote, how))
+
+        for name in USUAL_NAMES:
+            local = f"{_HEADS}{name}"
+            if local in self.tips:
+                how = f"no remote has a trunk, and there is a local branch {name}{lost_default}"
+                return _Choice(local, how)
+
+        names = " or ".join(USUAL_NAMES)
+        why = f"no remote with a default branch, and no branch {names}{lost_default}"
+        return _Choice("", f"{why}; name it with --trunk")
+
+    def _newer_of_pair(
+        self,
+        remote_branch: str,
+        how: str,
+    ) -> _Choice:
+        """Choose the local branch of the same name where it holds all of the remote branch."""
+        name = remote_branch.removeprefix(self.of_remote(""))
+        local = f"{_HEADS}{name}"
+        if name in (remote_branch, "HEAD") or local not in self.tips:
+            return _Choice(remote_branch, how)
+
+        if self.holds(local, remote_branch):
+            short = short_name(remote_branch)
+            return _Choice(local, f"{how}; the local branch holds all of {short}")
+        return _Choice(remote_branch, f"{how}; the local branch {name} does not hold all of it")
+
+    def _default(self, target: str) -> _Choice:
+        """Choose the default branch of the remote, to which the remote's HEAD points here.
+
+        Git does not notice when that is renamed. Where another usual name holds all of it, that one
+        is chosen if the branch that is checked out tracks it, and else it is said.
+        """
+        remote = self.remote
+        how = f"the default branch of {remote} ({remote}/HEAD)"
+        usual = [self.of_remote(name) for name in USUAL_NAMES]
+        ahead = ""
+        if target in usual:
+            ahead = next((ref for ref in usual if self.is_ahead(ref, target)), "")
+        if not ahead:
+            return self._newer_of_pair(target, how)
+
+        name = short_name(ahead)
+        advice = f"run git remote set-head {remote} --auto"
+        answer = self.repository.ask("rev-parse", "--symbolic-full-name", "@{upstream}")
+        if as_text(answer.stdout).strip() == ahead:  # tracked by the branch that is checked out
+            doubt = (
+                f"{remote}/HEAD is out of date: {name} holds all of {short_name(target)}; {advice}"
+            )
+            how = f"tracked by the branch that is checked out; {doubt}"
+            return self._newer_of_pair(ahead, how)._replace(doubt=doubt)
+
+        doubt = f"{name} is ahead of it: if the default branch was renamed, {advice}"
+        return self._newer_of_pair(target, f"{how}; {doubt}")._replace(doubt=doubt)
+
+    def _or_of_parent(self, choice: _Choice) -> _Choice:
+        """Choose the default branch of the remote ``upstream`` where it holds all of a choice."""
+        prefix = f"{_REMOTES}{_PARENT_REMOTE}/"
+        name = choice.ref.removeprefix(self.of_remote("")).removeprefix(_HEADS)
+        default = self.targets.get(f"{prefix}HEAD", f"{prefix}{name}")
+        if self.remote == _PARENT_REMOTE or not self.is_ahead(default, choice.ref):
+            return choice
+        how = f"the default branch of {_PARENT_REMOTE}, which holds all of {short_name(choice.ref)}"
+        return _Choice(default, how, choice.doubt)
 
 
 def read_branches(repository: GitRepository) -> Branches:
@@ -77,131 +208,6 @@ def read_branches(repository: GitRepository) -> Branches:
         if remote not in remotes:
             remote = remotes[0] if len(remotes) == 1 else ""
     return Branches(repository, tips, targets, remote)
-
-
-def choose_trunk(branches: Branches, wanted: str | None = None) -> Trunk:
-    """Find the trunk.
-
-    Args:
-        branches: the branches of a repository.
-        wanted: the name of a branch, here or at the remote, that is to be the trunk; None looks
-            for one.
-
-    Raises:
-        GitError: no branch has the wanted name.
-    """
-    repository = branches.repository
-    ref, how, doubt = _named(branches, wanted) if wanted else _found(branches)
-    commit = branches.tips.get(ref) or repository.resolve([ref])[ref]
-    if wanted and commit is None:
-        raise GitError(
-            f"{repository.directory}: no trunk {wanted!r} here; name a branch with --trunk"
-        )
-    return Trunk(
-        ref=ref,
-        name=short_name(ref),
-        commit=commit,
-        how=how,
-        shallow=repository.is_shallow,
-        doubt=doubt,
-    )
-
-
-def _named(branches: Branches, wanted: str) -> _Choice:
-    how = "named by --trunk"
-
-    is_full_name = wanted in branches.tips or f"{_REMOTES}{wanted}" in branches.tips
-    if branches.remote and wanted != "HEAD" and not is_full_name:
-        of_remote = branches.of_remote(wanted)
-        if of_remote in branches.tips:
-            return _newer_of_pair(branches, of_remote, how)
-
-    for name in (wanted, f"{_HEADS}{wanted}", f"{_REMOTES}{wanted}"):
-        if name in branches.tips:
-            return _Choice(name, how)
-    return _Choice(wanted, how)
-
-
-def _found(branches: Branches) -> _Choice:
-    """Choose a trunk where the user named none."""
-    remote = branches.remote
-    lost_default = ""
-    if remote:
-        head = branches.of_remote("HEAD")
-        if head in branches.tips:
-            return _or_of_parent(branches, _default(branches, branches.targets.get(head, head)))
-
-        answer = branches.repository.ask("symbolic-ref", "--quiet", head)
-        lost = answer.stdout.decode(errors="replace").strip()
-        if lost:
-            lost_default = f"; {remote}/HEAD points to {short_name(lost)}, which is gone"
-
-        for name in USUAL_NAMES:
-            of_remote = branches.of_remote(name)
-            if of_remote in branches.tips:
-                how = f"{remote} names no default branch and has {name}{lost_default}"
-                return _or_of_parent(branches, _newer_of_pair(branches, of_remote, how))
-
-    for name in USUAL_NAMES:
-        local = f"{_HEADS}{name}"
-        if local in branches.tips:
-            how = f"no remote has a trunk, and there is a local branch {name}{lost_default}"
-            return _Choice(local, how)
-
-    names = " or ".join(USUAL_NAMES)
-    why = f"no remote with a default branch, and no branch {names}{lost_default}"
-    return _Choice("", f"{why}; name it with --trunk")
-
-
-def _newer_of_pair(branches: Branches, remote_branch: str, how: str) -> _Choice:
-    """Choose the local branch of the same name where it holds all of the remote branch."""
-    name = remote_branch.removeprefix(branches.of_remote(""))
-    local = f"{_HEADS}{name}"
-    if name in (remote_branch, "HEAD") or local not in branches.tips:
-        return _Choice(remote_branch, how)
-
-    if branches.holds(local, remote_branch):
-        short = short_name(remote_branch)
-        return _Choice(local, f"{how}; the local branch holds all of {short}")
-    return _Choice(remote_branch, f"{how}; the local branch {name} does not hold all of it")
-
-
-def _default(branches: Branches, target: str) -> _Choice:
-    """Choose the default branch of the remote, to which the remote's HEAD points here.
-
-    Git does not notice when that is renamed. Where another usual name holds all of it, that one is
-    chosen if the branch that is checked out tracks it, and else it is said.
-    """
-    remote = branches.remote
-    how = f"the default branch of {remote} ({remote}/HEAD)"
-    usual = [branches.of_remote(name) for name in USUAL_NAMES]
-    ahead = ""
-    if target in usual:
-        ahead = next((ref for ref in usual if branches.is_ahead(ref, target)), "")
-    if not ahead:
-        return _newer_of_pair(branches, target, how)
-
-    name = short_name(ahead)
-    advice = f"run git remote set-head {remote} --auto"
-    answer = branches.repository.ask("rev-parse", "--symbolic-full-name", "@{upstream}")
-    if as_text(answer.stdout).strip() == ahead:  # tracked by the branch that is checked out
-        doubt = f"{remote}/HEAD is out of date: {name} holds all of {short_name(target)}; {advice}"
-        how = f"tracked by the branch that is checked out; {doubt}"
-        return _newer_of_pair(branches, ahead, how)._replace(doubt=doubt)
-
-    doubt = f"{name} is ahead of it: if the default branch was renamed, {advice}"
-    return _newer_of_pair(branches, target, f"{how}; {doubt}")._replace(doubt=doubt)
-
-
-def _or_of_parent(branches: Branches, choice: _Choice) -> _Choice:
-    """Choose the default branch of the remote ``upstream`` where it holds all of a choice."""
-    prefix = f"{_REMOTES}{_PARENT_REMOTE}/"
-    name = choice.ref.removeprefix(branches.of_remote("")).removeprefix(_HEADS)
-    default = branches.targets.get(f"{prefix}HEAD", f"{prefix}{name}")
-    if branches.remote == _PARENT_REMOTE or not branches.is_ahead(default, choice.ref):
-        return choice
-    how = f"the default branch of {_PARENT_REMOTE}, which holds all of {short_name(choice.ref)}"
-    return _Choice(default, how, choice.doubt)
 
 
 def short_name(ref: str) -> str:

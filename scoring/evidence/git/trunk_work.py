@@ -4,16 +4,36 @@ Git is asked once, and the answer is kept. Scores, outcomes, units of work and r
 this one answer.
 """
 
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from hashlib import blake2b
 
 import msgspec
 
-from scoring.evidence.git.fates import FollowedTrunk, fates
-from scoring.evidence.git.followed_lines import Fate
-from scoring.evidence.git.undoing import UndoneWork
-from scoring.evidence.git.undone import TrunkWork, Undone
+from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.commit_names import WORDS, TakenBackIndex, says_so
+from scoring.evidence.git.facts import (
+    STANDS,
+    CameBack,
+    PartlyReverted,
+    TakenBack,
+    TrunkWork,
+    Undone,
+)
+from scoring.evidence.git.fates import fates
+from scoring.evidence.git.followed_lines import Fate, FollowedTrunk
+from scoring.evidence.git.inversion import (
+    HALF,
+    WHOLE,
+    does_again,
+    has_content_of,
+    inversion,
+)
+from scoring.evidence.git.undoing import LEAST_LINES, Candidate, Work
+
+_MOST_RETURNS = 10  # how often work that came back may be taken back again
+_MOST_NAMING = 50  # commits that name one work, which are compared with it
 
 
 class _KeptUndone(msgspec.Struct, array_like=True, frozen=True):
@@ -26,7 +46,11 @@ class _KeptUndone(msgspec.Struct, array_like=True, frozen=True):
 class WorkOnTrunk:
     """Follows work on one trunk through a horizon."""
 
-    def __init__(self, trunk: FollowedTrunk, rules: str) -> None:
+    def __init__(
+        self,
+        trunk: FollowedTrunk,
+        rules: str = "",
+    ) -> None:
         """Take what git knows of a trunk.
 
         Args:
@@ -34,7 +58,8 @@ class WorkOnTrunk:
             rules: a text that is another one for other rules of which lines count.
         """
         self._trunk = trunk
-        self._undoing = UndoneWork(trunk)
+        self._history = trunk.history
+        self._graph = trunk.graph
         about = f"{rules} {trunk.horizon_days}"
         self._kept_name = b"undone " + blake2b(about.encode(), digest_size=8).digest()
         self._fates: dict[str, Fate | None] = {}
@@ -60,45 +85,252 @@ class WorkOnTrunk:
         """
         missing = [work for work in dict.fromkeys(works) if not self._has_kept(work)]
         if missing:
-            for work, undone in self._undoing.find(self.fates(missing)).items():
+            for work, undone in self.find(missing).items():
                 self._kept[work.key] = _KeptUndone(self._tip, undone)
-            self._trunk.history.keep(self._kept_name, self._kept)
+            self._history.keep(self._kept_name, self._kept)
         return {work: self._kept[work.key].undone for work in works}
 
     def is_named_as_taken_back(self, commit: str) -> bool:
         """Return whether a newer commit of the trunk says that it takes a commit back."""
-        return self._undoing.is_named_since(commit, "", commit)
+        return bool(self._naming(commit, ""))
 
     # What is kept
+
+    @cached_property
+    def _kept(self) -> dict[str, _KeptUndone]:
+        """What the store has of the repository under these rules."""
+        return self._history.kept(self._kept_name, dict[str, _KeptUndone]) or {}
 
     def _has_kept(self, work: TrunkWork) -> bool:
         """Return whether an answer is kept that no commit since then can have changed."""
         kept = self._kept.get(work.key)
-        if kept is None or not self._is_still_right(work, kept):
+        if kept is None:
             return False
-        self._kept[work.key] = _KeptUndone(self._tip, kept.undone)
-        return True
-
-    def _is_still_right(self, work: TrunkWork, kept: _KeptUndone) -> bool:
-        trunk = self._trunk
         if kept.tip == self._tip:
             return True
-        if kept.tip not in trunk.graph.mainline_index:
+        if kept.tip not in self._graph.mainline_index:
             return False  # the trunk was rewritten
 
+        trunk = self._trunk
         latest = trunk.time(kept.tip) - trunk.horizon
         taken = kept.undone.taken_back
         if trunk.end_of(work.commit) is None or trunk.time(work.commit) > latest:
             return False
         if taken is not None and trunk.time(taken.by) > latest:
             return False
-        return not self._undoing.is_named_since(work.commit, work.also, kept.tip)
 
-    @cached_property
-    def _kept(self) -> dict[str, _KeptUndone]:
-        """What the store has of the repository under these rules."""
-        return self._trunk.history.kept(self._kept_name, dict[str, _KeptUndone]) or {}
+        position = self._graph.position
+        naming = self._naming(work.commit, work.also)
+        if any(position[commit] < position[kept.tip] for commit in naming):
+            return False
+        self._kept[work.key] = _KeptUndone(self._tip, kept.undone)
+        return True
 
     @property
     def _tip(self) -> str:
-        return self._trunk.graph.mainline[0]
+        return self._graph.mainline[0]
+
+    # What is asked
+
+    def find(
+        self,
+        asked: Collection[TrunkWork],
+        returns: int = _MOST_RETURNS,
+    ) -> dict[TrunkWork, Undone]:
+        """Return what became of works, without what is kept.
+
+        Args:
+            asked: the works.
+            returns: how often work that came back may be taken back again.
+
+        Raises:
+            GitError: the trunk cannot be read.
+        """
+        fate_of = self.fates(asked)
+        pairs = [self._graph.pair(work.commit) for work in asked]
+        works = {}
+        for work, patch in zip(asked, self._history.patches(pairs), strict=True):
+            if patch is not None:
+                works[work] = Work(work.commit, work.also, patch, fate_of[work])
+
+        answers = dict.fromkeys(asked, STANDS)
+        suspects = self._suspects(works.values())
+        for key, each in works.items():
+            answers[key] = self._undone(each, suspects[each.commit])
+
+        back = [TrunkWork(each.came_back.back_in) for each in answers.values() if each.came_back]
+        if not back or not returns:
+            return answers
+
+        again = self.find(list(dict.fromkeys(back)), returns - 1)
+        for work, undone in answers.items():
+            if undone.came_back is None:
+                continue
+            last = again[TrunkWork(undone.came_back.back_in)]
+            if last.came_back:
+                came_back = CameBack(undone.came_back.by, last.came_back.back_in)
+                answers[work] = Undone(came_back=came_back)
+            elif last.taken_back:
+                answers[work] = last
+        return answers
+
+    def _undone(
+        self,
+        work: Work,
+        suspects: Iterable[str],
+    ) -> Undone:
+        """Return what became of some work.
+
+        ``suspects`` are the commits that may have taken it back and need not name it.
+        """
+        naming = self._naming(work.commit, work.also)
+        position = self._graph.position
+        partly = None
+        for commit in sorted({*naming, *suspects}, key=position.__getitem__, reverse=True):
+            candidate = self._candidate(work, commit, names_work=commit in naming)
+            if candidate is None:
+                continue
+
+            all_text = candidate.all_text
+            if not candidate.is_taker():
+                if candidate.names_work and all_text.inverted:
+                    partly = PartlyReverted(commit, all_text.inverted, all_text.lines)
+                continue
+
+            back_in = self._back_in(candidate)
+            if back_in is not None:
+                return Undone(came_back=CameBack(commit, back_in))
+            return Undone(
+                state="reverted" if candidate.says_so or all_text.is_exact else "taken_back",
+                taken_back=self._taken_back(candidate),
+            )
+        return Undone(partly_reverted=partly)
+
+    def _candidate(
+        self,
+        work: Work,
+        commit: str,
+        *,
+        names_work: bool,
+    ) -> Candidate | None:
+        """Return a commit as a candidate, or None where git cannot say what it changes."""
+        patch = self._history.own_patch(commit, self._graph.parents[commit])
+        if patch is None:
+            return None
+
+        code = inversion(work.patch, patch, self._trunk.counts)
+        all_text = code
+        if names_work or code.is_whole:  # no rule asks about the text of any other commit
+            all_text = inversion(work.patch, patch)
+        return Candidate(
+            trunk=self._trunk,
+            work=work,
+            commit=commit,
+            patch=patch,
+            names_work=names_work,
+            says_so=names_work or says_so(self._text(commit)),
+            all_text=all_text,
+            code=code,
+        )
+
+    def _taken_back(self, candidate: Candidate) -> TakenBack:
+        work = candidate.work
+        undone = candidate.code if candidate.code.lines else candidate.all_text
+        lines = undone.took
+        whole = undone.added
+        taken = work.fate.taken_by[candidate.commit] if work.fate else 0
+        if work.fate and taken and taken >= HALF * work.fate.added:
+            lines = taken
+            whole = work.fate.added
+        elif not whole:
+            lines = undone.back
+            whole = undone.removed
+
+        seconds = self._trunk.time(candidate.commit) - self._trunk.time(work.commit)
+        return TakenBack(
+            by=candidate.commit,
+            lines=lines,
+            of=whole,
+            seconds=max(seconds, 0),
+            said=candidate.says_so,
+            subject=self._trunk.commits[candidate.commit].subject,
+        )
+
+    def _back_in(self, taker: Candidate) -> str | None:
+        """Return the first commit after a taker, within the horizon, that undoes the undoing."""
+        trunk = self._trunk
+        end = trunk.time(taker.commit) + trunk.horizon
+        later = [pair for pair in trunk.since(taker.commit, 0) if trunk.time(pair.commit) <= end]
+        for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
+            if patch is None:
+                continue
+            is_back = does_again(patch, taker.all_text)
+            if not taker.all_text.lines:  # as of pictures
+                is_back = has_content_of(patch, taker.work.patch)
+            if is_back:
+                return commit
+        return None
+
+    # Candidates
+
+    def _suspects(self, works: Iterable[Work]) -> Mapping[str, set[str]]:
+        """Return, by work, the commits that may have taken it back whatever they say.
+
+        These are the last ones that took its lines, and those that contain it and restore the
+        content of one of its files. The trunk is read once for all work, and only for work of
+        which nearly all lines are gone at the end of its horizon.
+        """
+        suspects = defaultdict(set)
+        works_with = defaultdict(list)
+        later: dict[CommitPair, None] = {}
+        for work in works:
+            if work.fate is None or len(work.fate.taken) < WHOLE * work.fate.added:
+                continue
+            if inversion(work.patch, [], self._trunk.counts).lines < LEAST_LINES:
+                continue  # too little to be judged without words
+
+            suspects[work.commit].update(self._last_takers(work.fate))
+            end = self._trunk.trunk_index(self._trunk.until(work.commit))
+            later |= dict.fromkeys(self._trunk.since(work.commit, end))
+            for file in work.patch:
+                works_with[file.old_path, file.old_blob].append(work.commit)
+
+        for (commit, _), patch in zip(later, self._history.patches(list(later)), strict=True):
+            for file in patch or ():
+                for work_commit in works_with.get((file.path, file.new_blob), ()):
+                    if commit != work_commit and self._graph.contains(commit, work_commit):
+                        suspects[work_commit].add(commit)
+        return suspects
+
+    def _last_takers(self, fate: Fate) -> list[str]:
+        """Return the commits that took lines of some work, after which nearly all were gone."""
+        position = self._graph.position
+        gone = 0
+        takers = []
+        for commit in sorted(fate.taken_by, key=position.__getitem__, reverse=True):
+            gone += fate.taken_by[commit]
+            if gone >= WHOLE * fate.added:
+                takers.append(commit)
+        return takers
+
+    def _naming(
+        self,
+        work: str,
+        also: str,
+    ) -> list[str]:
+        """Return the newer commits of the trunk that say they take some work back, or its merge."""
+        names = [work, *self._graph.brought_by(work), also]
+        naming = self._index.naming({name: self._text(name) for name in names})
+        position = self._graph.position
+        newer = [commit for commit in naming if position[commit] < position[work]]
+        return newer[-_MOST_NAMING:]
+
+    def _text(self, commit: str) -> str:
+        if commit not in self._trunk.commits:
+            return ""
+        return self._trunk.commits[commit].message or self._trunk.commits[commit].subject
+
+    @cached_property
+    def _index(self) -> TakenBackIndex:
+        texts = ((commit, self._text(commit)) for commit in self._trunk.commits)
+        return TakenBackIndex(pair for pair in texts if WORDS.search(pair[1]))

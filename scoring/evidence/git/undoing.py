@@ -1,54 +1,44 @@
-"""Finds what undid landed work: asks git, messages and lines, and applies the rules.
+"""The rules that tell whether a commit took some work back.
 
-The rules are in :mod:`scoring.evidence.git.undone`, their table and figures in
-``docs/VALIDITY.md``, "Taken back".
+The lines decide. A message only names candidates, and tells a revert from a removal that does not
+say so. The rules and how often each is right: ``docs/VALIDITY.md``, "Taken back".
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+import re
+from collections import Counter
+from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
 
 from scoring.errors import GitError
 from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.fates import FollowedTrunk, fates
-from scoring.evidence.git.followed_lines import Fate
-from scoring.evidence.git.inversion import (
-    HALF,
-    WHOLE,
-    Inversion,
-    does_again,
-    has_content_of,
-    inversion,
-    put_back,
-)
+from scoring.evidence.git.followed_lines import Fate, FollowedTrunk
+from scoring.evidence.git.inversion import HALF, WHOLE, Inversion, put_back
 from scoring.evidence.git.patches import Patch
-from scoring.evidence.git.revert_words import WORDS, TakenBackIndex, says_so
-from scoring.evidence.git.undone import (
-    LEAST_LINES,
-    LONGEST_RUN,
-    STANDS,
-    CameBack,
-    PartlyReverted,
-    TakenBack,
-    TrunkWork,
-    Undone,
-    defines_again,
-    identifiers,
-    inverts_half,
-    is_plain_removal,
-    is_put_back,
-    nothing_in_place,
-    undoes_every_file,
-    undoes_run,
+
+LEAST_LINES = 5  # lines of code that work changed at least, to be judged without words
+_LEAST_PLAIN = 10  # lines that a plain removal took at least
+_LEFT = 0.1  # of what was taken, at most this much may stand in its place
+_ELSEWHERE = 0.05  # of what was taken, at most this much may a plain removal add elsewhere
+_LEAST_RESTORED = 5  # lines restored in the one file that was changed
+_LEAST_RUN = 2  # commits that a stale tree undoes at least
+_LONGEST_RUN = 50  # commits before a stale tree that are read at most
+
+_SIDE_FILES = re.compile(
+    r"(?:^|/)(?:change(?:s|log)[^/]*|history[^/]*|news[^/]*|.*\.lock|.*-lock\.(?:json|yaml)"
+    r"|go\.sum|npm-shrinkwrap\.json|.*\.snap|\.changeset/[^/]*)$",
+    re.IGNORECASE,
+)
+"""Lock files, changelogs and snapshots, which change with any commit."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]{3,}")
+_DEFINITION = re.compile(
+    r"\b(?:class|const|def|enum|fn|func|function|interface|let|module|struct|trait|type|val|var)"
+    r"\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w+)"
 )
 
-_MOST_RETURNS = 10  # how often work that came back may be taken back again
-_MOST_NAMING = 50  # commits that name one work, which are compared with it
 
-
-class _Work(NamedTuple):
+class Work(NamedTuple):
     """Some work on the trunk.
 
     Attributes:
@@ -64,320 +54,216 @@ class _Work(NamedTuple):
     fate: Fate | None
 
 
-class _Candidate(NamedTuple):
+class Candidate(NamedTuple):
     """A commit that may have taken some work back.
 
     Attributes:
+        trunk: the trunk that has both.
+        work: the work.
         commit: its SHA.
         patch: what it changes; a merge, against the clean merge of its parents.
         names_work: whether its message names the work as what it takes back.
         says_so: whether its message says that it undoes the work, or in any words something.
         all_text: what it inverts of the work.
         code: what it inverts of the code.
-        taken: how many lines of code of the work it took, by their fate.
     """
 
+    trunk: FollowedTrunk
+    work: Work
     commit: str
     patch: Patch
     names_work: bool
     says_so: bool
     all_text: Inversion
     code: Inversion
-    taken: int
 
-
-class UndoneWork:
-    """What undid landed work on one trunk."""
-
-    def __init__(self, trunk: FollowedTrunk) -> None:
-        self._trunk = trunk
-        self._history = trunk.history
-        self._graph = trunk.graph
-
-    def find(
-        self, fates_of: Mapping[TrunkWork, Fate | None], returns: int = _MOST_RETURNS
-    ) -> dict[TrunkWork, Undone]:
-        """Return what became of works.
-
-        Args:
-            fates_of: the works, each with where its lines went, or None where that is not known.
-            returns: how often work that came back may be taken back again.
-
-        Raises:
-            GitError: the trunk cannot be read.
-        """
-        pairs = [self._graph.pair(work.commit) for work in fates_of]
-        works: dict[TrunkWork, _Work] = {}
-        for work, patch in zip(fates_of, self._history.patches(pairs), strict=True):
-            if patch is not None:
-                works[work] = _Work(work.commit, work.also, patch, fates_of[work])
-
-        answers = dict.fromkeys(fates_of, STANDS)
-        suspects = self._suspects(works.values())
-        for key, each in works.items():
-            answers[key] = self._undone(each, suspects[each.commit])
-
-        back = dict.fromkeys(each.came_back.back_in for each in answers.values() if each.came_back)
-        if back and returns:
-            fate_of = dict(fates(self._trunk, list(back)))
-            again = self.find({TrunkWork(commit): fate_of[commit] for commit in back}, returns - 1)
-            for work, undone in answers.items():
-                if undone.came_back:
-                    last = again[TrunkWork(undone.came_back.back_in)]
-                    answers[work] = _after_return(undone, undone.came_back, last)
-        return answers
-
-    def is_named_since(self, commit: str, also: str, since: str) -> bool:
-        """Return whether a commit newer than another one says that it takes some work back."""
-        position = self._graph.position
-        return any(position[other] < position[since] for other in self._naming(commit, also))
-
-    # One work
-
-    def _undone(self, work: _Work, suspects: Iterable[str]) -> Undone:
-        """Return what became of some work.
-
-        ``suspects`` are the commits that may have taken it back and need not name it.
-        """
-        naming = self._naming(work.commit, work.also)
-        position = self._graph.position
-        partly: PartlyReverted | None = None
-        for commit in sorted({*naming, *suspects}, key=position.__getitem__, reverse=True):
-            candidate = self._candidate(work, commit, names_work=commit in naming)
-            if candidate is None:
-                continue
-
-            all_text = candidate.all_text
-            if not self._is_taker(work, candidate):
-                if candidate.names_work and all_text.inverted:
-                    partly = PartlyReverted(commit, all_text.inverted, all_text.lines)
-                continue
-
-            back_in = self._back_in(work.patch, commit, all_text)
-            if back_in is not None:
-                return Undone(came_back=CameBack(commit, back_in))
-            return Undone(
-                state="reverted" if candidate.says_so or all_text.is_exact else "taken_back",
-                taken_back=self._taken_back(work, candidate),
-            )
-        return Undone(partly_reverted=partly)
-
-    def _candidate(self, work: _Work, commit: str, *, names_work: bool) -> _Candidate | None:
-        """Return a commit as a candidate, or None where git cannot say what it changes."""
-        patch = self._history.own_patch(commit, self._graph.parents[commit])
-        if patch is None:
-            return None
-
-        code = inversion(work.patch, patch, self._trunk.counts)
-        all_text = code
-        if names_work or code.is_whole:  # no rule asks about the text of any other commit
-            all_text = inversion(work.patch, patch)
-        return _Candidate(
-            commit=commit,
-            patch=patch,
-            names_work=names_work,
-            says_so=names_work or says_so(self._text(commit)),
-            all_text=all_text,
-            code=code,
-            taken=work.fate.taken_by.get(commit, 0) if work.fate else 0,
-        )
-
-    def _taken_back(self, work: _Work, candidate: _Candidate) -> TakenBack:
-        undone = candidate.code if candidate.code.lines else candidate.all_text
-        lines = undone.took
-        whole = undone.added
-        if work.fate and candidate.taken and candidate.taken >= HALF * work.fate.added:
-            lines = candidate.taken
-            whole = work.fate.added
-        elif not whole:
-            lines = undone.back
-            whole = undone.removed
-        return TakenBack(
-            by=candidate.commit,
-            lines=lines,
-            of=whole,
-            seconds=max(self._trunk.time(candidate.commit) - self._trunk.time(work.commit), 0),
-            said=candidate.says_so,
-            subject=self._trunk.commits[candidate.commit].subject,
-        )
-
-    def _is_taker(self, work: _Work, candidate: _Candidate) -> bool:
-        """Return whether one of the rules says that a candidate took some work back."""
-        all_text = candidate.all_text
-        if candidate.names_work and inverts_half(work.patch, candidate.patch, all_text):
+    def is_taker(self) -> bool:
+        """Return whether one of the rules says that it took the work back."""
+        if self.names_work and self._inverts_half():
             return True  # rule s
 
-        code = candidate.code
-        is_whole = code.is_whole and all_text.share >= HALF and code.lines >= LEAST_LINES
-        if not is_whole or not undoes_every_file(work.patch, candidate.patch, all_text):
+        code = self.code
+        is_whole = code.is_whole and self.all_text.share >= HALF and code.lines >= LEAST_LINES
+        if not is_whole or not self._undoes_every_file():
             return False
-        if work.fate is None or not self._has_taken(work.commit, work.fate, candidate):
+        fate = self.work.fate
+        if fate is None or not self._has_taken(fate):
             return False
-        if all_text.is_exact:
+        if self.all_text.is_exact:
             return True  # rule a
 
-        is_removal = is_put_back(work.patch, candidate.patch, self._trunk.counts)  # rule b1
-        if not is_removal:  # rule b2
-            is_removal = is_plain_removal(work.patch, work.fate, candidate.patch, code)
-        if is_removal and self._left_nothing(work, candidate):
+        is_removal = self._is_put_back() or self._is_plain_removal(fate)  # rules b1 and b2
+        if is_removal and self._left_nothing():
             return True
-        if not self._undoes_run(work, candidate):  # rule b3
-            return False
-        try:
-            added = self._lines_added(candidate.commit)
-            return not defines_again(self._lines_added(work.commit), added)
-        except GitError:  # git cannot say what came in its place
+        return self._undoes_run() and not self._defines_again()  # rule b3
+
+    def _inverts_half(self) -> bool:
+        """Return whether half of the lines of the work are inverted.
+
+        Of work without lines, as of pictures, half of the files have to be as before.
+        """
+        if self.all_text.lines:
+            return self.all_text.share >= HALF
+        files = self.work.patch
+        restored = [file for file in files if self._restores(file.path, file.old_blob)]
+        return bool(files) and len(restored) >= HALF * len(files)
+
+    def _restores(
+        self,
+        path: str,
+        blob: str,
+    ) -> bool:
+        return any(file.old_path == path and file.new_blob == blob for file in self.patch)
+
+    def _undoes_every_file(self) -> bool:
+        """Return whether at least half of the work is undone in each file that it changed.
+
+        Else a commit that only tidies up after some work, as it deletes a script for debugging,
+        would pass for its revert. Lock files and the like do not count.
+        """
+        touched = {file.old_path for file in self.patch}
+        for file in self.work.patch:
+            if _SIDE_FILES.search(file.path) or file.same_content:
+                continue
+
+            lines = len([*file.added(), *file.removed()])
+            undone = self.all_text.taken.get(file.path, Counter()).total()
+            undone += self.all_text.restored.get(file.old_path, Counter()).total()
+            if undone * 2 < lines or not (lines or file.path in touched):
+                return False
+        return True
+
+    def _has_taken(self, fate: Fate) -> bool:
+        """Return whether nearly all lines of the work went by the commit, within its horizon."""
+        work = self.work.commit
+        trunk = self.trunk
+        if trunk.graph.introduced[self.commit] < trunk.end(work):
             return False
 
-    def _has_taken(self, work: str, fate: Fate, candidate: _Candidate) -> bool:
-        """Return whether nearly all lines of some work went by a candidate, within its horizon."""
-        if self._graph.introduced[candidate.commit] < self._trunk.end(work):
-            return False
-
-        code = candidate.code
-        between = self._since(work, self._index_on_trunk(candidate.commit) + 1)
-        count = put_back(filter(None, self._history.patches(between)), code.taken)
+        between = trunk.since(work, trunk.trunk_index(self.commit) + 1)
+        count = put_back(filter(None, trunk.history.patches(between)), self.code.taken)
         if count is None:
             return False
-        if candidate.taken >= WHOLE * fate.added:
+        taken = fate.taken_by[self.commit]
+        if taken >= WHOLE * fate.added:
             return True
-        share = candidate.taken / fate.added
-        if code.took:
-            share += count / code.took
+        share = taken / fate.added
+        if self.code.took:
+            share += count / self.code.took
         return share >= WHOLE
 
-    def _left_nothing(self, work: _Work, candidate: _Candidate) -> bool:
-        """Return whether nothing came in the place of what a candidate took, as far as known."""
-        commit, parent = self._graph.pair(work.commit)
+    def _is_put_back(self) -> bool:
+        """Return whether each code file has its content from before the work (rule *b1*)."""
+        changed = 0
+        most_restored = 0
+        for file in self.work.patch:
+            if not self.trunk.counts(file.path):
+                continue
+            if not self._restores(file.path, file.old_blob):
+                return False
+            if file.status == "M":
+                changed += 1
+                most_restored = max(most_restored, len(list(file.removed())))
+        return changed > 1 or (changed == 1 and most_restored >= _LEAST_RESTORED)
+
+    def _is_plain_removal(self, fate: Fate) -> bool:
+        """Return whether it removes the work and does next to nothing else (rule *b2*)."""
+        if fate.added < _LEAST_PLAIN:
+            return False
+
+        elsewhere = 0
+        deleted = set()
+        for file in self.patch:
+            if file.old_path not in self.code.took_from and not _SIDE_FILES.search(file.path):
+                elsewhere += len(list(file.added()))
+            if file.status == "D":
+                deleted.add(file.old_path)
+        if elsewhere > _ELSEWHERE * self.code.took:
+            return False
+        return not any(file.status == "M" and file.path in deleted for file in self.work.patch)
+
+    def _left_nothing(self) -> bool:
+        """Return whether next to nothing came in the place of what it took.
+
+        Neither other lines than the work had removed may have come there, nor the identifiers of
+        the work anywhere again. Where git cannot say, something may have.
+        """
+        change = self.trunk.graph.pair(self.work.commit)
         try:
-            removed = self._history.text_added(CommitPair(parent, commit))
-            in_place = self._history.text_added(self._graph.pair(candidate.commit))
-            new = identifiers(self._lines_added(work.commit))
-        except GitError:  # git cannot say
+            removed = self.trunk.history.text_added(CommitPair(change.base, change.commit))
+            added = self._text_added(self.commit)
+            new = _names(_IDENTIFIER, self._text_added(self.work.commit).values())
+        except GitError:
             return False
 
-        new -= identifiers(chain.from_iterable(removed.values()))
-        return nothing_in_place(
-            work.patch, candidate.patch, candidate.code, new, map(identifiers, in_place.values())
-        )
+        in_place = Counter[int]()
+        for file in self.patch:
+            if file.old_path in self.code.took_from:
+                in_place.update(file.added())
+        for file in self.work.patch:
+            in_place.subtract(file.removed())
+        if (+in_place).total() > _LEFT * self.code.took:
+            return False
 
-    def _lines_added(self, commit: str) -> Iterable[bytes]:
-        added = self._history.text_added(self._graph.pair(commit))
-        return chain.from_iterable(added.values())
+        new -= _names(_IDENTIFIER, removed.values())
+        for lines in added.values():
+            if len(new & _names(_IDENTIFIER, [lines])) > _LEFT * len(new):
+                return False
+        return True
 
-    def _undoes_run(self, work: _Work, candidate: _Candidate) -> bool:
-        """Return whether a candidate undoes two or more commits before it, down to some work."""
+    def _undoes_run(self) -> bool:
+        """Return whether it undoes two or more commits before it, down to the work.
+
+        It undoes every path of them, as a stale tree does.
+        """
+        graph = self.trunk.graph
         run: list[str] = []
-        commit = self._graph.first_parent(candidate.commit)
-        while commit in self._trunk.commits and len(run) < LONGEST_RUN:
+        commit = graph.first_parent(self.commit)
+        while commit in self.trunk.commits and len(run) < _LONGEST_RUN:
             run.append(commit)
-            if len(run) > 1 and work.commit in run:
+            if self.work.commit in run and len(run) >= _LEAST_RUN:
                 break
-            commit = self._graph.first_parent(commit)
-        if work.commit not in run:
+            commit = graph.first_parent(commit)
+        if self.work.commit not in run or len(run) < _LEAST_RUN:
             return False
 
-        patches = self._history.patches([self._graph.pair(commit) for commit in run])
-        readable = [patch for patch in patches if patch is not None]
-        if len(readable) < len(run):
-            return False
-        return undoes_run(candidate.patch, readable)
-
-    def _back_in(self, work: Patch, taker: str, inverted: Inversion) -> str | None:
-        """Return the first commit after a taker, within the horizon, that undoes the undoing."""
-        end = self._trunk.time(taker) + self._trunk.horizon
-        later = [pair for pair in self._since(taker, 0) if self._trunk.time(pair.commit) <= end]
-        for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
+        blobs_before = {}
+        blobs: dict[str, str] = {}
+        for patch in self.trunk.history.patches([graph.pair(commit) for commit in run]):
             if patch is None:
-                continue
-            is_back = does_again(patch, inverted)
-            if not inverted.lines:  # as of pictures
-                is_back = has_content_of(patch, work)
-            if is_back:
-                return commit
-        return None
+                return False
+            blobs = _blobs_after(patch) | blobs
+            for file in patch:
+                if file.status == "R":
+                    blobs_before[file.path] = "0" * len(file.old_blob)
+                blobs_before[file.old_path] = file.old_blob
+        blobs |= _blobs_after(self.patch)
+        return all(blobs.get(path) == blob for path, blob in blobs_before.items())
 
-    # Candidates
+    def _defines_again(self) -> bool:
+        """Return whether it defines much of what the work defines, as far as git can say."""
+        try:
+            added = self._text_added(self.commit)
+            defined = self._text_added(self.work.commit)
+        except GitError:
+            return True
+        names = _names(_DEFINITION, defined.values())
+        return len(names & _names(_DEFINITION, added.values())) > _LEFT * len(names)
 
-    def _suspects(self, works: Iterable[_Work]) -> Mapping[str, set[str]]:
-        """Return, by work, the commits that may have taken it back whatever they say.
-
-        These are the last ones that took its lines, and those that contain it and restore the
-        content of one of its files. The trunk is read once for all work, and only for work of
-        which nearly all lines are gone at the end of its horizon.
-        """
-        suspects = defaultdict[str, set[str]](set)
-        works_with = defaultdict[tuple[str, str], list[str]](list)
-        later: dict[CommitPair, None] = {}
-        for work in works:
-            if work.fate is None or not self._is_gone(work.patch, work.fate):
-                continue
-            suspects[work.commit].update(self._last_takers(work.fate))
-            end = self._index_on_trunk(self._trunk.until(work.commit))
-            later |= dict.fromkeys(self._since(work.commit, end))
-            for file in work.patch:
-                works_with[file.old_path, file.old_blob].append(work.commit)
-
-        for (commit, _), patch in zip(later, self._history.patches(list(later)), strict=True):
-            for file in patch or ():
-                for work_commit in works_with.get((file.path, file.new_blob), ()):
-                    if commit != work_commit and self._graph.contains(commit, work_commit):
-                        suspects[work_commit].add(commit)
-        return suspects
-
-    def _is_gone(self, patch: Patch, fate: Fate) -> bool:
-        """Return whether nearly all lines are gone of work that is judged without words."""
-        if len(fate.taken) < WHOLE * fate.added:
-            return False
-        return inversion(patch, [], self._trunk.counts).lines >= LEAST_LINES
-
-    def _last_takers(self, fate: Fate) -> list[str]:
-        """Return the commits that took lines of some work, after which nearly all were gone."""
-        position = self._graph.position
-        gone = 0
-        takers = []
-        for commit in sorted(fate.taken_by, key=position.__getitem__, reverse=True):
-            gone += fate.taken_by[commit]
-            if gone >= WHOLE * fate.added:
-                takers.append(commit)
-        return takers
-
-    def _naming(self, work: str, also: str) -> list[str]:
-        """Return the newer commits of the trunk that say they take some work back, or its merge."""
-        names = [work, *self._graph.brought_by(work), also]
-        texts = {name: self._text(name) for name in names}
-        position = self._graph.position
-        newer = [c for c in self._index.naming(names, texts) if position[c] < position[work]]
-        return newer[-_MOST_NAMING:]
-
-    # The trunk
-
-    def _since(self, commit: str, end: int) -> list[CommitPair]:
-        """Return the commits of the trunk after a commit, oldest first, each with its parent.
-
-        Merges are left out. ``end`` is the index in the trunk of the newest one.
-        """
-        newest_first = self._graph.trunk[end : self._index_on_trunk(commit)]
-        return self._graph.pairs(reversed(newest_first))
-
-    def _index_on_trunk(self, commit: str) -> int:
-        """Return the index of a commit in the trunk, which comes last in the graph."""
-        position = self._graph.position
-        return position[commit] - position[self._graph.trunk[0]]
-
-    def _text(self, commit: str) -> str:
-        if commit not in self._trunk.commits:
-            return ""
-        return self._trunk.commits[commit].message or self._trunk.commits[commit].subject
-
-    @cached_property
-    def _index(self) -> TakenBackIndex:
-        texts = ((commit, self._text(commit)) for commit in self._trunk.commits)
-        return TakenBackIndex(pair for pair in texts if WORDS.search(pair[1]))
+    def _text_added(self, commit: str) -> dict[str, list[bytes]]:
+        """Return the text that a commit adds to its first parent, by file."""
+        return self.trunk.history.text_added(self.trunk.graph.pair(commit))
 
 
-def _after_return(undone: Undone, came_back: CameBack, last: Undone) -> Undone:
-    """Return what became of work that came back in a commit, by what became of that one."""
-    if last.came_back:
-        return Undone(came_back=CameBack(came_back.by, last.came_back.back_in))
-    return last if last.taken_back else undone
+def _blobs_after(patch: Patch) -> dict[str, str]:
+    """Return the blobs of the paths that a patch changes; that of a path that is gone is zeros."""
+    blobs = {file.old_path: "0" * len(file.old_blob) for file in patch if file.status == "R"}
+    return blobs | {file.path: file.new_blob for file in patch}
+
+
+def _names(pattern: re.Pattern[str], files: Iterable[Iterable[bytes]]) -> set[str]:
+    """Return what a pattern finds in the lines of some files."""
+    names = set()
+    for line in chain.from_iterable(files):
+        names.update(pattern.findall(line.decode("utf-8", "replace")))
+    return names

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.git.landing import Landings
 from scoring.log.model import IterationRecord
 from scoring.signals.landed import landed_value
 
@@ -34,7 +33,10 @@ def without_lines(history: AttributedHistory, entry: IterationRecord) -> Landing
     sha = history.resolve(entry.commit)
     if sha is None:
         return history.landing(entry)
-    return replace(Landings.of(history._landings, sha), field=entry.commit)
+    landings = history._landings
+    if landings._graph.on_trunk(sha) or landings._trunk.shallow:
+        return replace(landings.of(sha), field=entry.commit)
+    return replace(landings._decided[sha], field=entry.commit)
 
 
 def with_undone(repo: Repo, *commits: str) -> Landing:

@@ -11,13 +11,13 @@ from scoring.errors import GitError
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.trunk import choose_trunk, read_branches
+from scoring.evidence.git.trunk import read_branches
 from scoring.signals.landed import landed_value
 
 
 def trunk(repo: Repo, wanted: str | None = None) -> Trunk:
     repository = GitRepository(repo.path)
-    return choose_trunk(read_branches(repository), wanted)
+    return read_branches(repository).choose_trunk(wanted)
 
 
 def remote_ref(repo: Repo, ref: str, sha: str) -> None:

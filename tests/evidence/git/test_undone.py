@@ -8,7 +8,7 @@ import pytest
 from helpers.repos import Files, Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.undone import PartlyReverted, TrunkWork, Undone
+from scoring.evidence.git.facts import PartlyReverted, TrunkWork, Undone
 
 HOUR = 3_600
 DAY = 24 * HOUR

@@ -8,7 +8,7 @@ from helpers.landings import record, started
 from helpers.repos import START, Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.revert_words import names_taken_back
+from scoring.evidence.git.commit_names import names_taken_back
 from scoring.signals.landed import landed_value
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
