@@ -387,7 +387,7 @@ def large(folder: Path) -> dict[str, Any]:
             before = sum(os.times()[:4])
             result = score_repository(one, config, find_rubric(config.rubric))
             best = min(best, sum(os.times()[:4]) - before)
-        found.append((corpus.transcript_bytes / 1e6, best, result.iterations, result.error))
+        found.append((corpus.transcript_bytes / 1e6, best, result.state.iterations, result.error))
     (few, less, *_), (many, more, iterations, error) = found
     rate = (many - few) / (more - less)
     return {
@@ -402,7 +402,7 @@ def large(folder: Path) -> dict[str, Any]:
 
 def do_nothing(repository: Repository, *_: Any) -> Result:
     """Stand in for scoring, and return no rows."""
-    return Result(repository.name, "x")
+    return Result(RepositoryState("", repository.name))
 
 
 def overhead(folder: Path, count: int) -> dict[str, Any]:

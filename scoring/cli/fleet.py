@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from scoring.views.table import Column, Line, Page, Table, columns_of, pairs
 if TYPE_CHECKING:  # help needs none of them
     from scoring.fleet.coordinator import FleetEvent
     from scoring.fleet.dataset import DataSet, RepositoryState
-    from scoring.fleet.run import Failed, FleetReport, Say
+    from scoring.fleet.run import FleetReport, Say
 
 _MOST_FAILURES_SHOWN = 50
 
@@ -136,7 +136,7 @@ def _report_page(report: "FleetReport") -> Page:
     yield from _failures(report.failed)
 
 
-def _failures(failed: "Sequence[Failed | RepositoryState]") -> Page:
+def _failures(failed: "list[RepositoryState]") -> Page:
     if not failed:
         return
 

@@ -27,7 +27,11 @@ the working directory first.
 
 
 @contextlib.contextmanager
-def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[Any]:
+def cluster(
+    scheduler: str | None,
+    workers: int,
+    memory: int = 0,
+) -> Iterator[Any]:
     """Connect to a cluster, and give its client.
 
     Args:
@@ -52,7 +56,13 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
 
         stack.enter_context(dask.config.set(read_toml(_DASK_SETTINGS.read_text("utf-8"))))
         if scheduler:
-            client = _connected(library, scheduler)
+            try:
+                client = library.Client(scheduler, timeout=_CONNECTS_WITHIN, set_as_default=False)
+            except (OSError, TimeoutError, ValueError) as e:
+                raise FleetError(
+                    f"scheduler {scheduler}: does not answer ({one_line(e, 200)});"
+                    " is it running, and is this its address?"
+                ) from e
             stack.callback(_close, client, _CLIENT_CLOSES_WITHIN)
         else:
             stack.enter_context(environment_with(_SAFE_PATH))
@@ -70,16 +80,6 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
             stack.callback(_close, local, _CLUSTER_CLOSES_WITHIN)
             client = stack.enter_context(library.Client(local, set_as_default=False))
         yield client
-
-
-def _connected(library: Any, scheduler: str) -> Any:
-    try:
-        return library.Client(scheduler, timeout=_CONNECTS_WITHIN, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as e:
-        raise FleetError(
-            f"scheduler {scheduler}: does not answer ({one_line(e, 200)});"
-            " is it running, and is this its address?"
-        ) from e
 
 
 def _close(opened: Any, seconds: float) -> None:

@@ -114,7 +114,7 @@ class Coordinator:
             FleetError: the scheduler or all workers are gone.
         """
         self._waiting.extend(Task(repository) for repository in repositories)
-        self._client.subscribe_topic(BEGUN, lambda event: self._note_begun(event[1]))
+        self._client.subscribe_topic(BEGUN, self._note_begun)
         try:
             while self._waiting or self._handed_out:
                 self._look_at_cluster()
@@ -129,8 +129,8 @@ class Coordinator:
             with contextlib.suppress(Exception):
                 self._client.unsubscribe_topic(BEGUN)
 
-    def _note_begun(self, key: str) -> None:
-        task = self._handed_out.get(key)
+    def _note_begun(self, event: tuple[float, str]) -> None:
+        task = self._handed_out.get(event[1])
         if task is not None:
             task.has_begun = True
 
@@ -162,13 +162,26 @@ class Coordinator:
 
     def _hand_out(self) -> None:
         most = max(self._threads, 1) * (1 + AHEAD)
-        while (
-            self._waiting
-            and len(self._handed_out) < most
-            and self._client.status == "running"
-            and self._may_go_out(self._waiting[0])
-        ):
-            self._submit(self._waiting.popleft())
+        while self._waiting and len(self._handed_out) < most:
+            if self._client.status != "running" or not self._may_go_out(self._waiting[0]):
+                return
+
+            task = self._waiting.popleft()
+            task.handed_out += 1
+            task.has_begun = False
+            self._number += 1
+            key = f"da-score-{self._number}-{time.time_ns():x}"
+            self._handed_out[key] = task
+            task.future = self._client.submit(
+                begin_and_score,
+                task.repository,
+                self._config,
+                self._rubric,
+                key,
+                key=key,
+                pure=False,
+            )
+            task.future.add_done_callback(lambda _, key=key: self._finished_keys.put(key))
 
     def _may_go_out(self, task: Task) -> bool:
         """Tell whether a task may go out now: one that was handed out often goes alone."""
@@ -177,24 +190,6 @@ class Coordinator:
         if task.handed_out >= _OFTEN:
             return False
         return all(other.handed_out <= _OFTEN for other in self._handed_out.values())
-
-    def _submit(self, task: Task) -> None:
-        task.handed_out += 1
-        self._number += 1
-        key = f"da-score-{self._number}-{time.time_ns():x}"
-        task.has_begun = False
-        self._handed_out[key] = task
-
-        task.future = self._client.submit(
-            begin_and_score,
-            task.repository,
-            self._config,
-            self._rubric,
-            key,
-            key=key,
-            pure=False,
-        )
-        task.future.add_done_callback(lambda _: self._finished_keys.put(key))
 
     def _event_of(self, key: str) -> FleetEvent | None:
         """Return what came of a task that ended. None where it waits for another attempt."""
@@ -206,11 +201,10 @@ class Coordinator:
         if result is not None:
             if result.error:
                 return self._failure(task, result.error)
-            more = fields_of(result, "iterations", "broken") | {
-                "seconds": round(result.seconds, 3),
-                "warnings": result.warnings,
-            }
-            return FleetEvent("done", result.repository, more, result)
+            more = fields_of(result.state, "iterations", "broken")
+            more["seconds"] = round(result.seconds, 3)
+            more["warnings"] = [line for line in result.state.warnings.split("\n") if line]
+            return FleetEvent("done", task.repository.name, more, result)
 
         if isinstance(error, KilledWorker):
             # Dask itself tried again so often.
@@ -226,7 +220,11 @@ class Coordinator:
         self._waiting.append(task)
         return None
 
-    def _failure(self, task: Task, reason: str) -> FleetEvent:
+    def _failure(
+        self,
+        task: Task,
+        reason: str,
+    ) -> FleetEvent:
         task.attempts += 1
         more = {"reason": reason, "attempts": task.attempts}
         if task.attempts >= self._config.attempts:

@@ -6,7 +6,7 @@ last, so that a run that was interrupted changed nothing.
 
 import contextlib
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -66,10 +66,14 @@ class DataSet:
     Attributes:
         url: its folder or URL.
         storage: options of file systems.
-        states: what is known of repositories, by rubric and repository.
+        states: what is known of repositories: by rubric, and then by repository.
     """
 
-    def __init__(self, url: str, storage: Storage | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        storage: Storage | None = None,
+    ) -> None:
         """Open a data set to read.
 
         Raises:
@@ -78,7 +82,7 @@ class DataSet:
         require("fleet", "deltalake", "pyarrow")
         self.url = url
         self.storage = storage or {}
-        self.states: dict[tuple[str, str], RepositoryState] = {}
+        self.states: defaultdict[str, dict[str, RepositoryState]] = defaultdict(dict)
 
         self._place = results_at(url, self.storage)
         self._tables: PlainData = {}
@@ -97,16 +101,19 @@ class DataSet:
         self._tables[REPOSITORIES] = state_table
 
         rows = self._arrow_rows(REPOSITORIES, state_table)
-        known = set(RepositoryState._fields)
-        columns = [name for name in rows.schema.names if name in known]
+        columns = [name for name in rows.schema.names if name in RepositoryState._fields]
         for row in rows.to_table(columns).to_pylist():
             # An older data set lacks columns that were added since.
             values = {name: value for name, value in row.items() if value is not None}
-            self.states[row["rubric"], row["repository"]] = RepositoryState(**values)
+            self.states[row["rubric"]][row["repository"]] = RepositoryState(**values)
 
     @classmethod
     @contextlib.contextmanager
-    def for_writing(cls, url: str, storage: Storage | None = None) -> Iterator["DataSet"]:
+    def for_writing(
+        cls,
+        url: str,
+        storage: Storage | None = None,
+    ) -> Iterator["DataSet"]:
         """Open a data set to write to, or make it.
 
         In a folder no other fleet can write meanwhile; elsewhere the first one to commit goes on.
@@ -135,11 +142,11 @@ class DataSet:
     @property
     def rubrics(self) -> list[str]:
         """The rubrics under which repositories were scored or failed, sorted."""
-        return sorted({rubric for rubric, _ in self.states})
+        return sorted(self.states)
 
     def of(self, rubric: str) -> dict[str, RepositoryState]:
         """Return what is known under a rubric, by repository."""
-        return {name: state for (version, name), state in self.states.items() if version == rubric}
+        return dict(self.states.get(rubric, {}))
 
     def rows(self, table: str) -> Any:
         """Return the rows of a table that count.
@@ -161,7 +168,12 @@ class DataSet:
 
             return self._arrow_rows(table, delta_table, schema)
 
-    def _arrow_rows(self, table: str, delta_table: Any, schema: Any = None) -> Any:
+    def _arrow_rows(
+        self,
+        table: str,
+        delta_table: Any,
+        schema: Any = None,
+    ) -> Any:
         from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
         filesystem = None
@@ -171,7 +183,11 @@ class DataSet:
             filesystem = SubTreeFileSystem(str(self._place.folder / table), LocalFileSystem())
         return delta_table.to_pyarrow_dataset(schema=schema, filesystem=filesystem)
 
-    def put(self, tables: Mapping[str, Any], where: str | None = None) -> None:
+    def put(
+        self,
+        tables: Mapping[str, Any],
+        where: str | None = None,
+    ) -> None:
         """Write rows, which count after :meth:`note`.
 
         Args:
@@ -195,8 +211,8 @@ class DataSet:
         import pyarrow as pa
 
         where = None
-        if any((state.rubric, state.repository) in self.states for state in states):
-            names = [state.repository for state in states]
+        names = [state.repository for state in states]
+        if names and not self.of(states[0].rubric).keys().isdisjoint(names):
             where = where_of(states[0].rubric, names)
 
         rows = pa.Table.from_pylist([state._asdict() for state in states], schema=_state_schema())
@@ -205,7 +221,7 @@ class DataSet:
 
         self._counting_versions = versions
         for state in states:
-            self.states[state.rubric, state.repository] = state
+            self.states[state.rubric][state.repository] = state
 
     def tidy(self) -> None:
         """Join small files, and remove files that have not counted for a day.
@@ -217,10 +233,7 @@ class DataSet:
             with self._errors_of_writing():
                 files_by_month = Counter(os.path.dirname(name) for name in table.file_uris())
                 if max(files_by_month.values(), default=0) > _FILES_TOGETHER:
-                    table.optimize.compact(
-                        commit_properties=_commit_properties(),
-                        writer_properties=_writer_properties(),
-                    )
+                    table.optimize.compact(**_properties())
                 table.vacuum(
                     _KEPT_HOURS,
                     commit_properties=_commit_properties(),
@@ -248,47 +261,41 @@ class DataSet:
                 self._tables[table],
                 rows,
                 schema_mode="merge",
-                writer_properties=_writer_properties(),
-                commit_properties=_commit_properties(versions),
                 **mode,
+                **_properties(versions),
             )
 
     def _prepare(self) -> None:
         """Make the tables that do not exist, and take back rows of a run that was interrupted."""
         with self._errors_of_writing():
-            for name in FLEET_TABLES:
-                self._make_table(name, partitioned_schema(name), partitions_of(name))
-            self._make_table(REPOSITORIES, _state_schema(), [RUBRIC])
+            schemas = {name: partitioned_schema(name) for name in FLEET_TABLES}
+            schemas[REPOSITORIES] = _state_schema()
+            for name, schema in schemas.items():
+                if name not in self._tables:
+                    self._make_table(name, schema)
 
             was_interrupted = False
             for name in FLEET_TABLES:
+                table = self._tables[name]
                 version = self._counting_versions.get(name, 0)
-                if self._tables[name].version() != version:
-                    self._tables[name].restore(version, commit_properties=_commit_properties())
+                if table.version() != version:
+                    table.restore(version, commit_properties=_commit_properties())
                     was_interrupted = True
 
         if was_interrupted:
             self.note([])
 
-    def _make_table(
-        self,
-        name: str,
-        schema: Any,
-        partitions: list[str],
-    ) -> None:
+    def _make_table(self, name: str, schema: Any) -> None:
         from deltalake import DeltaTable
 
-        if name in self._tables:
-            return
-        DeltaTable.create(
+        self._tables[name] = DeltaTable.create(
             f"{self._place.uri}/{name}",
             schema,
             mode="ignore",
-            partition_by=partitions,
+            partition_by=[RUBRIC] if name == REPOSITORIES else partitions_of(name),
             configuration=_CONFIGURATION,
             storage_options=self._place.options,
         )
-        self._tables[name] = self._table(name)
 
     def _exists(self, name: str) -> bool:
         from deltalake import DeltaTable
@@ -350,10 +357,14 @@ def _commit_properties(versions: Mapping[str, int] | None = None) -> Any:
     return CommitProperties(max_commit_retries=0, app_transactions=transactions)
 
 
-def _writer_properties() -> Any:
+def _properties(versions: Mapping[str, int] | None = None) -> PlainData:
+    """Return how files are written and committed."""
     from deltalake import WriterProperties
 
-    return WriterProperties(compression="ZSTD")
+    return {
+        "writer_properties": WriterProperties(compression="ZSTD"),
+        "commit_properties": _commit_properties(versions),
+    }
 
 
 def _state_schema() -> Any:

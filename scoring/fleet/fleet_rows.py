@@ -33,17 +33,10 @@ from scoring.views.columns import TABLES, DataRow, RowSource, ScoreRow
 from scoring.views.formats import clean
 from scoring.views.work_rows import WorkRow
 
-_COLUMNS_OF_SCORE = {
-    "scored",
-    "score",
-    "score_raw",
-    "band",
-    "signals_present",
-    "signals_total",
-    "weight_present",
-    "bounds_low",
-    "bounds_high",
-}
+_COLUMNS_OF_SCORE = frozenset(
+    "scored score score_raw band signals_present signals_total weight_present bounds_low "
+    "bounds_high".split()
+)
 """The columns of ``iterations`` that a rubric decides."""
 
 _UNKNOWN_MONTH = "unknown"
@@ -56,11 +49,13 @@ class FleetRow(NamedTuple):
 
     Attributes:
         table: the name of its table.
-        values: its values by column, and as ``month`` the month that its partition is of.
+        values: its values by column.
+        month: the month that its partition is of.
     """
 
     table: str
     values: DataRow
+    month: str
 
 
 def rows_of_iteration(
@@ -87,7 +82,7 @@ def rows_of_iteration(
 
     def row(table: str, content: object) -> FleetRow:
         of = RowSource(repository, facts.record.iteration, content)
-        return FleetRow(table, of.values(FLEET_TABLES[table]) | {MONTH: month})
+        return FleetRow(table, of.values(FLEET_TABLES[table]), month)
 
     examined = ExaminedIteration(
         facts, readings[CLAIMS], result.computed, score, "computed", outcome
@@ -97,7 +92,7 @@ def rows_of_iteration(
     observed = readings[SEEN].value
     claimed = readings[CLAIMS].value
     for signal_row in rows_of_signals(repository, score, observed, claimed):
-        yield FleetRow("signals", signal_row | {MONTH: month})
+        yield FleetRow("signals", signal_row, month)
 
     for pair in readings[CLAIMS].integrity:
         yield row("integrity", pair)
@@ -124,7 +119,7 @@ def rows_of_work(repository: str, work: Iterable[WorkRow]) -> Iterator[FleetRow]
         values = RowSource(repository, 0, unit).values(FLEET_TABLES[WORK])
         ended = unit.values["ended"]
         month = ended[: len("2026-01")] if ended else _UNKNOWN_MONTH
-        yield FleetRow(WORK, values | {MONTH: month})
+        yield FleetRow(WORK, values, month)
 
 
 def rows_of_signals(
@@ -202,7 +197,11 @@ def how(value: SignalValue) -> str:
     return word
 
 
-def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
+def value_kept(
+    row: DataRow,
+    signal: str,
+    way: str,
+) -> SignalValue:
     """Return the value of a signal from a row of ``kept``."""
     sub_score = row[kept_column(signal, way)]
     source, _, cap = row[how_column(signal, way)].partition(":")
@@ -247,8 +246,9 @@ def arrow_tables(rows: Iterable[FleetRow], rubric: str) -> PlainData:
     import pyarrow as pa
 
     rows_of_table: dict[str, list[DataRow]] = {name: [] for name in FLEET_TABLES}
-    for table, values in rows:
-        rows_of_table[table].append(clean(values) | {RUBRIC: rubric})
+    for row in rows:
+        partitions = {RUBRIC: rubric, MONTH: row.month}
+        rows_of_table[row.table].append(clean(row.values) | partitions)
 
     tables: PlainData = {}
     for name, table_rows in rows_of_table.items():

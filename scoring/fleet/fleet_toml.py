@@ -17,10 +17,6 @@ from scoring.text import shown
 SIZE_LIMIT = 1 << 20
 """The largest FLEET.toml, in bytes."""
 
-ATTEMPTS = 3
-EXPANDED = 16 << 30
-HORIZON = "14d"
-
 _BYTES_PER_UNIT = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _SIZE = re.compile(r"(\d{1,9}) ?([KMGT]B)", re.ASCII)
 _SECRET = re.compile(
@@ -84,11 +80,11 @@ class FleetConfig(NamedTuple):
     storage: Mapping[str, PlainData] = {}
     workers: int | None = None
     memory: int = 0
-    expanded: int = EXPANDED
-    attempts: int = ATTEMPTS
+    expanded: int = 16 << 30
+    attempts: int = 3
     scratch: str | None = None
     cache: str | None = None
-    horizon: str = HORIZON
+    horizon: str = "14d"
 
 
 _SIZE_KIND = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
@@ -152,12 +148,20 @@ class _FleetFile(NamedTuple):
         except RuntimeError as e:  # no home is known for this user
             raise self.error(f"{shown(text)}: {e}") from e
 
-    def table(self, value: Any, name: str) -> PlainData:
+    def table(
+        self,
+        value: Any,
+        name: str,
+    ) -> PlainData:
         if not isinstance(value, dict):
             raise self.error(f"{name} is {shown(value)} where a table belongs")
         return value
 
-    def options(self, table: Any, name: str) -> PlainData:
+    def options(
+        self,
+        table: Any,
+        name: str,
+    ) -> PlainData:
         """Return the options of a file system, which may be nested. Credentials are refused."""
         options: PlainData = {}
 
@@ -199,46 +203,46 @@ def read_fleet(path: Path) -> FleetConfig:
         raise file.error(f"not TOML: {' '.join(str(e).split())}") from e
 
     values = checked_table(data, _FLEET_KINDS, file.name, elsewhere={"source", "storage"})
-    workers = values.get("workers", {})
-    limits = values.get("limits", {})
-
-    results = values.get("results", "")
-    if not results.strip():
+    workers = values.pop("workers", {})
+    values |= values.pop("limits", {})
+    if not values.get("results", "").strip():
         raise file.error("results is missing; name the folder or the URL of the data set")
-
-    rubric = values.get("rubric", RUBRIC_VERSION)
-    if is_rubric_file(rubric):
-        rubric = str(file.folder / rubric)
 
     tables = data.get("source", [])
     if not isinstance(tables, list) or not tables:
         raise file.error("there is no [[source]]; name at least one, with a path or a url")
 
-    scratch = values.get("scratch")
-    cache = values.get("cache")
-    if cache is not None:
-        cache = "" if cache == "none" else file.path(cache)
+    if is_rubric_file(values.get("rubric", RUBRIC_VERSION)):
+        values["rubric"] = str(file.folder / values["rubric"])
+    if values.get("cache") == "none":
+        values["cache"] = ""
+    elif "cache" in values:
+        values["cache"] = file.path(values["cache"])
 
     storage = file.table(data.get("storage", {}), "storage")
+    sources = [_source_of(table, file, f"source[{n}]") for n, table in enumerate(tables)]
+    values["sources"] = tuple(sources)
+    values["results"] = file.path(values["results"])
+    values["storage"] = {name: file.options(storage[name], f"storage.{name}") for name in storage}
+    if "scratch" in values:
+        values["scratch"] = file.path(values["scratch"])
+    if "expanded" in values:
+        values["expanded"] = bytes_of(values["expanded"])
     return FleetConfig(
-        sources=tuple(_source_of(table, file, f"source[{n}]") for n, table in enumerate(tables)),
-        results=file.path(results),
-        rubric=rubric,
-        storage={name: file.options(storage[name], f"storage.{name}") for name in storage},
         workers=workers.get("count"),
         memory=bytes_of(workers.get("memory")),
-        expanded=bytes_of(limits.get("expanded")) or EXPANDED,
-        attempts=limits.get("attempts", ATTEMPTS),
-        scratch=None if scratch is None else file.path(scratch),
-        cache=cache,
-        horizon=values.get("horizon", HORIZON),
+        **values,
     )
 
 
-def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
+def _source_of(
+    table: Any,
+    file: _FleetFile,
+    name: str,
+) -> Source:
     values = checked_table(table, _SOURCE_KINDS, file.name, name=name)
-    paths = values.get("path", ())
-    urls = values.get("url", ())
+    paths = values.pop("path", ())
+    urls = values.pop("url", ())
 
     if not paths and not urls:
         raise file.error(f"{name} has neither path nor url")
@@ -249,18 +253,11 @@ def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
         if not is_url(text):
             raise file.error(f"{name}.url {shown(text)} is not a URL; give directories as path")
 
-    transcripts = values.get("transcripts", ())
-    transcript_mode = None
-    if transcripts in (("auto",), ("none",)):
-        transcript_mode = transcripts[0]
-        transcripts = ()
-
+    if values.get("transcripts") in (("auto",), ("none",)):
+        values["transcript_mode"] = values.pop("transcripts")[0]
     return Source(
         paths=tuple(file.path(text) for text in paths),
         urls=tuple(file.with_variables(text) for text in urls),
-        transcripts=transcripts,
-        transcript_mode=transcript_mode,
-        trunk=values.get("trunk"),
-        worktrees=values.get("worktrees", ()),
-        test_commands=values.get("test-commands", ()),
+        test_commands=values.pop("test-commands", ()),
+        **values,
     )

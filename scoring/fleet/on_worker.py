@@ -17,14 +17,16 @@ from scoring.errors import DaScoreError, GitError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Options, options_of
 from scoring.examine import LogView
+from scoring.fleet.dataset import RepositoryState
 from scoring.fleet.fleet_rows import FleetRow, arrow_tables, rows_of_iteration, rows_of_work
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.sources import Repository, fingerprint_of, folder_state
+from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, folder_state
 from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogJob, LogReport, backfill_log
 from scoring.log.settings import Settings, days_of, resolve_settings
 from scoring.outcomes.outcome import Outcome, log_outcomes
 from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
+from scoring.sidecars.stamp import digest_of
 from scoring.text import printable
 from scoring.views.work_rows import work_of
 
@@ -47,24 +49,14 @@ class Result:
     """What a worker returns of one repository.
 
     Attributes:
-        repository: its name in the data set.
-        fingerprint: what it was scored from; "" where that changed meanwhile.
+        state: what is known of it now. Its fingerprint is "" where it changed meanwhile.
         tables: its rows, as one Arrow table for each table of the data set.
-        iterations: how many iterations were scored.
-        broken: how many entries could not be read.
-        watched: the files that its entries name, as a JSON list.
-        warnings: what was skipped, or reads otherwise than it was meant.
         error: why it has no rows; "" where it has.
         seconds: how long it took.
     """
 
-    repository: str
-    fingerprint: str = ""
+    state: RepositoryState
     tables: dict[str, Any] = field(default_factory=dict)
-    iterations: int = 0
-    broken: int = 0
-    watched: str = "[]"
-    warnings: tuple[str, ...] = ()
     error: str = ""
     seconds: float = 0.0
 
@@ -84,26 +76,30 @@ def begin_and_score(
     return score_repository(repository, config, rubric)
 
 
-def score_repository(repository: Repository, config: FleetConfig, rubric: Rubric) -> Result:
+def score_repository(
+    repository: Repository,
+    config: FleetConfig,
+    rubric: Rubric,
+) -> Result:
     """Score one repository, and never raise.
 
     Returns:
         The rows, or the reason for having none, be it a bug.
     """
     start = time.monotonic()
-    result = Result(repository.name)
-
+    result = Result(RepositoryState(rubric.version, repository.name))
     try:
         if not repository.url:
-            _score(repository, config, rubric, result)
+            result = _score(repository, config, rubric)
         else:
             with scratch_folder(config) as scratch:
                 directory = unpacked(repository, config, scratch / "unpacked")
-                _score(directory, config._replace(cache=str(scratch / "cache")), rubric, result)
+                local_config = config._replace(cache=str(scratch / "cache"))
+                result = _score(directory, local_config, rubric)
 
             # The file system tells whether the archive changed, and not the files in it.
-            result.fingerprint = fingerprint_of(repository, config, rubric)
-            result.watched = "[]"
+            fingerprint = fingerprint_of(repository, config, rubric)
+            result.state = result.state._replace(fingerprint=fingerprint, watched="[]")
     except DaScoreError as e:
         result.error = str(e)
     except Exception as e:
@@ -118,9 +114,8 @@ def _score(
     repository: Repository,
     config: FleetConfig,
     rubric: Rubric,
-    result: Result,
-) -> None:
-    """Score a directory, and put rows and counts into a result."""
+) -> Result:
+    """Score a directory, and return its rows and what is known of it."""
     assert repository.log is not None
 
     # A worker keeps things where the fleet says, and is one process.
@@ -146,18 +141,33 @@ def _score(
         raise DaScoreError(report.error)
 
     rows = _rows_of(repository, iterations, config, rubric, settings, report)
-    result.tables = arrow_tables(rows, rubric.version)
-    result.iterations = len(iterations)
-    result.broken = len(report.broken)
-    warnings = list(dict.fromkeys(report.warnings))
-    result.warnings = tuple(map(printable, warnings[:MOST_WARNINGS]))
+    artifacts: set[str] = set()
+    for iteration in iterations:
+        for name in iteration.facts.record.artifacts:
+            if name and "\0" not in name:
+                artifacts.add(os.path.normpath(name))
+    watched = sorted(artifacts)
 
-    watched = _files_named_by(iterations)
-    result.watched = json.dumps(watched)
     look = functools.cache(folder_state)
+    fingerprint = ""
     # What changed while it was scored must show the next time.
     if old_fingerprint == fingerprint_of(repository, config, rubric, (), look):
-        result.fingerprint = fingerprint_of(repository, config, rubric, watched, look)
+        fingerprint = fingerprint_of(repository, config, rubric, watched, look)
+
+    warnings = list(dict.fromkeys(report.warnings))
+    state = RepositoryState(
+        rubric=rubric.version,
+        repository=repository.name,
+        scored=True,
+        digest=digest_of(repr(rubric).encode()),
+        evidence=json.dumps(evidence_key(rubric)),
+        fingerprint=fingerprint,
+        iterations=len(iterations),
+        broken=len(report.broken),
+        watched=json.dumps(watched),
+        warnings="\n".join(map(printable, warnings[:MOST_WARNINGS])),
+    )
+    return Result(state, arrow_tables(rows, rubric.version))
 
 
 def _rows_of(
@@ -197,16 +207,6 @@ def _rows_of(
         report.warnings.append(f"outcomes are not known: {e}")
 
     for iteration in iterations:
-        outcome_or_none = outcomes.get(iteration.score.iteration)
-        rows += rows_of_iteration(repository.name, iteration, outcome_or_none, horizon)
+        iteration_outcome = outcomes.get(iteration.score.iteration)
+        rows += rows_of_iteration(repository.name, iteration, iteration_outcome, horizon)
     return rows
-
-
-def _files_named_by(iterations: Iterable[IterationResult]) -> list[str]:
-    """Return the files that entries name as artifacts, sorted."""
-    names: set[str] = set()
-    for iteration in iterations:
-        for name in iteration.facts.record.artifacts:
-            if name and "\0" not in name:
-                names.add(os.path.normpath(name))
-    return sorted(names)

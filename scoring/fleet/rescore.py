@@ -4,7 +4,6 @@ That is possible where both rubrics have evidence read in the same way.
 """
 
 import json
-from collections.abc import Collection
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -58,7 +57,11 @@ class Rescored(NamedTuple):
     left_out: Texts = ()
 
 
-def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
+def rescore(
+    dataset: DataSet,
+    rubric: Rubric,
+    source: str | None = None,
+) -> Rescored:
     """Add rows under a rubric to a data set.
 
     Args:
@@ -76,26 +79,32 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
     with DataSet.for_writing(dataset.url, dataset.storage) as writable:
         source = _source_for(writable, rubric, source)
         states = writable.of(source)
-        broken = {name for name, state in states.items() if state.broken}
-        if rubric.loading != STRICT:
-            broken.clear()
-        taken = [state for name, state in states.items() if state.scored and name not in broken]
-        taken_names = {state.repository for state in taken}
+        broken: set[str] = set()
+        if rubric.loading == STRICT:
+            broken = {name for name, state in states.items() if state.broken}
+        taken = {}
+        for name, state in states.items():
+            if state.scored and name not in broken:
+                taken[name] = state
 
+        of_rubric = pc.field(RUBRIC) == source
+        if broken:
+            of_rubric &= ~pc.field(REPOSITORY).isin(sorted(broken))
         either_rubric = pc.field(RUBRIC).isin([source, rubric.version])
         months = writable.rows("iterations").to_table([MONTH], filter=either_rubric).column(MONTH)
         for month in sorted(months.unique().to_pylist()):
-            tables = _rescored_month(writable, rubric, source, month, broken)
-            where = _rows_to_replace(writable, rubric.version, month, taken_names)
-            writable.put(tables, where)
+            tables = _kept_tables(writable, of_rubric, month)
+            _rescore_tables(tables, rubric, month)
+            writable.put(tables, _rows_to_replace(writable, rubric.version, month, set(taken)))
 
-        digest = digest_of(repr(rubric).encode())
-        evidence = json.dumps(evidence_key(rubric))
-        states_after = []
-        for state in taken:
-            state_after = state._replace(rubric=rubric.version, digest=digest, evidence=evidence)
-            states_after.append(state_after._replace(reason="", attempts=0))
-        writable.note(states_after)
+        after: PlainData = {
+            "rubric": rubric.version,
+            "digest": digest_of(repr(rubric).encode()),
+            "evidence": json.dumps(evidence_key(rubric)),
+            "reason": "",
+            "attempts": 0,
+        }
+        writable.note([state._replace(**after) for state in taken.values()])
         writable.tidy()
 
         stops = f"has broken entries, at which rubric {rubric.version} stops"
@@ -107,20 +116,23 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
             rubric=rubric.version,
             source=source,
             repositories=len(taken),
-            iterations=sum(state.iterations for state in taken),
+            iterations=sum(state.iterations for state in taken.values()),
             left_out=tuple(left_out),
         )
 
 
-def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
+def _source_for(
+    dataset: DataSet,
+    rubric: Rubric,
+    source: str | None,
+) -> str:
     """Return the rubric of the rows that can be scored under another one."""
-    candidates = (
-        [source] if source else [name for name in dataset.rubrics if name != rubric.version]
-    )
-    if not any(dataset.of(name) for name in candidates):
-        rows = f"of another rubric than {rubric.version}"
-        if source:
-            rows = f"of rubric {source}"
+    candidates = [name for name in dataset.rubrics if name != rubric.version]
+    rows = f"of another rubric than {rubric.version}"
+    if source:
+        candidates = [source]
+        rows = f"of rubric {source}"
+    if not any(map(dataset.of, candidates)):
         raise FleetError(f"{dataset.url}: there are no rows {rows}; run 'da-score fleet' first")
 
     problems: list[str] = []
@@ -137,8 +149,14 @@ def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
     )
 
 
-def _why_not(dataset: DataSet, candidate: str, rubric: Rubric) -> str:
+def _why_not(
+    dataset: DataSet,
+    candidate: str,
+    rubric: Rubric,
+) -> str:
     """Return why rows of a rubric cannot be scored under another one, or "" where they can."""
+    from pyarrow import compute as pc
+
     wanted_key = evidence_key(rubric)
     texts = {state.evidence for state in dataset.of(candidate).values()}
     keys = [json.loads(text) for text in sorted(texts)]
@@ -151,22 +169,16 @@ def _why_not(dataset: DataSet, candidate: str, rubric: Rubric) -> str:
     if differences:
         return f"rubric {candidate}: {', '.join(differences)}"
 
-    missing = _missing_signals(dataset, candidate, rubric)
-    return f"rubric {candidate} was kept without {', '.join(missing)}" if missing else ""
-
-
-def _missing_signals(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
-    """Return the signals of a rubric that the rows of another one do not have."""
-    from pyarrow import compute as pc
-
     implemented = {signal.id for signal in SIGNALS}
-    rows = dataset.rows(KEPT).filter(pc.field(RUBRIC) == source)
+    rows = dataset.rows(KEPT).filter(pc.field(RUBRIC) == candidate)
     missing = []
     for spec in rubric.signals:
         is_empty = pc.field(how_column(spec.id, SEEN)).is_null()
         if spec.id not in implemented or rows.count_rows(filter=is_empty):
             missing.append(spec.id)
-    return sorted(missing)
+    if missing:
+        return f"rubric {candidate} was kept without {', '.join(sorted(missing))}"
+    return ""
 
 
 def _rows_to_replace(
@@ -187,20 +199,16 @@ def _rows_to_replace(
     return f"{condition} AND {REPOSITORY} NOT IN ({stay})"
 
 
-def _rescored_month(
-    dataset: DataSet,
+def _rescore_tables(
+    tables: PlainData,
     rubric: Rubric,
-    source: str,
     month: str,
-    left_out: Collection[str],
-) -> PlainData:
-    """Return the rows of a month under another rubric, as an Arrow table for each table."""
+) -> None:
+    """Put the rows of a month under another rubric, each table an Arrow table."""
     import pyarrow as pa
 
-    tables = _tables_of_month(dataset, source, month, left_out)
     score_rows: list[DataRow] = []
     signal_rows: list[DataRow] = []
-
     for row in tables[KEPT].to_pylist():
         observed = partial(value_kept, row, way=SEEN)
         claimed = partial(value_kept, row, way=CLAIMS)
@@ -227,22 +235,23 @@ def _rescored_month(
 
     schema = partitioned_schema("signals")
     tables["signals"] = pa.Table.from_pylist(signal_rows, schema=schema)
-    return tables
 
 
-def _tables_of_month(
+def _kept_tables(
     dataset: DataSet,
-    source: str,
+    of_rubric: Any,
     month: str,
-    left_out: Collection[str],
 ) -> PlainData:
-    """Return the rows of a month under a rubric, of the tables that another rubric keeps."""
+    """Return the rows of a month under a rubric, of the tables that another rubric keeps.
+
+    Args:
+        dataset: the data set.
+        of_rubric: an Arrow filter for the rows of the rubric.
+        month: the month.
+    """
     from pyarrow import compute as pc
 
-    where = (pc.field(RUBRIC) == source) & (pc.field(MONTH) == month)
-    if left_out:
-        where &= ~pc.field(REPOSITORY).isin(sorted(left_out))
-
+    where = of_rubric & (pc.field(MONTH) == month)
     order = [(REPOSITORY, "ascending"), (ITERATION, "ascending")]
     tables: PlainData = {}
     for name in FLEET_TABLES:
@@ -257,7 +266,11 @@ def _tables_of_month(
     return tables
 
 
-def _with_column(rows: Any, name: str, values: list[Any]) -> Any:
+def _with_column(
+    rows: Any,
+    name: str,
+    values: list[Any],
+) -> Any:
     """Return an Arrow table with other values in one of its columns."""
     import pyarrow as pa
 

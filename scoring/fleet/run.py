@@ -4,7 +4,7 @@ import functools
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
@@ -22,7 +22,7 @@ from scoring.fleet.sources import (
     repositories,
 )
 from scoring.fleet.tables import FLEET_TABLES, WORK
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, fields_of
 from scoring.log.settings import days_of
 from scoring.sidecars.stamp import digest_of
 
@@ -32,21 +32,6 @@ _LOOKING_THREADS = 8
 _REPOSITORIES_TOGETHER = 400
 _SECONDS_TOGETHER = 20.0
 """After how many repositories, or seconds, results are added to the data set."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A repository that was given up.
-
-    Attributes:
-        repository: its name.
-        reason: why.
-        attempts: after how many attempts.
-    """
-
-    repository: str
-    reason: str
-    attempts: int
 
 
 @dataclass(slots=True)
@@ -72,7 +57,7 @@ class FleetReport:
     scored: int = 0
     iterations: int = 0
     running: int = 0
-    failed: list[Failed] = field(default_factory=list)
+    failed: list[RepositoryState] = field(default_factory=list)
     seconds: float = 0.0
 
     def count(self, event: FleetEvent) -> None:
@@ -81,12 +66,15 @@ class FleetReport:
             self.scored += 1
             self.iterations += event.more["iterations"]
         elif event.kind == "failed":
-            failed = Failed(event.repository, event.more["reason"], event.more["attempts"])
-            self.failed.append(failed)
+            failed = RepositoryState(self.rubric, event.repository)
+            self.failed.append(failed._replace(**event.more))
 
     def as_dict(self) -> PlainData:
         """Return plain data, as the last event of ``fleet --json`` has it."""
         data = asdict(self)
+        data["failed"] = [
+            fields_of(state, "repository", "reason", "attempts") for state in self.failed
+        ]
         data["seconds"] = round(self.seconds, 3)
         del data["running"]
         return data
@@ -182,7 +170,11 @@ def _score(
             add_batch()
 
 
-def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) -> None:
+def add_results(
+    dataset: DataSet,
+    rubric: Rubric,
+    events: Sequence[FleetEvent],
+) -> None:
     """Add repositories that are done or were given up to the data set, all of them or none.
 
     Raises:
@@ -191,51 +183,38 @@ def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) 
     import pyarrow as pa
 
     results = [event.result for event in events if event.result]
-    names = [result.repository for result in results]
+    names = [result.state.repository for result in results]
     old_states = dataset.of(rubric.version)
-    states = [_state_after(event, rubric, old_states.get(event.repository)) for event in events]
 
-    tables: PlainData = {}
     if results:
+        tables: PlainData = {}
         for name in FLEET_TABLES:
             parts = [result.tables[name] for result in results]
             tables[name] = pa.concat_tables(parts).combine_chunks()
 
-    # A unit of work has one row, whatever the rubric is.
-    if tables:
-        with_rows = {name for (_, name), state in dataset.states.items() if state.scored}
-        where_work = where_of(None, names) if with_rows.intersection(names) else None
-        dataset.put({WORK: tables.pop(WORK)}, where_work)
+        # A unit of work has one row, whatever the rubric is.
+        have_work = any(_have_rows(known, names) for known in dataset.states.values())
+        dataset.put({WORK: tables.pop(WORK)}, where_of(None, names) if have_work else None)
 
-    have_rows = any(old_states[name].scored for name in names if name in old_states)
-    dataset.put(tables, where_of(rubric.version, names) if have_rows else None)
+        have_rows = _have_rows(old_states, names)
+        dataset.put(tables, where_of(rubric.version, names) if have_rows else None)
+
+    states = []
+    for event in events:
+        if event.result is not None:
+            states.append(event.result.state)
+            continue
+
+        state = old_states.get(event.repository)
+        if state is None:
+            evidence = json.dumps(evidence_key(rubric))
+            state = RepositoryState(rubric.version, event.repository, evidence=evidence)
+        states.append(state._replace(**event.more))
     dataset.note(states)
 
 
-def _state_after(
-    event: FleetEvent,
-    rubric: Rubric,
-    old_state: RepositoryState | None,
-) -> RepositoryState:
-    """Return what is known of a repository after it was scored or given up."""
-    evidence = json.dumps(evidence_key(rubric))
-
-    if event.result is None:
-        state = old_state or RepositoryState(rubric.version, event.repository, evidence=evidence)
-        return state._replace(reason=event.more["reason"], attempts=event.more["attempts"])
-
-    return RepositoryState(
-        rubric=rubric.version,
-        repository=event.result.repository,
-        scored=True,
-        digest=digest_of(repr(rubric).encode()),
-        evidence=evidence,
-        fingerprint=event.result.fingerprint,
-        iterations=event.result.iterations,
-        broken=event.result.broken,
-        watched=event.result.watched,
-        warnings="\n".join(event.result.warnings),
-    )
+def _have_rows(states: Mapping[str, RepositoryState], names: list[str]) -> bool:
+    return any(states[name].scored for name in names if name in states)
 
 
 def changed(

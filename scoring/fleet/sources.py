@@ -37,16 +37,7 @@ _WITHOUT_ROWS = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)
 _ARCHIVE_ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 
 _OBJECT_FIELDS = (
-    "ETag",
-    "etag",
-    "md5Hash",
-    "content_md5",
-    "mtime",
-    "LastModified",
-    "last_modified",
-    "updated",
-    "ino",
-    "size",
+    "ETag etag md5Hash content_md5 mtime LastModified last_modified updated ino size".split()
 )
 """What file systems state of an object that is another after each change."""
 
@@ -86,22 +77,18 @@ class Repository(NamedTuple):
         return last
 
     def options(self) -> PlainData:
-        """Return what its source sets, as the options of a command."""
-        options: PlainData = {
-            "trunk": self.source.trunk,
-            "transcripts": self.source.transcript_mode,
-            "worktrees": self.source.worktrees,
-            "test-commands": self.source.test_commands,
-        }
-        if self.repo_dir is None:
-            return options
-
+        """Return what its source sets, as the options of a command on its directory."""
+        assert self.repo_dir is not None
         folders: list[Path] = []
         for text in self.source.transcripts:
             folder = expanded(text.replace("{name}", self.short))
             folders.append(self.repo_dir / folder)
+
         return {
-            **options,
+            "trunk": self.source.trunk,
+            "transcripts": self.source.transcript_mode,
+            "worktrees": self.source.worktrees,
+            "test-commands": self.source.test_commands,
             "repo-dir": self.repo_dir,
             "iter-log-dir": self.log,
             "transcript-dir": tuple(folders),
@@ -120,19 +107,23 @@ def repositories(config: FleetConfig) -> list[Repository]:
         how = source._replace(paths=(), urls=())
 
         for path in source.paths:
-            for log in _logs_at_glob(path) if glob.has_magic(path) else find_logs([Path(path)]):
+            for log in _logs_at(path):
                 repo_dir = log.repo_dir or log.iter_log_dir
-                repository = Repository(_name_of(repo_dir), how, repo_dir, log.iter_log_dir)
-                by_name.setdefault(repository.name, repository)
+                name = _name_of(repo_dir)
+                by_name.setdefault(name, Repository(name, how, repo_dir, log.iter_log_dir))
         for url in source.urls:
-            for repository in _repositories_at_url(url, how, config.storage):
-                by_name.setdefault(repository.name, repository)
+            for place, stamp in _stamps_at(url, config.storage).items():
+                name = _name_of(place)
+                by_name.setdefault(name, Repository(name, how, url=place, stamp=stamp))
 
     return list(by_name.values())
 
 
-def _logs_at_glob(pattern: str) -> list[FoundLog]:
+def _logs_at(pattern: str) -> list[FoundLog]:
     """Return the logs in the folders that a pattern matches, not all of which need to have one."""
+    if not glob.has_magic(pattern):
+        return find_logs([Path(pattern)])
+
     folders = [Path(place) for place in sorted(glob.glob(pattern)) if os.path.isdir(place)]
     if not folders:
         raise InputError(f"{pattern}: nothing is there")
@@ -149,12 +140,32 @@ def _logs_at_glob(pattern: str) -> list[FoundLog]:
     return logs
 
 
-def _repositories_at_url(url: str, source: Source, storage: Storage) -> Iterator[Repository]:
+def _name_of(place: Path | str) -> str:
+    return os.fsencode(place).decode("utf-8", "backslashreplace")
+
+
+def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
+    """Return the URLs of the archives and folders at a URL or glob, with a digest of each."""
     system, path = file_system(url, storage)
+    protocol = url.partition("://")[0]
+    stamps: dict[str, str] = {}
     try:
-        stamps = _stamps_at(system, path.rstrip("/"))
+        path = path.rstrip("/")
+        if glob.has_magic(path):
+            places = system.glob(path, detail=True)
+        else:
+            places = {path: system.info(path)}
+
+        for place, info in sorted(places.items()):
+            place_url = f"{protocol}://{place}"
+            if info["type"] == "directory":
+                files = sorted(system.find(place, detail=True).items())
+                if files:
+                    stamps[place_url] = _digest((name, _stamp_of(file)) for name, file in files)
+            elif place.endswith(_ARCHIVE_ENDINGS):
+                stamps[place_url] = _stamp_of(info)
     except FileNotFoundError:
-        stamps = {}
+        stamps.clear()
     except Exception as e:
         raise InputError(f"{url}: cannot be listed: {one_line(e)}") from e
 
@@ -162,32 +173,6 @@ def _repositories_at_url(url: str, source: Source, storage: Storage) -> Iterator
         raise InputError(
             f"{url}: nothing is there that is an archive or a folder with a repository"
         )
-
-    protocol = url.partition("://")[0]
-    for place, stamp in stamps.items():
-        place_url = f"{protocol}://{place}"
-        yield Repository(_name_of(place_url), source, url=place_url, stamp=stamp)
-
-
-def _name_of(place: Path | str) -> str:
-    return os.fsencode(place).decode("utf-8", "backslashreplace")
-
-
-def _stamps_at(system: Any, path: str) -> dict[str, str]:
-    """Return the archives and folders at a path or glob, with a digest of each."""
-    if glob.has_magic(path):
-        places = system.glob(path, detail=True)
-    else:
-        places = {path: system.info(path)}
-
-    stamps: dict[str, str] = {}
-    for place, info in sorted(places.items()):
-        if info["type"] == "directory":
-            files = system.find(place, detail=True)
-            if files:
-                stamps[place] = _digest((name, _stamp_of(files[name])) for name in sorted(files))
-        elif place.endswith(_ARCHIVE_ENDINGS):
-            stamps[place] = _stamp_of(info)
     return stamps
 
 

@@ -16,15 +16,8 @@ Storage: TypeAlias = Mapping[str, Mapping[str, Any]]
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 _PERCENT_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 
-_STORES = {
-    **dict.fromkeys(("s3", "s3a"), "s3"),
-    **dict.fromkeys(("gs", "gcs"), "gs"),
-    **dict.fromkeys(("az", "abfs", "abfss", "adl"), "az"),
-}
-"""Where results may be besides a folder: the protocol of delta-rs, by the names in fsspec."""
-
-_OPTION_NAMES = read_toml((Path(__file__).parent / "storage.toml").read_text("utf-8"))
-"""The names of options in delta-rs, by store and by their names in fsspec."""
+_STORES = read_toml((Path(__file__).parent / "storage.toml").read_text("utf-8"))
+"""Where results may be besides a folder, and the names of options there."""
 
 
 class ResultsPlace(NamedTuple):
@@ -88,7 +81,7 @@ def results_at(url: str, storage: Storage) -> ResultsPlace:
     if protocol == "file":
         return _results_in_folder(url)
 
-    store = _STORES.get(protocol)
+    store = _STORES["protocols"].get(protocol)
     if store is None:
         raise InputError(
             f"{url}: results may be in a folder, or at a URL of S3, Google Cloud Storage or Azure"
@@ -121,7 +114,7 @@ def _delta_options(store: str, fsspec_options: Mapping[str, Any]) -> dict[str, s
         given |= client_options
 
     # Either name of an option may be used.
-    names = dict(_OPTION_NAMES[store])
+    names = dict(_STORES[store])
     names.update({name: name for name in names.values()})
 
     options: dict[str, str] = {}

@@ -29,19 +29,10 @@ CLAIMS = "claims"
 SEEN = "seen"
 """How a signal reads where only what was observed votes."""
 
-_COLUMNS_NOT_KEPT = {
-    "log",
-    "origin",
-    "state",
-    "state_reason",
-    "computed",
-    "label",
-    "detail",
-    "claimed_detail",
-    "observed_detail",
-    "rubric_version",
-    "subject",
-}
+_COLUMNS_NOT_KEPT = frozenset(
+    "log origin state state_reason computed label detail claimed_detail observed_detail "
+    "rubric_version subject".split()
+)
 _COLUMNS_OF_WORK_NOT_KEPT = {"log", "subject", "author"}
 
 
@@ -119,27 +110,15 @@ REPOSITORY_COLUMN: DataColumn = DataColumn(
 _KEY = (REPOSITORY_COLUMN, TABLES["iterations"][1])
 
 SIGNAL_COLUMNS_OF_LOG = _columns_of_log("signals")
-_VOTE_COLUMNS = (
-    _column(
-        "observed",
-        "number",
-        "the vote of what was observed alone, whether it counts or not",
-        unit="0 to 1",
-    ),
-    _column(
-        "claimed",
-        "number",
-        "the vote that rests on what was claimed, whether it counts",
-        unit="0 to 1",
-    ),
-)
-
 _UNDONE = ("taken_back_by", "taken_back_lines", "taken_back_of", "came_back_in")
 _UNDONE_COLUMNS = [column for column in TABLES["iterations"] if column.name in _UNDONE]
 
 FLEET_TABLES: dict[str, tuple[DataColumn, ...]] = {
     "iterations": _columns_of_log("iterations"),
-    "signals": (*SIGNAL_COLUMNS_OF_LOG, *_VOTE_COLUMNS),
+    "signals": (
+        *SIGNAL_COLUMNS_OF_LOG,
+        *(_column(*row) for row in _COLUMNS_AS_DATA["votes"]),
+    ),
     "integrity": _columns_of_log("integrity"),
     "outcomes": (
         *_KEY,

@@ -67,7 +67,11 @@ def scratch_folder(config: FleetConfig) -> Iterator[Path]:
         yield folder
 
 
-def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repository:
+def unpacked(
+    repository: Repository,
+    config: FleetConfig,
+    folder: Path,
+) -> Repository:
     """Unpack a repository at a URL, and return it as a directory.
 
     Args:
@@ -91,31 +95,27 @@ def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repos
     if (top / TRANSCRIPTS).is_dir():
         source = source._replace(transcripts=(str(top / TRANSCRIPTS),), transcript_mode=None)
 
-    log = _log_in(top, work_tree, repository.url)
-    return repository._replace(source=source, repo_dir=work_tree, log=log)
-
-
-def _log_in(top: Path, work_tree: Path, url: str) -> Path:
-    for log in (*(top / name for name in LOG_FOLDERS), work_tree / DEFAULT_LOG_DIR):
+    logs = [top / name for name in LOG_FOLDERS]
+    for log in (*logs, work_tree / DEFAULT_LOG_DIR):
         if log.is_dir():
-            return log
-    raise InputError(f"{url}: holds no iteration log, neither as log/ nor in the repository")
+            return repository._replace(source=source, repo_dir=work_tree, log=log)
+    raise InputError(
+        f"{repository.url}: holds no iteration log, neither as log/ nor in the repository"
+    )
 
 
-def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
+def _fetch(
+    repository: Repository,
+    config: FleetConfig,
+    folder: Path,
+) -> None:
     url = repository.url
     system, path = file_system(url, config.storage)
     target = _LimitedFolder(folder, config.expanded, url)
 
     try:
-        if system.isdir(path):
-            _copy_folder(system, path, target)
-        elif path.endswith(".zip"):
-            with system.open(path, "rb") as file:
-                _unzip(file, target)
-        else:
-            with system.open(path, "rb", block_size=8 * _PIECE) as file:
-                _untar(file, path, target)
+        for name, content in _members(system, path):
+            target.take(name, content)
     except DaScoreError:
         raise
     except FileNotFoundError as e:
@@ -133,26 +133,33 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
         raise InputError(f"{url}: cannot be read: {one_line(e, _LONGEST_REASON)}") from e
 
 
-def _copy_folder(system: Any, path: str, target: "_LimitedFolder") -> None:
-    prefix = path.rstrip("/") + "/"
-    for name in sorted(system.find(path)):
-        target.count_file()
-        with system.open(name, "rb", block_size=_PIECE) as file:
-            target.put(name.removeprefix(prefix), file)
+def _members(system: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each file and folder at a path, and for a plain file its open content."""
+    if system.isdir(path):
+        prefix = path.rstrip("/") + "/"
+        for name in sorted(system.find(path)):
+            with system.open(name, "rb", block_size=_PIECE) as file:
+                yield name.removeprefix(prefix), file
+    elif path.endswith(".zip"):
+        with system.open(path, "rb") as file:
+            yield from _members_of_zip(file)
+    else:
+        with system.open(path, "rb", block_size=8 * _PIECE) as file:
+            yield from _members_of_tar(file, path)
 
 
-def _unzip(file: IO[bytes], target: "_LimitedFolder") -> None:
+def _members_of_zip(file: IO[bytes]) -> Iterator[tuple[str, Any]]:
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
-            target.count_file()
             file_type = info.external_attr >> _ZIP_TYPE_SHIFT
             if info.is_dir() or file_type not in (_ZIP_UNKNOWN, _ZIP_PLAIN_FILE):
+                yield info.filename, None
                 continue
             with archive.open(info) as member:
-                target.put(info.filename, member)
+                yield info.filename, member
 
 
-def _untar(file: IO[bytes], path: str, target: "_LimitedFolder") -> None:
+def _members_of_tar(file: IO[bytes], path: str) -> Iterator[tuple[str, Any]]:
     with contextlib.ExitStack() as stack:
         if path.endswith(".zst"):
             try:
@@ -165,17 +172,19 @@ def _untar(file: IO[bytes], path: str, target: "_LimitedFolder") -> None:
             tarfile.open(fileobj=file, mode="r|*", tarinfo=_LimitedMember)
         )
         for member in archive:
-            target.count_file()
-            content = archive.extractfile(member) if member.isreg() else None
-            if content is not None:
-                target.put(member.name, content)
+            yield member.name, archive.extractfile(member) if member.isreg() else None
 
 
 class _LimitedMember(tarfile.TarInfo):
     """A member of a tar archive with headers of a sane size."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+    def frombuf(
+        cls,
+        buf: bytes | bytearray,
+        encoding: str,
+        errors: str,
+    ) -> Self:
         """Return the member that a block begins.
 
         Raises:
@@ -205,13 +214,34 @@ class _LimitedFolder:
     size: int = 0
     files: int = 0
 
-    def put(self, name: str, content: Any) -> None:
-        """Write a file.
+    def take(
+        self,
+        name: str,
+        content: Any,
+    ) -> None:
+        """Count a file or folder, and write a plain file.
+
+        Args:
+            name: its name.
+            content: what is in the file; None writes nothing.
 
         Raises:
-            InputError: its name leads outside, or it is too large.
+            InputError: there are too many, its name leads outside, or it is too large.
         """
-        path = self.folder / self._relative(name)
+        self.files += 1
+        if self.files > MOST_FILES:
+            raise InputError(f"{self.url}: holds more than {MOST_FILES:,} files")
+        if content is None:
+            return
+
+        relative = posixpath.normpath(name)
+        leads_outside = name.startswith("/") or relative.split("/")[0] == ".."
+        if leads_outside or "\\" in name or "\0" in name:
+            raise InputError(
+                f"{self.url}: has a file named {name[:200]!r}, which leads outside; nothing is read"
+            )
+
+        path = self.folder / relative
         path.parent.mkdir(parents=True, exist_ok=True)
 
         with open(path, "xb") as file:
@@ -226,25 +256,6 @@ class _LimitedFolder:
                         " limits.expanded allows that"
                     )
                 file.write(piece)
-
-    def count_file(self) -> None:
-        """Count a file or folder.
-
-        Raises:
-            InputError: there are too many.
-        """
-        self.files += 1
-        if self.files > MOST_FILES:
-            raise InputError(f"{self.url}: holds more than {MOST_FILES:,} files")
-
-    def _relative(self, name: str) -> str:
-        path = posixpath.normpath(name)
-        leads_outside = name.startswith("/") or path.split("/")[0] == ".."
-        if leads_outside or "\\" in name or "\0" in name:
-            raise InputError(
-                f"{self.url}: has a file named {name[:200]!r}, which leads outside; nothing is read"
-            )
-        return path
 
 
 def _repository_in(folder: Path, url: str) -> Path:

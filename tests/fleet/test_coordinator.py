@@ -13,6 +13,7 @@ from rubric import find_rubric
 from scoring.errors import FleetError
 from scoring.fleet import coordinator
 from scoring.fleet.coordinator import Coordinator, FleetEvent
+from scoring.fleet.dataset import RepositoryState
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.on_worker import BEGUN, Result
 from scoring.fleet.sources import Repository
@@ -109,7 +110,8 @@ class OneWorker:
             future.end(status="lost")
         else:
             future.end(
-                Result(name, "x"), TypeError("it cannot be sent") if name in self._broken else None
+                Result(RepositoryState("3.1.0", name)),
+                TypeError("it cannot be sent") if name in self._broken else None,
             )
 
 

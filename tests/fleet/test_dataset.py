@@ -76,7 +76,7 @@ def test_what_a_score_rests_on_is_scored_anew_when_it_changed_and_its_old_rows_g
     score_here(fleet)
     edit(fleet.parent / "repos/r1", (CHANGES | UNCHANGED)[what])
     results = score_here(fleet)
-    assert [Path(one.repository).parent.name for one in results] == (
+    assert [Path(one.state.repository).parent.name for one in results] == (
         ["r1"] if what in CHANGES else []
     )
     each_once(fleet, 18)
@@ -123,7 +123,7 @@ def test_rows_without_what_is_known_of_their_repository_do_not_count_and_are_und
             n: t.version() for n, t in writes._tables.items() if n in FLEET_TABLES
         } == writes._counting_versions
     (result,) = score_here(fleet)
-    assert result.repository.endswith("r1/repo")
+    assert result.state.repository.endswith("r1/repo")
     each_once(fleet, 18)
 
 
@@ -280,7 +280,7 @@ def test_a_repository_that_fails_keeps_its_rows_and_is_tried_again(fleet: Path) 
     assert opened(fleet).of("3.1.0")[name].reason == "it fails"
     assert len(score_here(fleet)) == 1
     each_once(fleet, 18)
-    assert {state.reason for state in opened(fleet).states.values()} == {""}
+    assert {state.reason for state in opened(fleet).of("3.1.0").values()} == {""}
 
 
 class TestCommands:

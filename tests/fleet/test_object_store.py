@@ -70,7 +70,7 @@ def fleet(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_archives_and_folders_there_give_rows_there(fleet: Path, da_score: DaScore) -> None:
     results = score_here(fleet)
-    assert [(r.error, r.iterations) for r in results] == [("", 9), ("", 9)]
+    assert [(r.error, r.state.iterations) for r in results] == [("", 9), ("", 9)]
     assert score_here(fleet) == []
     rows = rows_of(fleet, "iterations")
     assert len(rows) == 18
@@ -104,7 +104,7 @@ def test_of_several_that_add_at_once_one_goes_on(fleet: Path) -> None:
 
     with ThreadPoolExecutor(3) as pool:
         assert Counter(pool.map(add, "abc")) == {"added": 1, "refused": 2}
-    assert len(DataSet(url, config.storage).states) == 2
+    assert len(DataSet(url, config.storage).of("3.1.0")) == 2
 
 
 def test_a_changed_object_is_scored_anew(fleet: Path, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_changed_object_is_scored_anew(fleet: Path, tmp_path: Path) -> None:
     fs.put_file(str(tar_of(tmp_path / "folder", tmp_path / "new.tar.gz")), f"{root}/in/demo.tar.gz")
     fs.invalidate_cache()
     (result,) = score_here(fleet)
-    assert result.repository.endswith("demo.tar.gz")
+    assert result.state.repository.endswith("demo.tar.gz")
     assert len(rows_of(fleet, "iterations")) == 18
 
 

@@ -136,19 +136,19 @@ def test_a_broken_log_is_a_reason_and_no_crash(fleet: Path) -> None:
     (result,) = score_here(fleet, "2.2.0")
     assert "iter-3.yaml" in result.error
     (result,) = score_here(fleet, "3.0.0")
-    assert (result.error, result.iterations, result.broken) == ("", 8, 1)
+    assert (result.error, result.state.iterations, result.state.broken) == ("", 8, 1)
 
 
 def test_a_shallow_clone_is_said_to_be_cut(fleet: Path) -> None:
     (result,) = score_here(fleet)
-    assert not any("shallow" in text for text in result.warnings)
+    assert "shallow" not in result.state.warnings
     repo = fleet.parent / "repos/r0/repo"
     tip = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=repo, check=True, capture_output=True, text=True
     )
     (repo / ".git/shallow").write_text(tip.stdout)
     (result,) = score_here(fleet)
-    assert any("this is a shallow clone, and history is cut" in text for text in result.warnings)
+    assert "this is a shallow clone, and history is cut" in result.state.warnings
 
 
 def test_a_missing_blob_is_said_and_the_rest_is_scored(fleet: Path) -> None:
@@ -162,6 +162,6 @@ def test_a_missing_blob_is_said_and_the_rest_is_scored(fleet: Path) -> None:
 
     repo.lose("HEAD:shortlink/stats.py")
     (result,) = score_here(fleet)
-    assert (result.error, result.iterations) == ("", 9)
-    (warning,) = result.warnings
+    assert (result.error, result.state.iterations) == ("", 9)
+    (warning,) = result.state.warnings.split("\n")
     assert re.match("lines of [0-9a-f]{12} cannot be read, so they are not known: ", warning)

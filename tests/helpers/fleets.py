@@ -78,7 +78,9 @@ def score_here(path: Path, rubric: str | None = None) -> list[Result]:
     with DataSet.for_writing(config.results, config.storage) as dataset:
         todo = changed(repositories(config), config, chosen, dataset)
         results = [score_repository(one, config, chosen) for one in todo]
-        if events := [FleetEvent("done", r.repository, result=r) for r in results if not r.error]:
+        if events := [
+            FleetEvent("done", r.state.repository, result=r) for r in results if not r.error
+        ]:
             add_results(dataset, chosen, events)
     return results
 
@@ -193,7 +195,7 @@ def begin_or_die(one: Repository, config: FleetConfig, rubric: Rubric, key: str)
 
 def same_rows(found: Result, one: Repository, *_: object) -> Result:
     """Stand in for what workers run: return the rows of another repository at once."""
-    return replace(found, repository=one.name)
+    return replace(found, state=found.state._replace(repository=one.name))
 
 
 def resident(process: int | str = "self") -> int:
