@@ -61,7 +61,7 @@ Kinds: TypeAlias = Mapping[str, Union[Kind, ListOf, "Kinds"]]
 """What the keys of a table may hold. A table inside of it has kinds of its own."""
 
 
-def is_whole(value: Any, least: int, most: float) -> bool:
+def is_whole(value: Any, least: float, most: float) -> bool:
     """Return whether a value is a whole number from ``least`` to ``most``, and not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 

@@ -361,7 +361,7 @@ def calibrate(
 
     profile = _profile(settings, thresholds)
     collection = meter.read_collection(directory)
-    for _, problem in collection.broken:
+    for problem in collection.broken.values():
         warn(problem)
     if not collection.labelled:
         raise InputError(
@@ -372,7 +372,7 @@ def calibrate(
     why_no_semantic = ""
     if no_semantic:
         why_no_semantic = "--no-semantic"
-    elif not semantic.is_installed():
+    elif semantic.missing_modules():
         why_no_semantic = semantic.NOT_INSTALLED
 
     distinct_ks = dict.fromkeys(ks)

@@ -119,7 +119,11 @@ def decode(data: bytes, source: str) -> str:
         raise InputError(f"{source}: line {line}: not UTF-8; save the file as UTF-8") from e
 
 
-def read_json(text: str, source: str, line: int = 1) -> Any:
+def read_json(
+    text: str,
+    source: str,
+    line: int = 1,
+) -> Any:
     """Return the JSON value that a text holds.
 
     An object with a key given twice is a :class:`Repeating`.
@@ -158,6 +162,15 @@ def raised_as(kind: type[InputError]) -> Iterator[None]:
         raise
     except InputError as e:
         raise kind(str(e)) from e
+
+
+@contextlib.contextmanager
+def faults_of(source: Path | str) -> Iterator[None]:
+    """Name a source in each fault of a MeetingError."""
+    try:
+        yield
+    except MeetingError as e:
+        raise MeetingError(*[f"{source}: {fault_text}" for fault_text in e.faults]) from e
 
 
 def is_object(line: str | bytes) -> bool:
@@ -276,7 +289,11 @@ def _plain_yaml(node: "yamlnodes.Node") -> Any:
 # Checks
 
 
-def fault(where: str, field: str, problem: str) -> str:
+def fault(
+    where: str,
+    field: str,
+    problem: str,
+) -> str:
     """Return one thing that is wrong as a line.
 
     Args:
@@ -288,29 +305,32 @@ def fault(where: str, field: str, problem: str) -> str:
 
 
 def checked(
-    model: type[Model], data: Mapping[str, Any], where: str
-) -> tuple[Model | None, list[str]]:
-    """Read plain data into a model, and list everything that is wrong with it.
+    model: type[Model],
+    data: Mapping[str, Any],
+    where: str,
+) -> Model:
+    """Read plain data into a model.
 
     Args:
         model: the class.
         data: the plain data.
         where: what the data is, as errors say it.
 
-    Returns:
-        The model and its faults. The model is None where there is any.
+    Raises:
+        MeetingError: something is wrong with the data. It lists every fault.
     """
     from pydantic import ValidationError
 
-    faults = {field: fault(where, field, problem) for field, problem in unreadable(data)}
-    checked_model: Model | None = None
+    problems = dict(unreadable(data))
     try:
         checked_model = model.model_validate(dict(data))
     except ValidationError as e:
         for error in e.errors(include_url=False):
-            field = dotted(error["loc"])
-            faults.setdefault(field, fault(where, field, _in_words(error)))
-    return None if faults else checked_model, list(faults.values())
+            problems.setdefault(dotted(error["loc"]), _in_words(error))
+
+    if problems:
+        raise MeetingError(*[fault(where, *problem) for problem in problems.items()])
+    return checked_model
 
 
 def _in_words(error: Any) -> str:
@@ -360,12 +380,16 @@ def unreadable(data: Any) -> Iterator[tuple[str, str]]:
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), data)]
     while pending:
         path, value = pending.pop()
+        children: list[tuple[str | int, Any]] = []
         if isinstance(value, Mapping):
-            if isinstance(value, Repeating):
-                for key in value.repeated:
-                    yield dotted((*path, key)), "is given twice"
-            pending += reversed([((*path, str(key)), item) for key, item in value.items()])
+            children = [(str(key), item) for key, item in value.items()]
         elif isinstance(value, list):
-            pending += reversed([((*path, index), item) for index, item in enumerate(value)])
+            children = list(enumerate(value))
         elif isinstance(value, float) and not math.isfinite(value):
             yield dotted(path), "is not a finite number"
+
+        if isinstance(value, Repeating):
+            for key in value.repeated:
+                yield dotted((*path, key)), "is given twice"
+        for key, item in reversed(children):
+            pending.append(((*path, key), item))

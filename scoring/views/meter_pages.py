@@ -187,7 +187,7 @@ def _disagreement(outcome: FileOutcome) -> Iterator[str]:
 
 def _not_counted(collection: Collection) -> Iterator[str]:
     reasons = [(file, "no label") for file in collection.unlabelled]
-    reasons += [(file, f"broken: {why}") for file, why in collection.broken]
+    reasons += [(file, f"broken: {why}") for file, why in collection.broken.items()]
     not_a_name = "not named as a transcript is (.json, .jsonl, .ndjson)"
     reasons += [(file, not_a_name) for file in collection.others]
     if not reasons:

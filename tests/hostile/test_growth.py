@@ -50,7 +50,7 @@ from scoring.log.settings import days_of
 from scoring.meters.dr.extraction import sentences_of, transcript_of
 from scoring.meters.dr.novelty import distinct, new_by_words
 from scoring.meters.dr.readiness import ReadinessMeter
-from scoring.meters.dr.transcript import parse_transcript
+from scoring.meters.dr.transcript import Outputs, Round, parse_transcript
 from scoring.meters.meeting import score_meeting
 from scoring.meters.meeting.config import find_meeting_config
 from scoring.meters.meeting.record_reading import parse_meeting_records
@@ -165,7 +165,7 @@ def _actions(text: str) -> None:
         METER.is_specific(action)
         METER.is_owned(action)
         METER.names_artifact(action)
-        METER.measure(1, [action], [], None)
+        METER.measure([Round(round=1, outputs=Outputs(claims=(), next_actions=(action,)))])
 
 
 def _deliberation(text: str) -> None:
@@ -179,7 +179,7 @@ def _deliberation(text: str) -> None:
         json.dumps({"rounds": [{"round": 1, "outputs": outputs}]}), "x.json", texts=True
     )
     round_ = found.rounds[0].outputs
-    new_by_words([[claim.normalized for claim in distinct(round_.claims)]], 0.8)
+    new_by_words([distinct(round_.claims)], 0.8)
 
 
 def _meeting(text: str) -> None:

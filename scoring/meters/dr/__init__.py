@@ -8,17 +8,19 @@ from msgspec.structs import asdict
 from scoring.frozen import Frozen, PlainData, fields_of
 from scoring.meters import rounded
 from scoring.meters.dr.composite import (
+    MAY_BE_CONVERGED,
     CompositeRule,
+    Flag,
     RoundSimilarity,
     compose,
+    find_flags,
     similarities,
     summary_of,
 )
 from scoring.meters.dr.extraction import FROM_TEXT
-from scoring.meters.dr.flags import MAY_BE_CONVERGED, Flag, find_flags
 from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
 from scoring.meters.dr.profile import DEFAULT, DRThresholds, Profile, Words
-from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
+from scoring.meters.dr.readiness import ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
     CHANGES,
     HINTS,
@@ -70,7 +72,6 @@ class DRResult(Frozen):
             compared.
         composite: the composite rule, which does not change the signal.
         flags: odd rounds.
-        added_words: the words of the settings that matched.
         rough_rounds: the numbers of the rounds with claims that were cut out of text by rules.
     """
 
@@ -81,7 +82,6 @@ class DRResult(Frozen):
     similarity: RoundSimilarity | None
     composite: CompositeRule
     flags: tuple[Flag, ...]
-    added_words: tuple[AddedWord, ...]
     rough_rounds: tuple[int, ...] = ()
 
     @property
@@ -103,8 +103,8 @@ class DRResult(Frozen):
         data: PlainData = {
             "score": rounded(self.score),
             "components": self._components(),
-            "novelty_by_round": [_novelty_row(novelty) for novelty in self.novelty],
-            "readiness_by_round": [_readiness_row(readiness) for readiness in self.readiness],
+            "novelty_by_round": list(map(_novelty_row, self.novelty)),
+            "readiness_by_round": list(map(_readiness_row, self.readiness)),
             "stop_recommendation": {
                 "signal": last.signal,
                 "novelty_classification": self.novelty[-1].level,
@@ -113,11 +113,14 @@ class DRResult(Frozen):
                 "rationale": last.rationale,
             },
             "composite": asdict(self.composite),
-            "flags": [asdict(flag) for flag in self.flags],
+            "flags": list(map(asdict, self.flags)),
             "hint": last.hint,
         }
-        if self.added_words:
-            data["added_words"] = [asdict(word) for word in self.added_words]
+        added_words: list[PlainData] = []
+        for readiness in self.readiness:
+            added_words += map(asdict, readiness.added_words)
+        if added_words:
+            data["added_words"] = added_words
         if self.rough_rounds:
             data["claims_from_text"] = {"rounds": list(self.rough_rounds), "note": ROUGH}
         return data
@@ -144,6 +147,13 @@ class DRResult(Frozen):
         last = self.recommendations[-1]
         outputs = transcript.rounds[-1].outputs
 
+        next_action = last.hint
+        if last.change:
+            reason = last.hint.removesuffix(HINTS["ESCALATE"])
+            next_action = f"{reason}Stop this loop. {CHANGES[last.change]}"
+        if last.signal == "CONTINUE" and outputs.open_questions:
+            next_action += f" Take up: {outputs.open_questions[0]}"
+
         first_next_action = None
         if outputs.next_actions and last.signal == "SHIP":
             first_next_action = outputs.next_actions[0]
@@ -162,23 +172,12 @@ class DRResult(Frozen):
             "signal": last.signal,
             "round": self.novelty[-1].round,
             "reasons": list(last.reasons),
-            "next_action": _next_action(last, outputs),
+            "next_action": next_action,
             "change": last.change,
             "first_next_action": first_next_action,
             "flags": [{"flag": name, "rounds": rounds} for name, rounds in rounds_by_flag.items()],
             "does_not_claim": " ".join(notes),
         }
-
-
-def _next_action(recommended: RoundSignal, outputs: Outputs) -> str:
-    """Return what to do next, in words."""
-    action = recommended.hint
-    if recommended.change:
-        reason = recommended.hint.removesuffix(HINTS["ESCALATE"])
-        action = f"{reason}Stop this loop. {CHANGES[recommended.change]}"
-    if recommended.signal == "CONTINUE" and outputs.open_questions:
-        action += f" Take up: {outputs.open_questions[0]}"
-    return action
 
 
 def _novelty_row(novelty: RoundNovelty) -> PlainData:
@@ -231,28 +230,17 @@ def score_transcript(
     profile = profile or DEFAULT
     rounds = transcript.rounds
 
-    claims = [distinct(r.outputs.claims) for r in rounds]
+    claims = {r.round: distinct(r.outputs.claims) for r in rounds}
     meanings = None
     if embed is not None:
-        texts = [claim.raw for claims_of_round in claims for claim in claims_of_round]
-        texts += [summary for summary in map(summary_of, rounds) if summary]
+        texts: list[str] = []
+        for claims_of_round in claims.values():
+            texts += claims_of_round.values()
+        texts += filter(None, map(summary_of, rounds))
         meanings = Meanings(texts, embed)
 
-    novelty = measure_novelty([r.round for r in rounds], claims, profile, meanings)
-
-    meter = ReadinessMeter(profile)
-    readiness: list[RoundReadiness] = []
-    added_words: list[AddedWord] = []
-    questions: list[int] = []
-    for r in rounds:
-        outputs = r.outputs
-        before = questions[-1] if questions else None
-        readiness.append(
-            meter.measure(r.round, outputs.next_actions, outputs.open_questions, before)
-        )
-        added_words += meter.added_words(r.round, outputs.next_actions, outputs.open_questions)
-        questions.append(len(outputs.open_questions))
-
+    novelty = measure_novelty(claims, profile, meanings)
+    readiness = ReadinessMeter(profile).measure(rounds)
     similarity = None
     if meanings is not None:
         similarity = similarities(rounds, claims, meanings)
@@ -260,11 +248,10 @@ def score_transcript(
     return DRResult(
         k=profile.k,
         novelty=novelty,
-        readiness=tuple(readiness),
+        readiness=readiness,
         recommendations=recommend(novelty, readiness, profile),
         similarity=similarity[-1] if similarity else None,
         composite=compose(novelty, readiness, similarity, profile),
-        flags=find_flags(novelty, readiness, questions),
-        added_words=tuple(added_words),
+        flags=find_flags(novelty, readiness),
         rough_rounds=tuple(r.round for r in rounds if r.outputs.claims_from == FROM_TEXT),
     )

@@ -63,26 +63,19 @@ class Labelled(NamedTuple):
     label: Label
 
 
-class BrokenFile(NamedTuple):
-    """A file that cannot be read as a transcript with a label, and the reason."""
-
-    file: str
-    reason: str
-
-
 class Collection(NamedTuple):
     """Everything in a directory.
 
     Attributes:
         labelled: the transcripts with a label.
         unlabelled: the names of transcripts without one.
-        broken: files that cannot be read.
+        broken: why files cannot be read as a transcript with a label, by their names.
         others: directories, and files that are not named as transcripts are; they are not read.
     """
 
     labelled: list[Labelled]
     unlabelled: list[str]
-    broken: list[BrokenFile]
+    broken: dict[str, str]
     others: list[str]
 
 
@@ -92,7 +85,7 @@ def read_collection(directory: Path) -> Collection:
     Raises:
         InputError: the directory cannot be listed.
     """
-    collection = Collection(labelled=[], unlabelled=[], broken=[], others=[])
+    collection = Collection(labelled=[], unlabelled=[], broken={}, others=[])
     for name in list_names(directory):
         path = directory / name
         if path.is_dir() or not name.endswith(_SUFFIXES):
@@ -104,7 +97,7 @@ def read_collection(directory: Path) -> Collection:
             transcript = parse_transcript(text, str(path))
             label = _read_label(text, str(path))
         except InputError as e:
-            collection.broken.append(BrokenFile(name, str(e)))
+            collection.broken[name] = str(e)
             continue
 
         if label is None:
@@ -128,7 +121,11 @@ def _read_label(text: str, source: str) -> Label | None:
     return None
 
 
-def with_label(data: bytes, source: str, label: PlainData) -> PlainData:
+def with_label(
+    data: bytes,
+    source: str,
+    label: PlainData,
+) -> PlainData:
     """Return a transcript as plain data with a label, which replaces any label that it has.
 
     Args:
@@ -194,7 +191,7 @@ class FileOutcome(NamedTuple):
         for name in ("novelty", "readiness"):
             wanted = getattr(self.expected, name)
             measured = getattr(self.found, name)
-            if wanted is not None and wanted != measured:
+            if wanted not in (None, measured):
                 differences.append(f"{name} {wanted}, found {measured}")
         return tuple(differences)
 
@@ -299,7 +296,9 @@ def _outcome(item: Labelled, result: DRResult) -> FileOutcome:
 
 
 def calibration_payload(
-    collection: Collection, calibrations: Iterable[Calibration], left_out: str = ""
+    collection: Collection,
+    calibrations: Iterable[Calibration],
+    left_out: str = "",
 ) -> dict[str, object]:
     """Return everything as JSON.
 
@@ -308,36 +307,39 @@ def calibration_payload(
         calibrations: what the meter says of the labelled transcripts.
         left_out: why level L2 was not measured; "" when it was.
     """
+    settings = []
+    for calibration in calibrations:
+        files = []
+        for outcome in calibration.outcomes:
+            row = {
+                "file": outcome.file,
+                "agrees": outcome.agrees,
+                "expected": outcome.expected.model_dump(),
+                "found": outcome.found.model_dump(),
+                "rule": outcome.rule,
+                "why": outcome.why,
+            }
+            files.append(row)
+
+        setting = {
+            "k": calibration.setting.k,
+            "levels": calibration.setting.levels,
+            "agreement": _agreement_data(calibration.agreement),
+            "novelty_agreement": _agreement_data(calibration.agreement_on("novelty")),
+            "readiness_agreement": _agreement_data(calibration.agreement_on("readiness")),
+            "confusion": calibration.confusion(),
+            "files": files,
+        }
+        settings.append(setting)
+
+    broken = [{"file": name, "reason": reason} for name, reason in collection.broken.items()]
     return {
         "labelled": [item.file for item in collection.labelled],
         "unlabelled": collection.unlabelled,
-        "broken": [broken._asdict() for broken in collection.broken],
+        "broken": broken,
         "others": collection.others,
         "semantic_left_out": left_out or None,
-        "settings": [_calibration_data(calibration) for calibration in calibrations],
-    }
-
-
-def _calibration_data(calibration: Calibration) -> dict[str, object]:
-    return {
-        "k": calibration.setting.k,
-        "levels": calibration.setting.levels,
-        "agreement": _agreement_data(calibration.agreement),
-        "novelty_agreement": _agreement_data(calibration.agreement_on("novelty")),
-        "readiness_agreement": _agreement_data(calibration.agreement_on("readiness")),
-        "confusion": calibration.confusion(),
-        "files": [_outcome_data(outcome) for outcome in calibration.outcomes],
-    }
-
-
-def _outcome_data(outcome: FileOutcome) -> dict[str, object]:
-    return {
-        "file": outcome.file,
-        "agrees": outcome.agrees,
-        "expected": outcome.expected.model_dump(),
-        "found": outcome.found.model_dump(),
-        "rule": outcome.rule,
-        "why": outcome.why,
+        "settings": settings,
     }
 
 

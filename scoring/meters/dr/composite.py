@@ -1,13 +1,16 @@
-"""The composite rule, which also asks whether the rounds stay similar in meaning."""
+"""What is shown with a signal: the composite rule, and flags of odd rounds.
 
-from collections.abc import Sequence
+The composite rule also asks whether the rounds stay similar in meaning. A person should look at an
+odd round before relying on a signal.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from msgspec.structs import replace
-
 from scoring.frozen import Frozen
-from scoring.meters import at_least
-from scoring.meters.dr.novelty import Claim, RoundNovelty
+from scoring.meters import at_least, below
+from scoring.meters.dr.novelty import Claims, RoundNovelty
 from scoring.meters.dr.profile import Profile
 from scoring.meters.dr.readiness import RoundReadiness
 from scoring.meters.dr.semantic import Meanings
@@ -47,13 +50,15 @@ class CompositeRule(Frozen):
 
 
 def similarities(
-    rounds: Sequence[Round], claims: Sequence[Sequence[Claim]], meanings: Meanings
+    rounds: Sequence[Round],
+    claims: Mapping[int, Claims],
+    meanings: Meanings,
 ) -> list[RoundSimilarity | None]:
     """Compare each round with the one before it.
 
     Args:
         rounds: the rounds, in order.
-        claims: the claims of each.
+        claims: the claims of each, by its number.
         meanings: the vectors of all summaries and claims.
 
     Returns:
@@ -61,18 +66,16 @@ def similarities(
         no summary. None for the first round, and where one of the two has no claims either.
     """
     compared: list[RoundSimilarity | None] = [None]
-    for index in range(1, len(rounds)):
-        summary = summary_of(rounds[index])
-        summary_before = summary_of(rounds[index - 1])
-        if summary and summary_before:
-            of: Literal["summaries", "claims"] = "summaries"
-            value = meanings.similarity([summary_before], [summary])
-        else:
+    for earlier, later in pairwise(rounds):
+        of: Literal["summaries", "claims"] = "summaries"
+        first = [summary_of(earlier)]
+        second = [summary_of(later)]
+        if not all(first + second):
             of = "claims"
-            value = meanings.similarity(
-                [claim.raw for claim in claims[index - 1]], [claim.raw for claim in claims[index]]
-            )
+            first = list(claims[earlier.round].values())
+            second = list(claims[later.round].values())
 
+        value = meanings.similarity(first, second)
         compared.append(None if value is None else RoundSimilarity(value, of))
     return compared
 
@@ -96,25 +99,122 @@ def compose(
         similarity: what :func:`similarities` returns; None without level L2.
         profile: ``k`` and the threshold of stability.
     """
-    rule = CompositeRule(
+    is_stable: bool | None = None
+    rounds_held: int | None = None
+    stop: bool | None = None
+    if similarity is not None:
+        rounds_held = 0
+        for added, ready, similar in zip(novelty, readiness, similarity, strict=True):
+            is_stable = None
+            if similar is not None:
+                is_stable = at_least(similar.value, profile.thresholds.stability)
+
+            if added.raw == "LOW" and ready.blocker is None and is_stable:
+                rounds_held += 1
+            else:
+                rounds_held = 0
+        stop = rounds_held >= profile.k
+
+    return CompositeRule(
         novelty_low=novelty[-1].raw == "LOW",
-        stability_high=None,
+        stability_high=is_stable,
         not_blocked=readiness[-1].blocker is None,
-        rounds_held=None,
-        stop=None,
+        rounds_held=rounds_held,
+        stop=stop,
     )
-    if similarity is None:
-        return rule
 
-    threshold = profile.thresholds.stability
-    stable = [None if s is None else at_least(s.value, threshold) for s in similarity]
 
-    rounds_held = 0
-    for added, ready, is_stable in zip(novelty, readiness, stable, strict=True):
-        if added.raw == "LOW" and ready.blocker is None and is_stable:
-            rounds_held += 1
-        else:
-            rounds_held = 0
+# Odd rounds
 
-    stop = rounds_held >= profile.k
-    return replace(rule, stability_high=stable[-1], rounds_held=rounds_held, stop=stop)
+MAY_BE_CONVERGED = (
+    "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
+)
+
+INFLATED_SHARE = 0.1
+"""A round of many claims of which fewer than this share are new is inflated."""
+
+INFLATED_GROWTH = 2.0
+"""A round of low novelty with so many times the claims of the rounds before is inflated."""
+
+
+class Flag(Frozen):
+    """Something odd in a round.
+
+    Attributes:
+        flag: its name.
+        round: the number of the round.
+        reason: what is odd, in words.
+    """
+
+    flag: str
+    round: int
+    reason: str
+
+
+def find_flags(
+    novelty: Sequence[RoundNovelty],
+    readiness: Sequence[RoundReadiness],
+) -> tuple[Flag, ...]:
+    """Return the flags of every round, in order."""
+    flags = []
+    total = 0
+    most = 0
+    questions_before = 0
+    for index, (added, ready) in enumerate(zip(novelty, readiness, strict=True)):
+        reasons = {"claim_inflation": _inflation(added, index, total, most)}
+        if questions_before and not ready.questions and added.new_claims:
+            reasons["questions_dropped"] = (
+                f"open questions fell from {questions_before} to none in a round with "
+                f"{added.new_claims} new claims"
+            )
+        if added.level == "HIGH" and ready.level == "HIGH":
+            reasons["premature_readiness"] = "ready to act while novelty is still high"
+        if not added.claims:
+            reasons["no_claims"] = "the round makes no claim"
+
+        questions_before = len(ready.questions)
+        total += added.claims
+        most = max(most, added.claims)
+
+        for name, reason in reasons.items():
+            if reason:
+                flags.append(Flag(name, added.round, reason))
+    return tuple(flags)
+
+
+def _inflation(
+    novelty: RoundNovelty,
+    rounds: int,
+    total: int,
+    most: int,
+) -> str:
+    """Return why a round has suspiciously many claims, or "".
+
+    Args:
+        novelty: the round.
+        rounds: how many rounds are before it.
+        total: how many claims they make.
+        most: how many claims one of them makes at most.
+    """
+    if not novelty.claims:
+        return ""
+
+    mean = (total + novelty.claims) / (rounds + 1)
+    new_share = novelty.new_claims / novelty.claims
+    if below(new_share, INFLATED_SHARE) and at_least(novelty.claims, mean):
+        reason = (
+            f"{novelty.new_claims} of {novelty.claims} claims are new, in a round of no fewer "
+            f"claims than the mean of {mean:.4g} so far"
+        )
+        if novelty.claims <= most:
+            reason += f"; {MAY_BE_CONVERGED}"
+        return reason
+
+    if not rounds or novelty.raw != "LOW":
+        return ""
+    if at_least(novelty.claims * rounds, INFLATED_GROWTH * total):
+        return (
+            f"{novelty.claims} claims, at least twice the mean of {total / rounds:.4g} before, "
+            "and few new"
+        )
+    return ""

@@ -5,8 +5,8 @@ It turns a text into a vector of length 1, and needs neither PyTorch nor a netwo
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,33 +36,36 @@ class MiniLM:
         tokenizer: the text of ``tokenizer.json``.
     """
 
-    def __init__(self, weights: bytes, tokenizer: str) -> None:
-        tensors: Mapping[str, Any] = load(weights)
-        self._weights: dict[str, Numbers] = {
-            name: tensor for name, tensor in tensors.items() if tensor.dtype == np.float32
-        }
+    def __init__(
+        self,
+        weights: bytes,
+        tokenizer: str,
+    ) -> None:
+        self._weights: dict[str, Numbers] = load(weights)
         self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
 
     def embed(self, texts: Sequence[str]) -> list["array[float]"]:
         """Return the vector of each text, in order."""
-        tokens = self._tokens_of(texts)
+        well_formed = []
+        for text in texts:
+            units = text.encode("utf-16", "surrogatepass")
+            well_formed.append(units.decode("utf-16", "replace"))
+
+        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(well_formed)]
         vectors: list[array[float]] = [array("f")] * len(texts)
 
         # On a busy machine, threads that wait for each other are slower than one.
         with threadpool_limits(1, user_api="blas"):
             for batch in _batches([len(ids) for ids in tokens]):
                 states = self._encode(np.array([tokens[index] for index in batch]))
-                for index, row in zip(batch, _pooled(states), strict=True):
+                means = states.mean(axis=1)
+                lengths = np.linalg.norm(means, axis=1, keepdims=True)
+                pooled = means / np.maximum(lengths, _EPSILON)
+                for index, row in zip(batch, pooled, strict=True):
                     vectors[index] = array("f", row.astype(np.float32).tobytes())
         return vectors
-
-    def _tokens_of(self, texts: Sequence[str]) -> list[list[int]]:
-        well_formed = [
-            text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts
-        ]
-        return [encoding.ids for encoding in self._tokenizer.encode_batch(well_formed)]
 
     def _encode(self, ids: NDArray[np.int_]) -> Numbers:
         """Return the last states of some texts of one length, by text, token and dimension."""
@@ -105,22 +108,24 @@ class MiniLM:
         residual = self._dense(mixed, f"{name}.output.dense") + states
         return self._normalize(residual, f"{name}.output.LayerNorm")
 
-    def _dense(self, states: Numbers, name: str) -> Numbers:
+    def _dense(
+        self,
+        states: Numbers,
+        name: str,
+    ) -> Numbers:
         return states @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
 
-    def _normalize(self, states: Numbers, name: str) -> Numbers:
+    def _normalize(
+        self,
+        states: Numbers,
+        name: str,
+    ) -> Numbers:
         centred = states - states.mean(axis=-1, keepdims=True)
         variance = (centred * centred).mean(axis=-1, keepdims=True)
         scale = np.sqrt(variance + np.float32(_EPSILON))
         weight = self._weights[f"{name}.weight"]
         normalized: Numbers = centred / scale * weight + self._weights[f"{name}.bias"]
         return normalized
-
-
-def _pooled(states: Numbers) -> Any:
-    """Return the mean of each text's states, scaled to length 1."""
-    mean = states.mean(axis=1)
-    return mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), _EPSILON)
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:

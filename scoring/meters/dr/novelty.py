@@ -5,7 +5,7 @@ A level is a way to tell whether a claim is new: L0 compares its text, L1 its wo
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -14,12 +14,8 @@ from scoring.meters import Level, at_least, at_most, novelty_level
 from scoring.meters.dr.profile import DEFAULT, Profile
 from scoring.meters.dr.semantic import Meanings
 
-
-class Claim(NamedTuple):
-    """A claim as written, and as level L0 compares it."""
-
-    raw: str
-    normalized: str
+Claims: TypeAlias = dict[str, str]
+"""The claims of a round as level L0 compares them, each with its first spelling."""
 
 
 class RoundNovelty(Frozen):
@@ -56,68 +52,71 @@ def normalize(claim: str) -> str:
     return " ".join(claim.lower().split()).rstrip(".!?").strip()
 
 
-def distinct(claims: Sequence[str]) -> tuple[Claim, ...]:
-    """Return the claims of a round, each once in its first spelling, and no empty ones."""
-    by_text: dict[str, Claim] = {}
-    for raw in claims:
-        claim = Claim(raw, normalize(raw))
-        if claim.normalized:
-            by_text.setdefault(claim.normalized, claim)
-    return tuple(by_text.values())
+def distinct(claims: Sequence[str]) -> Claims:
+    """Return the claims of a round, each once, and no empty ones."""
+    spellings: Claims = {}
+    for claim in claims:
+        text = normalize(claim)
+        if text:
+            spellings.setdefault(text, claim)
+    return spellings
 
 
 def measure_novelty(
-    numbers: Sequence[int],
-    rounds: Sequence[Sequence[Claim]],
+    rounds: Mapping[int, Claims],
     profile: Profile = DEFAULT,
     meanings: Meanings | None = None,
 ) -> tuple[RoundNovelty, ...]:
     """Return the novelty of each round.
 
     Args:
-        numbers: the number of each round.
-        rounds: the claims of each round, in the same order.
+        rounds: the claims of each round by its number, in order.
         profile: which levels count, and where classes begin.
         meanings: the vectors of all claims, which turn on level L2.
     """
-    answers = new_by_level(rounds, profile, meanings)
+    answers = _new_by_level(rounds, profile, meanings)
 
     most_new = dict.fromkeys(answers, 1)
     measured = []
-    for index, (number, claims) in enumerate(zip(numbers, rounds, strict=True)):
-        is_new = {level: by_round[index] for level, by_round in answers.items()}
-        new = {level: sum(flags) for level, flags in is_new.items()}
-        most_new = {level: max(most, new[level]) for level, most in most_new.items()}
-        rates = {level: new[level] / most_new[level] for level in answers}
+    for index, (number, claims) in enumerate(rounds.items()):
+        new: dict[str, int] = {}
+        rates: dict[str, float] = {}
+        for level, by_round in answers.items():
+            new[level] = sum(by_round[index])
+            most_new[level] = max(most_new[level], new[level])
+            rates[level] = new[level] / most_new[level]
 
-        measured.append(
-            RoundNovelty(
-                round=number,
-                claims=len(claims),
-                new_claims=sum(map(all, zip(*is_new.values(), strict=True))),
-                new=new,
-                rates=rates,
-                rate=min(rates.values()),
-            )
+        flags_by_claim = zip(*[by_round[index] for by_round in answers.values()], strict=True)
+        novelty = RoundNovelty(
+            round=number,
+            claims=len(claims),
+            new_claims=sum(map(all, flags_by_claim)),
+            new=new,
+            rates=rates,
+            rate=min(rates.values()),
         )
+        measured.append(novelty)
 
     return classify(measured, profile)
 
 
-def new_by_level(
-    rounds: Sequence[Sequence[Claim]], profile: Profile, meanings: Meanings | None
+def _new_by_level(
+    rounds: Mapping[int, Claims],
+    profile: Profile,
+    meanings: Meanings | None,
 ) -> dict[str, list[list[bool]]]:
     """Return, for each active level, which claims of each round are new."""
-    texts = [[claim.normalized for claim in claims] for claims in rounds]
+    thresholds = profile.thresholds
+    texts = [list(claims) for claims in rounds.values()]
 
     answers = {}
     if "L0" in profile.levels:
         answers["L0"] = new_by_text(texts)
     if "L1" in profile.levels:
-        answers["L1"] = new_by_words(texts, profile.thresholds.paraphrase)
+        answers["L1"] = new_by_words(texts, thresholds.paraphrase)
     if meanings is not None:
-        raw = [[claim.raw for claim in claims] for claims in rounds]
-        answers["L2"] = meanings.new_claims(raw, profile.thresholds.semantic)
+        spellings = [list(claims.values()) for claims in rounds.values()]
+        answers["L2"] = meanings.new_claims(spellings, thresholds.semantic)
     return answers
 
 
@@ -154,31 +153,29 @@ class _WordIndex:
 
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
-        self._claims: list[frozenset[str]] = []
-        self._distinct: set[frozenset[str]] = set()
-        self._claims_with = defaultdict[str, list[int]](list)
+        self._claims: set[frozenset[str]] = set()
+        self._claims_with = defaultdict[str, list[frozenset[str]]](list)
 
     def add(self, words: frozenset[str]) -> None:
-        if words in self._distinct:
+        if words in self._claims:
             return
 
-        self._distinct.add(words)
+        self._claims.add(words)
         for word in words:
-            self._claims_with[word].append(len(self._claims))
-        self._claims.append(words)
+            self._claims_with[word].append(words)
 
     def is_new(self, words: frozenset[str]) -> bool:
-        if words in self._distinct:
+        if words in self._claims:
             return False
-        if self._distinct and at_most(self._threshold, 0):
+        if self._claims and at_most(self._threshold, 0):
             return False  # everything is similar enough, even without a shared word
 
-        shared_words = Counter[int]()
+        shared_words = Counter[frozenset[str]]()
         for word in words:
             shared_words.update(self._claims_with.get(word, ()))
 
-        for position, shared in shared_words.items():
-            either = len(words) + len(self._claims[position]) - shared
+        for claim, shared in shared_words.items():
+            either = len(words) + len(claim) - shared
             if at_least(shared / either, self._threshold):
                 return False
         return True

@@ -3,85 +3,248 @@
 docs/DIMINISHING_RETURNS.md, "Observations", describes it.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from scoring.errors import InputError
-from scoring.frozen import Frozen, PlainData
-from scoring.meters import rounded
+from scoring.frozen import PlainData
+from scoring.meters import at_least, rounded
 from scoring.meters.dr import DRResult, score_transcript
+from scoring.meters.dr.composite import summary_of
+from scoring.meters.dr.extraction import sentences_of
 from scoring.meters.dr.novelty import classify, normalize
+from scoring.meters.dr.phrases import has_word, plain
 from scoring.meters.dr.profile import DEFAULT, Profile
 from scoring.meters.dr.recommendation import recommend
 from scoring.meters.dr.semantic import Embed, Meanings
-from scoring.meters.dr.structural_agreement import agreement_by_round, answers_of, jaccard
-from scoring.meters.dr.transcript import Transcript
+from scoring.meters.dr.transcript import Round, Transcript
 from scoring.text import printable
 
 
-class AgentSimilarity(Frozen):
-    """How similar the latest responses of two agents are.
-
-    Attributes:
-        agents: the names of the two.
-        rounds: the number of the round of each response.
-        similarity: the cosine of the meanings (-1 to 1) with level L2, else the Jaccard index of
-            the words (0 to 1).
-        measured_by: which of the two it is.
-    """
-
-    agents: tuple[str, str]
-    rounds: tuple[int, int]
-    similarity: float
-    measured_by: Literal["meaning", "words"]
-
-
 def similarity_of(
-    transcript: Transcript, agents: tuple[str, str], embed: Embed | None = None
-) -> AgentSimilarity:
+    transcript: Transcript,
+    agents: tuple[str, str],
+    embed: Embed | None = None,
+) -> PlainData:
     """Compare the latest responses of two agents.
+
+    Returns:
+        The names of the two, the number of the round of each response, and the similarity: the
+        cosine of the meanings (-1 to 1) with level L2, else the Jaccard index of the words (0 to
+        1), and which of the two it is.
 
     Raises:
         InputError: an agent says nothing in the transcript.
     """
-    first = _latest_response(transcript, agents[0])
-    second = _latest_response(transcript, agents[1])
-    rounds = (first.round, second.round)
+    texts: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+    for deliberation_round in transcript.rounds:
+        for agent, answer in answers_of(deliberation_round).items():
+            texts.setdefault(agent, "")
+            if answer.strip():
+                texts[agent] = answer.strip()
+                numbers[agent] = deliberation_round.round
 
+    for agent in agents:
+        if agent not in numbers:
+            known = ", ".join(map(printable, texts))
+            if not known:
+                known = "none: give a round an agent, or its outputs responses by name"
+            raise InputError(f"no response of an agent {printable(agent)}; known: {known}")
+
+    first = texts[agents[0]]
+    second = texts[agents[1]]
     if embed is not None:
-        meanings = Meanings([first.text, second.text], embed)
-        similarity = meanings.similarity([first.text], [second.text])
-        return AgentSimilarity(agents, rounds, similarity or 0.0, "meaning")
+        measured_by = "meaning"
+        similarity = Meanings([first, second], embed).similarity([first], [second]) or 0.0
+    else:
+        measured_by = "words"
+        similarity = jaccard(set(normalize(first).split()), set(normalize(second).split()))
 
-    first_words = set(normalize(first.text).split())
-    second_words = set(normalize(second.text).split())
-    return AgentSimilarity(agents, rounds, jaccard(first_words, second_words), "words")
+    return {
+        "agents": agents,
+        "rounds": [numbers[agent] for agent in agents],
+        "similarity": rounded(similarity),
+        "measured_by": measured_by,
+    }
 
 
-class _Response(NamedTuple):
-    """What an agent said, and the number of the round."""
+# Structural agreement
+
+CHANGES = tuple(
+    "instead, however, rather than, disagree, disagrees, not agree, not enough, replace, except, "
+    "unless, on the contrary, wrong, drop, change, no longer, don't agree".split(", ")
+)
+"""Words by which an answer changes something, though it repeats much."""
+
+AGREEING = tuple(
+    "agree, agrees, agreed, yes, exactly, sounds good, good point, makes sense, +1, right".split(
+        ", "
+    )
+)
+NEGATIONS = frozenset("not no never none neither nor cannot without".split())
+NUMBERS = frozenset("two three four five six seven eight nine ten".split())
+
+AGREEMENT_LENGTH = 6
+"""A sentence of agreement of at most so many words says nothing else."""
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+
+Agreeing: TypeAlias = Literal["modify", "endorse", "rephrase"]
+"""What an answer does with an earlier one. To endorse may add a little."""
+
+
+class RoundAgreement(NamedTuple):
+    """What an agent's answer does with an earlier answer of another agent.
+
+    Attributes:
+        round: the number of the round of the later answer.
+        agent: who gave it.
+        first: who gave the earlier answer.
+        agreement: what it does with it.
+    """
 
     round: int
-    text: str
+    agent: str
+    first: str
+    agreement: Agreeing
 
 
-def _latest_response(transcript: Transcript, agent: str) -> _Response:
-    for deliberation_round in reversed(transcript.rounds):
-        text = answers_of(deliberation_round).get(agent, "").strip()
-        if text:
-            return _Response(deliberation_round.round, text)
+def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> list[RoundAgreement]:
+    """Compare each agent's answer with an earlier one, by claims.
 
-    agents: dict[str, None] = {}
+    That is the first answer of its round, or in a round of one agent the latest one of another.
+    """
+    rows: list[RoundAgreement] = []
+    # The claims of each agent's last answer, the latest at the end.
+    latest: dict[str, list[str]] = {}
     for deliberation_round in transcript.rounds:
-        agents |= dict.fromkeys(answers_of(deliberation_round))
-    known = ", ".join(map(printable, agents))
-    if not known:
-        known = "none: give a round an agent, or its outputs responses by name"
-    raise InputError(f"no response of an agent {printable(agent)}; known: {known}")
+        number = deliberation_round.round
+        answers = _claims_by_agent(deliberation_round)
+        earlier = list(answers.items())[:1]
+        if len(answers) == 1:
+            earlier = list(reversed(latest.items()))
+
+        for agent, claims in answers.items():
+            for first, first_claims in earlier:
+                if first != agent:
+                    agreement = _agreement(first_claims, claims, profile)
+                    rows.append(RoundAgreement(number, agent, first, agreement))
+                    break
+
+            latest.pop(agent, None)
+            latest[agent] = claims
+    return rows
+
+
+def _claims_by_agent(deliberation_round: Round) -> dict[str, list[str]]:
+    """Return the claims of each agent in a round: given ones, else the sentences of its answer."""
+    claims_by_agent = {}
+    for agent, text in answers_of(deliberation_round).items():
+        if agent == deliberation_round.agent and deliberation_round.outputs.claims:
+            claims_by_agent[agent] = list(deliberation_round.outputs.claims)
+        else:
+            claims_by_agent[agent] = sentences_of(text).claims or [text]
+    return claims_by_agent
+
+
+def _agreement(
+    first: Sequence[str],
+    second: Sequence[str],
+    profile: Profile,
+) -> Agreeing:
+    """Return what the claims of a second answer do with those of a first one."""
+    threshold = profile.thresholds.paraphrase
+    first_words = [_words_of(claim) for claim in first]
+    first_text = plain(" ".join(first))
+    second_text = plain(" ".join(second))
+    changes = False
+    for word in CHANGES:
+        if has_word((word,), second_text) and not has_word((word,), first_text):
+            changes = True
+
+    repeated = 0
+    extended = 0
+    for claim in second:
+        words = _words_of(claim)
+        text = plain(claim)
+        only_agrees = has_word(AGREEING, text) and not has_word(CHANGES, text)
+        if only_agrees and len(words) <= AGREEMENT_LENGTH:
+            repeated += 1
+            continue
+
+        similar = [earlier for earlier in first_words if _says_same(earlier, words, threshold)]
+        if not similar:
+            continue
+        repeated += 1
+        if all(len(words) > len(earlier) + 1 for earlier in similar):
+            extended += 1
+        if all(_contradicts(earlier, words) for earlier in similar):
+            changes = True
+
+    new = len(second) - repeated
+    if changes or 2 * new > len(second):
+        return "modify"
+    if new or extended or any(has_word(AGREEING, plain(claim)) for claim in second):
+        return "endorse"
+    return "rephrase"
+
+
+def _words_of(claim: str) -> set[str]:
+    return set(_WORD.findall(plain(claim)))
+
+
+def _says_same(
+    first: set[str],
+    second: set[str],
+    threshold: float,
+) -> bool:
+    """Return whether the words of two claims are similar, or one has nearly all of the other."""
+    if at_least(jaccard(first, second), threshold):
+        return True
+    shorter = max(3, min(len(first), len(second)))
+    return at_least(len(first & second), 0.8 * shorter)
+
+
+def _contradicts(first: set[str], second: set[str]) -> bool:
+    """Return whether one of two similar claims is negated, or the second changes a number."""
+    if _is_negated(first) != _is_negated(second):
+        return True
+    return any(word[0].isdigit() or word in NUMBERS for word in first - second)
+
+
+def _is_negated(words: set[str]) -> bool:
+    return bool(words & NEGATIONS) or any(word.endswith("n't") for word in words)
+
+
+def jaccard(first: set[str], second: set[str]) -> float:
+    """Return the Jaccard index of two sets of words, 0 to 1."""
+    return len(first & second) / max(1, len(first | second))
+
+
+def answers_of(deliberation_round: Round) -> dict[str, str]:
+    """Return what each agent said in a round."""
+    outputs = deliberation_round.outputs
+    answers = {}
+    if isinstance(outputs.responses, Mapping):
+        for name, text in outputs.responses.items():
+            if _is_text(text):
+                answers[str(name)] = text
+
+    agent = deliberation_round.agent
+    if _is_text(agent) and agent not in answers:
+        text = outputs.text if _is_text(outputs.text) else " ".join(outputs.claims)
+        answers[agent] = summary_of(deliberation_round) or text
+    return answers
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 # Confidence
@@ -130,12 +293,14 @@ def confidence_in(
         measured = score_transcript(transcript, profile=neighbour, embed=embed)
         for other in _neighbours(neighbour):
             # Measured rounds are only classified otherwise.
-            limits = other.thresholds
             novelty = classify(measured.novelty, other)
             readiness = []
             for ready in measured.readiness:
-                readiness.append(replace(ready, level=limits.readiness_level(ready.value)))
-            counts[recommend(novelty, readiness, other)[-1].signal] += 1
+                level = other.thresholds.readiness_level(ready.value)
+                readiness.append(replace(ready, level=level))
+
+            signals = recommend(novelty, readiness, other)
+            counts[signals[-1].signal] += 1
 
     total = counts.total()
     agreed = counts.pop(result.signal, 0)
@@ -158,7 +323,12 @@ def _neighbours(profile: Profile) -> Iterator[Profile]:
         yield replace(profile, k=k, thresholds=shifted)
 
 
-def _around(value: float, step: float, least: float, most: float) -> Sequence[float]:
+def _around(
+    value: float,
+    step: float,
+    least: float,
+    most: float,
+) -> Sequence[float]:
     """Return a value and its neighbours at a distance of ``step``, within bounds, each once."""
     return sorted({min(most, max(least, value + count * step)) for count in (-1, 0, 1)})
 
@@ -190,9 +360,5 @@ def observations(
         "confidence": {**confidence._asdict(), "value": rounded(confidence.value)},
     }
     if agents is not None:
-        similarity = similarity_of(transcript, agents, embed)
-        observed["agents"] = {
-            **asdict(similarity),
-            "similarity": rounded(similarity.similarity),
-        }
+        observed["agents"] = similarity_of(transcript, agents, embed)
     return observed

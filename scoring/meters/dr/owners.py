@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from scoring.meters.dr.phrases import has_word, plain
-from scoring.meters.dr.profile import Profile, Words
+from scoring.meters.dr.profile import Profile
 
 _HANDLE = re.compile(r"(?<!\w)@\w")
 _LEADING_NAME = re.compile(r"\s*([^\W\d_][\w'\u2019-]*):(?!//)")
@@ -31,36 +31,31 @@ _LONGEST_SURE_NAME = 6
 """Up to so many letters a word is a name even with such an ending."""
 
 
-def says_who_acts(action: str, words: Words, profile: Profile) -> bool:
+def says_who_acts(action: str, profile: Profile) -> bool:
     """Return whether an action says who acts.
 
     It has a handle (``@name``), a phrase of the list, or names a person, role or team.
 
     Args:
         action: the action, as it is written.
-        words: the word lists, with those that settings add.
-        profile: what the meter goes by.
+        profile: what the meter goes by, with the words that settings add.
     """
     text = plain(action)
-    if has_word(words.ownership, text) or _HANDLE.search(action):
+    if has_word(profile.words.ownership, text) or _HANDLE.search(action):
         return True
 
     if not profile.sentences:
         name = _LEADING_NAME.match(action)
         return name is not None and name[1][0].isupper()
-    return _states_owner(text, words, profile) or _begins_with_actor(action, words, profile)
 
-
-def _states_owner(text: str, words: Words, profile: Profile) -> bool:
-    """Return whether plain text has ``owner: …`` or the like, with an owner."""
-    not_owners = (*profile.labels, *words.verbs)
-    for match in _OWNER.finditer(text):
+    not_owners = (*profile.labels, *profile.words.verbs)
+    for match in _OWNER.finditer(text):  # "owner: …" or the like
         if match[1] not in not_owners or match[2] in profile.teams:
             return True
-    return False
+    return _begins_with_actor(action, profile)
 
 
-def _begins_with_actor(action: str, words: Words, profile: Profile) -> bool:
+def _begins_with_actor(action: str, profile: Profile) -> bool:
     """Return whether an action begins with who acts, and a colon or "will"."""
     bullet = _BULLET.match(action)
     assert bullet is not None  # it may be empty
@@ -68,11 +63,13 @@ def _begins_with_actor(action: str, words: Words, profile: Profile) -> bool:
     if actor is None:
         return False
 
-    no_names = frozenset((*profile.labels, *words.verbs, *profile.tools))
-    return any(_may_act(name.split(), no_names, profile) for name in _BETWEEN_NAMES.split(actor[1]))
+    for name in _BETWEEN_NAMES.split(actor[1]):
+        if _may_act(name.split(), profile):
+            return True
+    return False
 
 
-def _may_act(words: Sequence[str], no_names: frozenset[str], profile: Profile) -> bool:
+def _may_act(words: Sequence[str], profile: Profile) -> bool:
     """Return whether some words name a person, role or team."""
     folded = [word.casefold().strip(".") for word in words]
 
@@ -93,16 +90,16 @@ def _may_act(words: Sequence[str], no_names: frozenset[str], profile: Profile) -
     names = words
     if len(words) > 1 and folded[0] in _TITLES:
         names = words[1:]
-    return len(names) in (1, 2) and all(_is_name(name, no_names) for name in names)
+    return len(names) in (1, 2) and all(_is_name(name, profile) for name in names)
 
 
-def _is_name(word: str, no_names: frozenset[str]) -> bool:
+def _is_name(word: str, profile: Profile) -> bool:
     if not word[0].isupper() or not _NAME.fullmatch(word):
         return False
     if word.isupper() and len(word) > 1:
         return False
 
     folded = word.casefold()
-    if folded in no_names:
+    if folded in profile.labels or folded in profile.words.verbs or folded in profile.tools:
         return False
     return len(word) <= _LONGEST_SURE_NAME or not folded.endswith(_LABEL_ENDINGS)

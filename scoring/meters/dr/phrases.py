@@ -16,14 +16,18 @@ def plain(text: str) -> str:
     return " ".join(text.translate(_APOSTROPHES).casefold().split())
 
 
+_WHOLE = r"(?!\w)"
+"""What follows a word that is searched as a whole."""
+
+
 def has_word(words: Texts, text: str) -> bool:
     """Return whether :func:`plain` text has one of some words or phrases, as a whole."""
-    return bool(words) and pattern_of(words, r"(?!\w)").search(text) is not None
+    return pattern_of(words, _WHOLE).search(text) is not None
 
 
 def has_word_start(words: Texts, text: str) -> bool:
     """Return whether a word of :func:`plain` text starts with one of some words or phrases."""
-    return bool(words) and pattern_of(words, "").search(text) is not None
+    return pattern_of(words).search(text) is not None
 
 
 def starts_with(words: Texts, text: str) -> bool:
@@ -32,7 +36,9 @@ def starts_with(words: Texts, text: str) -> bool:
 
 
 @functools.cache
-def pattern_of(words: Texts, end: str) -> re.Pattern[str]:
+def pattern_of(words: Texts, end: str = "") -> re.Pattern[str]:
     """Return what matches any of some phrases from a left word boundary on, and then ``end``."""
+    if not words:
+        return re.compile(r"(?!)")
     phrases = "|".join(re.escape(plain(word)) for word in words)
     return re.compile(rf"(?<!\w)(?:{phrases}){end}")

@@ -6,6 +6,7 @@ Settings may tune some of it: docs/GUIDE.md, "Settings".
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from rubric import released_profile
@@ -15,7 +16,7 @@ from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
 from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 
 
-class DRThresholds(Frozen):
+class DRThresholds(Frozen, rename="kebab"):
     """Where classes begin, and when two claims say the same. Each is from 0 to 1.
 
     Attributes:
@@ -47,7 +48,7 @@ class DRThresholds(Frozen):
         return "LOW"
 
 
-class Words(Frozen):
+class Words(Frozen, rename="kebab"):
     """The word lists of a profile, or the words that settings add to them.
 
     Settings cannot take words away.
@@ -77,19 +78,7 @@ CURRENT = "dr-2"
 _RELEASED: Any = released_profile(CURRENT)
 
 
-def _words_in(table: PlainData) -> Words:
-    return Words(**{name: tuple(words) for name, words in _as_attributes(table).items()})
-
-
-def _as_attributes(table: Mapping[str, Any]) -> PlainData:
-    """Return a table with its keys spelled as attributes: ``novelty-low`` is ``novelty_low``."""
-    return {key.replace("-", "_"): value for key, value in table.items()}
-
-
-_RELEASED_WORDS = _words_in(_RELEASED["words"])
-
-
-class Profile(Frozen):
+class Profile(Frozen, rename="kebab"):
     """Everything that a result depends on besides the transcript.
 
     Attributes:
@@ -116,7 +105,7 @@ class Profile(Frozen):
     stuck_after: int = _RELEASED["stuck-after"]
     short_action: int = _RELEASED["short-action"]
     thresholds: DRThresholds = DRThresholds()
-    words: Words = _RELEASED_WORDS
+    words: Words = convert(_RELEASED["words"], Words)
     artifacts: Texts = tuple(_RELEASED["artifacts"])
     alternatives: Texts = tuple(_RELEASED["alternatives"])
     tools: Texts = tuple(_RELEASED["tools"])
@@ -127,7 +116,11 @@ class Profile(Frozen):
     added: Words = BUILT_IN
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any], where: str) -> "Profile":
+    def from_data(
+        cls,
+        data: Mapping[str, Any],
+        where: str,
+    ) -> "Profile":
         """Return the profile that plain data describes.
 
         The first released profile has no key ``sentences``, nor the lists that came with it.
@@ -143,11 +136,15 @@ class Profile(Frozen):
         if not values["levels"]:
             raise SettingsError(f"{where}: levels is empty, not L0, L1 or both")
         if "sentences" not in data:
-            values |= {"sentences": False, "tools": (), "labels": (), "teams": (), "addressed": ()}
+            values |= {"sentences": False, **dict.fromkeys(_SENTENCE_LISTS, ())}
+        return _in_order(convert(values, cls), where)
 
-        thresholds = _thresholds(values.pop("thresholds"), where)
-        words = _words_in(values.pop("words"))
-        return cls(thresholds=thresholds, words=words, **_as_attributes(values))
+    def with_added_words(self) -> "Profile":
+        """Return the profile with the words that settings add in its word lists."""
+        lists = {}
+        for name in Words.__struct_fields__:
+            lists[name] = getattr(self.words, name) + getattr(self.added, name)
+        return replace(self, words=Words(**lists))
 
 
 DEFAULT = Profile()
@@ -170,19 +167,15 @@ _SHARE = Kind("a number from 0 to 1", _is_share)
 _ABOVE_ZERO = Kind("a number above 0, up to 1", lambda value: _is_share(value) and value > 0)
 
 
-def _as_keys(names: Texts) -> list[str]:
-    return [name.replace("_", "-") for name in names]
-
-
 _THRESHOLD_KINDS: Kinds = {
-    **dict.fromkeys(_as_keys(DRThresholds.__struct_fields__), _SHARE),
+    **dict.fromkeys(DRThresholds.__struct_encode_fields__, _SHARE),
     "paraphrase": _ABOVE_ZERO,
     "semantic": _ABOVE_ZERO,
 }
 _TUNING_KINDS: Kinds = {
     "k": _ROUNDS,
     "thresholds": _THRESHOLD_KINDS,
-    "words": dict.fromkeys(_as_keys(Words.__struct_fields__), _PHRASES),
+    "words": dict.fromkeys(Words.__struct_encode_fields__, _PHRASES),
 }
 _PROFILE_KINDS: Kinds = {
     **_TUNING_KINDS,
@@ -192,12 +185,10 @@ _PROFILE_KINDS: Kinds = {
     "artifacts": _PHRASES,
     "alternatives": _PHRASES,
 }
+_SENTENCE_LISTS = ("tools", "labels", "teams", "addressed")
 _SENTENCE_KINDS: Kinds = {
     "sentences": FLAG,
-    "tools": _PHRASES,
-    "labels": _PHRASES,
-    "teams": _PHRASES,
-    "addressed": _PHRASES,
+    **dict.fromkeys(_SENTENCE_LISTS, _PHRASES),
 }
 
 
@@ -210,29 +201,30 @@ def tuning_from(tables: Iterable[tuple[str, Any]]) -> Profile:
     Raises:
         SettingsError: a table has an unknown key or a wrong value.
     """
-    limits: dict[str, float] = {}
-    words: dict[str, Texts] = {}
     profile = DEFAULT
+    tuning: PlainData = {"k": DEFAULT.k, "thresholds": {}, "added": {}}
     for where, table in tables:
         values = checked_table(table, _TUNING_KINDS, where)
-        limits |= values.get("thresholds", {})
-        words |= values.get("words", {})
-        profile = replace(
-            profile, k=values.get("k", profile.k), thresholds=_thresholds(limits, where)
-        )
-    return replace(profile, added=_words_in(words))
+        tuning["k"] = values.get("k", tuning["k"])
+        tuning["thresholds"] |= values.get("thresholds", {})
+        tuning["added"] |= values.get("words", {})
+        profile = _in_order(convert(tuning, Profile), where)
+    return profile
 
 
-def _thresholds(limits: Mapping[str, float], where: str) -> DRThresholds:
-    values = {name: float(value) for name, value in _as_attributes(limits).items()}
-    thresholds = DRThresholds(**values)
+def _in_order(profile: Profile, where: str) -> Profile:
+    """Return a profile in which no class begins above the next one.
 
+    Raises:
+        SettingsError: thresholds are in the wrong order; ``where`` says in what.
+    """
+    thresholds = profile.thresholds
+    swapped = ""
     if thresholds.novelty_low > thresholds.novelty_high:
-        raise SettingsError(
-            f"{where}: thresholds.novelty-low is above thresholds.novelty-high; swap them"
-        )
-    if thresholds.readiness_medium > thresholds.readiness_high:
-        raise SettingsError(
-            f"{where}: thresholds.readiness-medium is above thresholds.readiness-high; swap them"
-        )
-    return thresholds
+        swapped = "thresholds.novelty-low is above thresholds.novelty-high"
+    elif thresholds.readiness_medium > thresholds.readiness_high:
+        swapped = "thresholds.readiness-medium is above thresholds.readiness-high"
+
+    if swapped:
+        raise SettingsError(f"{where}: {swapped}; swap them")
+    return profile

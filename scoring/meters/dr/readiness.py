@@ -4,14 +4,15 @@ Readiness is 0.5 next actions + 0.3 open questions + 0.2 blockers. Words match i
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, Texts
 from scoring.meters import Level
 from scoring.meters.dr.owners import says_who_acts
 from scoring.meters.dr.phrases import has_word, has_word_start, pattern_of, plain, starts_with
-from scoring.meters.dr.profile import DEFAULT, Profile, Words
+from scoring.meters.dr.profile import DEFAULT, Profile
+from scoring.meters.dr.transcript import Round
 from scoring.text import counted, cut, quote
 
 ACTIONS_WEIGHT = 0.5
@@ -53,38 +54,6 @@ class Part(NamedTuple):
     found: str
 
 
-class RoundReadiness(Frozen):
-    """How ready one round is.
-
-    Attributes:
-        round: the number of the round.
-        next_actions: what its next actions count.
-        open_questions: what its open questions count.
-        blockers: what its blockers count.
-        blocker: the first question or action that reports a blocker.
-        value: readiness, 0 to 1, not rounded.
-        level: the class of the value.
-        question: the first open question.
-    """
-
-    round: int
-    next_actions: Part
-    open_questions: Part
-    blockers: Part
-    blocker: str | None
-    value: float
-    level: Level
-    question: str | None = None
-
-    def parts(self) -> dict[str, Part]:
-        """Return the sub-signals by name."""
-        return {
-            "next actions": self.next_actions,
-            "open questions": self.open_questions,
-            "blockers": self.blockers,
-        }
-
-
 class AddedWord(Frozen):
     """A word of the settings that matched in a round, so that a result can be traced to it.
 
@@ -99,6 +68,40 @@ class AddedWord(Frozen):
     round: int
 
 
+class RoundReadiness(Frozen):
+    """How ready one round is.
+
+    Attributes:
+        round: the number of the round.
+        next_actions: what its next actions count.
+        open_questions: what its open questions count.
+        blockers: what its blockers count.
+        blocker: the first question or action that reports a blocker.
+        value: readiness, 0 to 1, not rounded.
+        level: the class of the value.
+        questions: its open questions.
+        added_words: the words of the settings that matched in it.
+    """
+
+    round: int
+    next_actions: Part
+    open_questions: Part
+    blockers: Part
+    blocker: str | None
+    value: float
+    level: Level
+    questions: Texts
+    added_words: tuple[AddedWord, ...]
+
+    def parts(self) -> dict[str, Part]:
+        """Return the sub-signals by name."""
+        return {
+            "next actions": self.next_actions,
+            "open questions": self.open_questions,
+            "blockers": self.blockers,
+        }
+
+
 class ReadinessMeter:
     """Measures readiness.
 
@@ -107,36 +110,31 @@ class ReadinessMeter:
     """
 
     def __init__(self, profile: Profile = DEFAULT) -> None:
-        self._profile = profile
-        self._words = Words(
-            **{
-                name: getattr(profile.words, name) + getattr(profile.added, name)
-                for name in Words.__struct_fields__
-            }
-        )
+        self._profile = profile.with_added_words()
 
-    def measure(
+    def measure(self, rounds: Sequence[Round]) -> tuple[RoundReadiness, ...]:
+        """Return the readiness of each round."""
+        measured = []
+        questions_before: int | None = None
+        for deliberation_round in rounds:
+            measured.append(self._measure_round(deliberation_round, questions_before))
+            questions_before = len(deliberation_round.outputs.open_questions)
+        return tuple(measured)
+
+    def _measure_round(
         self,
-        number: int,
-        actions: Sequence[str],
-        questions: Sequence[str],
+        deliberation_round: Round,
         questions_before: int | None,
     ) -> RoundReadiness:
-        """Return the readiness of a round.
-
-        Args:
-            number: the number of the round.
-            actions: its next actions.
-            questions: its open questions.
-            questions_before: how many questions the round before had; None without such a round.
-        """
+        outputs = deliberation_round.outputs
+        actions = outputs.next_actions
+        questions = outputs.open_questions
         rated_actions = self.rate_actions(actions)
         rated_questions = rate_questions(len(questions), questions_before)
 
         blocker = self.find_blocker([*questions, *actions])
-        if blocker is None:
-            rated_blockers = Part(1.0, "no blocker")
-        else:
+        rated_blockers = Part(1.0, "no blocker")
+        if blocker is not None:
             rated_blockers = Part(0.0, self._describe_blocker(blocker))
 
         value = (
@@ -145,14 +143,15 @@ class ReadinessMeter:
             + BLOCKERS_WEIGHT * rated_blockers.score
         )
         return RoundReadiness(
-            round=number,
+            round=deliberation_round.round,
             next_actions=rated_actions,
             open_questions=rated_questions,
             blockers=rated_blockers,
             blocker=blocker,
             value=value,
             level=self._profile.thresholds.readiness_level(value),
-            question=questions[0] if questions else None,
+            questions=questions,
+            added_words=tuple(self.added_words(deliberation_round)),
         )
 
     def rate_actions(self, actions: Sequence[str]) -> Part:
@@ -178,13 +177,13 @@ class ReadinessMeter:
     def find_blocker(self, texts: Sequence[str]) -> str | None:
         """Return the first text with a word of the blocker list, whatever its sentence means."""
         for text in texts:
-            if has_word_start(self._words.blockers, self._without_marks(text)):
+            if has_word_start(self._profile.words.blockers, self._without_marks(text)):
                 return text
         return None
 
     def _describe_blocker(self, blocker: str) -> str:
         text = self._without_marks(blocker)
-        matches = pattern_of(self._words.blockers, "").finditer(text)
+        matches = pattern_of(self._profile.words.blockers).finditer(text)
         only_describes = all(_OTHER_SENSE.match(text, match.start()) for match in matches)
         if not self._profile.sentences or not only_describes:
             return "a blocker"
@@ -208,7 +207,7 @@ class ReadinessMeter:
 
     def has_verb(self, action: str) -> bool:
         """Return whether an action has a verb of the list, as a whole word."""
-        return has_word(self._words.verbs, plain(action))
+        return has_word(self._profile.words.verbs, plain(action))
 
     def is_vague(self, action: str) -> bool:
         """Return whether an action is vague.
@@ -216,19 +215,19 @@ class ReadinessMeter:
         It starts vaguely, has a vague word, or is short and has no verb of the list.
         """
         text = plain(action)
-        if starts_with(self._words.vague_starts, text) or has_word(self._words.vague, text):
+        if starts_with(self._profile.words.vague_starts, text) or has_word(
+            self._profile.words.vague, text
+        ):
             return True
 
         count = len(text.split())
-        if self._profile.sentences and self._is_concrete(action, count):
-            return False
+        if self._profile.sentences:
+            names_file = _FILE.search(action) or _BARE_FILES.search(action)
+            if count == 1 and names_file:
+                return False
+            if count != 1 and has_word(self._profile.tools, text):  # a tool and a use
+                return False
         return count < self._profile.short_action and not self.has_verb(action)
-
-    def _is_concrete(self, action: str, count: int) -> bool:
-        """Return whether an action of ``count`` words names a file alone, or a tool and a use."""
-        if count == 1:
-            return bool(_FILE.search(action) or _BARE_FILES.search(action))
-        return has_word(self._profile.tools, plain(action))
 
     def names_artifact(self, action: str) -> bool:
         """Return whether an action names something concrete.
@@ -241,7 +240,10 @@ class ReadinessMeter:
             return True
         if any(part.strip() for part in action.split("`")[1:-1]):
             return True
-        if _has_address(action) or any(self._is_path(token) for token in action.split()):
+        for address in _ADDRESS.finditer(action):
+            if _SCHEME.search(action, *address.span(1)):
+                return True
+        if any(self._is_path(token) for token in action.split()):
             return True
         return has_word(self._profile.artifacts + self._profile.tools, plain(action))
 
@@ -255,33 +257,21 @@ class ReadinessMeter:
 
     def is_owned(self, action: str) -> bool:
         """Return whether an action says who acts."""
-        return says_who_acts(action, self._words, self._profile)
+        return says_who_acts(action, self._profile)
 
     # Words of the settings
 
-    def added_words(
-        self,
-        number: int,
-        actions: Sequence[str],
-        questions: Sequence[str],
-    ) -> list[AddedWord]:
-        """Return the words of the settings that matched in a round, in the order of the lists."""
-        matched = []
+    def added_words(self, deliberation_round: Round) -> Iterator[AddedWord]:
+        """Yield the words of the settings that matched in a round, in the order of the lists."""
+        actions = [plain(action) for action in deliberation_round.outputs.next_actions]
+        questions = [plain(question) for question in deliberation_round.outputs.open_questions]
         for name, matches in _MATCHES.items():
-            searched = [*questions, *actions] if name == "blockers" else actions
-            texts = [plain(text) for text in searched]
+            texts = actions
+            if name == "blockers":
+                texts = questions + actions
             for word in dict.fromkeys(getattr(self._profile.added, name)):
                 if any(matches((word,), text) for text in texts):
-                    matched.append(AddedWord(name, word, number))
-        return matched
-
-
-def _has_address(action: str) -> bool:
-    """Return whether a text has an address with a scheme, such as ``ssh://host``."""
-    for match in _ADDRESS.finditer(action):
-        if _SCHEME.search(action, match.start(1), match.end(1)):
-            return True
-    return False
+                    yield AddedWord(name, word, deliberation_round.round)
 
 
 def rate_questions(count: int, before: int | None) -> Part:
@@ -307,7 +297,7 @@ def rate_questions(count: int, before: int | None) -> Part:
     return Part(0.1, f"{questions}, more than the {before} of the round before")
 
 
-_MATCHES: dict[str, Callable[[tuple[str, ...], str], bool]] = {
+_MATCHES: dict[str, Callable[[Texts, str], bool]] = {
     "verbs": has_word,
     "vague_starts": starts_with,
     "vague": has_word,

@@ -50,30 +50,6 @@ RULES: dict[str, Signal] = {
 """The rules by name, in order, and what each says to do. The first one that holds decides."""
 
 
-class LoopSituation(NamedTuple):
-    """All that the rules look at, as of one round.
-
-    Attributes:
-        has_claims: whether any round so far makes a claim.
-        novelty: what the round adds.
-        readiness: how ready it is.
-        ready_in_run: whether readiness was HIGH in a round of the current run of low novelty.
-        profile: what the meter goes by.
-    """
-
-    has_claims: bool
-    novelty: RoundNovelty
-    readiness: RoundReadiness
-    ready_in_run: bool
-    profile: Profile
-
-    @property
-    def blocker(self) -> str:
-        """What blocks the round, quoted; "" where nothing does."""
-        blocker = self.readiness.blocker
-        return quote(cut(blocker, _QUOTED_LENGTH)) if blocker else ""
-
-
 class RoundSignal(Frozen):
     """What to do as of one round, and why.
 
@@ -97,37 +73,109 @@ class RoundSignal(Frozen):
         return " ".join(self.reasons)
 
 
+class _Situation(NamedTuple):
+    """All that the rules look at, as of one round.
+
+    Attributes:
+        has_claims: whether any round so far makes a claim.
+        novelty: what the round adds.
+        readiness: how ready it is.
+        ready_in_run: whether readiness was HIGH in a round of the current run of low novelty.
+        profile: what the meter goes by.
+    """
+
+    has_claims: bool
+    novelty: RoundNovelty
+    readiness: RoundReadiness
+    ready_in_run: bool
+    profile: Profile
+
+    @property
+    def blocker(self) -> str:
+        """What blocks the round, quoted; "" where nothing does."""
+        blocker = self.readiness.blocker
+        return quote(cut(blocker, _QUOTED_LENGTH)) if blocker else ""
+
+    def signal(
+        self,
+        rule: str,
+        why: str,
+        change: Change | None = None,
+        hint: str = "",
+    ) -> RoundSignal:
+        """Return the signal of the rule that decides.
+
+        Args:
+            rule: the name of the rule.
+            why: why it decides, in words.
+            change: what an ESCALATE asks to change.
+            hint: what to do next, in words; "" for what the signal says anyway.
+        """
+        signal = RULES[rule]
+        on_novelty = _describe_novelty(self.novelty, self.profile.k)
+        parts = "; ".join(part.found for part in self.readiness.parts().values())
+        level = self.readiness.level.lower()
+        on_readiness = f"Readiness is {level}, at {rounded(self.readiness.value):g}: {parts}."
+        return RoundSignal(
+            signal=signal,
+            reasons=(on_novelty, on_readiness, why),
+            rule=rule,
+            hint=hint or HINTS[signal],
+            change=change,
+        )
+
+
+def recommend(
+    novelty: Sequence[RoundNovelty],
+    readiness: Sequence[RoundReadiness],
+    profile: Profile,
+) -> tuple[RoundSignal, ...]:
+    """Return what to do as of each round, which depends on that round and those before it."""
+    signals = []
+    has_claims = False
+    ready_in_run = False
+    for added, ready in zip(novelty, readiness, strict=True):
+        has_claims = has_claims or added.claims > 0
+
+        if added.low_run <= 1:  # no run, or a run that begins with this round
+            ready_in_run = False
+        if added.low_run and ready.level == "HIGH":
+            ready_in_run = True
+
+        situation = _Situation(has_claims, added, ready, ready_in_run, profile)
+        signals.append(_decide(situation))
+    return tuple(signals)
+
+
 # The rules
 
 
-class _Conclusion(NamedTuple):
-    """The rule that decides, why it does in words, and what an ESCALATE asks to change."""
-
-    rule: str
-    why: str
-    change: Change | None = None
-
-
-def _conclude(situation: LoopSituation) -> _Conclusion:
-    """Return what the first rule that holds says."""
+def _decide(situation: _Situation) -> RoundSignal:
+    """Return the signal of the first rule that holds."""
     profile = situation.profile
     readiness = situation.readiness
     low_run = situation.novelty.low_run
+    blocker = situation.blocker
 
     if not situation.has_claims:
-        return _Conclusion(
-            "no_claims", "No round makes a claim, so there is nothing to measure yet."
-        )
+        why = "No round makes a claim, so there is nothing to measure yet."
+        return situation.signal("no_claims", why)
 
     if situation.novelty.level != "LOW":
         why = _still_moving(situation)
-        if situation.blocker:
-            why += f" It is blocked, by {situation.blocker}."
-        return _Conclusion("novelty_not_low", why)
+        hint = ""
+        if situation.novelty.raw == "LOW":
+            hint = why
+        if blocker:
+            why += f" It is blocked, by {blocker}."
+        if blocker and hint:
+            hint += f" It is blocked by {blocker}."
+        return situation.signal("novelty_not_low", why, hint=hint)
 
-    if situation.blocker:
-        why = f"Blocked, by {situation.blocker}: more rounds do not remove that."
-        return _Conclusion("blocker", why, "human")
+    if blocker:
+        why = f"Blocked, by {blocker}: more rounds do not remove that."
+        hint = f"Blocked by {blocker}. {HINTS['ESCALATE']}"
+        return situation.signal("blocker", why, "human", hint)
 
     if readiness.level == "LOW":
         why = (
@@ -135,20 +183,30 @@ def _conclude(situation: LoopSituation) -> _Conclusion:
             "not help."
         )
         has_actions = readiness.next_actions.score > 0
-        change: Change = "scope" if has_actions and readiness.question else "prompt"
-        return _Conclusion("readiness_low", why, change)
+        change: Change = "scope" if has_actions and readiness.questions else "prompt"
+        return situation.signal("readiness_low", why, change)
 
     if low_run >= profile.stuck_after and not situation.ready_in_run:
         why = f"In none of these {low_run} rounds was readiness high: the loop is stuck."
-        return _Conclusion("never_ready", why, "agent")
+        return situation.signal("never_ready", why, "agent")
 
-    if profile.sentences and readiness.question:
+    if profile.sentences and readiness.questions:
         why = "Converged, but a question is open: it is asked before anything ships."
-        return _Conclusion("open_question", why)
-    return _Conclusion("converged", _why_converged(readiness))
+        question = cut(readiness.questions[0], _QUOTED_LENGTH)
+        return situation.signal("open_question", why, hint=f"ASK: {question}")
+
+    why = "Converged, and ready to act."
+    if readiness.level != "HIGH":
+        caveats = []
+        for name, part in readiness.parts().items():
+            if below(part.score, 1):
+                caveats.append(f"{name} at {rounded(part.score):g} ({part.found})")
+        listed = " and ".join(caveats)
+        why = f"Converged, with a caveat that more rounds will hardly mend: {listed}."
+    return situation.signal("converged", why)
 
 
-def _still_moving(situation: LoopSituation) -> str:
+def _still_moving(situation: _Situation) -> str:
     """Return why a loop goes on: its novelty is not low, or not for long enough."""
     novelty = situation.novelty
     if novelty.raw == "LOW":
@@ -163,58 +221,7 @@ def _still_moving(situation: LoopSituation) -> str:
     return "The actions may be premature while the loop still finds so much."
 
 
-def _why_converged(readiness: RoundReadiness) -> str:
-    if readiness.level == "HIGH":
-        return "Converged, and ready to act."
-
-    caveats = [
-        f"{name} at {rounded(part.score):g} ({part.found})"
-        for name, part in readiness.parts().items()
-        if below(part.score, 1)
-    ]
-    listed = " and ".join(caveats)
-    return f"Converged, with a caveat that more rounds will hardly mend: {listed}."
-
-
-# The signal of each round
-
-
-def recommend(
-    novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness], profile: Profile
-) -> tuple[RoundSignal, ...]:
-    """Return what to do as of each round, which depends on that round and those before it."""
-    signals = []
-    has_claims = False
-    ready_in_run = False
-    for round_novelty, round_readiness in zip(novelty, readiness, strict=True):
-        has_claims = has_claims or round_novelty.claims > 0
-
-        if round_novelty.low_run <= 1:  # no run, or a run that begins with this round
-            ready_in_run = False
-        if round_novelty.low_run and round_readiness.level == "HIGH":
-            ready_in_run = True
-
-        situation = LoopSituation(
-            has_claims=has_claims,
-            novelty=round_novelty,
-            readiness=round_readiness,
-            ready_in_run=ready_in_run,
-            profile=profile,
-        )
-        conclusion = _conclude(situation)
-        on_novelty = _describe_novelty(round_novelty, profile.k)
-        on_readiness = _describe_readiness(round_readiness)
-        signal = RULES[conclusion.rule]
-        signals.append(
-            RoundSignal(
-                signal=signal,
-                reasons=(on_novelty, on_readiness, conclusion.why),
-                rule=conclusion.rule,
-                hint=_hint(signal, situation),
-                change=conclusion.change,
-            )
-        )
-    return tuple(signals)
+# In words
 
 
 def _describe_novelty(novelty: RoundNovelty, k: int) -> str:
@@ -234,26 +241,3 @@ def _describe_novelty(novelty: RoundNovelty, k: int) -> str:
             f"counts from {k}."
         )
     return f"Novelty is {novelty.level.lower()}: {counts}."
-
-
-def _describe_readiness(readiness: RoundReadiness) -> str:
-    parts = "; ".join(part.found for part in readiness.parts().values())
-    return f"Readiness is {readiness.level.lower()}, at {rounded(readiness.value):g}: {parts}."
-
-
-def _hint(signal: Signal, situation: LoopSituation) -> str:
-    """Return what to do next, in words."""
-    blocker = situation.blocker
-    if signal == "ASK":
-        return f"ASK: {cut(situation.readiness.question or '', _QUOTED_LENGTH)}"
-
-    if signal == "ESCALATE" and blocker:
-        return f"Blocked by {blocker}. {HINTS[signal]}"
-
-    if signal == "CONTINUE" and situation.has_claims and situation.novelty.raw == "LOW":
-        hint = _still_moving(situation)
-        if blocker:
-            hint += f" It is blocked by {blocker}."
-        return hint
-
-    return HINTS[signal]

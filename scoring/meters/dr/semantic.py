@@ -7,6 +7,7 @@ import os
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from hashlib import blake2b, sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,7 +28,11 @@ _VECTORS_OF_A_BLOCK = 2048
 class Meanings:
     """The vectors of some texts, scaled to length 1. Needs numpy, an extra."""
 
-    def __init__(self, texts: Iterable[str], embed: Embed) -> None:
+    def __init__(
+        self,
+        texts: Iterable[str],
+        embed: Embed,
+    ) -> None:
         """Embed every text once.
 
         Raises:
@@ -60,7 +65,11 @@ class Meanings:
         """Return the vectors of some of the texts, one row for each."""
         return self._vectors[[self._row[text] for text in texts]]
 
-    def new_claims(self, rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]:
+    def new_claims(
+        self,
+        rounds: Sequence[Sequence[str]],
+        threshold: float,
+    ) -> list[list[bool]]:
         """Return which claims of each round are new.
 
         Args:
@@ -76,7 +85,11 @@ class Meanings:
             earlier.update(dict.fromkeys(claims))
         return answers
 
-    def _highest_similarities(self, claims: Sequence[str], earlier: Sequence[str]) -> list[float]:
+    def _highest_similarities(
+        self,
+        claims: Sequence[str],
+        earlier: Sequence[str],
+    ) -> list[float]:
         """Return the highest cosine of each claim with any earlier one, or -1 without any."""
         step = _VECTORS_OF_A_BLOCK
         highest = self._np.full(len(claims), -1.0)
@@ -89,7 +102,11 @@ class Meanings:
                 self._np.maximum(highest_of_block, cosines.max(axis=1), out=highest_of_block)
         return [float(similarity) for similarity in highest]
 
-    def similarity(self, first: Sequence[str], second: Sequence[str]) -> float | None:
+    def similarity(
+        self,
+        first: Sequence[str],
+        second: Sequence[str],
+    ) -> float | None:
         """Return the cosine of the mean vectors of two groups of texts, -1 to 1.
 
         None when a group is empty, 0 when a mean vector has no length.
@@ -138,7 +155,7 @@ def open_embedder(cache_dir: Path | None = None) -> Embed:
     Raises:
         SettingsError: the model, or a library that it needs, is not installed.
     """
-    missing = _missing_modules()
+    missing = missing_modules()
     if missing:
         raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
 
@@ -149,18 +166,14 @@ def open_embedder(cache_dir: Path | None = None) -> Embed:
     return Embedder(package_dir / "model", cache_dir)
 
 
-def is_installed() -> bool:
-    """Return whether level L2 can be opened."""
-    return not _missing_modules()
-
-
-def _missing_modules() -> list[str]:
+def missing_modules() -> list[str]:
+    """Return what level L2 needs and what is not installed."""
     missing = []
     for name in (*_RUNTIME, _MODULE):
-        try:
-            if find_spec(name) is None:
-                missing.append(name)
-        except ValueError:  # a module without a spec, as a blocked import leaves it
+        spec = None
+        with suppress(ValueError):  # a module without a spec, as a blocked import leaves it
+            spec = find_spec(name)
+        if spec is None:
             missing.append(name)
     return missing
 
@@ -171,7 +184,11 @@ class Embedder:
     The model is loaded when a text is not in the store.
     """
 
-    def __init__(self, model_dir: Path, cache_dir: Path | None) -> None:
+    def __init__(
+        self,
+        model_dir: Path,
+        cache_dir: Path | None,
+    ) -> None:
         self._model_dir = model_dir
         self._cache_dir = cache_dir
         self._vectors: dict[str, Vector] = {}

@@ -4,14 +4,15 @@ Unknown keys are ignored.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import pydantic
 from pydantic import BaseModel, Field
 
-from scoring.errors import TranscriptError
+from scoring.errors import MeetingError, TranscriptError
 from scoring.frozen import PlainData
 from scoring.meters.dr.extraction import transcript_of, with_claims
 from scoring.meters.plaindata import (
@@ -24,6 +25,7 @@ from scoring.meters.plaindata import (
     read_json,
     utf8,
 )
+from scoring.settings_table import is_whole
 from scoring.text import shown
 
 HEADER = "transcript_header"
@@ -107,42 +109,24 @@ class _Head(_Model):
     topic: _Text | None = _optional("What the conversation is about.")
 
 
+def _in_order(rounds: tuple[Round, ...]) -> tuple[Round, ...]:
+    """Sort rounds by their numbers, and refuse a number that two rounds have."""
+    by_number: dict[int, Round] = {}
+    for item in rounds:
+        if item.round in by_number:
+            raise ValueError(f"round {item.round} is given twice; number every round once")
+        by_number[item.round] = item
+    return tuple(by_number[number] for number in sorted(by_number))
+
+
 class Transcript(_Head):
     """A deliberation of at least one round, in the order of their numbers."""
 
-    rounds: Annotated[tuple[Round, ...], Field(min_length=1)]
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _order(cls, data: Any) -> Any:
-        """Sort rounds by their numbers, and refuse a number that two rounds have.
-
-        Where some round has no number, the check of that field says what is wrong with it.
-        """
-        rounds = data.get("rounds") if isinstance(data, Mapping) else None
-        if not isinstance(rounds, list | tuple):
-            return data
-
-        by_number: dict[int, Any] = {}
-        for item in rounds:
-            number = _number_of(item)
-            if number is None:
-                continue
-            if number in by_number:
-                raise ValueError(f"round {number} is given twice; number every round once")
-            by_number[number] = item
-
-        if len(by_number) != len(rounds):
-            return data
-        return {**data, "rounds": tuple(by_number[number] for number in sorted(by_number))}
-
-
-def _number_of(item: Any) -> int | None:
-    """Return the number of a round, a model or plain data, or None without a whole number."""
-    number = item.get("round") if isinstance(item, Mapping) else getattr(item, "round", None)
-    if isinstance(number, int) and not isinstance(number, bool):
-        return number
-    return None
+    rounds: Annotated[
+        tuple[Round, ...],
+        Field(min_length=1),
+        pydantic.AfterValidator(_in_order),
+    ]
 
 
 class HeaderLine(_Head):
@@ -188,7 +172,11 @@ def read_transcript(path: Path | str, texts: bool = False) -> Transcript:
         return parse_transcript(decode(data, source), source, texts)
 
 
-def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
+def parse_transcript(
+    text: str,
+    source: str,
+    texts: bool = False,
+) -> Transcript:
     """Read a transcript from text, JSON or JSONL.
 
     Args:
@@ -203,14 +191,17 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
         if not text.strip():
             raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
 
-        parse = _parse_lines if _is_lines(text, source) else _parse_document
-        head, items = parse(text, source)
+        if _is_lines(text, source):
+            head, items = _parse_lines(text, source)
+        else:
+            head, items = _parse_document(text, source)
+
         rounds = _checked_rounds(items, source, texts)
         if not rounds:
             raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
 
         checked_head = checked_part(_Head, head, source, "")
-        return Transcript(rounds=tuple(rounds), **dict(checked_head))
+        return Transcript(rounds=rounds, **dict(checked_head))
 
 
 class _RoundItem(NamedTuple):
@@ -227,25 +218,28 @@ class _RoundItem(NamedTuple):
     value: Any
 
 
-def _checked_rounds(items: Iterable[_RoundItem], source: str, texts: bool) -> list[Round]:
+def _checked_rounds(
+    items: Iterable[_RoundItem],
+    source: str,
+    texts: bool,
+) -> tuple[Round, ...]:
     rounds: list[Round] = []
     positions: dict[int, str] = {}
-    for item in items:
-        value = item.value
+    for position, name, value in items:
         if texts and isinstance(value, dict) and isinstance(value.get("outputs"), dict):
             # In place, because a round remembers which keys the file gave twice.
             value["outputs"] = with_claims(value["outputs"])
 
-        checked_round = checked_part(Round, value, source, item.name)
+        checked_round = checked_part(Round, value, source, name)
         number = checked_round.round
-        if number in positions:
+        first_position = positions.setdefault(number, position)
+        if first_position != position:
             raise TranscriptError(
-                f"{source}: {item.position}: round {number} is given already by "
-                f"{positions[number]}; number each once"
+                f"{source}: {position}: round {number} is given already by {first_position}; "
+                "number each once"
             )
-        positions[number] = item.position
         rounds.append(checked_round)
-    return rounds
+    return tuple(rounds)
 
 
 def _parse_document(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
@@ -263,15 +257,16 @@ def _parse_document(text: str, source: str) -> tuple[PlainData, list[_RoundItem]
     items = []
     for index, value in enumerate(rounds):
         position = f"rounds[{index}]"
-        number = _number_of(value)
-        name = position if number is None else f"round {number}"
+        name = position
+        if isinstance(value, dict) and is_whole(value.get("round"), -math.inf, math.inf):
+            name = f"round {value['round']}"
         items.append(_RoundItem(position, name, value))
     return document, items
 
 
 def _parse_lines(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
     """Return the head and the rounds of a transcript in JSONL."""
-    headers: list[PlainData] = []
+    head: PlainData = {}
     items = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -287,13 +282,13 @@ def _parse_lines(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
             items.append(_RoundItem(position, position, value))
         elif kind == HEADER:
             checked_part(HeaderLine, value, source, position)
-            headers.append(value)
+            head = head or value
         elif kind is None and ("outputs" in value or "rounds" in value):
             raise TranscriptError(
                 f'{source}: {position}: type: is missing; a line of a round has "type": "{ROUND}"'
             )
 
-    return next(iter(headers), {}), items
+    return head, items
 
 
 def _is_lines(text: str, source: str) -> bool:
@@ -343,7 +338,12 @@ def plain_transcript(text: str, source: str) -> PlainData:
     return transcript.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
-def checked_part(model: type[_M], value: Any, source: str, where: str) -> _M:
+def checked_part(
+    model: type[_M],
+    value: Any,
+    source: str,
+    where: str,
+) -> _M:
     """Return a part of a transcript as a model.
 
     Args:
@@ -359,8 +359,9 @@ def checked_part(model: type[_M], value: Any, source: str, where: str) -> _M:
     if not isinstance(value, dict):
         raise TranscriptError(f"{source}: {where}: {shown(value)} where an object belongs")
 
-    part, faults = checked(model, value, where)
-    if part is None:
-        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-        raise TranscriptError(f"{source}: {faults[0]}{more}")
-    return part
+    try:
+        return checked(model, value, where)
+    except MeetingError as e:
+        first, *others = e.faults
+        more = f" (and {len(others)} more)" if others else ""
+        raise TranscriptError(f"{source}: {first}{more}") from e

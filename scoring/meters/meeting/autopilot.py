@@ -34,7 +34,11 @@ _ATTEMPTS = 2
 # Asking a command
 
 
-def ask_command(label: str, command: str, seconds: float = 600.0) -> Ask:
+def ask_command(
+    label: str,
+    command: str,
+    seconds: float = 600.0,
+) -> Ask:
     """Return a function that asks a command: its prompt on standard input, its answer on output.
 
     Args:
@@ -68,7 +72,11 @@ def ask_command(label: str, command: str, seconds: float = 600.0) -> Ask:
     return ask
 
 
-def _start(label: str, command: str, prompt: str) -> subprocess.Popen[bytes]:
+def _start(
+    label: str,
+    command: str,
+    prompt: str,
+) -> subprocess.Popen[bytes]:
     """Start a command in a process group of its own, with a prompt on standard input."""
     with tempfile.TemporaryFile() as prompt_file:
         prompt_file.write(prompt.encode())
@@ -144,20 +152,29 @@ def run_rounds(
         InputError: a command fails.
         MeetingError: an answer cannot be used.
     """
-    names = list(dict.fromkeys([*state.experts, *experts]))
-    state = state.but(experts=names)
+    state = state.but(experts=list(dict.fromkeys([*state.experts, *experts])))
 
     rounds_run = 0
     while state.phase == "needs_record" and rounds_run != rounds:
         state = _ask_experts(path, state, experts)
         if judge is None:
             return state
-        state = save_state(path, _ask_judge(state, judge))
+
+        try:
+            state_after = driver.take_record(state, judge(json.dumps(judge_question(state))))
+        except MeetingError as e:  # it is asked once more, with the faults
+            question = judge_question(state, e.faults)
+            state_after = driver.take_record(state, judge(json.dumps(question)))
+        state = save_state(path, state_after)
         rounds_run += 1
     return state
 
 
-def _ask_experts(path: Path, state: MeetingState, experts: Mapping[str, Ask]) -> MeetingState:
+def _ask_experts(
+    path: Path,
+    state: MeetingState,
+    experts: Mapping[str, Ask],
+) -> MeetingState:
     """Ask the experts that have not spoken in the round yet, or not said what they prefer.
 
     For what it prefers an expert is asked once.
@@ -174,11 +191,3 @@ def _ask_experts(path: Path, state: MeetingState, experts: Mapping[str, Ask]) ->
 
 def _as_text(answer: str | bytes) -> str:
     return answer if isinstance(answer, str) else answer.decode("utf-8", "replace")
-
-
-def _ask_judge(state: MeetingState, judge: Ask) -> MeetingState:
-    """Ask the judge for a record, and once more with the faults of one that cannot be used."""
-    try:
-        return driver.take_record(state, judge(json.dumps(judge_question(state))))
-    except MeetingError as e:
-        return driver.take_record(state, judge(json.dumps(judge_question(state, e.faults))))

@@ -15,7 +15,14 @@ from scoring.errors import InputError, MeetingError
 from scoring.frozen import PlainData, Texts
 from scoring.meters import TOLERANCE
 from scoring.meters.meeting.records import Amount, Block, Name, RoundNumber, Share
-from scoring.meters.plaindata import CONFIG_SUFFIXES, checked, dotted, json_schema, read_config
+from scoring.meters.plaindata import (
+    CONFIG_SUFFIXES,
+    checked,
+    dotted,
+    faults_of,
+    json_schema,
+    read_config,
+)
 from scoring.text import shown
 
 PRESETS = ("default", "tactical", "strategic")
@@ -178,10 +185,8 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
         )
 
     data = read_config(text)
-    try:
+    with faults_of(text):
         return meeting_config(data)
-    except MeetingError as e:
-        raise MeetingError(*(f"{text}: {fault}" for fault in e.faults)) from e
 
 
 def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
@@ -197,10 +202,7 @@ def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
     if preset_name not in PRESETS:
         preset_name = DEFAULT_PRESET
 
-    config, faults = checked(MeetingConfig, _merged(_preset_data(preset_name), data), "config")
-    if config is None:
-        raise MeetingError(*faults)
-    return config
+    return checked(MeetingConfig, _merged(_preset_data(preset_name), data), "config")
 
 
 @cache

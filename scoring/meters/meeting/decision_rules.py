@@ -7,8 +7,15 @@ from msgspec.structs import replace
 
 from scoring.frozen import Frozen, Texts
 from scoring.meters import at_least, at_most, below, novelty_level
-from scoring.meters.meeting.facilitator import about_lead, ask_to_decide, ask_to_resolve_or_park
-from scoring.meters.meeting.obstacles import MUST_GO_ON, Situation, names, words
+from scoring.meters.meeting.obstacles import (
+    MUST_GO_ON,
+    Situation,
+    about_lead,
+    ask_to_decide,
+    ask_to_resolve_or_park,
+    names,
+    words,
+)
 from scoring.meters.meeting.records import Status
 from scoring.text import quote
 
@@ -56,18 +63,17 @@ def round_limit(situation: Situation) -> Decision | None:
     max_rounds = situation.config.round_limits.max_rounds
     if situation.round_index >= max_rounds:
         reason = f"round {situation.round_index} of at most {max_rounds}"
-        return _decide_or_park(
-            situation, (reason,), "This was the last round", "The rounds are used up"
-        )
+        why_decide = "This was the last round"
+        return _decide_or_park(situation, (reason,), why_decide, "The rounds are used up")
 
     cost_limit = situation.config.cost_limit
     total_cost = situation.total_cost
-    if cost_limit is not None and total_cost is not None and not below(total_cost, cost_limit):
+    if cost_limit is not None and total_cost is not None and at_least(total_cost, cost_limit):
         reason = f"cost {words(total_cost)} of at most {words(cost_limit)}"
         return _decide_or_park(situation, (reason,), "The budget is used up")
 
     time = time_used(situation)
-    if time is not None and not below(time.minutes, time.budget):
+    if time is not None and at_least(time.minutes, time.budget):
         reason = f"time {words(time.minutes)} of at most {words(time.budget)} minutes"
         return _decide_or_park(situation, (reason,), "The time is used up")
     return None
@@ -108,9 +114,8 @@ def early_consensus(situation: Situation) -> Decision | None:
         gaps.append(
             f"exploration {words(scores.exploration)} is below {words(rule.exploration_low)}"
         )
-    untouched = [
-        name for name in situation.not_deep if situation.levels.get(name, "none") == "none"
-    ]
+    levels = situation.levels
+    untouched = [name for name in situation.not_deep if levels.get(name, "none") == "none"]
     if untouched:
         gaps.append(f"nothing has been said about {names(untouched)}")
     if not gaps:
@@ -142,11 +147,8 @@ def must_go_on(situation: Situation) -> Decision | None:
     if not topics:
         topics = [name for name, level in situation.levels.items() if level != "deep"]
     proposal = f"let us go into {names(topics)}" if topics else "let us use another round"
-    return Decision(
-        status="must_continue",
-        reasons=tuple(reasons),
-        prompt=f"It is too early to end: {proposal}.",
-    )
+    prompt = f"It is too early to end: {proposal}."
+    return Decision("must_continue", tuple(reasons), prompt)
 
 
 def doubted(situation: Situation) -> Decision | None:
@@ -205,13 +207,14 @@ def stalled(situation: Situation) -> Decision | None:
         f"stalled: {_recent_novelty(situation)}, at most {words(rule.low_novelty_recent)}",
         f"convergence moved by {words(gain)} over two rounds, below {words(least)}",
     )
-    decision = _decide_or_park(situation, reasons, "We are repeating ourselves")
+    why = "We are repeating ourselves"
+    decision = _decide_or_park(situation, reasons, why)
     if decision.status == "park_or_abort":
         return decision
 
     notes = (situation.record.convergence.disagreement_notes or "").strip()
     blockers = notes or "; ".join(reasons)
-    prompt = ask_to_resolve_or_park(situation, "We are repeating ourselves", blockers)
+    prompt = ask_to_resolve_or_park(situation, why, blockers)
     return replace(decision, prompt=prompt)
 
 
@@ -231,9 +234,8 @@ def late_round(situation: Situation) -> Decision | None:
     progress = situation.config.thresholds.progress
     least_exploration = LATE_FACTOR * progress.min_delta_exploration_over_2_rounds
     least_convergence = LATE_FACTOR * progress.min_delta_convergence_over_2_rounds
-    if at_least(exploration_gain, least_exploration):
-        return None
-    if at_least(convergence_gain, least_convergence):
+    gains_enough = at_least(exploration_gain, least_exploration)
+    if gains_enough or at_least(convergence_gain, least_convergence):
         return None
 
     reason = (
@@ -252,22 +254,15 @@ def go_on(situation: Situation) -> Decision:
     reasons = tuple(situation.obstacles.values())
     if not reasons:
         reasons = ("ending is allowed", *_recommendation(situation).reasons)
-    return Decision(
-        status="continue_targeted",
-        reasons=reasons,
-        prompt=f"Another round is worth it: {_next_topic(situation)}.",
-    )
 
-
-def _next_topic(situation: Situation) -> str:
-    """Return what another round should be about, as a proposal."""
+    topic = "let us follow up what is still new"
     if situation.missing_aspects:
-        return f"let us go into {names(situation.missing_aspects)}"
-    if "convergence" in situation.obstacles:
-        return f"let us work out what divides us{about_lead(situation)}"
-    if "focus" in situation.obstacles:
-        return "let us come back to the decision"
-    return "let us follow up what is still new"
+        topic = f"let us go into {names(situation.missing_aspects)}"
+    elif "convergence" in situation.obstacles:
+        topic = f"let us work out what divides us{about_lead(situation)}"
+    elif "focus" in situation.obstacles:
+        topic = "let us come back to the decision"
+    return Decision("continue_targeted", reasons, f"Another round is worth it: {topic}.")
 
 
 RULES: Mapping[str, Rule] = {
@@ -364,15 +359,8 @@ def _decide_or_park(
     """
     missing = situation.obstacles.values()
     if not missing:
-        return Decision(
-            status="ready_to_decide",
-            reasons=(*reasons, "ending is allowed"),
-            prompt=ask_to_decide(situation, why_decide),
-        )
+        prompt = ask_to_decide(situation, why_decide)
+        return Decision("ready_to_decide", (*reasons, "ending is allowed"), prompt)
 
     prompt = ask_to_resolve_or_park(situation, why_park or why_decide, "; ".join(missing))
-    return Decision(
-        status="park_or_abort",
-        reasons=(*reasons, *missing),
-        prompt=prompt,
-    )
+    return Decision("park_or_abort", (*reasons, *missing), prompt)

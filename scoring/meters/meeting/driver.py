@@ -14,7 +14,11 @@ VOTE_ASKED = "vote_asked"
 """The key of a message of an expert that was asked again for its option."""
 
 
-def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
+def take_message(
+    state: MeetingState,
+    expert: str,
+    text: str,
+) -> MeetingState:
     """Add what an expert says in the round that goes on.
 
     Raises:
@@ -24,30 +28,32 @@ def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
     if not text.strip():
         raise MeetingError(f"{expert}: said nothing; ask again")
 
-    message = {
-        "message_id": f"r{state.next_round}-{len(state.messages) + 1}",
-        "speaker_id": expert,
-        "text": text.strip(),
-    }
+    message_id = f"r{state.next_round}-{len(state.messages) + 1}"
+    message = {"message_id": message_id, "speaker_id": expert, "text": text.strip()}
     return state.but(messages=[*state.messages, message])
 
 
 def needs_vote(state: MeetingState, expert: str) -> bool:
     """Return whether to ask an expert that has spoken for its option, which is done once."""
-    own = [message for message in state.messages_of_round if message["speaker_id"] == expert]
-    if any(vote_in(message["text"]) for message in own):
-        return False
-    return not any(message.get(VOTE_ASKED) for message in own)
+    for message in state.messages_of_round:
+        if message["speaker_id"] == expert:
+            if message.get(VOTE_ASKED) or vote_in(message["text"]):
+                return False
+    return True
 
 
-def take_vote(state: MeetingState, expert: str, text: str) -> MeetingState:
+def take_vote(
+    state: MeetingState,
+    expert: str,
+    text: str,
+) -> MeetingState:
     """Add to an expert's last message what it answers when asked for its option."""
     messages = list(state.messages)
-    for index, message in reversed(list(enumerate(messages))):
-        if message["speaker_id"] == expert:
-            whole = f"{message['text']}\n{text.strip()}".strip()
-            messages[index] = {**message, "text": whole, VOTE_ASKED: True}
-            break
+    own = [index for index, message in enumerate(messages) if message["speaker_id"] == expert]
+    if own:
+        last = messages[own[-1]]
+        whole = f"{last['text']}\n{text.strip()}".strip()
+        messages[own[-1]] = {**last, "text": whole, VOTE_ASKED: True}
     return state.but(messages=messages)
 
 
@@ -60,7 +66,11 @@ def require_record_wanted(state: MeetingState) -> None:
         raise MeetingError("a question is open; answer it with --answer yes, no or park")
 
 
-def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
+def take_record(
+    state: MeetingState,
+    text: str | bytes,
+    source: str = "judge",
+) -> MeetingState:
     """Add a judge's record of the next round.
 
     While doubts are asked for, the record may also replace that of the last round.
@@ -92,11 +102,15 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
         record["messages"] = messages
         record["experts"] = list(dict.fromkeys(message["speaker_id"] for message in messages))
     following = state.but(records=[*earlier, record], messages=[], doubts=False)
-    is_over = following.verdicts[-1].ends
-    return following.but(phase="needs_answer" if is_over else "needs_record")
+    phase = "needs_answer" if following.verdicts[-1].ends else "needs_record"
+    return following.but(phase=phase)
 
 
-def _one_record(state: MeetingState, text: str | bytes, source: str) -> PlainData:
+def _one_record(
+    state: MeetingState,
+    text: str | bytes,
+    source: str,
+) -> PlainData:
     """Return the one record of a text as plain data, without an answer of people."""
     records = parse_meeting_records(text, source)
     if len(records) != 1:
@@ -108,13 +122,17 @@ def _one_record(state: MeetingState, text: str | bytes, source: str) -> PlainDat
     record.pop("user_confirmed", None)
     record.pop("experts", None)
     convergence = record["convergence"]
-    judged = convergence.pop("judge_positions", None)
-    if judged is not None:
-        convergence["expert_positions"] = judged
+    if convergence.get("judge_positions") is not None:
+        convergence["expert_positions"] = convergence["judge_positions"]
+    convergence.pop("judge_positions", None)
     return record
 
 
-def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> MeetingState:
+def take_answer(
+    state: MeetingState,
+    yes: bool,
+    option: str | None = None,
+) -> MeetingState:
     """Take what people say to the open question.
 
     Yes decides. No asks for doubts, once in a round. In the last round, and where the meeting is to
@@ -174,12 +192,7 @@ def park(state: MeetingState) -> MeetingState:
         raise MeetingError("the meeting is over")
     if not state.records:
         raise MeetingError("no round has been held; there is nothing to park")
-    return state.but(
-        phase="no_decision",
-        parked=True,
-        messages=[],
-        doubts=False,
-    )
+    return state.but(phase="no_decision", parked=True, messages=[], doubts=False)
 
 
 def missing_for_end(state: MeetingState) -> list[str]:
@@ -193,14 +206,13 @@ def missing_for_end(state: MeetingState) -> list[str]:
         verdict = state.verdicts[-1]
         if verdict.ending_allowed:
             return []
-        reasons = list(verdict.obstacles)
+        missing = list(verdict.obstacles)
         aspects = list(verdict.missing_aspects)
     else:
         config = meeting_config(state.config)
-        reasons = [f"round 0 of at least {config.round_limits.min_rounds}"]
+        missing = [f"round 0 of at least {config.round_limits.min_rounds}"]
         aspects = config.rules.require_exploration_coverage.required_aspects_deep
-
-    return reasons + [f"not yet covered: {name}" for name in aspects]
+    return missing + [f"not yet covered: {name}" for name in aspects]
 
 
 def wish_to_end(state: MeetingState) -> MeetingState:

@@ -9,6 +9,7 @@ from scoring.meters.dr.novelty import new_by_words, normalize
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.meeting.records import JudgeRecord
+from scoring.meters.meeting.round_scores import share_of_new
 
 
 class MessageNovelty(Frozen):
@@ -31,18 +32,14 @@ class MessageNovelty(Frozen):
     @property
     def share(self) -> float:
         """The share of messages that are new, 0 to 1, or 0 without messages."""
-        return _share_of_new(self.novel, self.repeated)
+        return share_of_new(self.novel, self.repeated)
 
     @property
     def judge_share(self) -> float | None:
         """The share of the judge's points that are new, or None where it has not counted."""
         if self.judge_novel is None:
             return None
-        return _share_of_new(self.judge_novel, self.judge_repeated or 0)
-
-
-def _share_of_new(novel: int, repeated: int) -> float:
-    return novel / (novel + repeated) if novel + repeated else 0.0
+        return share_of_new(self.judge_novel, self.judge_repeated or 0)
 
 
 def message_novelty(
@@ -54,45 +51,42 @@ def message_novelty(
         records: the records, sorted by round. Those without messages are left out.
         embed: an embedder: then a message is new when both its words and its meaning are.
     """
-    numbers = []
-    texts = []
+    spoken: list[int] = []
+    texts: list[str] = []
     for record in records:
         for message in record.messages or ():
             if normalize(message.text):
-                numbers.append(record.round_index)
+                spoken.append(record.round_index)
                 texts.append(message.text)
 
-    spoken = Counter(numbers)
-    new = Counter[int]()
-    for number, is_new in zip(numbers, _new_messages(texts, embed), strict=True):
-        new[number] += is_new
-
-    novelty = {}
-    for record in records:
-        number = record.round_index
-        if not spoken[number]:
-            continue
-
-        counts = record.novelty
-        novelty[number] = MessageNovelty(
-            novel=new[number],
-            repeated=spoken[number] - new[number],
-            matched_by="L1" if embed is None else "L2",
-            judge_novel=counts.novel_points_count if counts.is_counted else None,
-            judge_repeated=counts.repeated_points_count if counts.is_counted else None,
-        )
-    return novelty
-
-
-def _new_messages(texts: Sequence[str], embed: Embed | None) -> list[bool]:
-    """Return which messages are new to all before. Each is compared like a round of one claim."""
+    # Each message is compared like a round of one claim.
     normalized = [[normalize(text)] for text in texts]
     answers = new_by_words(normalized, DEFAULT.thresholds.paraphrase)
     if embed is not None:
         rounds = [[text] for text in texts]
         by_meaning = Meanings(texts, embed).new_claims(rounds, DEFAULT.thresholds.semantic)
         answers = [words + meaning for words, meaning in zip(answers, by_meaning, strict=True)]
-    return [all(new) for new in answers]
+
+    spoken_by_round = Counter(spoken)
+    new = Counter[int]()
+    for number, is_new in zip(spoken, answers, strict=True):
+        new[number] += all(is_new)
+
+    novelty = {}
+    for record in records:
+        number = record.round_index
+        if number not in new:
+            continue
+
+        counts = record.novelty
+        novelty[number] = MessageNovelty(
+            novel=new[number],
+            repeated=spoken_by_round[number] - new[number],
+            matched_by="L1" if embed is None else "L2",
+            judge_novel=counts.novel_points_count if counts.is_counted else None,
+            judge_repeated=counts.repeated_points_count if counts.is_counted else None,
+        )
+    return novelty
 
 
 def with_counts(record: JudgeRecord, messages: MessageNovelty | None) -> JudgeRecord:

@@ -7,10 +7,9 @@ from scoring.meters.meeting.config import meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS
 from scoring.meters.meeting.driver import lead_of_last_round, no_ends
 from scoring.meters.meeting.record_reading import check_records
-from scoring.meters.meeting.records import record_schema
+from scoring.meters.meeting.records import in_words, record_schema
 from scoring.meters.meeting.state_file import MeetingState
 from scoring.meters.meeting.undecided import no_decision
-from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import printable, quote
 
 PARKED = "end without a decision"
@@ -24,10 +23,20 @@ def what_next(state: MeetingState) -> PlainData:
     question = None
     answers: dict[str, str] = {}
     if last and state.phase == "needs_answer":
-        question = _open_question(state, last)
+        question = last.facilitator_prompt
+        if state.wished:
+            lead = lead_of_last_round(state)
+            option = f" on {quote(lead.option)}" if lead else ""
+            question = f"Ending is allowed: shall we decide{option}?"
+
+        effect_of_no = "ask for doubts, and go on"
+        if no_ends(last):
+            effect_of_no = "record no decision"
+        elif last.status == "park_or_abort":
+            effect_of_no = "go on with another round"
         answers = {
             "yes": "decide, on the option that --option names or else the leading one",
-            "no": _effect_of_no(last),
+            "no": effect_of_no,
             "park": PARKED,
         }
 
@@ -48,22 +57,6 @@ def what_next(state: MeetingState) -> PlainData:
         outcome = no_decision(state.records, verdicts, may_go_on=False)
         step["no_decision"] = {**outcome, "parked": state.parked}
     return step
-
-
-def _effect_of_no(verdict: MeetingVerdict) -> str:
-    if no_ends(verdict):
-        return "record no decision"
-    if verdict.status == "park_or_abort":
-        return "go on with another round"
-    return "ask for doubts, and go on"
-
-
-def _open_question(state: MeetingState, verdict: MeetingVerdict) -> str:
-    if not state.wished:
-        return verdict.facilitator_prompt
-    lead = lead_of_last_round(state)
-    option = f" on {quote(lead.option)}" if lead else ""
-    return f"Ending is allowed: shall we decide{option}?"
 
 
 def lines_of_question(step: PlainData) -> list[str]:
@@ -128,8 +121,7 @@ def _brief(record: PlainData) -> PlainData:
     summary = record.get("summary")
     if not summary:
         positions = check_records([record])[0].convergence.expert_positions
-        preferences = "; ".join(position.in_words() for position in positions)
-        summary = {"round_brief": preferences}
+        summary = {"round_brief": in_words(positions)}
     return {"round_index": record["round_index"], **summary}
 
 

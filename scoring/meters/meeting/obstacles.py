@@ -1,4 +1,4 @@
-"""What keeps a meeting from ending, in words, and a round as the rules see it."""
+"""A round as the rules see it, what keeps the meeting from ending, and how people are asked."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,8 +6,8 @@ from scoring.frozen import Frozen
 from scoring.meters import below, rounded
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.records import CoverageLevel, JudgeRecord
-from scoring.meters.meeting.round_scores import Lead, Scores
-from scoring.text import printable
+from scoring.meters.meeting.round_scores import Lead, Scores, supporters_by_option
+from scoring.text import printable, quote
 
 
 class Situation(Frozen):
@@ -54,7 +54,11 @@ class Situation(Frozen):
             reasons["rounds"] = f"round {self.round_index} of at least {least_rounds}"
         return {rule: reason for rule, reason in reasons.items() if reason}
 
-    def _too_low(self, name: str, least: float) -> str:
+    def _too_low(
+        self,
+        name: str,
+        least: float,
+    ) -> str:
         score = getattr(self.scores, name)
         if not below(score, least):
             return ""
@@ -110,3 +114,62 @@ def words(number: float) -> str:
 def names(parts: Iterable[str]) -> str:
     """Return names in a row, control characters escaped."""
     return ", ".join(printable(part) for part in parts)
+
+
+# Sentences for the facilitator
+
+LATE_SHARE = 0.7
+"""The share of the rounds from which prompts say that another one must gain much."""
+
+
+def late_words(situation: Situation) -> str:
+    """Return what to say of a late round before anything else, or "" for an earlier one."""
+    max_rounds = situation.config.round_limits.max_rounds
+    if not situation.config.rules.late_rounds.enabled:
+        return ""
+    if below(situation.round_index / max_rounds, LATE_SHARE):
+        return ""
+    return (
+        f"We are at round {situation.round_index} of {max_rounds}: "
+        "marginal gains must be high to go on. "
+    )
+
+
+def ask_to_decide(situation: Situation, why: str) -> str:
+    """Ask to decide, on the leading option where there is one."""
+    return f"{why}: shall we decide{about_lead(situation)}, or does anybody object?"
+
+
+def ask_to_resolve_or_park(
+    situation: Situation,
+    why: str,
+    blockers: str,
+) -> str:
+    """Ask to decide all the same, or to record what keeps the meeting from a decision.
+
+    There is to decide on the options that experts prefer, most preferred first; without any, on
+    those considered.
+    """
+    convergence = situation.record.convergence
+    preferred = supporters_by_option(convergence.expert_positions)
+    options = [option for option, _ in preferred.most_common()]
+    if not options:
+        options = list(dict.fromkeys(convergence.options_considered or ()))
+
+    choice = "decide"
+    if len(options) == 1:
+        choice = f"decide on {printable(options[0])}"
+    elif options:
+        choice = f"decide between {names(options[:-1])} and {printable(options[-1])}"
+    return (
+        f'{why}: {choice} now, or record "no decision" with these blockers: {printable(blockers)}?'
+    )
+
+
+def about_lead(situation: Situation) -> str:
+    """Return the leading option and its support, or "" without one."""
+    lead = situation.lead
+    if lead is None:
+        return ""
+    support = f"{lead.supporters} of {lead.experts} experts"
+    return f" on {quote(lead.option)} ({support}, mean confidence {words(lead.confidence)})"

@@ -1,14 +1,22 @@
 """Reads and checks a judge's records of a meeting."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import MeetingError
 from scoring.frozen import PlainData
 from scoring.meters.meeting.records import LARGEST, JudgeRecord, with_own_votes
-from scoring.meters.plaindata import checked, decode, fault, raised_as, read_given, read_values
+from scoring.meters.plaindata import (
+    checked,
+    decode,
+    fault,
+    faults_of,
+    raised_as,
+    read_given,
+    read_values,
+)
 from scoring.settings_table import is_whole
 from scoring.text import shown
 
@@ -37,8 +45,7 @@ def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
 
 def read_meeting(source: Path | str) -> MeetingFile:
     """Read a meeting's records as :func:`read_meeting_records` does, with the state around them."""
-    data, name = read_given(source, "a judge's records, or - for standard input")
-    return _parse(data, name)
+    return _parse(*read_given(source, "a judge's records, or - for standard input"))
 
 
 def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
@@ -59,32 +66,29 @@ _FENCED = re.compile(r"^[ \t]*```[A-Za-z]*[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$",
 
 def _without_fence(text: str) -> str:
     """Return the JSON in the only code fence of a text, on its lines, or the text."""
-    if text.lstrip()[:1] in ("{", "["):
+    if text.lstrip().startswith(("{", "[")):
         return text
     fenced = list(_FENCED.finditer(text))
     if len(fenced) != 1:
         return text
-    return "\n" * text.count("\n", 0, fenced[0].start(1)) + fenced[0][1]
+    lines_before = text.count("\n", 0, fenced[0].start(1))
+    return "\n" * lines_before + fenced[0][1]
 
 
 def _parse(text: str | bytes, source: str) -> MeetingFile:
     with raised_as(MeetingError):
         if isinstance(text, bytes):
             text = decode(text, source)
-        text = _without_fence(text)
-        values = read_values(text, source)
+        values = read_values(_without_fence(text), source)
 
     state: PlainData = {}
-    if len(values) == 1 and isinstance(values[0], dict):
-        document = values[0]
-        if isinstance(document.get("records"), list):
-            state = document
-            values = document["records"]
+    document = values[0] if len(values) == 1 else None
+    if isinstance(document, dict) and isinstance(document.get("records"), list):
+        state = document
+        values = document["records"]
 
-    try:
+    with faults_of(source):
         return MeetingFile(check_records(values), state)
-    except MeetingError as e:
-        raise MeetingError(*(f"{source}: {fault_text}" for fault_text in e.faults)) from e
 
 
 def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[JudgeRecord]:
@@ -101,79 +105,53 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
     if not values:
         raise MeetingError("no record; a meeting has one for each round")
 
-    heads = [_RecordHead.of(item, number) for number, item in enumerate(values, start=1)]
     records: list[JudgeRecord] = []
     faults: list[str] = []
-    for item, head in zip(values, heads, strict=True):
-        if isinstance(item, JudgeRecord):
-            records.append(item)
-        elif isinstance(item, Mapping):
-            record, faults_of_record = checked(JudgeRecord, item, head.where)
-            faults += faults_of_record
-            if record is not None:
-                records.append(record)
-        else:
-            faults.append(fault(head.where, "", f"{shown(item)} where an object belongs"))
+    positions: dict[int, list[str]] = {}
+    first_meeting: str | None = None
+    other_meetings: list[str] = []
+    for number, item in enumerate(values, start=1):
+        data: PlainData = {}
+        if isinstance(item, JudgeRecord | Mapping):
+            data = dict(item)
 
-    faults += _repeated_rounds(heads)
-    faults += _other_meetings(heads)
+        where = f"record {number}"
+        round_index: Any = data.get("round_index")
+        if is_whole(round_index, -LARGEST, LARGEST):
+            where = f"round {round_index}"
+            positions.setdefault(round_index, []).append(str(number))
+
+        try:
+            records.append(_checked_record(item, where))
+        except MeetingError as e:
+            faults += e.faults
+
+        meeting = data.get("meeting_id")
+        if isinstance(meeting, str):
+            if first_meeting is None:
+                first_meeting = meeting
+            if meeting != first_meeting:
+                reason = f"{shown(meeting)} is another meeting than {shown(first_meeting)}"
+                other_meetings.append(fault(where, "meeting_id", reason))
+
+    for round_index, numbers in positions.items():
+        if len(numbers) > 1:
+            reason = f"given {len(numbers)} times, in records {', '.join(numbers)}"
+            faults.append(fault(f"round {round_index}", "round_index", reason))
+    faults += other_meetings
     if faults:
         raise MeetingError(*faults)
     return sorted(map(with_own_votes, records), key=lambda record: record.round_index)
 
 
-class _RecordHead(NamedTuple):
-    """What tells records apart, before they are checked.
+def _checked_record(item: Any, where: str) -> JudgeRecord:
+    """Return a record, a model or plain data.
 
-    Attributes:
-        round_index: the number of the round; None without a sensible one.
-        meeting_id: the id of the meeting; None where it is not text.
-        where: what errors call the record.
+    Raises:
+        MeetingError: it is wrong. It lists every fault; ``where`` says in what.
     """
-
-    round_index: int | None
-    meeting_id: str | None
-    where: str
-
-    @classmethod
-    def of(cls, item: Any, number: int) -> "_RecordHead":
-        """Return the head of a record, the ``number``-th of all."""
-        data: PlainData = {}
-        if isinstance(item, JudgeRecord | Mapping):
-            data = dict(item)
-
-        round_index = data.get("round_index")
-        if not is_whole(round_index, -LARGEST, LARGEST):
-            round_index = None
-        where = f"record {number}" if round_index is None else f"round {round_index}"
-
-        meeting_id = data.get("meeting_id")
-        if not isinstance(meeting_id, str):
-            meeting_id = None
-        return cls(round_index, meeting_id, where)
-
-
-def _repeated_rounds(heads: Sequence[_RecordHead]) -> list[str]:
-    positions: dict[int, list[str]] = {}
-    for number, head in enumerate(heads, start=1):
-        if head.round_index is not None:
-            positions.setdefault(head.round_index, []).append(str(number))
-
-    faults = []
-    for round_index, numbers in positions.items():
-        if len(numbers) > 1:
-            reason = f"given {len(numbers)} times, in records {', '.join(numbers)}"
-            faults.append(fault(f"round {round_index}", "round_index", reason))
-    return faults
-
-
-def _other_meetings(heads: Sequence[_RecordHead]) -> list[str]:
-    """Return a fault for each record of another meeting than the first one that names any."""
-    named = [head for head in heads if head.meeting_id is not None]
-    faults = []
-    for head in named:
-        first = named[0].meeting_id
-        if head.meeting_id != first:
-            reason = f"{shown(head.meeting_id)} is another meeting than {shown(first)}"
-            faults.append(fault(head.where, "meeting_id", reason))
-    return faults
+    if isinstance(item, JudgeRecord):
+        return item
+    if not isinstance(item, Mapping):
+        raise MeetingError(fault(where, "", f"{shown(item)} where an object belongs"))
+    return checked(JudgeRecord, item, where)

@@ -5,7 +5,7 @@ Unknown keys are kept and ignored.
 
 import functools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -88,16 +88,25 @@ class ExpertPosition(Block):
     notes: Text | None = None
 
     @property
+    def option_name(self) -> str:
+        """What spellings of the option have in common."""
+        return name_of_option(self.preferred_option)
+
+    @property
     def is_undecided(self) -> bool:
         """Whether the expert prefers no option."""
-        return name_of_option(self.preferred_option) == UNDECIDED
+        return self.option_name == UNDECIDED
 
-    def in_words(self) -> str:
-        """Return the position as people say it, control characters escaped."""
-        if self.is_undecided:
-            return f"{printable(self.expert_id)} is undecided"
-        option = printable(self.preferred_option)
-        return f"{printable(self.expert_id)} prefers {option} ({self.confidence:g})"
+
+def in_words(positions: Iterable[ExpertPosition]) -> str:
+    """Return positions as people say them, control characters escaped."""
+    texts = []
+    for position in positions:
+        text = f"{position.expert_id} prefers {position.preferred_option} ({position.confidence:g})"
+        if position.is_undecided:
+            text = f"{position.expert_id} is undecided"
+        texts.append(printable(text))
+    return "; ".join(texts)
 
 
 class Convergence(Block):

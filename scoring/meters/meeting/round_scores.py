@@ -92,9 +92,8 @@ def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
     """
     confidences: dict[str, list[float]] = {}
     for position in positions:
-        if position.is_undecided:
-            continue
-        confidences.setdefault(position.preferred_option, []).append(position.confidence)
+        if not position.is_undecided:
+            confidences.setdefault(position.preferred_option, []).append(position.confidence)
 
     best: Lead | None = None
     for option, values in confidences.items():
@@ -104,15 +103,12 @@ def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
             experts=len(positions),
             confidence=fsum(values) / len(values),
         )
-        if best is None or _is_ahead(lead, best):
+        is_ahead = best is None or lead.supporters > best.supporters
+        if best is not None and lead.supporters == best.supporters:
+            is_ahead = above(lead.confidence, best.confidence)
+        if is_ahead:
             best = lead
     return best
-
-
-def _is_ahead(lead: Lead, best: Lead) -> bool:
-    if lead.supporters != best.supporters:
-        return lead.supporters > best.supporters
-    return above(lead.confidence, best.confidence)
 
 
 def supporters_by_option(positions: Sequence[ExpertPosition]) -> Counter[str]:
@@ -149,6 +145,11 @@ def novelty_score(*rounds: Novelty) -> float:
     """Return the share of the points of some rounds that are new, or 0 without any point."""
     new = sum(novelty.novel_points_count for novelty in rounds)
     repeated = sum(novelty.repeated_points_count for novelty in rounds)
+    return share_of_new(new, repeated)
+
+
+def share_of_new(new: int, repeated: int) -> float:
+    """Return new points as a share of all, 0 to 1, or 0 without any point."""
     if not new + repeated:
         return 0.0
     return new / (new + repeated)
@@ -165,7 +166,8 @@ def score_round(
     Args:
         record: the record of the round.
         previous: the record of the round before, where there is one.
-        is_first: whether it is the first record of the meeting.
+        is_first: whether it is the first record of the meeting, which may state the novelty of the
+            round and the one before it, because its rounds before have no record.
         weights: what each score counts in the completeness.
     """
     levels = coverage(record)
@@ -175,34 +177,26 @@ def score_round(
     convergence = lead.support * lead.confidence if lead else 0.0
 
     focus = focus_score(record.focus)
-    novelty_recent = _recent_novelty(record, previous, is_first)
 
-    completeness = fsum(
-        [
-            weights.exploration * exploration,
-            weights.convergence * convergence,
-            weights.focus * focus,
-            weights.low_novelty * (1 - novelty_recent),
-        ]
-    )
+    novelty = novelty_score(record.novelty)
+    recent = novelty
+    if previous is not None:
+        recent = novelty_score(record.novelty, previous.novelty)
+    elif is_first and record.novelty.novelty_score_recent is not None:
+        recent = record.novelty.novelty_score_recent
+
+    weighted = [
+        weights.exploration * exploration,
+        weights.convergence * convergence,
+        weights.focus * focus,
+        weights.low_novelty * (1 - recent),
+    ]
     return Scores(
         exploration=exploration,
         convergence=convergence,
         focus=focus,
-        novelty=novelty_score(record.novelty),
-        novelty_recent=novelty_recent,
-        completeness=completeness,
+        novelty=novelty,
+        novelty_recent=recent,
+        completeness=fsum(weighted),
         disagreement=disagreement(record.convergence.expert_positions),
     )
-
-
-def _recent_novelty(record: JudgeRecord, previous: JudgeRecord | None, is_first: bool) -> float:
-    """Return the novelty of a round and the one before it.
-
-    The first record of a meeting may state it, because its rounds before have no record.
-    """
-    if previous is not None:
-        return novelty_score(record.novelty, previous.novelty)
-    if is_first and record.novelty.novelty_score_recent is not None:
-        return record.novelty.novelty_score_recent
-    return novelty_score(record.novelty)

@@ -5,6 +5,7 @@ They hold four rounds, and then a decision is ready.
 
 import json
 import re
+from functools import partial
 from typing import NamedTuple
 
 from scoring.frozen import PlainData, Texts
@@ -48,19 +49,15 @@ def _script_of(number: int) -> _ScriptedRound:
 
 def scripted_experts() -> dict[str, Ask]:
     """Return how each scripted expert is asked, by name."""
-    return {name: _scripted_expert(index) for index, name in enumerate(EXPERTS)}
+    return {name: partial(_scripted_expert, index) for index, name in enumerate(EXPERTS)}
 
 
-def _scripted_expert(index: int) -> Ask:
-    def ask(prompt: str) -> str:
-        match = re.search(r"(?m)^This is round (\d+) of", prompt)
-        assert match is not None  # every prompt says so
-        script = _script_of(int(match[1]))
-        option = script.options[index]
-        confidence = script.confidences[index]
-        return f"I prefer a {option} now.\nOption: {option}\nConfidence: {confidence:g}"
-
-    return ask
+def _scripted_expert(index: int, prompt: str) -> str:
+    match = re.search(r"(?m)^This is round (\d+) of", prompt)
+    assert match is not None  # every prompt says so
+    script = _script_of(int(match[1]))
+    option = script.options[index]
+    return f"I prefer a {option} now.\nOption: {option}\nConfidence: {script.confidences[index]:g}"
 
 
 def scripted_judge(question: str) -> str:
@@ -70,9 +67,19 @@ def scripted_judge(question: str) -> str:
     positions = []
     for name, option, confidence in zip(EXPERTS, script.options, script.confidences, strict=True):
         positions.append({"expert_id": name, "preferred_option": option, "confidence": confidence})
+
+    aspects = []
+    for index, name in enumerate(CHECKLIST):
+        level = "none"
+        if index < script.deep:
+            level = "deep"
+        elif index < script.deep + _SHALLOW_ASPECTS:
+            level = "shallow"
+        aspects.append({"name": name, "coverage_level": level})
+
     record: PlainData = {
         "round_index": number,
-        "exploration": {"aspects": _aspects(script.deep)},
+        "exploration": {"aspects": aspects},
         "convergence": {"expert_positions": positions},
         "focus": {"core_count": 3, "context_count": 0, "off_topic_count": 0},
         "novelty": {
@@ -81,11 +88,3 @@ def scripted_judge(question: str) -> str:
         },
     }
     return json.dumps(record)
-
-
-def _aspects(deep: int) -> list[dict[str, str]]:
-    levels = ["deep"] * deep + ["shallow"] * _SHALLOW_ASPECTS + ["none"] * len(CHECKLIST)
-    return [
-        {"name": name, "coverage_level": level}
-        for name, level in zip(CHECKLIST, levels, strict=False)
-    ]

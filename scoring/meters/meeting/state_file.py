@@ -11,7 +11,7 @@ from scoring.files import exclusive_lock, read_file, write_atomically
 from scoring.frozen import PlainData
 from scoring.meters.meeting.config import MeetingConfig, meeting_config
 from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
-from scoring.meters.plaindata import checked, decode, read_json
+from scoring.meters.plaindata import checked, decode, faults_of, read_json
 from scoring.text import json_escaped, shown
 
 Phase: TypeAlias = Literal["needs_record", "needs_answer", "decided", "no_decision"]
@@ -140,14 +140,13 @@ def _parse_state(data: bytes, path: Path) -> MeetingState:
             f"{path}: not {_STATE} of version {VERSION}: {shown(version)}; name another file"
         )
 
-    state, faults = checked(MeetingState, value, f"not {_STATE}")
-    if state is None:
-        raise InputError(f"{path}: {faults[0]}")
-
     try:
-        verdicts = state.verdicts
+        state = checked(MeetingState, value, f"not {_STATE}")
     except MeetingError as e:
-        raise MeetingError(*(f"{path}: {fault}" for fault in e.faults)) from e
+        raise InputError(f"{path}: {e.faults[0]}") from e
+
+    with faults_of(path):
+        verdicts = state.verdicts
     if state.phase != "needs_record" and not verdicts:
         raise InputError(f"{path}: not {_STATE}: it is {state.phase} and has no record")
     return state

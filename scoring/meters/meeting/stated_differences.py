@@ -11,9 +11,9 @@ from scoring.meters.meeting.records import (
     JudgeRecord,
     Status,
     count_annotations,
+    in_words,
 )
 from scoring.meters.meeting.round_scores import leading
-from scoring.meters.meeting.votes import name_of_option
 
 MARGIN = 0.02
 """How far a stated number may be from the computed one, because judges round."""
@@ -34,7 +34,9 @@ class Difference(Frozen):
 
 
 def stated_differences(
-    situation: Situation, status: Status, messages: MessageNovelty | None
+    situation: Situation,
+    status: Status,
+    messages: MessageNovelty | None,
 ) -> tuple[Difference, ...]:
     """Return where a record states otherwise than computed, and than the messages show.
 
@@ -43,14 +45,23 @@ def stated_differences(
         status: the status that the rules give it.
         messages: how many of its messages are new; None without messages.
     """
-    return (
-        *_different_positions(situation.record),
-        *_different_scores(situation),
-        *_contradictions(situation),
-        *_different_weights(situation),
-        *_different_facts(situation, status),
-        *_different_novelty(messages),
-    )
+    record = situation.record
+    differences = []
+    unstated = unstated_positions(record)
+    if unstated:
+        field = "convergence.expert_positions"
+        own = in_words(record.convergence.expert_positions)
+        differences.append(Difference(field, in_words(unstated), own))
+
+    differences += _different_scores(situation)
+    differences += _contradictions(situation)
+    differences += _different_weights(situation)
+    differences += _different_facts(situation, status)
+    if messages is not None and messages.judge_share is not None:
+        if above(abs(messages.judge_share - messages.share), MARGIN):
+            field = "novelty.share_of_new"
+            differences.append(Difference(field, messages.judge_share, messages.share))
+    return tuple(differences)
 
 
 def _different_scores(situation: Situation) -> Iterator[Difference]:
@@ -84,25 +95,13 @@ def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
     unstated = []
     for position in record.convergence.judge_positions or ():
         stated = own.get(position.expert_id)
-        if stated is None or not _agree(position, stated):
+        is_stated = False
+        if stated and stated.option_name == position.option_name:
+            distance = abs(position.confidence - stated.confidence)
+            is_stated = stated.is_undecided or distance <= MARGIN
+        if not is_stated:
             unstated.append(position)
     return unstated
-
-
-def _agree(position: ExpertPosition, stated: ExpertPosition) -> bool:
-    if name_of_option(position.preferred_option) != name_of_option(stated.preferred_option):
-        return False
-    return stated.is_undecided or abs(position.confidence - stated.confidence) <= MARGIN
-
-
-def _different_positions(record: JudgeRecord) -> Iterator[Difference]:
-    unstated = unstated_positions(record)
-    if unstated:
-        yield Difference(
-            "convergence.expert_positions",
-            "; ".join(position.in_words() for position in unstated),
-            "; ".join(position.in_words() for position in record.convergence.expert_positions),
-        )
 
 
 def _contradictions(situation: Situation) -> Iterator[Difference]:
@@ -123,11 +122,8 @@ def _contradictions(situation: Situation) -> Iterator[Difference]:
     missing = situation.missing_aspects
     covered = [name for name in stated_missing if name not in missing]
     if covered:
-        yield Difference(
-            "exploration.missing_critical_aspects",
-            ", ".join(covered),
-            ", ".join(missing) or "none",
-        )
+        field = "exploration.missing_critical_aspects"
+        yield Difference(field, ", ".join(covered), ", ".join(missing) or "none")
 
 
 def _leads(option: str, situation: Situation) -> bool:
@@ -156,25 +152,15 @@ def _different_weights(situation: Situation) -> Iterator[Difference]:
 def _different_facts(situation: Situation, status: Status) -> Iterator[Difference]:
     """Yield the round, limit and status that the judge states otherwise."""
     record = situation.record
-    facts = []
     cost = record.cost_time
     if cost is not None:
+        if cost.round_index != record.round_index:
+            yield Difference("cost_time.round_index", cost.round_index, record.round_index)
         max_rounds = situation.config.round_limits.max_rounds
-        facts.append(Difference("cost_time.round_index", cost.round_index, record.round_index))
-        facts.append(Difference("cost_time.max_rounds", cost.max_rounds, max_rounds))
+        if cost.max_rounds != max_rounds:
+            yield Difference("cost_time.max_rounds", cost.max_rounds, max_rounds)
 
     recommendation = record.stop_continue_recommendation
-    if recommendation is not None:
+    if recommendation is not None and recommendation.status != status:
         field = "stop_continue_recommendation.status"
-        facts.append(Difference(field, recommendation.status, status))
-
-    for fact in facts:
-        if fact.stated != fact.computed:
-            yield fact
-
-
-def _different_novelty(messages: MessageNovelty | None) -> Iterator[Difference]:
-    if messages is None or messages.judge_share is None:
-        return
-    if above(abs(messages.judge_share - messages.share), MARGIN):
-        yield Difference("novelty.share_of_new", messages.judge_share, messages.share)
+        yield Difference(field, recommendation.status, status)

@@ -12,11 +12,10 @@ from scoring.meters.dr.semantic import Embed
 from scoring.meters.meeting import decision_rules
 from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
 from scoring.meters.meeting.decision_rules import Decision, Strength
-from scoring.meters.meeting.facilitator import late_words
 from scoring.meters.meeting.message_novelty import MessageNovelty, message_novelty, with_counts
-from scoring.meters.meeting.obstacles import Situation
+from scoring.meters.meeting.obstacles import Situation, late_words
 from scoring.meters.meeting.record_reading import check_records
-from scoring.meters.meeting.records import JudgeRecord, Status
+from scoring.meters.meeting.records import JudgeRecord, Status, in_words
 from scoring.meters.meeting.round_scores import Scores, coverage, leading, score_round
 from scoring.meters.meeting.stated_differences import (
     Difference,
@@ -133,21 +132,26 @@ def score_meeting(
 
     checked_records = check_records(records)
     messages = message_novelty(checked_records, embed)
-    checked_records = [
-        with_counts(record, messages.get(record.round_index)) for record in checked_records
-    ]
 
-    verdicts = []
-    by_round = {record.round_index: record for record in checked_records}
+    verdicts: list[MeetingVerdict] = []
+    by_round: dict[int, JudgeRecord] = {}
     scores: dict[int, Scores] = {}
     total_cost: float | None = None
-    for record in checked_records:
-        number = record.round_index
+    for checked_record in checked_records:
+        number = checked_record.round_index
+        record = with_counts(checked_record, messages.get(number))
         previous = by_round.get(number - 1)
-        is_first = record is checked_records[0]
-        current = score_round(record, previous, is_first, config.weights)
+        current = score_round(record, previous, not by_round, config.weights)
+        by_round[number] = record
         scores[number] = current
-        total_cost = _total_cost(record, total_cost, config)
+        if record.cost_time is not None:
+            total_cost = record.cost_time.estimated_cost_cumulative
+        elif config.cost_per_step is not None:
+            steps = 1
+            if total_cost is None:
+                steps = number
+                total_cost = 0
+            total_cost += steps * config.cost_per_step
 
         earlier = scores.get(number - 2)
         situation = Situation(
@@ -164,32 +168,24 @@ def score_meeting(
     return verdicts
 
 
-def _total_cost(
-    record: JudgeRecord, cost_before: float | None, config: MeetingConfig
-) -> float | None:
-    """Return what a meeting has cost after a round.
-
-    Its record may say so, else the round costs what the config says. None where neither does.
-    """
-    if record.cost_time is not None:
-        return record.cost_time.estimated_cost_cumulative
-    if config.cost_per_step is None:
-        return cost_before
-    if cost_before is None:
-        return record.round_index * config.cost_per_step
-    return cost_before + config.cost_per_step
-
-
 # The verdict
 
 
 def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVerdict:
     rule, decision = decision_rules.decide(situation)
-    ends = decision.status in ENDS
+    prompt = decision.prompt
+    if decision.status not in ENDS:
+        prompt = late_words(situation) + prompt
+
     time = decision_rules.time_used(situation)
-    time_used = None
+    time_share: float | None = None
     if time and math.isfinite(time.minutes / time.budget):
-        time_used = time.minutes / time.budget
+        time_share = time.minutes / time.budget
+    pressure = Pressure(
+        rounds_used=situation.round_index / situation.config.round_limits.max_rounds,
+        cost_total=situation.total_cost,
+        time_used=time_share,
+    )
     return MeetingVerdict(
         round_index=situation.round_index,
         scores=situation.scores,
@@ -198,15 +194,11 @@ def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVe
         strength=decision.strength,
         ending_allowed=not situation.obstacles,
         reasons=_reasons(situation, decision),
-        facilitator_prompt=("" if ends else late_words(situation)) + decision.prompt,
+        facilitator_prompt=prompt,
         next_round_focus_prompts=_focus_prompts(situation, decision),
         missing_aspects=tuple(situation.missing_aspects),
         obstacles=tuple(situation.obstacles.values()),
-        pressure=Pressure(
-            rounds_used=situation.round_index / situation.config.round_limits.max_rounds,
-            cost_total=situation.total_cost,
-            time_used=time_used,
-        ),
+        pressure=pressure,
         stated_differences=stated_differences(situation, decision.status, messages),
         from_messages=messages,
     )
@@ -218,10 +210,9 @@ def _reasons(situation: Situation, decision: Decision) -> Texts:
     Also says where the judge names positions that the experts do not state.
     """
     reasons = list(decision.reasons)
-    unstated = unstated_positions(situation.record)
+    unstated = in_words(unstated_positions(situation.record))
     if unstated:
-        positions = "; ".join(position.in_words() for position in unstated)
-        reasons.append(f"the judge names positions that no expert stated: {positions}")
+        reasons.append(f"the judge names positions that no expert stated: {unstated}")
     if "focus" in situation.obstacles:
         reasons.append(situation.obstacles["focus"])
     return tuple(dict.fromkeys(reasons))

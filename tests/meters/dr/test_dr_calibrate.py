@@ -41,7 +41,7 @@ PUBLISHED = ROOT.parent / "shared" / "dr"
 """The nine transcripts that the documents' author published, where someone put them there."""
 
 needs_model = pytest.mark.skipif(
-    not semantic.is_installed(), reason="the extra semantic is not installed"
+    bool(semantic.missing_modules()), reason="the extra semantic is not installed"
 )
 
 K_1, K_2, K_1_L2, K_2_L2 = (Setting(k, semantic) for semantic in (False, True) for k in (1, 2))
@@ -100,7 +100,7 @@ class TestPublicSet:
     def test_is_labelled_and_whole(self) -> None:
         found = read_collection(PUBLIC)
         assert len(found.labelled) == 10
-        assert (found.unlabelled, found.broken, found.others) == ([], [], [])
+        assert (found.unlabelled, found.broken, found.others) == ([], {}, [])
         assert {item.label.signal for item in found.labelled} == set(SIGNALS)
 
 
@@ -292,7 +292,7 @@ class TestCollection:
         self, tmp_path: Path, label: object, why: str
     ) -> None:
         write_json(tmp_path / "a.json", {**document(NEW), "_expected": label})
-        ((file, reason),) = read_collection(tmp_path).broken
+        ((file, reason),) = read_collection(tmp_path).broken.items()
         assert file == "a.json"
         assert f"{tmp_path / 'a.json'}: " in reason
         assert why in reason

@@ -11,8 +11,7 @@ from helpers.deliberations import MEETING, OWNED, document, outputs, transcript,
 
 from scoring.meters.dr import score_transcript
 from scoring.meters.dr.extraction import sentences_of, transcript_of
-from scoring.meters.dr.observations import confidence_in, similarity_of
-from scoring.meters.dr.structural_agreement import agreement_by_round
+from scoring.meters.dr.observations import agreement_by_round, confidence_in, similarity_of
 from scoring.meters.dr.transcript import Transcript
 
 FOUR = ["one about ducks", "two concerning geese", "three with swans", "four of herons"]
@@ -211,7 +210,8 @@ class TestTwoAgents:
             ("ann", "all of it"), ("bob", "take the red one"), ("ann", "take the red two")
         )
         found = similarity_of(given, ("ann", "bob"))
-        assert (found.rounds, found.similarity, found.measured_by) == ((3, 2), 3 / 5, "words")
+        assert found["rounds"] == [3, 2]
+        assert (found["similarity"], found["measured_by"]) == (3 / 5, "words")
 
     def test_may_answer_in_one_round(self, da_score: DaScore, tmp_path: Path) -> None:
         given = document(outputs(FOUR))
@@ -233,7 +233,7 @@ class TestTwoAgents:
         found = similarity_of(
             turns(("a", "x"), ("b", "y")), ("a", "b"), lambda texts: [[1.0, 0.0] for _ in texts]
         )
-        assert (found.similarity, found.measured_by) == (1, "meaning")
+        assert (found["similarity"], found["measured_by"]) == (1, "meaning")
 
 
 class TestConfidence:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scoring.meters import above, at_least, at_most, below, novelty_level
 from scoring.meters.dr import DRResult, Profile, score_transcript
-from scoring.meters.dr.novelty import Claim, distinct, new_by_words, normalize
+from scoring.meters.dr.novelty import distinct, new_by_words, normalize
 from scoring.meters.dr.semantic import Meanings
 
 
@@ -49,10 +49,10 @@ class TestNormalising:
         assert normalize(claim) == normalized
 
     def test_keeps_the_first_of_those_that_are_the_same_and_none_that_says_nothing(self) -> None:
-        assert distinct(["B is so.", "a", "b  is SO", "...", "A!"]) == (
-            Claim("B is so.", "b is so"),
-            Claim("a", "a"),
-        )
+        assert distinct(["B is so.", "a", "b  is SO", "...", "A!"]) == {
+            "b is so": "B is so.",
+            "a": "a",
+        }
 
 
 class TestWords:

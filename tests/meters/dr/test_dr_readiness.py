@@ -3,7 +3,7 @@
 import pytest
 from helpers.deliberations import outputs, transcript
 
-from scoring.meters.dr import Profile, Words, score_transcript
+from scoring.meters.dr import Outputs, Profile, Round, Words, score_transcript
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, rate_questions
 
@@ -241,12 +241,13 @@ class TestAddedWords:
             assert (self.METER.find_blocker([text]), find_blocker([text])) == (text, None)
 
     def test_that_matched_are_listed(self) -> None:
-        found = self.METER.added_words(
-            7, [f"Run {LONG} someday, on me", "Ponder it"], ["Who needs sign-off?"]
+        given = outputs(
+            actions=[f"Run {LONG} someday, on me", "Ponder it"], questions=["Who needs sign-off?"]
         )
+        found = self.METER.added_words(Round(round=7, outputs=Outputs.model_validate(given)))
         matched = {"verbs": "run", "vague_starts": "ponder", "vague": "someday"}
         matched |= {"blockers": "needs sign-off", "ownership": "on me"}
-        assert found == [AddedWord(name, word, 7) for name, word in matched.items()]
+        assert list(found) == [AddedWord(name, word, 7) for name, word in matched.items()]
 
     def test_are_words_and_no_patterns(self) -> None:
         assert not with_verb("a.c").is_specific(f"Do abc {LONG}")

@@ -139,7 +139,8 @@ class TestBeyondTheLists:
         self, text: str
     ) -> None:
         assert METER.find_blocker([text]) == BY_THE_LISTS.find_blocker([text]) == text
-        found = METER.measure(1, [text], [], None).blockers
+        (measured,) = METER.measure(transcript(outputs(actions=[text])).rounds)
+        found = measured.blockers
         assert found.score == 0
         assert f'has another sense in "{text}"' in found.found
 
@@ -160,7 +161,8 @@ class TestBeyondTheLists:
     )
     def test_a_blocker_word_in_its_own_sense_blocks(self, text: str) -> None:
         assert METER.find_blocker([text]) == text
-        assert METER.measure(1, [text], [], None).blockers.found == "a blocker"
+        (measured,) = METER.measure(transcript(outputs(actions=[text])).rounds)
+        assert measured.blockers.found == "a blocker"
 
 
 class TestOwners:
