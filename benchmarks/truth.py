@@ -26,7 +26,6 @@ from benchmarks.tables import markdown, put
 from rubric import released_rubric
 from scoring import ScoredIteration, load_iteration_log, score_log
 from scoring.evidence.attribution.attributed import attributed_scan
-from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.git.facts import REVERTED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
@@ -243,13 +242,7 @@ def _add_entries(log: Path, commits: Iterable[str]) -> None:
 def prompts_in(repository: GitRepository) -> dict[str, PromptKind]:
     """Return what da-score says of the prompts in a repository's checkpoints, by their places."""
     with attributed_scan(TranscriptPlaces(Path(repository.directory))) as scan:
-        sessions = scan.sessions(
-            lambda trees, _: Neighbourhood(trees, (), frozenset, lambda _: False)
-        )
-        files = {}
-        for session in sessions:
-            for file in session.files:
-                files[file.transcript.blobs] = file
+        files = {file.transcript.blobs: file for file in scan.read().files}
 
         kinds = {}
         for checkpoint in scan.checkpoints.values():

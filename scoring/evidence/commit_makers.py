@@ -31,7 +31,6 @@ from scoring.evidence.session_commits import (
 from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.streams import Session, own_events
-from scoring.evidence.transcripts.work_trees import WorkTrees
 
 
 def agent_commits(
@@ -50,15 +49,14 @@ def agent_commits(
         landed_only: whether to leave out commits off the trunk that are not tips of branches.
         assisted: whether commits count of which the message only says that an agent assisted.
     """
-    shas_shown: dict[str, str] = {}
+    work = scan.read()
+    sessions = work.sessions.values()
+    shas_shown = commits_in_git(sessions, history, sources.trusted)
+    neighbourhood = Neighbourhood(
+        work.work_trees, sources.worktrees, history.remotes, shas_shown.__contains__
+    )
+    neighbourhood.mark(sessions)
 
-    def neighbourhood(work_trees: WorkTrees, sessions: Collection[Session]) -> Neighbourhood:
-        shas_shown.update(commits_in_git(sessions, history, sources.trusted))
-        return Neighbourhood(
-            work_trees, sources.worktrees, history.remotes, shas_shown.__contains__
-        )
-
-    sessions = scan.sessions(neighbourhood)
     unnamed: Mapping[str, str] = {}
     if not (landed_only or sources.trusted):
         unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, history)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from scoring.evidence.labels import LabelFacts
     from scoring.evidence.questions import TranscriptAnswers
     from scoring.evidence.transcripts.scan import Scan
-    from scoring.evidence.transcripts.work_trees import WorkTrees
     from scoring.evidence.unlogged import Unlogged
 
 _ENTRIES_BEFORE = 16
@@ -185,7 +184,6 @@ class Evidence(EntryEvidence):
         self.scan = scan
         self.store = store
         self._only = only
-        self._work_trees: list[WorkTrees] = []
         self.records = Records.of(records)
         self.git = self._open_git()
 
@@ -244,8 +242,8 @@ class Evidence(EntryEvidence):
                     settings.add(f"{above}/settings.json")
 
         places = {str(self.sources.repo_dir)}
-        for work_trees in self._work_trees:
-            places.update(work_trees.asked)
+        if self.sources.rules.as_observed:
+            places.update(self._answers.work_trees.asked)
 
         return Watched(
             log=os.path.realpath(self._log_dir),
@@ -260,7 +258,7 @@ class Evidence(EntryEvidence):
 
         Call it after the first answer.
         """
-        return any(work_trees.is_gone(folder) for work_trees in self._work_trees)
+        return self._answers.work_trees.is_gone(folder)
 
     def _counted_for(self, record: IterationRecord) -> int | None:
         """Return the lower iteration that names the same commit, if there is one."""
@@ -334,7 +332,6 @@ class Evidence(EntryEvidence):
             self._windows,
             self.sources,
             only=self._only,
-            opened=self._work_trees.append,
         )
 
     @cached_property

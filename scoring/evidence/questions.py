@@ -1,21 +1,19 @@
 """What transcripts are asked about the iterations of a log: all that may tell their lines apart."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
-from scoring.evidence.attribution.makers import in_order, place_of
+from scoring.evidence.attribution.iteration_shares import Question, Verification
+from scoring.evidence.attribution.makers import CommitNames
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
-from scoring.evidence.attribution.observing_iterations import (
-    AttributedFacts,
-    Question,
-    Verification,
-)
-from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked
+from scoring.evidence.attribution.observing_iterations import AttributedFacts
+from scoring.evidence.attribution.session_trees import NO_ITERATION
 from scoring.evidence.git.agents import StatedAgent, stated_as
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import WrittenCommit
@@ -24,7 +22,6 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import is_document
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from scoring.evidence.transcripts.scan import Scan
-from scoring.evidence.transcripts.streams import Session
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.evidence.unlogged import Unlogged, unlogged_commits
 from scoring.log.model import IterationRecord, Records
@@ -39,10 +36,12 @@ class TranscriptAnswers(NamedTuple):
     Attributes:
         entries: what they show of each iteration.
         unlogged: the commits of agents that no entry names, the oldest first.
+        work_trees: which folders of transcripts are in the repository.
     """
 
     entries: Mapping[int, AttributedFacts]
     unlogged: Sequence[Unlogged]
+    work_trees: WorkTrees
 
 
 def ask_transcripts(
@@ -52,7 +51,6 @@ def ask_transcripts(
     windows: Mapping[int, IterationWindow],
     sources: Sources,
     only: Collection[int] | None,
-    opened: Callable[[WorkTrees], object],
 ) -> TranscriptAnswers:
     """Return what transcripts show of every iteration, and of commits that no entry names.
 
@@ -64,63 +62,53 @@ def ask_transcripts(
         sources: where evidence comes from.
         only: the iterations that will be asked about, of which the share of lines that agents
             wrote is wanted too; None: all, without that share.
-        opened: takes what says which folders of transcripts are in the repository.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
+    asking = _Asking(scan, git, sources, only)
+    of_log = asking.commits_of({record.iteration: git.landing(record) for record in records})
+    in_log = CommitNames(of_log.all_names(record) for record in records)
 
-    landings = {record.iteration: git.landing(record) for record in records}
-    commits = _commits_of_log(git, landings, sources.trusted)
-    names = []
+    work = scan.read()
+    work.entries = len(records)
+    sessions = work.sessions.values()
+    shas_shown = commits_in_git(sessions, git, sources.trusted)
+    shas_shown.update({sha: sha for sha in shas_shown.values()})
+
+    def is_its_commit(sha: str) -> bool:
+        return sha in shas_shown or in_log.index_of(sha) != NO_ITERATION
+
+    neighbourhood = Neighbourhood(work.work_trees, sources.worktrees, git.remotes, is_its_commit)
+    neighbourhood.mark(sessions)
+
+    unnamed: Mapping[str, str] = {}
+    if not sources.trusted:
+        unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, git)
+    start = windows[max(windows)].end if windows else None
+    of_agents = unlogged_commits(sessions, scan, git, records, shas_shown, unnamed, start)
+    unlogged = of_agents.unlogged
+    became = shas_shown if sources.trusted else of_agents.became
+
+    of_log = of_log.with_checkpoints(unnamed)
+    questions = []
     for record in records:
-        own = _commit_names(record, landings[record.iteration])
-        names.append((*own, *commits.names[record.iteration]))
-    in_log = in_order(names)
-    resolved: dict[str, str] = {}
-    unlogged: list[Unlogged] = []
-
-    def neighbourhood(work_trees: WorkTrees, sessions: Collection[Session]) -> Neighbourhood:
-        """Tell the repository's folders and commits from those of others."""
-        resolved.update(commits_in_git(sessions, git, sources.trusted))
-        resolved.update({sha: sha for sha in resolved.values()})
-        opened(work_trees)
-
-        def is_its_commit(sha: str) -> bool:
-            return sha in resolved or place_of(in_log, sha) != NO_ITERATION
-
-        return Neighbourhood(work_trees, sources.worktrees, git.remotes, is_its_commit)
-
-    def questions_for(
-        sessions: Collection[Session],
-    ) -> tuple[Sequence[Question], Mapping[str, str]]:
-        """Return what is asked about iterations, and about commits that no entry names."""
-        unnamed: Mapping[str, str] = {}
-        if not sources.trusted:
-            unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, git)
-        start = windows[max(windows)].end if windows else None
-        of_agents = unlogged_commits(sessions, scan, git, records, resolved, unnamed, start)
-        unlogged.extend(of_agents.unlogged)
-        became = resolved if sources.trusted else of_agents.became
-
-        of_log = commits.with_checkpoints(unnamed)
-        questions = []
-        for record in records:
-            window = windows.get(record.iteration)
-            questions.append(_question(record, of_log, scan, window, sources, only))
-
-        landings_of = {item.record.iteration: item.landing for item in unlogged}
-        further = _commits_of_log(git, landings_of, sources.trusted).with_checkpoints(unnamed)
-        for item in unlogged:
-            questions.append(_question(item.record, further, scan, item.window, sources, only))
-        return questions, became
+        questions.append(asking.question(record, of_log, windows.get(record.iteration)))
+    further = asking.commits_of({item.record.iteration: item.landing for item in unlogged})
+    further = further.with_checkpoints(unnamed)
+    for item in unlogged:
+        questions.append(asking.question(item.record, further, item.window))
 
     lines_added = partial(git.lines_added, is_strict=sources.trusted)
-    answers = scan.observe(questions_for, neighbourhood, lines_added, entries=len(records))
-
-    entries = dict(zip(records.numbers, answers, strict=False))
-    for index, answer in enumerate(answers[len(records) :]):
-        unlogged[index] = unlogged[index]._replace(observed=answer.observed)
-    return TranscriptAnswers(entries, unlogged)
+    answers = scan.observe(work, questions, became, lines_added)
+    further_answers = answers[len(records) :]
+    return TranscriptAnswers(
+        entries=dict(zip(records.numbers, answers, strict=False)),
+        unlogged=[
+            item._replace(observed=answer.observed)
+            for item, answer in zip(unlogged, further_answers, strict=True)
+        ],
+        work_trees=work.work_trees,
+    )
 
 
 class _LogCommits(NamedTuple):
@@ -142,6 +130,11 @@ class _LogCommits(NamedTuple):
         """Return the commits of an iteration that git has."""
         return [self.by_sha[sha] for sha in self.names[iteration] if sha in self.by_sha]
 
+    def all_names(self, record: IterationRecord) -> tuple[str, ...]:
+        """Return the names of the commit of an iteration, and of what it became."""
+        iteration = record.iteration
+        return (*_commit_names(record, self.landings[iteration]), *self.names[iteration])
+
     def with_checkpoints(self, unnamed: Mapping[str, str]) -> "_LogCommits":
         """Return the same with checkpoints that no message names, by their commits."""
         by_sha = dict(self.by_sha)
@@ -152,102 +145,98 @@ class _LogCommits(NamedTuple):
         return self._replace(by_sha=by_sha)
 
 
-def _commits_of_log(
-    git: AttributedHistory,
-    landings: Mapping[int, Landing],
-    trusted: bool,
-) -> _LogCommits:
-    rewritten = git.rewritten(landing.sha for landing in landings.values() if landing.sha)
+@dataclass(frozen=True)
+class _Asking:
+    """What questions about iterations are made from.
 
-    names: dict[int, list[str]] = {}
-    for iteration, landing in landings.items():
-        became = (landing.sha, landing.commit, rewritten.get(landing.sha or ""))
-        names[iteration] = list(dict.fromkeys(filter(None, became)))
-        if trusted:
-            # What a commit became is found by what its author may choose: subject and time.
-            del names[iteration][1:]
+    Attributes:
+        scan: what checkpoints show.
+        git: the history of the repository.
+        sources: where evidence comes from.
+        only: as for :func:`ask_transcripts`.
+    """
 
-    by_sha = git.written([sha for shas in names.values() for sha in shas])
-    return _LogCommits(landings, names, by_sha, git.files(by_sha.values()))
+    scan: AttributedScan
+    git: AttributedHistory
+    sources: Sources
+    only: Collection[int] | None
 
+    def commits_of(self, landings: Mapping[int, Landing]) -> _LogCommits:
+        """Return the commits of some iterations, by whether their work landed."""
+        git = self.git
+        rewritten = git.rewritten(landing.sha for landing in landings.values() if landing.sha)
 
-def _question(
-    record: IterationRecord,
-    commits: _LogCommits,
-    scan: AttributedScan,
-    window: IterationWindow | None,
-    sources: Sources,
-    only: Collection[int] | None,
-) -> Question:
-    """Return what transcripts are asked about one iteration."""
-    iteration = record.iteration
-    landing = commits.landings[iteration]
-    own_commit = landing.sha or landing.commit or ""
-    own_files = commits.files.get(own_commit, frozenset())
-    asked = _asked(record, commits, scan, window, sources.trusted)
+        names: dict[int, list[str]] = {}
+        for iteration, landing in landings.items():
+            became = (landing.sha, landing.commit, rewritten.get(landing.sha or ""))
+            names[iteration] = list(dict.fromkeys(filter(None, became)))
+            if self.sources.trusted:
+                # What a commit became is found by what its author may choose: subject and time.
+                del names[iteration][1:]
 
-    stated = [commit.agents.stated for commit in commits.of(iteration)]
-    for name in asked.checkpoints:
-        if name in scan.checkpoints:
-            sessions = scan.checkpoints[name].sessions
-            stated += [stated_as(session.agent, session.model) for session in sessions]
+        by_sha = git.written([sha for shas in names.values() for sha in shas])
+        return _LogCommits(landings, names, by_sha, git.files(by_sha.values()))
 
-    verifications = []
-    for verifier in record.verifiers:
-        path = verifier.result_artifact
-        place = artifact_place(sources.repo_dir, path)
-        verifications.append(Verification(verifier.type, trim(path), place))
+    def question(
+        self, record: IterationRecord, commits: _LogCommits, window: IterationWindow | None
+    ) -> Question:
+        """Return what transcripts are asked about one iteration."""
+        iteration = record.iteration
+        landing = commits.landings[iteration]
+        names = tuple(commits.names[iteration])
+        own_commits = commits.of(iteration)
+        named_commit = landing.sha or landing.commit or ""
+        files_of_commit = commits.files.get(named_commit, frozenset())
 
-    return Question(
-        asked=asked,
-        verifiers=tuple(verifications),
-        written=own_commit if sources.trusted or (only and iteration in only) else "",
-        is_strict=sources.trusted,
-        documents=bool(own_files) and all(map(is_document, own_files)),
-        stated=StatedAgent.only(stated),
-        is_wanted=sources.trusted or only is None or iteration in only,
-    )
+        authored = None
+        checkpoints: tuple[str, ...] = ()
+        files = frozenset[str]()
+        for commit in own_commits:
+            if authored is None and commit.time is not None:
+                authored = clamp_ns(commit.time * NS)
+            checkpoints = checkpoints or commit.checkpoints
+            files |= commits.files.get(commit.sha, frozenset())
+        if record.known_from and not own_commits:
+            # Git does not have the commit, but its checkpoint may be here.
+            authored = timestamp_ns(record.checkpoint_at)
+            checkpoint = self.scan.checkpoints.get(record.checkpoint)
+            if checkpoint:
+                checkpoints = (checkpoint.id,)
+                files = frozenset(checkpoint.files_touched)
 
+        stated = [commit.agents.stated for commit in own_commits]
+        for name in checkpoints:
+            if name in self.scan.checkpoints:
+                sessions = self.scan.checkpoints[name].sessions
+                stated += [stated_as(session.agent, session.model) for session in sessions]
 
-def _asked(
-    record: IterationRecord,
-    commits: _LogCommits,
-    scan: AttributedScan,
-    window: IterationWindow | None,
-    trusted: bool,
-) -> Asked:
-    """Return what is known of an iteration by which its lines may be found."""
-    iteration = record.iteration
-    names = commits.names[iteration]
-    own_commits = commits.of(iteration)
+        trusted = self.sources.trusted
+        is_asked_about = self.only is not None and iteration in self.only
+        return Question(
+            iteration=iteration,
+            commits=names if trusted else _commit_names(record, landing),
+            landed=names,
+            authored=authored,
+            committed=window.end if window else None,
+            files=files,
+            session=record.agent.session_id,
+            checkpoints=checkpoints,
+            window=None if trusted else window,
+            verifiers=self._verifications(record),
+            written=named_commit if trusted or is_asked_about else "",
+            documents=bool(files_of_commit) and all(map(is_document, files_of_commit)),
+            stated=StatedAgent.only(stated),
+            is_strict=trusted,
+            is_wanted=trusted or self.only is None or is_asked_about,
+        )
 
-    authored = None
-    checkpoints: tuple[str, ...] = ()
-    files = frozenset[str]()
-    for commit in own_commits:
-        if authored is None and commit.time is not None:
-            authored = clamp_ns(commit.time * NS)
-        checkpoints = checkpoints or commit.checkpoints
-        files |= commits.files.get(commit.sha, frozenset())
-    if record.known_from and not own_commits:
-        # Git does not have the commit, but its checkpoint may be here.
-        authored = timestamp_ns(record.checkpoint_at)
-        checkpoint = scan.checkpoints.get(record.checkpoint)
-        if checkpoint:
-            checkpoints = (checkpoint.id,)
-            files = frozenset(checkpoint.files_touched)
-
-    return Asked(
-        iteration=iteration,
-        commits=tuple(names) if trusted else _commit_names(record, commits.landings[iteration]),
-        landed=tuple(names),
-        authored=authored,
-        committed=window.end if window else None,
-        files=files,
-        session=record.agent.session_id,
-        checkpoints=checkpoints,
-        window=None if trusted else window,
-    )
+    def _verifications(self, record: IterationRecord) -> tuple[Verification, ...]:
+        verifications = []
+        for verifier in record.verifiers:
+            path = verifier.result_artifact
+            place = artifact_place(self.sources.repo_dir, path)
+            verifications.append(Verification(verifier.type, trim(path), place))
+        return tuple(verifications)
 
 
 def _commit_names(record: IterationRecord, landing: Landing) -> tuple[str, ...]:

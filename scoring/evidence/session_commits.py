@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.makers import DAY, HeldCommit, amended, amends
-from scoring.evidence.attribution.written import is_inside
+from scoring.evidence.attribution.iteration_shares import DAY
+from scoring.evidence.attribution.makers import HeldCommit, amended, amends
 from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.transcripts.events import Edit, FileRemoved, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
@@ -244,10 +244,9 @@ def _edited_before(session: Session, made: SessionCommit) -> bool:
     edits: list[tuple[File, int, Edit | FileRemoved]] = [*own_events(session, Edit)]
     edits += own_events(session, FileRemoved)
     for file, index, edit in edits:
-        folder = file.events.spans[edit.span].cwd
-        path = file.events.texts[edit.path]
         is_between = commit_before < file.times[index] <= made.time
-        if is_between and file.here[index] and is_inside(folder, path, lambda _: False):
+        written = file.written_file(edit)
+        if is_between and file.here[index] and written.is_inside(lambda _: False):
             return True
     return False
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.makers import DAY
+from scoring.evidence.attribution.iteration_shares import DAY
 from scoring.evidence.attribution.written import SAME_PATCH
 from scoring.evidence.commit_makers import commits_of_agents
 from scoring.evidence.git.authorship import AttributedHistory

@@ -11,8 +11,7 @@ from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.counting import count_lines, last_lines
-from scoring.evidence.transcripts.edits import path_in
+from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.events import Edit
 from scoring.evidence.transcripts.streams import (
     File,
@@ -54,12 +53,9 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
     """
     with sources.transcripts().start() as scan:
         assert isinstance(scan, AttributedScan)
-        sessions = scan.unmarked_sessions()
+        sessions = list(scan.read().sessions.values())
 
-    file_by_id: dict[int, File] = {}
-    for session in sessions:
-        file_by_id.update((id(file), file) for file in session.files)
-    files = list(file_by_id.values())
+    files = list(dict.fromkeys(file for session in sessions for file in session.files))
     owners = {id(file): [""] * len(file.numbers) for file in files}
     shas = commits_shown(sessions)
 
@@ -123,10 +119,11 @@ def _edited_in_gone_folder(
 
     gone: dict[str, set[str]] = {}
     for edit in file.events.of(Edit):
-        folder = file.events.spans[edit.span].cwd
-        path = path_in(folder, file.events.texts[edit.path])
-        if path.startswith(f"{folder}/"):
-            gone.setdefault(folder, set()).add(path.removeprefix(f"{folder}/"))
+        written = file.written_file(edit)
+        inside = f"{written.folder}/"
+        if written.whole_path.startswith(inside):
+            paths = gone.setdefault(written.folder, set())
+            paths.add(written.whole_path.removeprefix(inside))
     if len(gone) != 1:
         return None
 
@@ -178,7 +175,7 @@ def _count(
 
     groups = [range(part, part + 1) for part in range(len(names))]
     note_parts(files, parts)
-    counted, _ = count_lines(files, groups, last_lines(files))
+    counted, _ = count_lines(files, groups, at_last_line=True)
     return [
         UsedBySession(repository, session, Spending("transcripts", facts.stated))
         for (repository, session), facts in zip(names, counted, strict=True)

@@ -150,7 +150,7 @@ def ledger_of(
     assert isinstance(git, AttributedHistory)
     assert scan.work
 
-    recorded = {tree.sessions[0] for tree in scan.work.trees if tree.checkpoints}
+    recorded = {tree.root for tree in scan.work.trees if tree.checkpoints}
     units = units_of_log(evidence, scan, git)
 
     caller = git.repository.callers_names

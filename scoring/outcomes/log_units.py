@@ -5,8 +5,8 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.attribution.attributed import AllWork, AttributedScan
-from scoring.evidence.attribution.session_trees import OTHER_COMMIT, SessionPart
+from scoring.evidence.attribution.attributed import AttributedScan
+from scoring.evidence.attribution.session_trees import OTHER_COMMIT, AllWork, SessionPart
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint
@@ -62,7 +62,8 @@ def units_of_log(
     gathering = _begin(items, len(evidence.records), scan, git)
     units = gathering.units
     times = _give_lines(gathering, scan.work)
-    work = scan.work = scan.work._replace(trees=())  # all that follows asks for lines
+    work = scan.work
+    work.trees = ()  # all that follows asks for lines
     _give_checkpoints(units, scan.checkpoints, work)
     for rest in small_rests(units.values(), work):
         _turn_into_talk(units, rest)
@@ -213,7 +214,7 @@ def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
                     unit = gathering.of_items[owner]
                 elif reported and own_unit.kind != "commit" and time < until:
                     unit = reported
-                unit.lines.setdefault(tree.sessions[0], array("i")).append(line)
+                unit.lines.setdefault(tree.root, array("i")).append(line)
 
             reported = None
             if part.made:
@@ -232,7 +233,7 @@ def _unit_without_entry(part: SessionPart, gathering: _Gathering) -> OpenUnit:
             sha = _commit_of(landing) or sha
         return _unit_of(gathering.units, sha, landing)
 
-    harness, session = part.tree.sessions[0]
+    harness, session = part.tree.root
     kind: Kind = "talk" if part.cut else "rest"
     name = f"{kind}:{harness}:{session}"
     return gathering.units.setdefault(name, OpenUnit(name, kind))

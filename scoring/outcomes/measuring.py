@@ -7,12 +7,12 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from scoring.evidence.attribution.attributed import AllWork
 from scoring.evidence.attribution.collecting import missing_sub_agents, places_seen, sightings_of
+from scoring.evidence.attribution.session_trees import AllWork
 from scoring.evidence.attribution.sightings import together
-from scoring.evidence.attribution.written import WrittenLines, is_inside, written_lines
+from scoring.evidence.attribution.written import WrittenLines, written_lines
 from scoring.evidence.scopes import is_code
-from scoring.evidence.transcripts.counting import count_lines, last_lines
+from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.events import Edit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.observed_facts import Observed
@@ -79,7 +79,7 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
 
     groups = [range(part, part + 1) for part in range(len(parts.sessions))]
     groups += parts.of_units
-    counted, _ = count_lines(files, groups, last_lines(files), keep=False)
+    counted, _ = count_lines(files, groups, at_last_line=True, keep=False)
 
     counted_units = counted[len(parts.sessions) :]
     for index, unit in enumerate(measured):
@@ -123,9 +123,9 @@ def _observe_tests_of_rests(units: Iterable[OpenUnit], work: AllWork) -> None:
 
 def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> None:
     """Add the lines that a part wrote into files of the repository."""
-    for (folder, path), lines in written.items():
-        if is_inside(folder, path, work.in_repository):
-            whole[folder, path] = whole.get((folder, path), array("q")) + lines
+    for file, lines in written.items():
+        if file.is_inside(work.work_trees):
+            whole[file] = whole.get(file, array("q")) + lines
 
 
 def _parts_with_unknown_lines(work: AllWork, written: Mapping[int, WrittenLines]) -> set[int]:
@@ -135,13 +135,12 @@ def _parts_with_unknown_lines(work: AllWork, written: Mapping[int, WrittenLines]
         edits: list[Edit | UnseenEdit] = [edit for edit in file.events.of(Edit) if not edit.by_tool]
         edits += file.events.of(UnseenEdit)
         for edit in edits:
-            folder = file.events.spans[edit.span].cwd
-            path = file.events.texts[edit.path]
+            target = file.written_file(edit)
             part = file.part(edit.line)
 
-            if isinstance(edit, Edit) and (folder, path) in written.get(part, ()):
+            if isinstance(edit, Edit) and target in written.get(part, ()):
                 continue
-            if path == folder or is_inside(folder, path, work.in_repository):
+            if target.path == target.folder or target.is_inside(work.work_trees):
                 unknown.add(part)
     return unknown
 

@@ -195,11 +195,10 @@ def tallies_of(
     windows: Sequence[IterationWindow],
 ) -> Tallies:
     """Count files, each with its events and the times of the lines that count."""
-    harnesses = {harness.name: harness for harness, _, _ in files}
-    tallies = Tallies(windows, list(harnesses))
-    for name, harness in harnesses.items():
-        tallies.of[name] = _TallyOfVerdicts(tallies.of[name]._bounds)
-        tallies.of[name].input_holds_cached = harness.input_holds_cached
+    harnesses = {harness.name: harness.input_holds_cached for harness, _, _ in files}
+    tallies = Tallies(windows, harnesses)
+    for name, input_holds_cached in harnesses.items():
+        tallies.of[name] = _TallyOfVerdicts(tallies.of[name]._bounds, input_holds_cached)
 
     for number, (harness, events, times) in enumerate(files):
         harness.count(tallies.of[harness.name], number, events, _clock(times))
@@ -211,18 +210,16 @@ def tallies_of(
 class _TallyOfVerdicts(Tally):
     """Counts a call where it ended, so that a call without a verdict shows."""
 
-    def _count_call(self, copies: Sequence[Any]) -> int:
-        time: int = min(copies).time
+    def _count_call(self, copies: Sequence[Any]) -> None:
         for copy in copies:
-            self.flag(time, copy.shows)
-        return time
+            self.flag(min(copies).time, copy.shows)
 
-    def _count_result(self, copies: Sequence[Any], _: dict[int, int]) -> None:
+    def _count_result(self, copies: Sequence[Any], _: Sequence[Any]) -> None:
         self.end(min(copies).time, 1, int(any(copy.failed for copy in copies)))
 
 
 def _clock(times: Mapping[int, int]) -> LineClock:
-    return LineClock(times.get, lambda response: times.get(response.line), times.get)
+    return LineClock(times, times)
 
 
 def summary(facts: TranscriptFacts) -> tuple[int, ...]:

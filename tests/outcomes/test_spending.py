@@ -128,12 +128,11 @@ class TestTokensByModel:
         reader: JsonReader = GeminiCli.reader(None)
         session = msgspec.json.encode({"sessionId": "s", "projectHash": "h", "messages": messages})
         reader.take([reader.decoder.decode(session)])
-        tallies = Tallies([ALWAYS], ["gemini"])
+        tallies = Tallies([ALWAYS], {"gemini": True})
         tally = tallies.of["gemini"]
-        tally.input_holds_cached = True
         events = reader.events()
         times = {line.number: line.time for line in events.lines}
-        clock = LineClock(times.get, lambda response: times.get(response.line), times.get)
+        clock = LineClock(times, times)
         GeminiCli().count(tally, 0, events, clock)
         tally.finish()
         named, unnamed = Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0), Spent("", 0, 1, 40, 7, 60, 0)

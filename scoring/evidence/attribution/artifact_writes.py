@@ -2,10 +2,12 @@
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from scoring.evidence.attribution.iteration_shares import Verification
+from scoring.evidence.attribution.session_trees import AllWork
 from scoring.evidence.commands.file_writes import ANY_BELOW
 from scoring.evidence.transcripts.events import TEXT_LIMIT, Edit, PossibleEdit
 from scoring.evidence.transcripts.streams import File
@@ -20,23 +22,22 @@ class Writes:
 
     Args:
         root: a directory of the repository.
-        tops: the tops of its work trees.
-        files: the transcripts.
-        artifacts: the paths of artifacts in the repository.
+        work: the transcripts, and the work trees of the repository.
+        artifacts: the paths of artifacts in the repository. Without any nothing is looked at.
     """
 
-    def __init__(
-        self, root: Path, tops: Sequence[str], files: Sequence[File], artifacts: Iterable[str]
-    ) -> None:
+    def __init__(self, root: Path, work: AllWork, artifacts: Collection[str]) -> None:
+        files = work.files if artifacts else []
+        tops = work.work_trees.tops if artifacts else []
         artifact_of = {}
-        for artifact in artifacts:
-            identity = identity_of(root / artifact) if artifact else None
+        for artifact in filter(None, artifacts):
+            identity = identity_of(root / artifact)
             if identity:
                 artifact_of[identity] = artifact
 
         def artifacts_at(paths: Iterable[str]) -> set[str]:
             """Return the artifacts to which paths lead."""
-            identities = [identity_of(root / path) for path in paths]
+            identities = (identity_of(root / path) for path in paths)
             return {artifact_of[identity] for identity in identities if identity in artifact_of}
 
         paths = _paths(files, Edit)
@@ -49,42 +50,34 @@ class Writes:
 
         inside = tuple(f"{top}/" for top in tops)
         folders = {span.cwd for file in files for span in file.events.spans}
-        outside = {folder for folder in folders if not folder.startswith(inside)}
-        self._folders = {*tops, *outside}
+        self._folders = {folder for folder in folders if not folder.startswith(inside)}
+        self._folders.update(tops)
 
-    def surely(self, artifact: str, stated: str) -> bool:
-        """Return whether an artifact was written.
-
-        Args:
-            artifact: its path in the repository.
-            stated: its path as the entry has it.
-        """
-        if artifact in self._linked:
+    def surely(self, verifier: Verification) -> bool:
+        """Return whether the artifact of a verifier was written."""
+        if verifier.place in self._linked:
             return True
 
-        ends = [f"/{posixpath.normpath(name)}" for name in (artifact, stated) if name]
+        ends = tuple(f"/{posixpath.normpath(name)}" for name in verifier.paths)
         for end in ends:
             for path in self._written.get(posixpath.basename(end), ()):
-                if f"/{path}".endswith(tuple(ends)):
+                if f"/{path}".endswith(ends):
                     return True
         return False
 
-    def maybe(self, own: Iterable[File], artifact: str, stated: str) -> bool:
-        """Return whether any session may have written an artifact.
+    def maybe(self, own: Iterable[File], verifier: Verification) -> bool:
+        """Return whether any session may have written the artifact of a verifier.
 
         Args:
             own: the transcripts of the iteration's sessions: where all files below a folder may
                 be written, only these count.
-            artifact: its path in the repository.
-            stated: its path as the entry has it.
+            verifier: the verifier.
         """
-        if artifact in self._maybe_linked:
+        if verifier.place in self._maybe_linked:
             return True
 
         below = [path for path in _paths(own, PossibleEdit) if path.endswith(ANY_BELOW)]
-        for name in (artifact, stated):
-            if not name:
-                continue
+        for name in verifier.paths:
             if any(may_be_written(name, path) for path in self._possible):
                 return True
             if any(may_be_written(name, path, self._folders) for path in below):
@@ -93,11 +86,10 @@ class Writes:
 
 
 def _paths(files: Iterable[File], kind: type[Edit] | type[PossibleEdit]) -> set[str]:
-    return {
-        posixpath.normpath(file.events.texts[event.path])
-        for file in files
-        for event in file.events.of(kind)
-    }
+    paths = set()
+    for file in files:
+        paths.update(posixpath.normpath(file.text(event.path)) for event in file.events.of(kind))
+    return paths
 
 
 def may_be_written(path: str, possible: str, tops: Collection[str] = ()) -> bool:

@@ -2,31 +2,32 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self, TypeAlias
+from typing import NamedTuple, Self
 
 from msgspec.structs import replace
 
 from scoring.errors import DaScoreError
-from scoring.evidence.attribution.attribution import Attribution, attribute
-from scoring.evidence.attribution.checkpoint_transcripts import (
-    ReadTranscript,
-    checkpoint_transcripts,
-    files_of,
+from scoring.evidence.attribution.attribution import attribute
+from scoring.evidence.attribution.iteration_shares import (
+    NO_TRANSCRIPT,
+    NOT_READ,
+    Question,
+    Share,
 )
-from scoring.evidence.attribution.iteration_shares import NO_TRANSCRIPT, NOT_READ, Share
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.observing_iterations import (
     AttributedFacts,
     IterationsSeen,
-    Question,
     count_against_each,
 )
-from scoring.evidence.attribution.session_trees import Tree
+from scoring.evidence.attribution.session_trees import AllWork
 from scoring.evidence.attribution.written import LinesAdded
 from scoring.evidence.commands.testruns import TestTools
+from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.git.checkpoints import (
     Checkpoint,
     CheckpointSession,
@@ -37,14 +38,18 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.reading import transcript_rules
 from scoring.evidence.harnesses.unread import UNREAD
-from scoring.evidence.transcripts import counting, streams
+from scoring.evidence.transcripts import streams
+from scoring.evidence.transcripts.counter import CountedHarness
+from scoring.evidence.transcripts.counting import stated_totals
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
     FileFound,
     IterationWindow,
+    RootFound,
     SessionFound,
     TranscriptFacts,
     TranscriptSurvey,
+    timestamp_ns,
 )
 from scoring.evidence.transcripts.scan import (
     ELSEWHERE,
@@ -53,7 +58,12 @@ from scoring.evidence.transcripts.scan import (
     Scan,
     file_found,
 )
-from scoring.evidence.transcripts.work_trees import InRepository, WorkTrees
+from scoring.evidence.transcripts.streams import File, Session
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
+from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
+from scoring.evidence.transcripts.work_trees import WorkTrees
+
+NOT_HERE = "its object is not in this clone"
 
 ATTRIBUTED_TRANSCRIPTS = transcript_rules(
     "attributed-events", lambda: readers.HARNESSES, tools=TestTools, unread=UNREAD
@@ -61,40 +71,12 @@ ATTRIBUTED_TRANSCRIPTS = transcript_rules(
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 
 
-class AllWork(NamedTuple):
-    """All that was read.
-
-    Attributes:
-        files: the transcripts.
-        owners: for each line the index of its iteration, or below 0.
-        entries: how many iterations the log has; an index from there on is of a commit without.
-        trees: the sessions with their sub-agents.
-        in_repository: returns whether a folder is in the repository.
-    """
-
-    files: Sequence[streams.File]
-    owners: Sequence[int]
-    entries: int
-    trees: Sequence[Tree]
-    in_repository: InRepository
-
-
-NeighbourhoodOf: TypeAlias = Callable[[WorkTrees, Collection[streams.Session]], Neighbourhood]
-"""Returns what is the repository's, by its work trees and all sessions."""
-
-
-QuestionsFor: TypeAlias = Callable[
-    [Collection[streams.Session]], tuple[Sequence[Question], Mapping[str, str]]
-]
-"""Returns what is asked about each iteration, and what the commits of all sessions became."""
-
-
 class AttributedScan(Scan):
     """One reading of the transcripts in some places and in the checkpoints of the repository.
 
     Attributes:
         checkpoints: the checkpoints of the repository, by their ids.
-        work: all that was read; None before :meth:`observe`.
+        work: all that was read; None before :meth:`read`.
     """
 
     checkpoints: Mapping[str, Checkpoint] = {}
@@ -114,120 +96,83 @@ class AttributedScan(Scan):
                 self._discovery = checkpoint_transcripts(self.checkpoints.values(), repository)
         return super().start()
 
+    def read(self) -> AllWork:
+        """Return all transcripts and their sessions, with their commits.
+
+        No line is marked as work in the repository yet. It may be called once; of the other methods
+        only :meth:`observe` and :meth:`survey` may follow. It needs no repository.
+        """
+        self.start()
+        harnesses = {harness.name: harness for harness in self._harnesses}
+        transcripts = []
+        for transcript, events_by_harness in self._read():
+            for name, events in events_by_harness.items():
+                transcripts.append(_ReadTranscript(transcript, harnesses[name], events))
+
+        files = _files_of(transcripts, self.checkpoints.values())
+        streams.number_lines(files)
+        work_trees = WorkTrees(self.repository or self._places.repo_dir)
+        self.work = AllWork(files, streams.sessions_of(files), work_trees)
+        return self.work
+
     def observe(
         self,
-        questions_for: QuestionsFor,
-        neighbourhood: NeighbourhoodOf,
+        work: AllWork,
+        questions: Sequence[Question],
+        became: Mapping[str, str],
         lines_added: LinesAdded = lambda _: {},
-        entries: int = 0,
     ) -> list[AttributedFacts]:
         """Return what the transcripts show of each iteration. It may be called once.
 
         Args:
-            questions_for: returns what is asked about each iteration, in order of the log.
-            neighbourhood: returns what is the repository's.
+            work: all that was read, of which the lines are marked that are work in the repository.
+            questions: what is asked about each iteration, in order of the log, and then about each
+                commit without an entry.
+            became: what the commits of all sessions became, by the digits shown.
             lines_added: returns the lines that commits add.
-            entries: how many iterations the log has; the others are commits without an entry.
 
         Raises:
             NotARepositoryError: outside a work tree.
         """
-        files = self._read_files()
-        sessions = streams.sessions_of(files)
-        trees = self._mark(sessions.values(), neighbourhood)
-        questions, became = questions_for(sessions.values())
+        sessions = work.sessions.values()
         if self._places.trusted:
-            _keep_known_commits(sessions.values(), became)
-        streams.count_once(files, streams.order_lines(sessions.values()))
+            _keep_known_commits(sessions, became)
+        streams.count_once(work.files, streams.order_lines(sessions))
 
-        asked = [question.asked for question in questions]
-        read = {file.checkpoint for file in files if file.numbers}
-        totals = counting.stated_totals(self.checkpoints.values(), read)
-        reviewers = {each.session_id for each in self._stated_sessions() if each.reviews}
-        given = attribute(
-            asked,
-            files,
-            sessions,
-            became,
-            self._session_ids_by_checkpoint(files),
-            totals,
-            trees,
-            entries,
-            reviewers,
-        )
-        self.work = AllWork(files, given.owners, entries, given.trees, trees)
-        self._report_unread(given.shares, read)
+        read = {file.checkpoint for file in work.files if file.numbers}
+        totals = stated_totals(self.checkpoints.values(), read)
+        attribution = attribute(questions, work, became, self.checkpoints, totals)
+        work.owners = attribution.owners
+        work.trees = attribution.trees
+        self._report_unread(attribution.shares, read)
 
-        streams.note_parts(files, given.parts)
-        files_about = _files_about(questions, given, files)
-        groups = [share.own for share in given.shares]
-        groups += [range(part, part + 1) for part in range(given.total)]
-        counts, self._counted = counting.count_lines(files_about, groups)
-        seen = IterationsSeen(
-            questions,
-            given,
-            files,
-            files_about,
-            counting.with_times(counts, files_about, groups),
-            sessions,
-            totals,
-            lines_added,
-            Path(self._places.repo_dir),
-            trees,
-        )
-        answers = [seen.facts(index) for index in range(len(questions))]
+        seen = IterationsSeen(work, attribution, totals, lines_added, Path(self._places.repo_dir))
+        self._counted = seen.harnesses
+        answers = [seen.facts(share) for share in attribution.shares]
         if self._places.trusted:
-            count_against_each(answers, questions, given.shares)
+            count_against_each(answers, attribution.shares)
         return answers
-
-    def _mark(
-        self, sessions: Collection[streams.Session], neighbourhood: NeighbourhoodOf
-    ) -> WorkTrees:
-        """Mark what of sessions is the repository's, and return its work trees."""
-        trees = WorkTrees(self.repository or self._places.repo_dir)
-        neighbourhood(trees, sessions).mark(sessions)
-        return trees
-
-    def _read_files(self) -> list[streams.File]:
-        """Return every readable transcript, by harness, and those of checkpoints once each."""
-        self.start()
-        harnesses = {harness.name: harness for harness in self._harnesses}
-        read = []
-        for transcript, events_by_harness in self._read():
-            for name, events in events_by_harness.items():
-                read.append(ReadTranscript(transcript, harnesses[name], events))
-        files = files_of(read, self.checkpoints.values())
-        streams.number_lines(files)
-        return files
 
     def _report_unread(self, shares: Iterable[Share], read: Collection[str]) -> None:
         """Note which checkpoints have transcripts that are not read, and which are not here."""
-        agent_of_unread: dict[str, str] = {}
-        for name in self.checkpoints.keys() - read:
-            for session in self.checkpoints[name].sessions:
-                if session.blobs and not session.missing:
-                    agent_of_unread.setdefault(name, session.agent)
-
-        names: set[str] = set()
+        missing: set[str] = set()
         for share in shares:
-            names.update(share.asked.checkpoints)
-            unread = [name for name in share.asked.checkpoints if name in agent_of_unread]
-            if unread and (share.stated or share.problem == NO_TRANSCRIPT):
-                agent = agent_of_unread[unread[0]] or "a harness without a name"
-                share.problem = NOT_READ.format(agent=agent)
+            missing.update(share.question.checkpoints)
+            if share.stated or share.problem == NO_TRANSCRIPT:
+                for agent in self._unread_agents(share.question.checkpoints, read):
+                    share.problem = NOT_READ.format(agent=agent or "a harness without a name")
+                    break
 
-        missing = names - self.checkpoints.keys()
-        self._not_fetched = sorted(name for name in missing if has_own_ref(name))
+        missing.difference_update(self.checkpoints)
+        self._not_fetched = sorted(filter(has_own_ref, missing))
 
-    def _session_ids_by_checkpoint(self, files: Iterable[streams.File]) -> dict[str, set[str]]:
-        """Return the session ids of each checkpoint, as it lists them and names its transcripts."""
-        session_ids: dict[str, set[str]] = {}
-        for name, checkpoint in self.checkpoints.items():
-            session_ids[name] = {session.session_id for session in checkpoint.sessions} - {""}
-        for file in files:
-            if file.checkpoint:
-                session_ids[file.checkpoint].add(file.owner)
-        return session_ids
+    def _unread_agents(self, names: Iterable[str], read: Collection[str]) -> Iterator[str]:
+        """Yield the agents of transcripts in some checkpoints that are here and are not read."""
+        for name in names:
+            if name in self.checkpoints and name not in read:
+                for session in self.checkpoints[name].sessions:
+                    if session.blobs and not session.missing:
+                        yield session.agent
 
     def _stated_sessions(self) -> list[CheckpointSession]:
         """Return the sessions as all checkpoints state them."""
@@ -238,10 +183,10 @@ class AttributedScan(Scan):
 
     def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
         """Read everything for a survey without iterations. Windows of time say nothing here."""
-        self.observe(
-            lambda _: ([], {}),
-            lambda trees, _: Neighbourhood(trees, (), frozenset, lambda _: False),
-        )
+        work = self.read()
+        neighbourhood = Neighbourhood(work.work_trees, (), frozenset, lambda _: False)
+        neighbourhood.mark(work.sessions.values())
+        self.observe(work, [], {})
         return [TranscriptFacts() for _ in windows]
 
     def survey(self) -> TranscriptSurvey:
@@ -264,22 +209,6 @@ class AttributedScan(Scan):
             survey, files=tuple(files), unclaimed=tuple(unclaimed), checkpoints=checkpoints
         )
 
-    def sessions(self, neighbourhood: NeighbourhoodOf) -> Sequence[streams.Session]:
-        """Return every session that was read, with its commits.
-
-        It may be called once, and then no other method.
-        """
-        sessions = self.unmarked_sessions()
-        self._mark(sessions, neighbourhood)
-        return sessions
-
-    def unmarked_sessions(self) -> Sequence[streams.Session]:
-        """Return the same, of which no line is marked as work in the repository.
-
-        It may be called once, and then no other method. It needs no repository.
-        """
-        return list(streams.sessions_of(self._read_files()).values())
-
     def session_ids(self) -> set[str]:
         """Return the ids of all sessions in transcripts and checkpoints.
 
@@ -297,7 +226,83 @@ attributed_scan = partial(AttributedScan, ATTRIBUTED_TRANSCRIPTS)
 """Prepares to read the transcripts of all harnesses and of the checkpoints."""
 
 
-def _keep_known_commits(sessions: Iterable[streams.Session], known: Mapping[str, str]) -> None:
+def checkpoint_transcripts(
+    checkpoints: Iterable[Checkpoint], repository: GitRepository
+) -> Discovery:
+    """Return the transcripts of checkpoints, each once.
+
+    A transcript is left out when one of its objects is not in this clone.
+    """
+    transcripts: dict[tuple[str, ...], TranscriptFile] = {}
+    left_out: list[FileFound] = []
+    count = 0
+    for checkpoint in checkpoints:
+        for session in checkpoint.sessions:
+            if session.blobs:
+                count += 1
+            if session.missing:
+                names = (session.session_id,) if session.session_id else ()
+                left_out.append(FileFound(Path(session.path), sessions=names, left_out=NOT_HERE))
+            elif session.blobs:
+                transcript = TranscriptFile(
+                    str(Path(session.path)),
+                    whole=True,
+                    blobs=session.blobs,
+                    repository=repository,
+                    size=session.size,
+                    session=session.session_id,
+                )
+                transcripts.setdefault(session.blobs, transcript)
+
+    roots = [RootFound(Path(BRANCH), "checkpoints", files=count)] if count else []
+    return Discovery(tuple(transcripts.values()), tuple(left_out), tuple(roots))
+
+
+class _ReadTranscript(NamedTuple):
+    """What one harness wrote of a transcript."""
+
+    transcript: TranscriptFile
+    harness: CountedHarness
+    events: TranscriptEvents
+
+
+def _files_of(read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoint]) -> list[File]:
+    """Return transcripts as files: those of checkpoints first, once for each checkpoint."""
+    holders: dict[tuple[str, ...], list[tuple[str, CheckpointSession]]] = {}
+    for checkpoint in checkpoints:
+        for session in checkpoint.sessions:
+            holders.setdefault(session.blobs, []).append((checkpoint.id, session))
+
+    by_harness: dict[str, defaultdict[str, list[TranscriptEvents]]] = {}
+    for _, harness, events in read:
+        by_session = by_harness.setdefault(harness.name, defaultdict(list))
+        for name in events.sessions():
+            by_session[name].append(events)
+
+    files: list[File] = []
+    for transcript, harness, as_read in read:
+        events = harness.original(as_read, by_harness[harness.name].__getitem__)
+        if transcript.blobs:
+            for checkpoint_id, stated in holders[transcript.blobs]:
+                file = File(transcript, harness, events, checkpoint_id, stated.session_id)
+                file.start = events.line_of_message(stated.start)
+                file.stored = timestamp_ns(stated.created_at)
+                files.append(file)
+        elif transcript.store and len(events.sessions()) > 1:
+            for part in events.by_session():
+                files.append(File(transcript, harness, part, session=part.sessions()[0]))
+        else:
+            files.append(File(transcript, harness, events))
+
+    for file in files:
+        file.events.lines = []  # what is known of them is in the files
+    files.sort(
+        key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.name))
+    )
+    return files
+
+
+def _keep_known_commits(sessions: Iterable[Session], known: Mapping[str, str]) -> None:
     """Keep the commits of sessions that git has, by their whole SHAs.
 
     Nothing but the digits that git printed, which must not be those of two commits or the name of
@@ -311,27 +316,10 @@ def _keep_known_commits(sessions: Iterable[streams.Session], known: Mapping[str,
         ]
 
 
-def _files_about(
-    questions: Sequence[Question], given: Attribution, files: Sequence[streams.File]
-) -> Sequence[streams.File]:
-    """Return the files on which depends what was seen of the iterations that are wanted."""
-    shares = [
-        share for question, share in zip(questions, given.shares, strict=True) if question.is_wanted
-    ]
-    if len(shares) == len(questions):
-        return files
-
-    wanted = {part for share in shares for part in (*share.own, *share.voting)}
-    return counting.files_about(files, wanted)
-
-
 def _unclaimed(work: AllWork) -> list[SessionFound]:
     """Return the sessions with work in the repository that belongs to no iteration, by path."""
-    sessions = streams.sessions_of(work.files).values()
-    streams.order_lines(sessions)
-
     unclaimed = []
-    for session in sessions:
+    for session in work.sessions.values():
         is_free = not any(0 <= work.owners[line] < work.entries for line in session.lines)
         if session.lines and is_free:
             path = session.files[0].transcript.path
@@ -339,9 +327,9 @@ def _unclaimed(work: AllWork) -> list[SessionFound]:
     return sorted(unclaimed, key=lambda session: (os.fsencode(session.path), session.session))
 
 
-def _files_found(files: Sequence[streams.File]) -> list[FileFound]:
+def _files_found(files: Sequence[File]) -> list[FileFound]:
     """Return what is said of each transcript."""
-    by_path: dict[Path, list[streams.File]] = {}
+    by_path: dict[Path, list[File]] = {}
     for file in files:
         by_path.setdefault(file.transcript.path, []).append(file)
 
@@ -352,7 +340,7 @@ def _files_found(files: Sequence[streams.File]) -> list[FileFound]:
     return files_found
 
 
-def _why_left_out(files: Sequence[streams.File]) -> str:
+def _why_left_out(files: Sequence[File]) -> str:
     """Return why nothing of a transcript counts, or "" when something does."""
     if any(any(file.here) for file in files):
         return ""

@@ -1,28 +1,31 @@
 """Which lines of which sessions belong to which iteration, and which vote: docs/EVIDENCE.md."""
 
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import chain
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from scoring.evidence.attribution.cuts import cut_trees, reaches_commit, was_stored_for
+from scoring.evidence.attribution.cuts import ChangedFiles, cut_trees
 from scoring.evidence.attribution.iteration_shares import (
+    EMPTY,
+    OTHER_WORK,
+    PARTLY_HERE,
+    STORED_BEFORE,
     OwnedLines,
+    Question,
     Share,
     give_by_session,
     give_by_time,
     note_totals,
 )
-from scoring.evidence.attribution.linking import Linker
 from scoring.evidence.attribution.session_trees import (
     NO_ITERATION,
-    Asked,
-    ChangedFiles,
-    Listed,
+    AllWork,
     SessionPart,
     Tree,
     trees_of,
 )
+from scoring.evidence.git.checkpoints import Checkpoint
+from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import File, Session, SessionKey, line_count
 
 
@@ -45,158 +48,297 @@ class Attribution(NamedTuple):
 
 
 def attribute(
-    asked: Sequence[Asked],
-    files: Sequence[File],
-    sessions: Mapping[SessionKey, Session],
+    questions: Sequence[Question],
+    work: AllWork,
     became: Mapping[str, str],
-    listing: Mapping[str, Collection[str]],
+    checkpoints: Mapping[str, Checkpoint],
     stated: Collection[str],
-    in_repository: Callable[[str], bool],
-    entries: int,
-    reviewers: Collection[str],
 ) -> Attribution:
     """Give each line to its iteration.
 
     Args:
-        asked: the iterations.
-        files: the transcripts.
-        sessions: the sessions, by their keys.
+        questions: the iterations.
+        work: the transcripts and their sessions.
         became: what commits became, by the digits that sessions show.
-        listing: the ids of the sessions of each checkpoint.
+        checkpoints: all checkpoints, by their ids.
         stated: the ids of the checkpoints of which only the totals are known.
-        in_repository: returns whether a folder is in the repository.
-        entries: how many of the iterations have an entry, the first ones.
-        reviewers: the ids of the sessions that were started to review others.
     """
-    changed = ChangedFiles(asked)
+    listing = _session_ids_by_checkpoint(checkpoints, work.files)
     recorded = {session_id for session_ids in listing.values() for session_id in session_ids}
-    tree_of = trees_of(files, sessions, recorded, changed.name_of, in_repository)
+    changed = ChangedFiles(questions)
+    tree_of = trees_of(work, recorded, changed.name_of)
     trees = list(dict.fromkeys(tree_of.values()))
 
-    twice = _named_twice(asked)
-    listed, complete = _listed_trees(asked, listing, tree_of, twice)
+    shares = [Share(index, question) for index, question in enumerate(questions)]
+    _note_counted_twice(shares)
+    _list_trees(shares, listing, tree_of)
+    cut_trees(shares, changed, trees, became)
 
-    shown = cut_trees(changed, sessions, tree_of, listed, became, complete)
-    shares = [Share(index, question, made=shown.get(index)) for index, question in enumerate(asked)]
-    ownership = OwnedLines([NO_ITERATION] * line_count(files), {})
-    parts_of = _parts_by_iteration(trees, ownership)
-    linker = Linker(changed, sessions, listed, complete, reviewers)
+    ownership = OwnedLines([NO_ITERATION] * line_count(work.files), {})
+    for tree in trees:
+        _give_parts(tree, shares, ownership)
+    linker = _Linker(changed, _reviewers(checkpoints.values()))
     for share in shares:
-        for part in linker.link(share, parts_of.get(share.index, ())):
-            is_own = part.edits_only(share.asked.files) or linker.is_by_helpers(part)
+        for part in linker.link(share):
+            is_own = part.edits_only(share.question.files) or linker.is_by_helpers(part)
             ownership.count_vote(share.index, part, is_own=is_own)
 
-    _share_series(changed, shares, trees, parts_of, entries)
-    for index, first in twice.items():
-        shares[index].counted_for = first
-        shares[index].problem = f"commit already counted for iteration {asked[first].iteration}"
-    give_by_session(shares, sessions, ownership)
+    for tree in trees:
+        _share_series(tree, shares, changed, work.entries)
+    for share in shares:
+        if share.counted_for is not None:
+            first = questions[share.counted_for].iteration
+            share.problem = f"commit already counted for iteration {first}"
+    give_by_session(shares, work.sessions.values(), ownership)
     note_totals(shares, stated)
     give_by_time(shares, trees, ownership)
     return _numbered(shares, ownership, trees)
 
 
-def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:
-    """Return the iterations that have a commit which an earlier entry names, with the first one."""
+def _session_ids_by_checkpoint(
+    checkpoints: Mapping[str, Checkpoint], files: Iterable[File]
+) -> dict[str, set[str]]:
+    """Return the session ids of each checkpoint, as it lists them and names its transcripts."""
+    session_ids: dict[str, set[str]] = {}
+    for name, checkpoint in checkpoints.items():
+        session_ids[name] = {session.session_id for session in checkpoint.sessions} - {""}
+    for file in files:
+        if file.checkpoint:
+            session_ids[file.checkpoint].add(file.owner)
+    return session_ids
+
+
+def _reviewers(checkpoints: Iterable[Checkpoint]) -> set[str]:
+    """Return the ids of the sessions that were started to review others."""
+    reviewers = set()
+    for checkpoint in checkpoints:
+        for session in checkpoint.sessions:
+            if session.reviews:
+                reviewers.add(session.session_id)
+    return reviewers
+
+
+def _note_counted_twice(shares: Iterable[Share]) -> None:
+    """Note the iterations that have a commit which an earlier entry names."""
     first: dict[str, int] = {}
-    twice: dict[int, int] = {}
-    for index, question in enumerate(asked):
-        earliest = min((first.setdefault(name, index) for name in question.commits), default=index)
-        if earliest < index:
-            twice[index] = earliest
-    return twice
+    for share in shares:
+        earliest = [first.setdefault(name, share.index) for name in share.question.commits]
+        if min(earliest, default=share.index) < share.index:
+            share.counted_for = min(earliest)
 
 
-def _listed_trees(
-    asked: Sequence[Asked],
+def _list_trees(
+    shares: Iterable[Share],
     listing: Mapping[str, Collection[str]],
     tree_of: Mapping[SessionKey, Tree],
-    twice: Collection[int],
-) -> tuple[Listed, set[int]]:
-    """Return the trees in the checkpoints of each iteration.
+) -> None:
+    """Note for each iteration the trees in its checkpoints, and whether all sessions are here.
 
     Args:
-        asked: the iterations.
+        shares: the iterations. What is already counted for another one has no trees.
         listing: the ids of the sessions of each checkpoint.
         tree_of: the trees, by the keys of their sessions.
-        twice: the indices of the iterations that have no trees.
-
-    Returns:
-        The trees; and the iterations of which all listed sessions are here, up to the commit.
     """
     trees_by_id: dict[str, list[Tree]] = {}
     for key in sorted(tree_of):
         trees_by_id.setdefault(key[1], []).append(tree_of[key])
 
-    listed = []
-    complete = set()
-    for index, question in enumerate(asked):
-        trees: dict[Tree, None] = {}
-        is_complete = True
-        listed_ids = (listing.get(name, ()) for name in question.checkpoints)
-        for session_id in chain.from_iterable(listed_ids):
-            trees_of_session = [] if index in twice else trees_by_id.get(session_id, [])
-            trees.update(dict.fromkeys(trees_of_session))
-            is_here = any(reaches_commit(tree, question) for tree in trees_of_session)
-            is_complete = is_complete and is_here
-        listed.append(list(trees))
-        if is_complete:
-            complete.add(index)
-    return listed, complete
+    for share in shares:
+        listed: dict[Tree, None] = {}
+        for name in share.question.checkpoints:
+            for session_id in listing.get(name, ()):
+                trees: list[Tree] = []
+                if share.counted_for is None:
+                    trees = trees_by_id.get(session_id, [])
+                listed.update(dict.fromkeys(trees))
+                if not any(map(share.question.reaches, trees)):
+                    share.is_complete = False
+        share.listed = list(listed)
 
 
-def _parts_by_iteration(
-    trees: Iterable[Tree], ownership: OwnedLines
-) -> dict[int, list[SessionPart]]:
-    """Give the lines of each part to its iteration, and return the parts."""
-    parts_of: dict[int, list[SessionPart]] = {}
-    for tree in trees:
-        for part in tree.parts():
-            if part.place != NO_ITERATION:
-                parts_of.setdefault(part.place, []).append(part)
-                for line in part.lines:
-                    ownership.owners[line] = part.place
-    return parts_of
+def _give_parts(tree: Tree, shares: Sequence[Share], ownership: OwnedLines) -> None:
+    """Give the parts of a tree, and their lines, to the iterations at whose commits they end."""
+    for part in tree.parts():
+        if part.place != NO_ITERATION:
+            ownership.take(part.place, part.lines)
+        if part.place >= 0:
+            shares[part.place].parts.append(part)
 
 
-def _share_series(
-    changed: ChangedFiles,
-    shares: Sequence[Share],
-    trees: Iterable[Tree],
-    parts_of: Mapping[int, Sequence[SessionPart]],
-    entries: int,
-) -> None:
-    """Let commits without edits share the part before, where it edited their files.
+class _Linker(NamedTuple):
+    """Says which sessions an iteration has.
+
+    Attributes:
+        changed: the files that the commits of iterations changed.
+        reviewers: the ids of the sessions that were started to review others.
+    """
+
+    changed: ChangedFiles
+    reviewers: Collection[str]
+
+    def is_by_helpers(self, part: SessionPart) -> bool:
+        """Return whether all lines of a part are those of sub-agents, or of reviewers."""
+        return all(session.parent or session.id in self.reviewers for session in part.sessions)
+
+    def link(self, share: Share) -> list[SessionPart]:
+        """Fill in the share of an iteration, which gets a method and sessions, or a problem.
+
+        Returns:
+            The parts of other trees that vote on it.
+        """
+        own_sessions = _sessions_in(share.parts)
+        voting: list[SessionPart] = []
+        others: list[SessionPart] = []
+        for part in _other_listed_parts(share):
+            vote = self._vote(share, part, own_sessions)
+            if vote is None:
+                others.append(part)
+            else:
+                voting.append(vote)
+
+        began = min((min(part.times, default=NS_MAX) for part in share.parts), default=NS_MAX)
+        at_the_time = [part.since(bisect_left(part.tree.times, began)) for part in others]
+        share.also = _keys_of(_sessions_in(at_the_time) - own_sessions)
+
+        may_have_stored = map(share.question.may_have_stored, share.listed)
+        are_old = bool(share.listed) and not any(may_have_stored)
+        if share.parts and (own_sessions or not are_old):
+            roots = {part.tree.sessions[0] for part in share.parts}
+            share.sessions = _keys_of(own_sessions | _sessions_in(voting) or roots)
+            share.problem = "" if own_sessions else EMPTY
+            _note_method(share)
+            return voting
+
+        if share.listed and not share.is_complete:
+            share.problem = PARTLY_HERE
+        elif are_old:
+            share.problem = STORED_BEFORE
+        elif others:
+            share.problem = OTHER_WORK
+        elif share.question.authored is not None:
+            reaching = filter(share.question.reaches, share.listed)
+            share.sessions = _keys_of({tree.sessions[0] for tree in reaching})
+            if share.sessions:
+                share.method = "checkpoint"
+                share.end = share.question.authored
+                share.problem = EMPTY
+        return []
+
+    def _vote(
+        self, share: Share, part: SessionPart, own_sessions: Collection[Session]
+    ) -> SessionPart | None:
+        """Return what of a part of another tree votes on an iteration, or None for nothing.
+
+        Args:
+            share: the share of the iteration.
+            part: the part.
+            own_sessions: the sessions of the iteration's own parts.
+        """
+        untaken = self.changed.untaken(share.index, part)
+        pending = self.changed.pending(share.index, part)
+        if not pending.isdisjoint(share.question.files):
+            return untaken
+        if pending or not self._helps(part, own_sessions):
+            return None
+
+        last_commit_at = min(map(_commit_before, share.parts), default=0)
+        return untaken.since(bisect_right(part.tree.times, last_commit_at))
+
+    def _helps(self, part: SessionPart, own_sessions: Collection[Session]) -> bool:
+        """Return whether a part without edits led to a commit of some sessions.
+
+        It is that of a reviewer, of a parent or a sub-agent of theirs, or of one of them.
+        """
+        own_keys = {session.key for session in own_sessions}
+        relatives = own_keys | {session.parent_key for session in own_sessions}
+        for session in part.tree.sessions:
+            if session.key in relatives or session.parent_key in own_keys:
+                return True
+        return bool(own_keys) and all(session.id in self.reviewers for session in part.sessions)
+
+
+def _other_listed_parts(share: Share) -> Iterator[SessionPart]:
+    """Yield the parts, up to its commit, of the listed trees that have no part of an iteration."""
+    time = share.made.time if share.made else share.question.authored
+    own_trees = {part.tree for part in share.parts}
+    for tree in share.listed:
+        if tree not in own_trees and share.question.reaches(tree):
+            part = _part_at(tree, time)
+            if part is not None:
+                yield part
+
+
+def _note_method(share: Share) -> None:
+    """Note how the parts of an iteration were found, and when it ended."""
+    is_listed = any(part.tree in share.listed for part in share.parts)
+    share.method = "checkpoint" if is_listed else "commit"
+
+    last = max((max(part.times, default=0) for part in share.parts), default=0)
+    share.end = max(last, share.question.authored or last)
+    if share.made:
+        share.end = share.made.time
+
+
+def _sessions_in(parts: Iterable[SessionPart]) -> set[Session]:
+    return {session for part in parts for session in part.sessions}
+
+
+def _keys_of(sessions: Iterable[Session]) -> tuple[SessionKey, ...]:
+    return tuple(sorted(session.key for session in sessions))
+
+
+def _commit_before(part: SessionPart) -> int:
+    """Return when the line before a part was written, or 0 without one.
+
+    It is the line of a commit.
+    """
+    return part.tree.times[part.start - 1] if part.start else 0
+
+
+def _part_at(tree: Tree, time: int | None) -> SessionPart | None:
+    """Return the part of a tree at a time, up to that time, or None where it has no lines then."""
+    if time is None:
+        return None
+
+    at = bisect_right(tree.times, time)
+    next_cut = bisect_left(tree.cuts, at, key=lambda cut: cut.at)
+    start = tree.cuts[next_cut - 1].at if next_cut else 0
+    cut = tree.cuts[next_cut] if next_cut < len(tree.cuts) else None
+    return SessionPart(tree, start, at, cut) if start < at else None
+
+
+def _share_series(tree: Tree, shares: Sequence[Share], changed: ChangedFiles, entries: int) -> None:
+    """Let commits without edits share the part before in a tree, where it edited their files.
 
     An iteration shares no part of a commit that has no entry, which are those from ``entries`` on.
     """
-    for tree in trees:
-        previous: SessionPart | None = None
-        for part in tree.parts():
-            index = part.place
-            if index < 0 or not part.edits_nothing:
-                previous = part if index >= 0 else None
-                continue
-            if previous is None or index == previous.place:
-                continue
-            if index < entries <= previous.place:
+    previous: SessionPart | None = None
+    for part in tree.parts():
+        if part.place < 0:
+            previous = None
+        elif not part.edits_nothing:
+            previous = part
+        elif previous is not None and part.place != previous.place:
+            share = shares[part.place]
+            is_of_no_entry = part.place < entries <= previous.place
+            if is_of_no_entry or not _took_edits(share, previous, part, changed):
                 previous = None
-                continue
-
-            edits_nothing = all(other.edits_nothing for other in parts_of[index])
-            took_edits = edits_nothing and (
-                _are_of_one_call(previous, part) or changed.took_from(index, previous)
-            )
-            if not took_edits or not was_stored_for(tree, shares[index].asked):
-                previous = None
-                continue
-
-            share = shares[index]
-            if share.shared is None:
+            elif share.shared is None:
                 share.method = "shared"
                 share.shared = previous.place
                 share.problem = ""
-                share.sessions = tuple(sorted({*share.sessions, *previous.sessions}))
+                share.sessions = tuple(sorted({*share.sessions, *_keys_of(previous.sessions)}))
+
+
+def _took_edits(
+    share: Share, previous: SessionPart, part: SessionPart, changed: ChangedFiles
+) -> bool:
+    """Return whether the commit at the end of a part has the edits of the one before."""
+    if not share.question.may_have_stored(part.tree):
+        return False
+    if not all(own_part.edits_nothing for own_part in share.parts):
+        return False
+    return _are_of_one_call(previous, part) or changed.took_from(share.index, previous)
 
 
 def _are_of_one_call(previous: SessionPart, part: SessionPart) -> bool:
@@ -215,20 +357,22 @@ def _numbered(shares: list[Share], ownership: OwnedLines, trees: Sequence[Tree])
     kinds = []
     for line, owner in enumerate(ownership.owners):
         kinds.append((owner if owner >= 0 else no_owner, tuple(ownership.votes.get(line, ()))))
-
     order = sorted({kind for kind in kinds if kind != (no_owner, ())})
-    numbers = {kind: number for number, kind in enumerate(order)}
-    for index, share in enumerate(shares):
-        first = bisect_left(order, (index, ()))
-        share.own = range(first, bisect_left(order, (index + 1, ())))
+
+    for number, (owner, _) in enumerate(order):
+        if owner != no_owner:
+            own = shares[owner].own
+            shares[owner].own = range(own.start if own else number, number + 1)
+    for share in shares:
         share.voting = tuple(share.own)
-    for (_, indices), number in numbers.items():
-        for index in indices:
+    for number, (_, voted_on) in enumerate(order):
+        for index in voted_on:
             shares[index].voting += (number,)
     for share in shares:
         if share.shared is not None:
             voting = (*shares[share.shared].voting, *share.voting)
             share.voting = tuple(dict.fromkeys(voting))
 
+    numbers = {kind: number for number, kind in enumerate(order)}
     parts = [numbers.get(kind, -1) for kind in kinds]
     return Attribution(ownership.owners, parts, len(order), shares, trees)

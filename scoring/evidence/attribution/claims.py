@@ -50,19 +50,18 @@ def spoken_in(files: Iterable[File], wanted: Collection[SessionKey]) -> Spoken:
         if stream is None:
             continue
         for kind in (ChatText, TestRun, Edit, CommitMade):
-            for event in file.events.of(kind):
-                index = file.at(event.line)
+            for index, event in file.located(kind):
                 counts = not file.events.spans[event.span].agent
                 if isinstance(event, TestRun):  # with its call and its result
                     counts = event.ended and event.called_at is not None
-                if index < 0 or not file.here[index] or not counts:
+                if not file.here[index] or not counts:
                     continue
                 if stream.first_file.setdefault(file.ids[index], file) is not file:
                     continue
-                sighting = Sighting(file.times[index], file.key, file, event)
+                sighting = Sighting(file.times[index], file, event, file.parts[index])
                 stream.sightings.append(sighting)
                 if isinstance(event, ChatText) and not event.by_user:
-                    stream.said[file.parts[index]].append(sighting)
+                    stream.said[sighting.part].append(sighting)
 
     for stream in streams.values():
         stream.sightings.sort(key=attrgetter("time"))
@@ -91,8 +90,7 @@ def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterator[Claim
         for message in messages:
             if message.event.claims_tests_pass:
                 result = _result(message, key, seen, stream, share.end)
-                path = message.file.transcript.path
-                yield ClaimSeen("tests_pass", result, path, message.event.line + 1)
+                yield ClaimSeen("tests_pass", result, message.path, message.line)
 
 
 def _reply(sightings: Iterable[Sighting]) -> list[Sighting]:

@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -36,18 +35,6 @@ _CORRECTED = {
 }
 
 
-class _Run(NamedTuple):
-    """A run of tests of which the call or the result is in another file.
-
-    Attributes:
-        part: the part of the line that is here.
-        sighting: the run, as this line shows it.
-    """
-
-    part: int
-    sighting: Sighting
-
-
 class _Collector:
     """Collects the sightings of each part, file by file.
 
@@ -62,25 +49,22 @@ class _Collector:
     def __init__(self, count: int, iteration_of: Mapping[int, int]) -> None:
         self._iteration_of = iteration_of
         self._edited: dict[SessionKey, dict[str, int]] = {}
-        self._open_runs: dict[tuple[SessionKey, int], _Run] = {}
-        self._results: list[_Run] = []
+        self._calls: dict[tuple[SessionKey, int], Sighting] = {}  # runs with results elsewhere
+        self._results: list[Sighting] = []  # of runs that were called in another file
         self.sightings = [Sightings(edited=self._edited) for _ in range(count)]
 
     def add(self, file: File) -> None:
         """Add what was seen in a file."""
-        texts = file.events.texts
         self._add_runs(file)
         self._add_edits(file)
         self._add_breaks(file)
         for reset in file.events.of(WorkReset):
-            self._add(file, reset, "" if reset.path is None else texts[reset.path])
+            self._add(file, reset, file.text(reset.path))
         for kind in (Prompt, AgentStarted, Compaction, Call):
             for event in file.events.of(kind):
                 self._add(file, event)
-        for program in file.events.of(ProgramRun):
-            part = file.part(program.line)
-            if part >= 0:
-                self.sightings[part].programs.add(program.program)
+        for part, program in file.in_parts(ProgramRun):
+            self.sightings[part].programs.add(program.program)
 
     def finish(self) -> list[Sightings]:
         """Match runs with results in other files, and return what was seen in each part.
@@ -88,50 +72,51 @@ class _Collector:
         A run counts in the part in which it began. One without a result counts without a verdict,
         unless a copy of its call has a result, because a transcript may end early.
         """
-        for part, result in self._results:
-            begun = self._open_runs.pop((result.session, result.event.call), None)
-            if begun is None:
-                continue
-            run = begun.sighting
-            if self._iteration_of.get(part) == self._iteration_of.get(begun.part):
-                run = result._replace(text=run.text, began=run.began)
-            self.sightings[begun.part].seen.append(run)
+        for result in self._results:
+            run = self._calls.pop((result.session, result.event.call), None)
+            if run is not None:
+                if self._are_of_one_iteration(result.part, run.part):
+                    run = result._replace(part=run.part, text=run.text, began=run.began)
+                self._keep(run)
 
         with_result: set[tuple[str, int, str]] = set()
         for sightings in self.sightings:
             with_result.update(map(_call_of, sightings.of(TestRun)))
-        for part, call in self._open_runs.values():
+        for call in self._calls.values():
             if _call_of(call) not in with_result:
-                self.sightings[part].seen.append(call)
+                self._keep(call)
 
         for sightings in self.sightings:
             sightings.seen.sort(key=attrgetter("time"))
         return self.sightings
+
+    def _keep(self, sighting: Sighting) -> None:
+        self.sightings[sighting.part].seen.append(sighting)
+
+    def _are_of_one_iteration(self, part: int, other: int) -> bool:
+        return self._iteration_of.get(part) == self._iteration_of.get(other)
 
     def _add(self, file: File, event: Event, text: str = "") -> None:
         """Add a sighting to the part of its line, where the line counts for one."""
         part = file.part(event.line)
         if part >= 0:
             time = file.times[file.at(event.line)]
-            sighting = Sighting(time, file.key, file, event, file.agent(event.span), text)
-            self.sightings[part].seen.append(sighting)
+            self._keep(Sighting(time, file, event, part, text))
 
     def _add_edits(self, file: File) -> None:
         """Add edits, and note when the session first edited each file in the repository."""
         first = self._edited.setdefault(file.key, {})
-        for edit in file.events.of(Edit):
-            path = file.events.texts[edit.path]
+        for index, edit in file.located(Edit):
+            path = file.text(edit.path)
             self._add(file, edit, path)
-            index = file.at(edit.line)
-            if index >= 0 and file.here[index]:
+            if file.here[index]:
                 time = file.times[index]
                 first[path] = min(time, first.get(path, time))
 
     def _add_runs(self, file: File) -> None:
         """Add the runs of tests: to the part in which they began."""
-        for run in file.events.of(TestRun):
-            index = file.at(run.line)
-            if index < 0 or not file.fresh[index]:
+        for index, run in file.located(TestRun):
+            if not file.fresh[index]:
                 continue
             began = index if run.called_at is None else file.at(run.called_at, index)
             if run.follows_commit:
@@ -141,27 +126,18 @@ class _Collector:
 
             part = file.parts[began]
             ended = max(began, index)
-            event = run
-            iteration_at_end = self._iteration_of.get(file.parts[ended])
-            if iteration_at_end != self._iteration_of.get(part):  # only its call counts here
-                event = _without_result(run)
+            if not self._are_of_one_iteration(file.parts[ended], part):
+                run = _without_result(run)  # only its call counts here
                 ended = began
-            sighting = Sighting(
-                time=file.times[ended],
-                session=file.key,
-                file=file,
-                event=event,
-                agent=file.agent(run.span),
-                text="" if run.command is None else file.events.texts[run.command],
-                began=file.times[began],
-            )
+            text = file.text(run.command)
+            sighting = Sighting(file.times[ended], file, run, part, text, file.times[began])
 
             if not run.ended and run.call:
-                self._open_runs[file.key, run.call] = _Run(part, sighting)
+                self._calls[file.key, run.call] = sighting
             elif run.ended and run.called_at is None:
-                self._results.append(_Run(part, sighting))
+                self._results.append(sighting)
             else:
-                self.sightings[part].seen.append(sighting)
+                self._keep(sighting)
 
     def _add_breaks(self, file: File) -> None:
         """Add interruptions and refusals.
@@ -267,11 +243,10 @@ def places_seen(
     if run:
         verdict = "passed" if run.event.passed else "failed"
         what = f"last test run, {verdict}: {run.text}"
-        places.append(SeenAt(what, run.file.transcript.path, run.event.line + 1, "tests"))
+        places.append(SeenAt(what, run.path, run.line, "tests"))
     for sighting in corrections:
         what = _CORRECTED.get(sighting.event.kind, "own work taken back")
-        path = sighting.file.transcript.path
-        places.append(SeenAt(what, path, sighting.event.line + 1, "correction"))
+        places.append(SeenAt(what, sighting.path, sighting.line, "correction"))
     return tuple(places)
 
 
@@ -305,24 +280,23 @@ def missing_sub_agents(files: Iterable[File], groups: Iterable[Iterable[int]]) -
     names_in: defaultdict[int, set[str]] = defaultdict(set)
     for file in files:
         spans = list(zip(file.events.spans, file.events.covers, strict=True))
-        only_agents = all(span.agent for span, numbers in spans if numbers)
-        for index, (span, numbers) in enumerate(spans):
-            if not span.agent:
-                continue
-            # Older versions write sub-agents into the session's own file without their names.
-            name = file.agent(index) if only_agents or span.agent_id else ""
-            for number in numbers:
-                names_in[file.part(number)].add(name)
-        for event in file.events.of(AgentStarted):
-            started[file.part(event.line)] += 1
+        # Older versions write sub-agents into the session's own file without their names.
+        is_by_agents = all(span.agent for span, numbers in spans if numbers)
+        default_name = file.transcript.name if is_by_agents else ""
+        for span, numbers in spans:
+            if span.agent:
+                for number in numbers:
+                    names_in[file.part(number)].add(span.agent_id or default_name)
+        started.update(part for part, _ in file.in_parts(AgentStarted))
 
     missing = []
     for group in groups:
-        group_parts = list(group)
-        names: set[str] = set().union(*(names_in.get(part, ()) for part in group_parts))
+        names: set[str] = set()
+        count = 0
+        for part in group:
+            names |= names_in[part]
+            count += started[part]
         if "" in names:  # they cannot be distinguished
-            missing.append(0)
-        else:
-            count = sum(started[part] for part in group_parts)
-            missing.append(max(count - len(names), 0))
+            count = 0
+        missing.append(max(count - len(names), 0))
     return missing

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from scoring.evidence.attribution.written import (
     LEAST_LINES,
     SAME_PATCH,
-    WrittenFile,
     WrittenLines,
     least_share,
     lines_left_by_file,
@@ -20,6 +19,7 @@ from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
 from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.patches import FileLine
 from scoring.evidence.git.walk import Commit
+from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.events import LinesWritten, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.streams import (
@@ -70,76 +70,86 @@ def _times_stored(checkpoint: Checkpoint) -> list[float]:
     return [time / NS for time in times if time]
 
 
+class _Candidates(NamedTuple):
+    """A checkpoint, the commits that may be its own, and the lines that were written for it."""
+
+    checkpoint: Checkpoint
+    shas: Collection[str]
+    written: WrittenLines
+
+    def touching(self, files: Mapping[str, frozenset[str]]) -> list[str]:
+        """Return the commits that changed one of the files of the checkpoint.
+
+        Args:
+            files: the paths that each commit changed.
+        """
+        touched = self.checkpoint.files_touched
+        return [sha for sha in self.shas if not files.get(sha, frozenset()).isdisjoint(touched)]
+
+
+def _files_of(
+    candidates: Iterable[_Candidates], git: AttributedHistory
+) -> Mapping[str, frozenset[str]]:
+    """Return the paths that each candidate changed."""
+    shas = {sha for each in candidates for sha in each.shas}
+    return git.files(git.written(shas).values())
+
+
 def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str, str]:
     """Return the commits by their author times and files, where one alone fits."""
-    near: dict[str, set[str]] = {}
+    candidates = []
     for checkpoint in unnamed:
-        near[checkpoint.id] = set()
+        near: set[str] = set()
         for time in _times_stored(checkpoint):
-            authored = git.authored_between(time - _NEAR_SECONDS, time + _NEAR_SECONDS)
-            near[checkpoint.id].update(authored)
-    files = git.files(git.written({sha for shas in near.values() for sha in shas}).values())
+            near.update(git.authored_between(time - _NEAR_SECONDS, time + _NEAR_SECONDS))
+        candidates.append(_Candidates(checkpoint, near, {}))
 
+    files = _files_of(candidates, git)
     found = {}
-    for checkpoint in unnamed:
+    for each in candidates:
         fitting = []
-        for sha in near[checkpoint.id]:
-            names_none = not checkpoint_ids(git.commits[sha].message)
-            changed = files.get(sha, frozenset())
-            if names_none and not changed.isdisjoint(checkpoint.files_touched):
+        for sha in each.touching(files):
+            if not checkpoint_ids(git.commits[sha].message):
                 fitting.append(sha)
         if len(fitting) == 1:
-            found[checkpoint.id] = fitting[0]
+            found[each.checkpoint.id] = fitting[0]
     return found
 
 
 def _by_lines(
-    unnamed: Sequence[Checkpoint], sessions: Iterable[Session], git: AttributedHistory
+    unnamed: Iterable[Checkpoint], sessions: Iterable[Session], git: AttributedHistory
 ) -> dict[str, str]:
     """Return the commits that add the lines of checkpoints."""
     files_of: dict[str, list[File]] = {}
     for session in sessions:
         for file in session.files:
-            if file.checkpoint:
-                files_of.setdefault(file.checkpoint, []).append(file)
+            files_of.setdefault(file.checkpoint, []).append(file)
 
-    candidates: list[_Candidates] = []
+    candidates = []
     for checkpoint in unnamed:
         changes = _changes_for(files_of.get(checkpoint.id, ()), checkpoint.files_touched)
         written = lines_left_by_file(changes)
         if sum(map(len, written.values())) >= LEAST_LINES:
             made_after = _made_after(min(_times_stored(checkpoint)), git)
-            candidates.append(_Candidates(checkpoint, written, made_after))
+            candidates.append(_Candidates(checkpoint, made_after, written))
 
-    all_shas = dict.fromkeys(sha for each in candidates for sha in each.shas)
-    files = git.files(git.written(all_shas).values())
+    files = _files_of(candidates, git)
     found = {}
-    for checkpoint, written, shas in candidates:
-        touching = []
-        for sha in shas:
-            if not files.get(sha, frozenset()).isdisjoint(checkpoint.files_touched):
-                touching.append(sha)
-        sha = _commit_with(written, git.lines_added(touching))
+    for each in candidates:
+        sha = _commit_with(each.written, git.lines_added(each.touching(files)))
         if sha:
-            found[checkpoint.id] = sha
+            found[each.checkpoint.id] = sha
     return found
-
-
-class _Candidates(NamedTuple):
-    """A checkpoint, the lines that were written for it, and the commits that may have them."""
-
-    checkpoint: Checkpoint
-    written: WrittenLines
-    shas: Sequence[str]
 
 
 def _made_after(stored: float, git: AttributedHistory) -> list[str]:
     """Return the commits made from when a checkpoint was stored to the horizon, in order."""
-    shas = []
+    made = []
     for sha in git.authored_between(stored - 86_400, stored + _HORIZON):
-        if (git.commits[sha].time or 0) >= stored - _NEAR_SECONDS:
-            shas.append(sha)
-    return sorted(shas, key=lambda sha: (git.commits[sha].time or 0, sha))
+        committed = git.commits[sha].time or 0
+        if committed >= stored - _NEAR_SECONDS:
+            made.append((committed, sha))
+    return [sha for _, sha in sorted(made)]
 
 
 def _changes_for(
@@ -149,9 +159,9 @@ def _changes_for(
     tails = tuple(f"/{name}" for name in touched)
     for file in files:
         for event in file.events.of(LinesWritten):
-            path = file.events.texts[event.path]
-            if event.line >= (file.start or 0) and f"/{path}".endswith(tails):
-                yield (file.events.spans[event.span].cwd, path), event.hashes
+            written_file = file.written_file(event)
+            if event.line >= (file.start or 0) and f"/{written_file.path}".endswith(tails):
+                yield written_file, event.hashes
 
 
 def _commit_with(written: WrittenLines, added: Mapping[str, Mapping[FileLine, int]]) -> str:
@@ -168,7 +178,7 @@ def _commit_with(written: WrittenLines, added: Mapping[str, Mapping[FileLine, in
 
     if sum(parts.values()) < SAME_PATCH * total:
         return ""
-    return max(parts, key=lambda sha: parts[sha])
+    return max(parts, key=parts.__getitem__)
 
 
 def commits_in_git(
@@ -244,8 +254,8 @@ def _written_until(session: Session, time: int) -> WrittenLines:
     changes: dict[tuple[int, int], tuple[WrittenFile, Sequence[int]]] = {}
     for file, index, event in own_events(session, LinesWritten):
         if file.times[index] <= time:
-            path = (file.events.spans[event.span].cwd, file.events.texts[event.path])
-            changes[file.ids[index], event.path] = (path, event.hashes)
+            change = (file.written_file(event), event.hashes)
+            changes[file.ids[index], event.path] = change
     return lines_left_by_file(changes.values())
 
 

@@ -1,121 +1,207 @@
 """Where commits cut the sessions that made them: docs/EVIDENCE.md, "Attribution"."""
 
-from bisect import bisect_right, insort
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from operator import attrgetter
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from scoring.evidence.attribution.makers import DAY, known_commits
+from scoring.evidence.attribution.iteration_shares import Question, Share
+from scoring.evidence.attribution.makers import known_commits
 from scoring.evidence.attribution.session_trees import (
     A_SECOND,
+    NO_ITERATION,
     OTHER_COMMIT,
-    Asked,
-    ChangedFiles,
     Cut,
-    Listed,
     SessionPart,
     Tree,
 )
+from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.streams import Session, SessionCommit, SessionKey
+from scoring.evidence.transcripts.streams import File
 
 _A_MINUTE = 60 * NS
 
 
+class _Change(NamedTuple):
+    """A change of a file by the commit of an iteration: the end of its second, and the index."""
+
+    time: int
+    iteration: int
+
+
+class ChangedFiles:
+    """Which iterations of a log changed a file when, and which took a session's edits."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        """Take the iterations, in order of the log."""
+        self._questions = questions
+        self._changes: dict[str, list[_Change]] = {}
+        for index, question in enumerate(questions):
+            if question.authored is None:
+                continue
+            for name in question.files:
+                change = _Change(question.authored + A_SECOND, index)
+                self._changes.setdefault(name, []).append(change)
+        for changes in self._changes.values():
+            changes.sort()
+
+    def pending(self, index: int, part: SessionPart) -> set[str]:
+        """Return the files edited in a part that no commit took before that of an iteration."""
+        pending = set()
+        for name in part.tree.edited:
+            edited = part.last_edit(name)
+            if edited is None:
+                continue
+            takers = {change.iteration for change in self._between(name, edited, index)[:2]}
+            if takers <= {index} and not self._is_in_amended(name, edited, index, part.tree):
+                pending.add(name)
+        return pending
+
+    def takes_pending(self, index: int, part: SessionPart) -> bool:
+        """Return whether the commit of an iteration changed a file that is pending in a part."""
+        return not self.pending(index, part).isdisjoint(self._questions[index].files)
+
+    def _is_in_amended(self, name: str, edited: int, index: int, tree: Tree) -> bool:
+        """Return whether another commit has an edit that it was amended with.
+
+        Its author time is before the edit. After it come the time of its checkpoint, which holds
+        the session, and that of the commit as it is now.
+        """
+        for change in self._changes[name]:
+            if change.time >= edited:
+                break
+            other = self._questions[change.iteration]
+            committed = other.committed or 0
+            if change.iteration == index or committed < edited:
+                continue
+            for file in tree.files:
+                is_listed = file.checkpoint in other.checkpoints
+                if is_listed and edited <= (file.stored or 0) <= committed + A_SECOND:
+                    return True
+        return False
+
+    def _between(self, name: str, since: int, index: int) -> Sequence[_Change]:
+        """Return the changes of a file from a time until the commit of an iteration."""
+        changes = self._changes[name]
+        first = bisect_left(changes, (since, -1))
+        end = bisect_left(changes, (self._questions[index].authored or 0, -1))
+        return changes[first:end]
+
+    def untaken(self, index: int, part: SessionPart) -> SessionPart:
+        """Return a part from the last other commit on that took edits before an iteration's."""
+        tree = part.tree
+        start = part.start
+        for name, edits in tree.edited.items():
+            edits_inside = part.inside(edits)
+            if not edits_inside:
+                continue
+            for change in self._between(name, tree.times[edits_inside[0]], index):
+                if change.iteration != index:
+                    start = max(start, bisect_right(tree.times, change.time))
+        return part.since(start)
+
+    def took_from(self, index: int, part: SessionPart) -> bool:
+        """Return whether an iteration's commit took an edit of a part, which may end at another.
+
+        Where a part ends at a commit that names the same checkpoint, both took its edits.
+        """
+        question = self._questions[index]
+        is_own = part.place in (index, NO_ITERATION)
+        if part.place >= 0:
+            other_checkpoints = self._questions[part.place].checkpoints
+            is_own = is_own or not set(question.checkpoints).isdisjoint(other_checkpoints)
+        if is_own:
+            return any(part.last_edit(name) is not None for name in question.files)
+        return self.takes_pending(index, part)
+
+    def name_of(self, written: WrittenFile) -> str:
+        """Return the changed file that an edited one is, or "" where it is none."""
+        below_folder = written.path.removeprefix(f"{written.folder}/")
+        if below_folder in self._changes:
+            return below_folder
+
+        parts = written.path.split("/")
+        for first in range(len(parts) - 1):
+            name = "/".join(parts[first:])
+            if name in self._changes:
+                return name
+        return ""
+
+
 def cut_trees(
+    shares: Sequence[Share],
     changed: ChangedFiles,
-    sessions: Mapping[SessionKey, Session],
-    tree_of: Mapping[SessionKey, Tree],
-    listed: Listed,
+    trees: Collection[Tree],
     became: Mapping[str, str],
-    complete: Collection[int],
-) -> dict[int, SessionCommit]:
+) -> None:
     """Cut trees at the commits of their sessions.
 
     Args:
-        changed: the iterations, and the files that their commits changed.
-        sessions: the sessions, by their keys.
-        tree_of: the trees, by the keys of their sessions.
-        listed: the trees in the checkpoints of each iteration.
+        shares: the iterations. What the last line shows of their commits is noted in them.
+        changed: the files that these commits changed.
+        trees: the sessions with their sub-agents.
         became: what commits became, by the digits that sessions show.
-        complete: the indices of the iterations of which all listed sessions are here.
-
-    Returns:
-        What the last line shows of the commit of an iteration, by its index.
     """
-    shown: dict[int, SessionCommit] = {}
-    for _, made, key, index in known_commits(changed.asked, sessions, became):
-        tree = tree_of[key]
+    questions = [share.question for share in shares]
+    for made, tree, index in known_commits(questions, trees, became):
         tree.cuts.append(Cut(tree.position(made.time, made.line) + 1, index, made))
         if index >= 0:
-            shown[index] = made
+            shares[index].made = made
 
-    for key, tree in tree_of.items():
-        for time in sessions[key].away:
-            tree.cuts.append(Cut(bisect_right(tree.times, time), OTHER_COMMIT))
+    for tree in trees:
+        for session in tree.sessions:
+            for time in session.away:
+                tree.cuts.append(Cut(bisect_right(tree.times, time), OTHER_COMMIT))
 
-    trees_to_cut = list(dict.fromkeys(tree_of.values()))
-    _TreeCutter(changed, complete, shown).cut_all(trees_to_cut, listed)
-    return shown
+    _TreeCutter(shares, changed).cut_all(trees)
 
 
 class _TreeCutter(NamedTuple):
     """Cuts trees also at commits that name them and that no line shows.
 
     Attributes:
-        changed: the iterations, and the files that their commits changed.
-        complete: the indices of the iterations of which all listed sessions are here.
-        shown: the indices of the iterations with commits that lines show.
+        shares: the iterations.
+        changed: the files that their commits changed.
     """
 
+    shares: Sequence[Share]
     changed: ChangedFiles
-    complete: Collection[int]
-    shown: Collection[int]
 
-    def cut_all(self, trees: Iterable[Tree], listed: Listed) -> None:
+    def cut_all(self, trees: Iterable[Tree]) -> None:
         """Cut trees at all of their commits.
 
         A session that edited nothing is cut where no other one is, as what wrote the files of
         the commit is then an edit that is not seen.
         """
-        naming: dict[Tree, list[int]] = {}
-        for index, trees_of_iteration in enumerate(listed):
-            if index not in self.shown:
-                for tree in trees_of_iteration:
-                    naming.setdefault(tree, []).append(index)
+        naming: dict[Tree, list[Share]] = {}
+        for share in self.shares:
+            if share.made is None:
+                for tree in share.listed:
+                    naming.setdefault(tree, []).append(share)
 
         idle: list[SessionPart] = []
         cut_at: set[int] = set()
         for tree in trees:
-            indices = [*naming.get(tree, ()), *self._made_again(tree)]
-            idle += self._cut(tree, self._candidates(tree, indices))
+            named_by = [*naming.get(tree, ()), *self._made_again(tree)]
+            idle += self._cut(tree, _candidates(tree, named_by))
             cut_at.update(cut.place for cut in tree.cuts)
 
         for part in idle:
-            if part.cut and part.place not in cut_at and part.place in self.complete:
+            if part.cut and part.place not in cut_at and self.shares[part.place].is_complete:
                 insort(part.tree.cuts, part.cut, key=attrgetter("at"))
 
-    def _made_again(self, tree: Tree) -> list[int]:
+    def _made_again(self, tree: Tree) -> list[Share]:
         """Return the iterations with a commit that was made again later, as by a rebase.
 
         The author time is that at which it was made first.
         """
-        indices = []
+        made_again = []
         for cut in tree.cuts:
-            authored = self.changed.asked[cut.place].authored if cut.place >= 0 else None
-            if cut.made and authored is not None and cut.made.time - authored > _A_MINUTE:
-                indices.append(cut.place)
-        return indices
-
-    def _candidates(self, tree: Tree, indices: Iterable[int]) -> list[Cut]:
-        """Return the cuts that lines show, and those by times, in order."""
-        candidates = [(cut.at, 0, cut.place, cut) for cut in dict.fromkeys(tree.cuts)]
-        for index in indices:
-            question = self.changed.asked[index]
-            at = _lines_before(question, tree, is_shown=index in self.shown)
-            if at is not None:
-                candidates.append((at, 1, question.authored or 0, Cut(at, index)))
-        return [cut for *_, cut in sorted(candidates, key=lambda candidate: candidate[:3])]
+            if cut.made and cut.place >= 0:
+                authored = self.shares[cut.place].question.authored
+                if authored is not None and cut.made.time - authored > _A_MINUTE:
+                    made_again.append(self.shares[cut.place])
+        return made_again
 
     def _cut(self, tree: Tree, candidates: Iterable[Cut]) -> list[SessionPart]:
         """Cut a tree, and return parts with cuts that only count where no other tree has them."""
@@ -123,7 +209,7 @@ class _TreeCutter(NamedTuple):
         idle: list[SessionPart] = []
         last_edited = SessionPart(tree, 0, 0)  # the last part in which something was edited
         for cut in candidates:
-            start = 0 if idle and not tree.cuts else _start(self.changed.asked, tree, cut)
+            start = 0 if idle and not tree.cuts else self._start(tree, cut)
             if start is None:
                 continue
 
@@ -143,46 +229,65 @@ class _TreeCutter(NamedTuple):
 
     def _takes(self, part: SessionPart, last_edited: SessionPart) -> bool:
         """Return whether a commit that no line shows took edits before it."""
-        question = self.changed.asked[part.place]
-        if reaches_commit(part.tree, question):
+        if self.shares[part.place].question.reaches(part.tree):
             return self.changed.took_from(part.place, last_edited)
-        return not self.changed.pending(part.place, part).isdisjoint(question.files)
+        return self.changed.takes_pending(part.place, part)
 
     def _may_be_idle(self, part: SessionPart) -> bool:
-        question = self.changed.asked[part.place]
+        question = self.shares[part.place].question
         if self.changed.pending(part.place, part):
             return False
-        return reaches_commit(part.tree, question) and was_stored_for(part.tree, question)
+        return question.reaches(part.tree) and question.may_have_stored(part.tree)
+
+    def _start(self, tree: Tree, cut: Cut) -> int | None:
+        """Return where the part of a cut begins, which a checkpoint may state.
+
+        None where that is after the cut.
+        """
+        if tree.cuts:
+            return tree.cuts[-1].at
+        if cut.place < 0:
+            return 0
+
+        start = 0
+        checkpoints = self.shares[cut.place].question.checkpoints
+        for file in _files_with_a_start(tree, checkpoints):
+            at = _position_of_start(tree, file)
+            if at < 0:
+                return start if cut.made else None
+            start = max(start, at)
+
+        if start and start >= cut.at:
+            return 0 if cut.made else None  # a line that shows the commit was begun before
+        if start:
+            tree.cuts.append(Cut(start, OTHER_COMMIT))
+        return start
 
 
-def reaches_commit(tree: Tree, question: Asked) -> bool:
-    """Return whether lines are known up to a commit: by its checkpoint or by a later line."""
-    if not tree.checkpoints.isdisjoint(question.checkpoints):
-        return True
-    authored = question.authored
-    return authored is not None and tree.times[-1] > authored
+def _candidates(tree: Tree, shares: Iterable[Share]) -> list[Cut]:
+    """Return the cuts of a tree that lines show, and those by the times of commits, in order."""
+    candidates = [(cut.at, 0, cut.place, cut) for cut in dict.fromkeys(tree.cuts)]
+    for share in shares:
+        at = _lines_before(share, tree)
+        if at is not None:
+            cut = Cut(at, share.index)
+            candidates.append((at, 1, share.question.authored or 0, cut))
+    candidates.sort(key=itemgetter(0, 1, 2))
+    return [cut for *_, cut in candidates]
 
 
-def was_stored_for(tree: Tree, question: Asked) -> bool:
-    """Return whether a tree's checkpoint may be that of a commit: it is at most a day older."""
-    stored = [file.stored for file in tree.files if file.checkpoint in question.checkpoints]
-    authored = question.authored
-    if not stored or authored is None:
-        return True
-    return any(time is None or time > authored - DAY for time in stored)
-
-
-def _lines_before(question: Asked, tree: Tree, *, is_shown: bool) -> int | None:
+def _lines_before(share: Share, tree: Tree) -> int | None:
     """Return how many lines of a tree are before a commit, or None where its time is unknown.
 
     Where a commit was amended later, as by hand, its checkpoint may have more lines.
     """
+    question = share.question
     end = question.authored
     if end is None:
         return None
 
     committed = question.committed
-    if not is_shown and committed is not None and abs(committed - end) > _A_MINUTE:
+    if share.made is None and committed is not None and abs(committed - end) > _A_MINUTE:
         for file in tree.files:
             last_time = file.order[0]
             if file.checkpoint in question.checkpoints and last_time <= committed:
@@ -190,40 +295,26 @@ def _lines_before(question: Asked, tree: Tree, *, is_shown: bool) -> int | None:
     return bisect_right(tree.times, end + A_SECOND)
 
 
-def _start(asked: Sequence[Asked], tree: Tree, cut: Cut) -> int | None:
-    """Return where the part of a cut begins, which a checkpoint may state.
+def _files_with_a_start(tree: Tree, checkpoints: Collection[str]) -> Iterator[File]:
+    """Yield the files of some checkpoints that state where their work begins.
 
-    None where that is after the cut.
+    They begin with their session, which goes on from another checkpoint.
     """
-    if tree.cuts:
-        return tree.cuts[-1].at
-    if cut.place < 0:
-        return 0
-
-    start = 0
-    checkpoints = asked[cut.place].checkpoints
     files = [file for file in tree.files if file.checkpoint]
     for file in files:
         if file.checkpoint not in checkpoints or not file.start or not file.events.begins_session:
             continue
-        is_continued = any(
-            other.order < file.order and other.checkpoint not in checkpoints for other in files
-        )
-        if not is_continued:
-            continue
-
-        at = -1
-        for number, time, line in zip(file.numbers, file.times, file.ids, strict=True):
-            if number >= file.start:
-                at = tree.position(time, line)
-            if at >= 0:
+        for other in files:
+            if other.order < file.order and other.checkpoint not in checkpoints:
+                yield file
                 break
-        if at < 0:
-            return start if cut.made else None
-        start = max(start, at)
 
-    if start and start >= cut.at:
-        return 0 if cut.made else None  # a line that shows the commit was begun before
-    if start:
-        tree.cuts.append(Cut(start, OTHER_COMMIT))
-    return start
+
+def _position_of_start(tree: Tree, file: File) -> int:
+    """Return how many lines of a tree are before the work of a file's checkpoint, or -1."""
+    for number, time, line in zip(file.numbers, file.times, file.ids, strict=True):
+        if number >= (file.start or 0):
+            at = tree.position(time, line)
+            if at >= 0:
+                return at
+    return -1

@@ -5,13 +5,18 @@ Also which iteration has lines that led to no commit: docs/EVIDENCE.md, "Attribu
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked, SessionPart, Tree
-from scoring.evidence.transcripts.facts import IterationWindow
+from scoring.evidence.attribution.session_trees import NO_ITERATION, SessionPart, Tree
+from scoring.evidence.git.agents import StatedAgent
+from scoring.evidence.transcripts.facts import NS, IterationWindow
 from scoring.evidence.transcripts.observed_facts import Method
 from scoring.evidence.transcripts.streams import Session, SessionCommit, SessionKey
+
+DAY = 86_400 * NS
+"""How far the author time may be from when a session made a commit of the same subject."""
 
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
@@ -25,13 +30,91 @@ NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
 """Why an iteration has no lines, or none of its own."""
 
 
+class Verification(NamedTuple):
+    """A verifier of an entry.
+
+    Attributes:
+        kind: its type.
+        artifact: the path of its result artifact, as the entry has it.
+        place: the path of that in the repository.
+    """
+
+    kind: str
+    artifact: str
+    place: str
+
+    @property
+    def paths(self) -> list[str]:
+        """Both paths, without one that is ""."""
+        return [path for path in (self.place, self.artifact) if path]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked about an iteration, and all by which its lines may be found.
+
+    Times are nanoseconds since 1970.
+
+    Attributes:
+        iteration: its number.
+        commits: the names of its commit, as the entry and git have them.
+        landed: the SHAs of its commit and of what it became.
+        authored: the author time of its commit; None where it is not known.
+        committed: the time of its commit.
+        files: the paths that its commit changed.
+        session: the id of the session that its entry names.
+        checkpoints: the ids of the checkpoints that its commit names.
+        window: its window of time.
+        verifiers: its verifiers.
+        written: the SHA of the commit of which the share is wanted that agents wrote; "": none.
+        documents: whether its commit changed nothing but documents.
+        stated: the harness and the model that its commit and its checkpoints state.
+        is_strict: whether sessions count only where they wrote the lines of its commit.
+        is_wanted: whether it matters what was seen in its lines. If not, only which sessions it has
+            is found out.
+    """
+
+    iteration: int
+    commits: tuple[str, ...]
+    landed: tuple[str, ...]
+    authored: int | None
+    committed: int | None
+    files: frozenset[str]
+    session: str
+    checkpoints: tuple[str, ...]
+    window: IterationWindow | None
+    verifiers: tuple[Verification, ...]
+    written: str
+    documents: bool
+    stated: StatedAgent
+    is_strict: bool
+    is_wanted: bool
+
+    def reaches(self, tree: Tree) -> bool:
+        """Return whether lines are known up to the commit: by its checkpoint or by a later line."""
+        if not tree.checkpoints.isdisjoint(self.checkpoints):
+            return True
+        return self.authored is not None and tree.times[-1] > self.authored
+
+    def may_have_stored(self, tree: Tree) -> bool:
+        """Return whether a tree has a checkpoint that may be the commit's: at most a day older."""
+        stored = [file.stored for file in tree.files if file.checkpoint in self.checkpoints]
+        if not stored or self.authored is None:
+            return True
+        earliest = self.authored - DAY
+        return any(time is None or time > earliest for time in stored)
+
+
 @dataclass(slots=True)
 class Share:
     """The lines of one iteration.
 
     Attributes:
         index: the index of the iteration.
-        asked: what is known of it.
+        question: what is known of it.
+        listed: the trees of the sessions in the checkpoints that its commit names.
+        is_complete: whether all of these sessions are here, up to the commit.
+        parts: the parts of trees that end at its commit.
         own: the numbers of the parts that are its own.
         voting: the numbers of the parts that vote on it.
         method: how its lines were found; None without lines.
@@ -46,7 +129,10 @@ class Share:
     """
 
     index: int
-    asked: Asked
+    question: Question
+    listed: Sequence[Tree] = ()
+    is_complete: bool = True
+    parts: list[SessionPart] = field(default_factory=list)
     own: range = range(0)
     voting: tuple[int, ...] = ()
     method: Method | None = None
@@ -72,14 +158,14 @@ class OwnedLines:
     owners: list[int]
     votes: dict[int, list[int]]
 
-    def take(self, index: int, lines: Iterable[int]) -> int:
-        """Give lines that are still free to an iteration, and return how many they are."""
-        count = 0
+    def is_free(self, line: int) -> bool:
+        """Return whether a line belongs to no iteration yet."""
+        return self.owners[line] == NO_ITERATION
+
+    def take(self, index: int, lines: Iterable[int]) -> None:
+        """Give lines to an iteration."""
         for line in lines:
-            if self.owners[line] == NO_ITERATION:
-                self.owners[line] = index
-                count += 1
-        return count
+            self.owners[line] = index
 
     def count_vote(self, index: int, part: SessionPart, *, is_own: bool) -> None:
         """Note that a part votes on an iteration.
@@ -90,53 +176,52 @@ class OwnedLines:
             is_own: whether its lines that are still free become the iteration's own.
         """
         for line in part.lines:
-            if is_own and self.owners[line] == NO_ITERATION:
+            if is_own and self.is_free(line):
                 self.owners[line] = index
             else:
                 self.votes.setdefault(line, []).append(index)
 
 
 def give_by_session(
-    shares: Iterable[Share], sessions: Mapping[SessionKey, Session], ownership: OwnedLines
+    shares: Iterable[Share], sessions: Iterable[Session], ownership: OwnedLines
 ) -> None:
     """Give iterations without lines the free ones of the session that their entry names.
 
     These are the lines after the last one of another iteration up to the author time.
     """
     sessions_by_id: dict[str, list[Session]] = {}
-    for key, session in sessions.items():
+    for session in sessions:
         if session.lines:
-            sessions_by_id.setdefault(key[1], []).append(session)
+            sessions_by_id.setdefault(session.id, []).append(session)
 
     for share in shares:
-        authored = share.asked.authored
-        named_sessions = sessions_by_id.get(share.asked.session, ())
+        authored = share.question.authored
+        named_sessions = sessions_by_id.get(share.question.session, ())
         if share.method or share.problem or not named_sessions or authored is None:
             continue
 
-        count = 0
+        has_lines = False
         for session in named_sessions:
             lines = session.lines[: bisect_right(session.times, authored)]
             first = len(lines)
-            while first and ownership.owners[lines[first - 1]] == NO_ITERATION:
+            while first and ownership.is_free(lines[first - 1]):
                 first -= 1
-            count += ownership.take(share.index, lines[first:])
+            ownership.take(share.index, lines[first:])
+            has_lines = has_lines or first < len(lines)
         share.method = "session"
         share.end = authored
         share.sessions = tuple(sorted(session.key for session in named_sessions))
-        share.problem = "" if count else EMPTY
+        share.problem = "" if has_lines else EMPTY
 
 
 def note_totals(shares: Sequence[Share], stated: Collection[str]) -> None:
     """Note the iterations that only have the totals of checkpoints, which no other one names."""
-    counts = Counter(name for share in shares for name in share.asked.checkpoints)
+    counts = Counter(name for share in shares for name in share.question.checkpoints)
+    sole = {name for name in stated if counts[name] == 1}
     for share in shares:
-        if share.method is None:
-            share.stated = tuple(
-                name for name in share.asked.checkpoints if name in stated and counts[name] == 1
-            )
-            if share.stated:
-                share.method = "checkpoint"
+        if share.method is None and not sole.isdisjoint(share.question.checkpoints):
+            share.method = "checkpoint"
+            share.stated = tuple(filter(sole.__contains__, share.question.checkpoints))
 
 
 def give_by_time(shares: Iterable[Share], trees: Sequence[Tree], ownership: OwnedLines) -> None:
@@ -145,7 +230,7 @@ def give_by_time(shares: Iterable[Share], trees: Sequence[Tree], ownership: Owne
     Where a commit names a checkpoint, that says which sessions did it, and no other one counts.
     """
     for share in shares:
-        question = share.asked
+        question = share.question
         if share.method is not None or share.problem:
             continue
         if question.checkpoints:
@@ -156,16 +241,18 @@ def give_by_time(shares: Iterable[Share], trees: Sequence[Tree], ownership: Owne
             continue
 
         free = _free_lines(trees, question.window, ownership)
-        if len(free) == 1:
-            for lines in free.values():
-                ownership.take(share.index, lines)
+        if not free:
+            share.problem = NOT_COVERED
+        elif len(free) > 1:
+            share.problem = f"{len(free)} {OVERLAP}"
+        else:
+            ((root, lines),) = free.items()
+            ownership.take(share.index, lines)
             share.method = "time"
-            share.sessions = tuple(free)
+            share.sessions = (root,)
             share.end = question.authored
             if share.end is None:
                 share.end = question.window.end
-        else:
-            share.problem = f"{len(free)} {OVERLAP}" if free else NOT_COVERED
 
 
 def _free_lines(
@@ -176,7 +263,7 @@ def _free_lines(
     for tree in trees:
         first = 0 if window.start is None else bisect_right(tree.times, window.start)
         lines = tree.lines[first : bisect_right(tree.times, window.end)]
-        without_owner = [line for line in lines if ownership.owners[line] == NO_ITERATION]
+        without_owner = [line for line in lines if ownership.is_free(line)]
         if without_owner:
-            free[tree.sessions[0]] = without_owner
+            free[tree.root] = without_owner
     return free

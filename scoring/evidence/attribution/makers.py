@@ -3,57 +3,40 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from itertools import chain, pairwise
+from typing import NamedTuple
 
-from scoring.evidence.attribution.session_trees import NO_ITERATION, OTHER_COMMIT, Asked
+from scoring.evidence.attribution.iteration_shares import Question
+from scoring.evidence.attribution.session_trees import NO_ITERATION, OTHER_COMMIT, Tree
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.streams import Session, SessionCommit, SessionKey
-
-DAY = 86_400 * NS
-"""How far the author time may be from when a session made a commit of the same subject."""
+from scoring.evidence.transcripts.streams import SessionCommit
 
 _LEAST_DIGITS = 7
 
 
-class KnownCommit(NamedTuple):
-    """A commit of a session.
+class CommitNames:
+    """The names of the commits of iterations: whole SHAs, and parts of them."""
 
-    Attributes:
-        is_named: whether the iteration has it under the name that the line shows.
-        made: what a line shows of it.
-        session: the session.
-        place: the index of its iteration, or :data:`OTHER_COMMIT`.
-    """
+    def __init__(self, names: Iterable[Iterable[str]]) -> None:
+        """Take the names of each iteration's commits, in order of the iterations."""
+        self._names: list[tuple[str, int]] = []
+        for index, names_of_iteration in enumerate(names):
+            for name in names_of_iteration:
+                if len(name) >= _LEAST_DIGITS:
+                    self._names.append((name, index))
+        self._names.sort()
 
-    is_named: bool
-    made: SessionCommit
-    session: SessionKey
-    place: int
+    def index_of(self, sha: str) -> int:
+        """Return the index of the first iteration with a commit of this name, or of part of it."""
+        digits = sha[:_LEAST_DIGITS]
+        first = bisect_left(self._names, (digits,))
+        end = bisect_left(self._names, (f"{digits}~",))
 
-
-Names: TypeAlias = list[tuple[str, int]]
-"""Names of commits with the indices of their iterations, in order."""
-
-
-def in_order(names: Iterable[Sequence[str]]) -> Names:
-    """Return the names of each iteration's commits, with its index."""
-    pairs = []
-    for index, names_of_iteration in enumerate(names):
-        for name in names_of_iteration:
-            if len(name) >= _LEAST_DIGITS:
-                pairs.append((name, index))
-    return sorted(pairs)
-
-
-def place_of(names: Names, sha: str) -> int:
-    """Return the index of the first iteration with a commit of this name, or of part of it."""
-    digits = sha[:_LEAST_DIGITS]
-    candidates = names[bisect_left(names, (digits,)) : bisect_left(names, (f"{digits}~",))]
-    return min(
-        (index for name, index in candidates if name.startswith(sha) or sha.startswith(name)),
-        default=NO_ITERATION,
-    )
+        indices = []
+        for name, index in self._names[first:end]:
+            if name.startswith(sha) or sha.startswith(name):
+                indices.append(index)
+        return min(indices, default=NO_ITERATION)
 
 
 class HeldCommit(NamedTuple):
@@ -145,32 +128,49 @@ def amends(
     return amended_by
 
 
+class KnownCommit(NamedTuple):
+    """A commit of a session.
+
+    Attributes:
+        made: what a line shows of it.
+        tree: the tree that has its session.
+        place: the index of its iteration, or :data:`OTHER_COMMIT`.
+    """
+
+    made: SessionCommit
+    tree: Tree
+    place: int
+
+
 def known_commits(
-    asked: Sequence[Asked], sessions: Mapping[SessionKey, Session], became: Mapping[str, str]
+    questions: Sequence[Question], trees: Iterable[Tree], became: Mapping[str, str]
 ) -> list[KnownCommit]:
-    """Return the known commits of sessions: by time, those that iterations name last.
+    """Return the known commits of the sessions in trees: by time, those that iterations name last.
 
     Rewritten ones are there as what they became. Others are left out.
 
     Args:
-        asked: the iterations.
-        sessions: the sessions, by their keys.
+        questions: the iterations.
+        trees: the sessions with their sub-agents.
         became: the name of each commit that is known, or of what it became, by the digits shown.
     """
-    names = in_order(question.commits for question in asked)
-    landed = in_order(question.landed for question in asked)
+    names = CommitNames(question.commits for question in questions)
+    landed = CommitNames(question.landed for question in questions)
 
-    known = []
-    for key, session in sessions.items():
-        for made in session.made:
-            index = place_of(names, made.sha)
-            is_named = index != NO_ITERATION
-            if not is_named:
-                index = place_of(landed, made.sha)
+    named = []
+    others = []
+    for tree in trees:
+        for made in chain.from_iterable(session.made for session in tree.sessions):
+            index = names.index_of(made.sha)
+            if index != NO_ITERATION:
+                named.append(KnownCommit(made, tree, index))
+                continue
+
+            index = landed.index_of(made.sha)
             if index == NO_ITERATION and made.sha in became:
-                index = place_of(names, became[made.sha])
+                index = names.index_of(became[made.sha])
                 if index == NO_ITERATION:
                     index = OTHER_COMMIT  # no entry is about it
             if index != NO_ITERATION:
-                known.append(KnownCommit(is_named, made, key, index))
-    return sorted(known)
+                others.append(KnownCommit(made, tree, index))
+    return sorted(others) + sorted(named)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from scoring.evidence.commands.run_folders import is_private_or_temporary
 from scoring.evidence.git.remote_urls import same_remote
-from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import Edit
 from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit, user_times
@@ -117,7 +117,7 @@ class Neighbourhood:
         for file, here in zip(session.files, by_folder, strict=True):
             if not file.here:
                 file.here = bytearray(len(file.numbers))
-            for index in file.of(session.key[1]):
+            for index in file.of(session.id):
                 is_ours = _leads_to_ours(in_order, file.times[index])
                 file.here[index] |= here[index] if is_ours is None else is_ours
 
@@ -173,34 +173,40 @@ class _Judge:
             return []
 
         signs = []
-        lines = file.of(session.key[1])
-        for edit in file.events.of(Edit):
-            index = file.at(edit.line)
-            if index in lines:
-                folder = file.events.spans[edit.span].cwd
-                path = path_in(folder, file.events.texts[edit.path])
-                is_below = not folder or path.startswith(f"{folder}/")
-                is_private = is_private_or_temporary(path)
-                is_ours = self._is_ours(
-                    posixpath.dirname(path),
-                    is_shown=is_below and bool(here[index]),
-                    is_unsure=is_private or bool(here[index]),
-                )
-                signs.append(_Sign(index, False, is_ours, edit.by_tool and not is_private))
+        for index, edit in file.located(Edit, session.id):
+            written = file.written_file(edit)
+            path = written.whole_path
+            is_below = not written.folder or path.startswith(f"{written.folder}/")
+            sign = _Sign(index, False, is_below and bool(here[index]), edit.by_tool)
+            signs.append(self._judged(sign, path, posixpath.dirname(path), here))
 
-        index_of_line = {file.ids[index]: index for index in lines} if session.made else {}
+        lines = file.of(session.id) if session.made else ()
+        index_of_line = {file.ids[index]: index for index in lines}
         for commit in session.made:
             index = index_of_line.get(commit.line, -1)
             if index >= 0:
                 is_outside = commit.sha in session.elsewhere
-                is_private = is_private_or_temporary(f"{commit.folder}/")
-                is_ours = self._is_ours(
-                    commit.folder,
-                    is_shown=self.is_its_commit(commit.sha),
-                    is_unsure=is_private or bool(here[index]),
-                )
-                signs.append(_Sign(index, True, is_ours, is_outside and not is_private))
-        return sorted(signs, key=lambda sign: sign[:2])
+                sign = _Sign(index, True, self.is_its_commit(commit.sha), is_outside)
+                signs.append(self._judged(sign, f"{commit.folder}/", commit.folder, here))
+        return sorted(signs, key=itemgetter(0, 1))
+
+    def _judged(self, sign: _Sign, path: str, folder: str, here: bytearray) -> _Sign:
+        """Return a sign with what its folder shows.
+
+        Args:
+            sign: the sign, which says whether something shows that it is the repository's.
+            path: the path of it, which may be private or temporary.
+            folder: the folder of it.
+            here: for each line whether it is in a folder of the repository.
+        """
+        is_private = is_private_or_temporary(path)
+        is_ours: bool | None = False
+        if not self._is_in_another(folder):
+            if sign.is_ours or (folder and self.trees(folder)):
+                is_ours = True
+            elif is_private or here[sign.line_index]:
+                is_ours = None
+        return sign._replace(is_ours=is_ours, is_outside=sign.is_outside and not is_private)
 
     def is_of_another(self, commit: SessionCommit) -> bool:
         """Return whether a commit is another repository's."""
@@ -218,20 +224,6 @@ class _Judge:
             return True
         tops = tuple(f"{top}/" for top in self.trees.all_tops)
         return not all(here) and any(path.startswith(tops) for path in paths)
-
-    def _is_ours(self, folder: str, *, is_shown: bool, is_unsure: bool) -> bool | None:
-        """Return whether an edit or a commit is the repository's.
-
-        Args:
-            folder: the folder of it.
-            is_shown: whether something shows that it is, unless another repository is there.
-            is_unsure: whether it may be where nothing shows that.
-        """
-        if self._is_in_another(folder):
-            return False
-        if is_shown or (folder and self.trees(folder)):
-            return True
-        return None if is_unsure else False
 
     def _is_in_another(self, folder: str) -> bool:
         if not self.trees.is_in_another(folder):

@@ -1,7 +1,6 @@
 """Puts together what transcripts show of each iteration: docs/EVIDENCE.md, "Observations"."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from scoring.evidence.attribution.collecting import (
     sightings_of,
 )
 from scoring.evidence.attribution.iteration_shares import Share
-from scoring.evidence.attribution.session_trees import Asked
+from scoring.evidence.attribution.session_trees import AllWork
 from scoring.evidence.attribution.sightings import together
 from scoring.evidence.attribution.written import (
     SAME_PATCH,
@@ -26,50 +25,11 @@ from scoring.evidence.attribution.written import (
     least_share,
     written_lines,
 )
-from scoring.evidence.git.agents import StatedAgent
 from scoring.evidence.git.checkpoints import TokenTotals
+from scoring.evidence.transcripts.counting import count_lines, files_about
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
-from scoring.evidence.transcripts.streams import File, Session, SessionKey
-from scoring.evidence.transcripts.work_trees import WorkTrees
-
-
-class Verification(NamedTuple):
-    """A verifier of an entry.
-
-    Attributes:
-        kind: its type.
-        artifact: the path of its result artifact, as the entry has it.
-        place: the path of that in the repository.
-    """
-
-    kind: str
-    artifact: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked about an iteration.
-
-    Attributes:
-        asked: all by which its lines may be found.
-        verifiers: its verifiers.
-        written: the SHA of the commit of which the share is wanted that agents wrote; "": none.
-        documents: whether its commit changed nothing but documents.
-        stated: the harness and the model that its commit and its checkpoints state.
-        is_strict: whether sessions count only where they wrote the lines of its commit.
-        is_wanted: whether it matters what was seen in its lines. If not, only which sessions it has
-            is found out.
-    """
-
-    asked: Asked
-    verifiers: tuple[Verification, ...]
-    written: str
-    documents: bool
-    stated: StatedAgent
-    is_strict: bool
-    is_wanted: bool
+from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
 
 
 class AttributedFacts(NamedTuple):
@@ -83,73 +43,67 @@ class IterationsSeen:
     """What was seen in the lines of iterations.
 
     Args:
-        questions: the iterations.
-        given: which lines belong to which iteration.
-        files: the transcripts.
-        files_about: those with lines of the iterations that are wanted.
-        counts: what is counted in the own lines of each iteration, then in those of each part.
-        sessions: the sessions, by their keys.
+        work: all that was read.
+        attribution: which lines belong to which iteration.
         totals: the tokens that checkpoints state, by checkpoint and session.
         lines_added: returns the lines that commits add.
         root: a directory of the repository.
-        trees: its work trees.
+
+    Attributes:
+        harnesses: what each harness contributed to all that was counted.
     """
 
     def __init__(
         self,
-        questions: Sequence[Question],
-        given: Attribution,
-        files: Sequence[File],
-        files_about: Sequence[File],
-        counts: Sequence[TranscriptFacts],
-        sessions: Mapping[SessionKey, Session],
+        work: AllWork,
+        attribution: Attribution,
         totals: Mapping[str, Mapping[str, TokenTotals]],
         lines_added: LinesAdded,
         root: Path,
-        trees: WorkTrees,
     ) -> None:
-        self._questions = questions
-        self._shares = given.shares
-        self._counts = counts
-        self._counts_of_parts = counts[len(questions) :]
-        self._sessions = sessions
+        self._shares = attribution.shares
+        self._sessions = work.sessions
         self._totals = totals
 
-        iteration_of = {}
-        shares = []
+        note_parts(work.files, attribution.parts)
+        files = _files_about(self._shares, work.files)
+        groups = [share.own for share in self._shares]
+        groups += [range(part, part + 1) for part in range(attribution.total)]
+        self._counts, self.harnesses = count_lines(files, groups)
+        self._counts_of_parts = self._counts[len(self._shares) :]
+
+        iteration_of: dict[int, int] = {}
+        wanted: list[Share] = []
         written_shas = []
         written_parts: set[int] = set()
         artifacts: set[str] = set()
-        for index, (question, share) in enumerate(zip(questions, given.shares, strict=True)):
-            iteration_of.update(dict.fromkeys(share.own, index))
+        for share in self._shares:
+            question = share.question
+            iteration_of.update(dict.fromkeys(share.own, share.index))
             if question.written and share.voting:
                 written_shas.append(question.written)
                 written_parts.update(share.voting)
             if question.is_wanted:
-                shares.append(share)
+                wanted.append(share)
                 artifacts.update(each.place for each in question.verifiers if each.artifact)
 
-        self._sightings = sightings_of(files_about, given.total, iteration_of)
-        self._lines = lines_found(files_about, given.total)
-        self._spoken = spoken_in(files_about, {key for share in shares for key in share.sessions})
-        self._commits = lines_that_made(files, shares)
-        self._written = written_lines(files_about, written_parts)
+        self._sightings = sightings_of(files, attribution.total, iteration_of)
+        self._lines = lines_found(files, attribution.total)
+        self._spoken = spoken_in(files, {key for share in wanted for key in share.sessions})
+        self._commits = lines_that_made(files, wanted)
+        self._written = written_lines(files, written_parts)
         self._added = lines_added(written_shas)
-        self._writes = Writes(
-            root, trees.tops if artifacts else (), files if artifacts else (), artifacts
-        )
-        voting = (share.voting for share in given.shares)
-        self._missing = missing_sub_agents(files_about, voting)
+        self._writes = Writes(root, work, artifacts)
+        self._missing = missing_sub_agents(files, (share.voting for share in self._shares))
 
-    def facts(self, index: int) -> AttributedFacts:
-        """Return what transcripts show of one iteration, by its index."""
-        question = self._questions[index]
-        share = self._shares[index]
+    def facts(self, share: Share) -> AttributedFacts:
+        """Return what transcripts show of one iteration."""
+        question = share.question
         observed = Observed(
             method=share.method,
             sessions=_names(share.sessions),
             problem=share.problem,
-            checkpoints=question.asked.checkpoints,
+            checkpoints=question.checkpoints,
             also_active=_names(share.also),
             documents=question.documents,
             stated=question.stated,
@@ -159,23 +113,20 @@ class IterationsSeen:
 
         written = [self._written[part] for part in share.voting if part in self._written]
         by_agents = least_share(self._added.get(question.written, {}), written)
-        if question.is_strict and (by_agents or 0) < SAME_PATCH:
-            share_written = f"{(by_agents or 0) * 100:.0f} %"
-            problem = (
-                f"its session wrote {share_written} of the commit; --trusted takes 90 % or more"
-            )
-            return AttributedFacts(
-                TranscriptFacts(), replace(observed, method=None, problem=problem)
-            )
+        share_written = by_agents or 0
+        if question.is_strict and share_written < SAME_PATCH:
+            problem = f"its session wrote {share_written * 100:.0f} % of the commit"
+            problem += "; --trusted takes 90 % or more"
+            observed = replace(observed, method=None, problem=problem)
+            return AttributedFacts(TranscriptFacts(), observed)
 
         if share.stated:
             return self._facts_of_totals(observed, share)
-        return self._facts_of_lines(replace(observed, by_agents=by_agents), question, share)
+        return self._facts_of_lines(replace(observed, by_agents=by_agents), share)
 
-    def _facts_of_lines(
-        self, observed: Observed, question: Question, share: Share
-    ) -> AttributedFacts:
+    def _facts_of_lines(self, observed: Observed, share: Share) -> AttributedFacts:
         """Return what the lines of an iteration show, in addition to what is observed of it."""
+        verifiers = share.question.verifiers
         sightings = together([self._sightings[part] for part in share.voting])
         tests, last_run = sightings.tests(share.end)
         corrections, corrected_at = sightings.corrections()
@@ -188,15 +139,15 @@ class IterationsSeen:
         session_files: list[File] = []
         for key in (*share.sessions, *share.also):
             session_files += self._sessions[key].files
-        for verifier in question.verifiers:
-            if self._writes.surely(verifier.place, verifier.artifact):
+        for verifier in verifiers:
+            if self._writes.surely(verifier):
                 written_artifacts.add(verifier.place)
-            if self._writes.maybe(session_files, verifier.place, verifier.artifact):
+            if self._writes.maybe(session_files, verifier):
                 unsure_artifacts.add(verifier.place)
 
         shared_with = None
         if share.shared is not None:
-            shared_with = self._questions[share.shared].asked.iteration
+            shared_with = self._shares[share.shared].question.iteration
 
         observed = replace(
             observed,
@@ -208,7 +159,7 @@ class IterationsSeen:
             corrections=corrections,
             written=frozenset(written_artifacts),
             unsure=frozenset(unsure_artifacts),
-            ran=tuple(sightings.ran_for(verifier.kind) for verifier in question.verifiers),
+            ran=tuple(sightings.ran_for(verifier.kind) for verifier in verifiers),
             seen=places_seen(share.made, self._commits, last_run, corrected_at),
             lines=tuple(lines),
             work=sightings.work(self._missing[share.index]),
@@ -218,31 +169,41 @@ class IterationsSeen:
 
     def _facts_of_totals(self, observed: Observed, share: Share) -> AttributedFacts:
         """Return what the totals of an iteration's checkpoints say, where nothing else is known."""
-        total = TranscriptFacts()
-        sessions = set()
+        sessions: set[str] = set()
+        totals: list[TokenTotals] = []
         for checkpoint in share.stated:
-            for session, tokens in self._totals[checkpoint].items():
-                sessions.add(session)
-                total = replace(
-                    total,
-                    turns=total.turns + tokens.responses,
-                    input_tokens=total.input_tokens + tokens.input,
-                    output_tokens=total.output_tokens + tokens.output,
-                    cache_reads=total.cache_reads + tokens.cache_read,
-                    cache_creations=total.cache_creations + tokens.cache_creation,
-                )
+            sessions.update(self._totals[checkpoint])
+            totals += self._totals[checkpoint].values()
+
+        facts = TranscriptFacts(
+            turns=max(sum(tokens.responses for tokens in totals), 1),
+            input_tokens=sum(tokens.input for tokens in totals),
+            output_tokens=sum(tokens.output for tokens in totals),
+            cache_reads=sum(tokens.cache_read for tokens in totals),
+            cache_creations=sum(tokens.cache_creation for tokens in totals),
+        )
         observed = replace(
             observed,
             sessions=tuple(sorted(sessions - {""})),
             also_active=(),
             checkpoint_tokens=True,
         )
-        return AttributedFacts(replace(total, turns=max(total.turns, 1)), observed)
+        return AttributedFacts(facts, observed)
 
 
-def count_against_each(
-    answers: list[AttributedFacts], questions: Sequence[Question], shares: Sequence[Share]
-) -> None:
+def _files_about(shares: Sequence[Share], files: Sequence[File]) -> Sequence[File]:
+    """Return the files on which depends what was seen of the iterations that are wanted."""
+    if all(share.question.is_wanted for share in shares):
+        return files
+
+    wanted: set[int] = set()
+    for share in shares:
+        if share.question.is_wanted:
+            wanted.update(share.own, share.voting)
+    return files_about(files, wanted)
+
+
+def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) -> None:
     """Let what speaks against a commit count against each iteration that names it.
 
     What speaks for it counts for the first one alone.
@@ -262,9 +223,11 @@ def count_against_each(
             seen=first.seen,
         )
         if against.tests.runs or against.tool_calls:
-            number = questions[share.counted_for].asked.iteration
             observed = replace(
-                against, method="shared", sessions=first.sessions, shared_with=number
+                against,
+                method="shared",
+                sessions=first.sessions,
+                shared_with=shares[share.counted_for].question.iteration,
             )
             answers[index] = AttributedFacts(TranscriptFacts(), observed)
 

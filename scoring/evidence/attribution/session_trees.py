@@ -4,12 +4,13 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from scoring.evidence.attribution.written import is_inside
+from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.events import AgentStarted, Edit, FileRemoved
-from scoring.evidence.transcripts.facts import NS, NS_MAX, IterationWindow
+from scoring.evidence.transcripts.facts import NS, NS_MAX
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit, SessionKey
+from scoring.evidence.transcripts.work_trees import WorkTrees
 
 A_SECOND = NS - 1
 """By how much a time may be later than git has it, which keeps whole seconds."""
@@ -19,32 +20,6 @@ NO_ITERATION = -1
 
 OTHER_COMMIT = -2
 """Instead of the index of an iteration: a commit that no entry is about."""
-
-
-class Asked(NamedTuple):
-    """What is known of an iteration by which its lines may be found. Times are ns since 1970.
-
-    Attributes:
-        iteration: its number.
-        commits: the names of its commit, as the entry and git have them.
-        landed: the SHAs of its commit and of what it became.
-        authored: the author time of its commit; None where it is not known.
-        committed: the time of its commit.
-        files: the paths that its commit changed.
-        session: the id of the session that its entry names.
-        checkpoints: the ids of the checkpoints that its commit names.
-        window: its window of time.
-    """
-
-    iteration: int
-    commits: tuple[str, ...]
-    landed: tuple[str, ...]
-    authored: int | None
-    committed: int | None
-    files: frozenset[str]
-    session: str
-    checkpoints: tuple[str, ...]
-    window: IterationWindow | None
 
 
 class Cut(NamedTuple):
@@ -66,7 +41,7 @@ class Tree:
     """A session and its sub-agents, with their lines by time.
 
     Attributes:
-        sessions: the keys of the sessions, the root first.
+        sessions: the sessions, the root first.
         times: when its lines were written.
         lines: the numbers of its lines among all lines.
         writers: for each line the index of its session.
@@ -77,7 +52,7 @@ class Tree:
         cuts: the commits that end its parts.
     """
 
-    sessions: list[SessionKey]
+    sessions: list[Session]
     times: Sequence[int]
     lines: Sequence[int]
     writers: Sequence[int]
@@ -86,6 +61,11 @@ class Tree:
     edits: list[int] = field(default_factory=list)
     edited: dict[str, list[int]] = field(default_factory=dict)
     cuts: list[Cut] = field(default_factory=list)
+
+    @property
+    def root(self) -> SessionKey:
+        """The key of the session that started the others."""
+        return self.sessions[0].key
 
     def position(self, time: int, line: int) -> int:
         """Return how many lines are before one of its lines, or -1 for any other line."""
@@ -137,6 +117,10 @@ class SessionPart(NamedTuple):
         """When its lines were written."""
         return self.tree.times[self.start : self.end]
 
+    def since(self, start: int) -> "SessionPart":
+        """Return its end, from a number of lines on."""
+        return self._replace(start=min(max(start, self.start), self.end))
+
     @property
     def edits_nothing(self) -> bool:
         """Whether no file was edited in it, and no sub-agent started that might have."""
@@ -171,55 +155,66 @@ class SessionPart(NamedTuple):
         return self.tree.times[edits[-1]] if edits else None
 
     @property
-    def sessions(self) -> list[SessionKey]:
+    def sessions(self) -> list[Session]:
         """The sessions that have some of its lines."""
         writers = sorted(set(self.tree.writers[self.start : self.end]))
         return [self.tree.sessions[writer] for writer in writers]
 
 
-Listed: TypeAlias = Sequence[Sequence[Tree]]
-"""For each iteration, the trees of the sessions in the checkpoints that its commit names."""
+@dataclass(slots=True)
+class AllWork:
+    """All that was read.
+
+    Attributes:
+        files: the transcripts.
+        sessions: the sessions, by their keys.
+        work_trees: the work trees of the repository.
+        entries: how many iterations the log has; an index from there on is of a commit without.
+        owners: for each line the index of its iteration, or below 0.
+        trees: the sessions with their sub-agents.
+    """
+
+    files: list[File]
+    sessions: dict[SessionKey, Session]
+    work_trees: WorkTrees
+    entries: int = 0
+    owners: Sequence[int] = ()
+    trees: Sequence[Tree] = ()
 
 
 def trees_of(
-    files: Sequence[File],
-    sessions: Mapping[SessionKey, Session],
-    recorded: Collection[str],
-    name_of: Callable[[str, str], str],
-    in_repository: Callable[[str], bool],
+    work: AllWork, recorded: Collection[str], name_of: Callable[[WrittenFile], str]
 ) -> dict[SessionKey, Tree]:
     """Return the tree of each session that has lines.
 
     Args:
-        files: the transcripts.
-        sessions: the sessions by their keys.
+        work: the transcripts and their sessions.
         recorded: the ids of the sessions that checkpoints list, which have trees of their own.
-        name_of: returns the changed file that an edited path is, by the path and its folder.
-        in_repository: returns whether a folder is in the repository.
+        name_of: returns the changed file that an edited one is, or "" where it is none.
     """
-    trees = []
     tree_of: dict[SessionKey, Tree] = {}
-    for keys in _keys_of_trees(sessions, recorded):
-        trees.append(_tree_of(keys, [sessions[key] for key in keys]))
-        tree_of.update(dict.fromkeys(keys, trees[-1]))
+    for sessions in _families(work.sessions, recorded):
+        tree = _tree_of(sessions)
+        tree_of.update((session.key, tree) for session in sessions)
 
-    _note_edits(files, tree_of, name_of, in_repository)
-    for tree in trees:
+    _note_edits(work, tree_of, name_of)
+    for tree in tree_of.values():
         tree.edits = sorted(set(tree.edits))
-        tree.edited = {name: sorted(set(edits)) for name, edits in tree.edited.items()}
+        for name, edits in tree.edited.items():
+            tree.edited[name] = sorted(set(edits))
     return tree_of
 
 
-def _keys_of_trees(
+def _families(
     sessions: Mapping[SessionKey, Session], recorded: Collection[str]
-) -> Iterable[list[SessionKey]]:
+) -> Iterable[list[Session]]:
     """Return the sessions with lines together that have the same first known parent, it first."""
     parent_of: dict[SessionKey, SessionKey] = {}
     for key, session in sessions.items():
         if session.lines:
-            parent_of[key] = (key[0], "" if key[1] in recorded else session.parent)
+            parent_of[key] = key if session.id in recorded else session.parent_key
 
-    by_root: dict[SessionKey, list[SessionKey]] = {}
+    by_root: dict[SessionKey, list[Session]] = {}
     for key in parent_of:
         root = key
         passed = {key}
@@ -227,21 +222,22 @@ def _keys_of_trees(
             root = parent_of[root]
             passed.add(root)
 
-        keys = by_root.setdefault(root, [])
-        keys.insert(0 if root == key else len(keys), key)
+        family = by_root.setdefault(root, [])
+        family.insert(0 if root == key else len(family), sessions[key])
     return by_root.values()
 
 
-def _tree_of(keys: list[SessionKey], sessions: Sequence[Session]) -> Tree:
+def _tree_of(sessions: list[Session]) -> Tree:
     """Return the tree of some sessions, without its edits and cuts."""
     rows: list[tuple[int, int, int]] = []
     for writer, session in enumerate(sessions):
-        rows += [(*row, writer) for row in zip(session.times, session.lines, strict=True)]
+        for time, line in zip(session.times, session.lines, strict=True):
+            rows.append((time, line, writer))
     rows.sort()
 
     files = list(dict.fromkeys(file for session in sessions for file in session.files))
     return Tree(
-        sessions=keys,
+        sessions=sessions,
         times=array("q", (time for time, _, _ in rows)),
         lines=array("q", (line for _, line, _ in rows)),
         writers=array("i", (writer for _, _, writer in rows)),
@@ -251,147 +247,36 @@ def _tree_of(keys: list[SessionKey], sessions: Sequence[Session]) -> Tree:
 
 
 def _note_edits(
-    files: Iterable[File],
-    tree_of: Mapping[SessionKey, Tree],
-    name_of: Callable[[str, str], str],
-    in_repository: Callable[[str], bool],
+    work: AllWork, tree_of: Mapping[SessionKey, Tree], name_of: Callable[[WrittenFile], str]
 ) -> None:
     """Note in trees where files of the repository were edited, and where sub-agents started."""
-    names: dict[tuple[str, str], str | None] = {}  # None for a file outside of the repository
-    for file in files:
-        spans = file.events.spans
-        texts = file.events.texts
-        events: list[Edit | FileRemoved] = file.events.of(Edit)
-        for event in [*events, *file.events.of(FileRemoved)]:
-            folder = spans[event.span].cwd
-            path = texts[event.path]
-            if (folder, path) not in names:
-                name = None
-                if not folder or is_inside(folder, path, in_repository):
-                    name = name_of(path, folder)
-                names[folder, path] = name
-            name = names[folder, path]
+    names: dict[WrittenFile, str | None] = {}  # None for a file outside of the repository
+    for file in work.files:
+        trees = [tree_of[key] for key in file.session_keys if key in tree_of]
+        edits: list[tuple[int, Edit | FileRemoved]] = [*file.located(Edit)]
+        for index, event in [*edits, *file.located(FileRemoved)]:
+            written = file.written_file(event)
+            if written not in names:
+                names[written] = None
+                if not written.folder or written.is_inside(work.work_trees):
+                    names[written] = name_of(written)
+            name = names[written]
             # What no commit changed may be a file of a build, which is deleted at any time.
             if name or (name == "" and isinstance(event, Edit)):
-                _note_edit(file, event.line, name, tree_of)
-        for started in file.events.of(AgentStarted):
-            _note_edit(file, started.line, "", tree_of)
+                _note_edit(trees, file, index, name)
+        for index, _ in file.located(AgentStarted):
+            _note_edit(trees, file, index, "")
 
 
-def _note_edit(file: File, number: int, name: str, tree_of: Mapping[SessionKey, Tree]) -> None:
-    """Note an edit of a file in the tree that has its line.
+def _note_edit(trees: Iterable[Tree], file: File, index: int, name: str) -> None:
+    """Note an edit of a file in the one of some trees that has its line, by the line's index.
 
     The name is "" for a file that no commit changed.
     """
-    index = file.at(number)
-    if index < 0:
-        return
-    for session in file.sessions:
-        tree = tree_of.get((file.harness.name, session))
-        at = tree.position(file.times[index], file.ids[index]) if tree else -1
-        if tree and at >= 0:
+    for tree in trees:
+        at = tree.position(file.times[index], file.ids[index])
+        if at >= 0:
             tree.edits.append(at)
             if name:
                 tree.edited.setdefault(name, []).append(at)
             return
-
-
-class _Change(NamedTuple):
-    """A change of a file by the commit of an iteration: the end of its second, and the index."""
-
-    time: int
-    iteration: int
-
-
-class ChangedFiles:
-    """Which iterations of a log changed a file when, and which took a session's edits.
-
-    Attributes:
-        asked: the iterations.
-    """
-
-    def __init__(self, asked: Sequence[Asked]) -> None:
-        self.asked = asked
-        self._changes: dict[str, list[_Change]] = {}
-        for index, question in enumerate(asked):
-            if question.authored is None:
-                continue
-            for name in question.files:
-                change = _Change(question.authored + A_SECOND, index)
-                self._changes.setdefault(name, []).append(change)
-        for changes in self._changes.values():
-            changes.sort()
-
-    def pending(self, index: int, part: SessionPart) -> set[str]:
-        """Return the files edited in a part that no commit took before that of an iteration."""
-        pending = set()
-        for name in part.tree.edited:
-            edited = part.last_edit(name)
-            if edited is None:
-                continue
-            takers = {change.iteration for change in self._between(name, edited, index)[:2]}
-            if takers <= {index} and not self._is_in_amended(name, edited, index, part.tree):
-                pending.add(name)
-        return pending
-
-    def _is_in_amended(self, name: str, edited: int, index: int, tree: Tree) -> bool:
-        """Return whether another commit has an edit that it was amended with.
-
-        Its author time is before the edit. After it come the time of its checkpoint, which holds
-        the session, and that of the commit as it is now.
-        """
-        for change in self._changes[name]:
-            if change.time >= edited:
-                break
-            other = self.asked[change.iteration]
-            if change.iteration == index or (other.committed or 0) < edited:
-                continue
-            for file in tree.files:
-                is_listed = file.checkpoint in other.checkpoints
-                if is_listed and edited <= (file.stored or 0) <= (other.committed or 0) + A_SECOND:
-                    return True
-        return False
-
-    def _between(self, name: str, since: int, index: int) -> Sequence[_Change]:
-        """Return the changes of a file from a time until the commit of an iteration."""
-        changes = self._changes[name]
-        end = self.asked[index].authored or 0
-        return changes[bisect_left(changes, (since, -1)) : bisect_left(changes, (end, -1))]
-
-    def untaken(self, index: int, part: SessionPart) -> SessionPart:
-        """Return a part from the last other commit on that took edits before an iteration's."""
-        tree = part.tree
-        start = part.start
-        for name, edits in tree.edited.items():
-            edits_inside = part.inside(edits)
-            if not edits_inside:
-                continue
-            for change in self._between(name, tree.times[edits_inside[0]], index):
-                if change.iteration != index:
-                    start = max(start, bisect_right(tree.times, change.time))
-        return part._replace(start=min(start, part.end))
-
-    def took_from(self, index: int, part: SessionPart) -> bool:
-        """Return whether an iteration's commit took an edit of a part, which may end at another.
-
-        Where a part ends at a commit that names the same checkpoint, both took its edits.
-        """
-        question = self.asked[index]
-        checkpoints = self.asked[part.place].checkpoints if part.place >= 0 else ()
-        is_own = part.place in (index, NO_ITERATION)
-        if is_own or not set(question.checkpoints).isdisjoint(checkpoints):
-            return any(part.last_edit(name) is not None for name in question.files)
-        return not self.pending(index, part).isdisjoint(question.files)
-
-    def name_of(self, path: str, folder: str) -> str:
-        """Return the changed file that a path is, edited from a folder, or "" where it is none."""
-        below_folder = path.removeprefix(f"{folder}/")
-        if below_folder in self._changes:
-            return below_folder
-
-        parts = path.split("/")
-        for first in range(len(parts) - 1):
-            name = "/".join(parts[first:])
-            if name in self._changes:
-                return name
-        return ""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -37,26 +38,44 @@ class Sighting(NamedTuple):
 
     Attributes:
         time: when; of a run of tests, when it ended, if that is known.
-        session: the session.
         file: the transcript.
         event: what was seen, an :class:`~scoring.evidence.transcripts.events.Event`.
-        agent: what names the sub-agent; "" for the session itself.
+        part: the part of its line; of a run, the part in which it began.
         text: the file that was edited or reset, or the command of a run.
         began: of a run, when it began.
     """
 
     time: int
-    session: SessionKey
     file: File
     event: Any
-    agent: str = ""
+    part: int
     text: str = ""
     began: int = 0
+
+    @property
+    def session(self) -> SessionKey:
+        """The session."""
+        return self.file.key
+
+    @property
+    def agent(self) -> str:
+        """What names the sub-agent; "" for the session itself."""
+        return self.file.agent(self.event.span)
 
     @property
     def by(self) -> tuple[SessionKey, str]:
         """The session, and its sub-agent."""
         return self.session, self.agent
+
+    @property
+    def path(self) -> Path:
+        """The path of the transcript."""
+        return self.file.transcript.path
+
+    @property
+    def line(self) -> int:
+        """The number of the line, from 1."""
+        return int(self.event.line) + 1
 
 
 class _Corrections:

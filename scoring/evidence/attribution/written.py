@@ -4,26 +4,18 @@ import posixpath
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.git.patches import FileLine, line_hash
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.edits import (
-    apply_change,
-    is_absolute,
-    is_word,
-    path_in,
-    word_hashes,
-)
+from scoring.evidence.transcripts.edits import WrittenFile, apply_change, is_word, word_hashes
 from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.streams import File
 from scoring.text import composed
 
 LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
 """Returns how often commits add each significant line, by their SHAs."""
-
-WrittenFile: TypeAlias = tuple[str, str]
-"""The folder of the session, and the path that it wrote."""
 
 WrittenLines: TypeAlias = "dict[WrittenFile, array[int]]"
 """The hashes of the lines that are left of what was written to each file."""
@@ -53,11 +45,9 @@ def written_lines(
     """
     changes: dict[int, list[tuple[WrittenFile, Sequence[int]]]] = {part: [] for part in wanted}
     for file in files if wanted else ():
-        for event in file.events.of(LinesWritten):
-            part = file.part(event.line)
+        for part, event in file.in_parts(LinesWritten):
             if part in changes:
-                path = (file.events.spans[event.span].cwd, file.events.texts[event.path])
-                changes[part].append((path, event.hashes))
+                changes[part].append((file.written_file(event), event.hashes))
 
     return {part: lines_left_by_file(of_part, words) for part, of_part in changes.items()}
 
@@ -106,35 +96,22 @@ def _by_file(
     """Return written lines by the file that has them: the longest name that fits the path."""
     lines_of: dict[str, array[int]] = {}
     for lines_written in written:
-        for (folder, path), lines in lines_written.items():
-            folder, path = composed(folder), composed(path)
-            candidates = names.get(posixpath.basename(path), ())
-            fitting = [name for name in candidates if _is_file(composed(name), path, folder)]
+        for file, lines in lines_written.items():
+            written_file = WrittenFile(composed(file.folder), composed(file.path))
+            candidates = names.get(posixpath.basename(written_file.path), ())
+            fitting = [name for name in candidates if _is_file(composed(name), written_file)]
             if fitting:
                 lines_of.setdefault(fitting[-1], array("q")).extend(lines)
     return lines_of
 
 
-def is_inside(folder: str, path: str, in_repository: Callable[[str], bool]) -> bool:
-    """Return whether a path written in a folder of the repository is in the repository.
-
-    Args:
-        folder: the folder.
-        path: the path, of a file that may be gone.
-        in_repository: returns whether a folder is in the repository.
-    """
-    if not is_absolute(path) or path.startswith(f"{folder}/"):
+def _is_file(name: str, written_file: WrittenFile) -> bool:
+    """Return whether a written file is the one of a name in the repository of its folder."""
+    if written_file.path == name:
         return True
-    return in_repository(posixpath.dirname(path))
-
-
-def _is_file(name: str, path: str, folder: str) -> bool:
-    """Return whether a path written in a folder is a file of the repository of that folder."""
-    if path == name:
-        return True
-    whole = path_in(folder, path)
+    whole = written_file.whole_path
     root = whole.removesuffix(f"/{name}")
-    return whole != root and f"{folder}/".startswith(f"{root}/")
+    return whole != root and f"{written_file.folder}/".startswith(f"{root}/")
 
 
 class Written(NamedTuple):
@@ -147,6 +124,21 @@ class Written(NamedTuple):
 
     commit: str
     lines: WrittenLines
+
+
+@dataclass(frozen=True, slots=True)
+class _SoughtFile:
+    """Lines of one file that are looked for, and those of them that git has there.
+
+    Attributes:
+        request: the index of the request that asks for them.
+        wanted: how often each line was written.
+        present: how often git has each.
+    """
+
+    request: int
+    wanted: Counter[int]
+    present: Counter[int] = field(default_factory=Counter)
 
 
 def held_lines(
@@ -167,33 +159,31 @@ def held_lines(
     """
     paths_of = _same_files(moves)
     known = _by_last_part(names)
-    wanted = [_by_file(known, [request.lines]) for request in asked]
-
-    files_at: dict[str, list[tuple[int, str]]] = {}  # where in git each file of a request may be
+    sought: list[_SoughtFile] = []
+    sought_at: dict[str, list[_SoughtFile]] = {}  # by where git may have them
     for index, request in enumerate(asked):
-        for name in wanted[index]:
+        for name, lines in _by_file(known, [request.lines]).items():
+            file = _SoughtFile(index, Counter(lines))
+            sought.append(file)
             for path in paths_of.get(name, (name,)):
-                files_at.setdefault(f"{request.commit}:{path}", []).append((index, name))
+                sought_at.setdefault(f"{request.commit}:{path}", []).append(file)
 
-    unread: set[int] = set()
-    files_of_blob: dict[str, list[tuple[int, str]]] = {}
-    blobs = repository.blob_ids(files_at)
+    blobs = repository.blob_ids(sought_at)
+    sought_in: dict[str, list[_SoughtFile]] = {}
     for location, blob in blobs.items():
-        files_of_blob.setdefault(blob, []).extend(files_at[location])
-    for location in repository.without_content(set(files_at) - blobs.keys()):
-        unread.update(index for index, _ in files_at[location])
-
-    counts: dict[tuple[int, str], Counter[int]] = {}
+        sought_in.setdefault(blob, []).extend(sought_at[location])
     with repository.objects() as content:
-        for blob, files in files_of_blob.items():
-            lines = Counter(map(line_hash, b"".join(content(blob)).split(b"\n")))
-            for index, name in files:
-                present = counts.setdefault((index, name), Counter())
-                present.update({line: lines[line] for line in wanted[index][name]})
+        for blob, files in sought_in.items():
+            count_of = Counter(map(line_hash, b"".join(content(blob)).split(b"\n")))
+            for file in files:
+                file.present.update({line: count_of[line] for line in file.wanted})
 
     held = [0] * len(asked)
-    for (index, name), present in counts.items():
-        held[index] += (Counter(wanted[index][name]) & present).total()
+    for file in sought:
+        held[file.request] += (file.wanted & file.present).total()
+    unread: set[int] = set()
+    for location in repository.without_content(sought_at.keys() - blobs.keys()):
+        unread.update(file.request for file in sought_at[location])
     return [None if index in unread else total for index, total in enumerate(held)]
 
 
@@ -234,18 +224,21 @@ def are_rewritten(
         names: all paths that the trunk had.
     """
     known = _by_last_part(names)
-    wanted = [_by_file(known, [request.words]) for request in asked]
-    files: set[str] = set()
-    for request, words_of in zip(asked, wanted, strict=True):
-        files.update(f"{commit}:{name}" for name in words_of for commit in request[:2] if commit)
+    words_by_file = [_by_file(known, [request.words]) for request in asked]
+    locations: set[str] = set()
+    for request, words_of in zip(asked, words_by_file, strict=True):
+        for name in words_of:
+            locations.add(f"{request.new}:{name}")
+            if request.old:
+                locations.add(f"{request.old}:{name}")
 
     words_at: dict[str, set[int]] = {}
     with repository.objects() as content:
-        for location, blob in repository.blob_ids(files).items():
+        for location, blob in repository.blob_ids(locations).items():
             words_at[location] = word_hashes(b"".join(content(blob)).decode("utf-8", "replace"))
 
     answers = []
-    for request, words_of in zip(asked, wanted, strict=True):
+    for request, words_of in zip(asked, words_by_file, strict=True):
         added = 0
         present = 0
         for name, words in words_of.items():

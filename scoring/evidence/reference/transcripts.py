@@ -320,7 +320,7 @@ class ReferenceScan(Scan):
     def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
         """Return what is in each window, when everything has been read. Call it once."""
         self.start()
-        tallies = Tallies(windows, [Reference.name])
+        tallies = Tallies(windows, {Reference.name: Reference.input_holds_cached})
         for number, (transcript, events_by_harness) in enumerate(self._read()):
             for events in events_by_harness.values():
                 _count(tallies.of[Reference.name], number, events)

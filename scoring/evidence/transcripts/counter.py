@@ -1,6 +1,6 @@
 """How the events of a harness are counted: what :mod:`counting` needs of one."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.events import Call, CallResult, Response
@@ -16,24 +16,33 @@ class LineClock(NamedTuple):
     """When events count: at places that take the role of times.
 
     Attributes:
-        of_line: returns when the line of a number counts; None where it does not.
-        of_response: returns when a response counts; None where it does not.
-        written: returns when a line was written, in nanoseconds since 1970; None: not known.
+        places: when each line counts, by its number; others do not count.
+        times: when each of these was written, in nanoseconds since 1970.
+        last: when a response counts, where that is not when its line does, by the keys of the
+            response and its request.
     """
 
-    of_line: Callable[[int], int | None]
-    of_response: Callable[[Response], int | None]
-    written: Callable[[int], int | None]
+    places: Mapping[int, int]
+    times: Mapping[int, int]
+    last: Mapping[tuple[int, int], int] = {}
+
+    def of_line(self, number: int) -> int | None:
+        """Return when the line of a number counts, or None where it does not."""
+        return self.places.get(number)
 
     def of_lines(self, numbers: Iterable[int]) -> list[int]:
         """Return when some lines count, ascending, without lines that do not count."""
-        times = map(self.of_line, numbers)
-        return sorted(time for time in times if time is not None)
+        return sorted(self.places[number] for number in numbers if number in self.places)
+
+    def of_response(self, response: Response) -> int | None:
+        """Return when a response counts, or None where it does not."""
+        if response.line not in self.places:
+            return None
+        return self.last.get((response.id, response.request), self.places[response.line])
 
     def quarter(self, line: int) -> int:
-        """Return the quarter of an hour in which a line was written, or -1 where it is unknown."""
-        time = self.written(line)
-        return -1 if time is None else time // QUARTER
+        """Return the quarter of an hour in which a line that counts was written."""
+        return self.times[line] // QUARTER
 
 
 def count_events(tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:

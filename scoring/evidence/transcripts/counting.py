@@ -4,7 +4,7 @@ Each line belongs to a part, and a part to an iteration. The number of a part ta
 time, and a group of parts that of a window, so :mod:`tally` counts both in the same way.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -24,35 +24,32 @@ from scoring.evidence.transcripts.streams import File, SessionKey
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents, TranscriptLine
 
-LastParts: TypeAlias = Mapping[tuple[str, int, int], int]
-"""The part of a response's last line, by harness and the keys of the response and its request."""
-
-_NO_LAST_PARTS: LastParts = {}
+_LastPlaces: TypeAlias = Mapping[str, Mapping[tuple[int, int], int]]
+"""Where responses count, by harness and the keys of the response and its request."""
 
 
-def last_lines(files: Sequence[File]) -> LastParts:
-    """Return the part that has the last line of each response that was read several times."""
-    copies: Counter[int] = Counter()
+def _last_places(files: Iterable[File]) -> _LastPlaces:
+    """Return the place of the last line of each response."""
+    last: defaultdict[str, dict[tuple[int, int], tuple[int, int]]] = defaultdict(dict)
     for file in files:
-        copies.update(response.id for response in file.events.of(Response))
-
-    last: dict[tuple[str, int, int], tuple[int, int]] = {}
-    for file in files:
-        for response in file.events.of(Response):
-            if not response.id or copies[response.id] < 2:
-                continue
-            part = file.part(response.line)
-            if part >= 0:
-                key = (file.harness.name, response.id, response.request)
+        of_harness = last[file.harness.name]
+        for part, response in file.in_parts(Response):
+            if response.id:
+                key = (response.id, response.request)
                 time = file.times[file.at(response.line)]
-                last[key] = max(last.get(key, (0, -1)), (time, part))
-    return {key: part for key, (_, part) in last.items()}
+                of_harness[key] = max(of_harness.get(key, (0, 0)), (time, part + 1))
+
+    places = {}
+    for name, of_harness in last.items():
+        places[name] = {key: place for key, (_, place) in of_harness.items()}
+    return places
 
 
 def count_lines(
     files: Sequence[File],
     groups: Sequence[range],
-    last_parts: LastParts = _NO_LAST_PARTS,
+    *,
+    at_last_line: bool = False,
     keep: bool = True,
 ) -> tuple[list[TranscriptFacts], tuple[HarnessFacts, ...]]:
     """Count the lines of groups of parts.
@@ -60,42 +57,53 @@ def count_lines(
     Args:
         files: the files, with the parts of their lines.
         groups: the parts of each group.
-        last_parts: where a response counts in another part than the first that has it.
+        at_last_line: whether a response counts in the part of its last line, not of its first.
         keep: whether the events of files are needed afterwards.
 
     Returns:
-        What is in each group, with parts in place of times, and what is in all lines by harness.
+        What is in each group, and what is in all lines by harness.
     """
     windows = [
         IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)
     ]
-    harnesses = {file.harness.name: file.harness for file in files}
-    tallies = Tallies(windows, list(harnesses))
-    for name, harness in harnesses.items():
-        tallies.of[name].input_holds_cached = harness.input_holds_cached
+    harnesses = {file.harness.name: file.harness.input_holds_cached for file in files}
+    tallies = Tallies(windows, harnesses)
+    last_places = _last_places(files) if at_last_line else {}
 
-    # What a file shares with no other need not wait for the others, so it is counted at once.
-    alone = _files_alone(files)
     nowhere = max((group.stop for group in groups), default=0) + 1
-    in_order = sorted(continued(files), key=lambda file: file not in alone)
-    for number, file in enumerate(in_order):
+    began: dict[int, int] = {}
+    ended: dict[int, int] = {}
+    for number, file in enumerate(continued(files)):
         if not any(file.fresh):
             continue
-        tally = tallies.of[file.harness.name]
         places = {}
-        for line, part, fresh in zip(file.numbers, file.parts, file.fresh, strict=True):
-            if fresh:
+        times = {}
+        for index, part in enumerate(file.parts):
+            if file.fresh[index]:
+                line = file.numbers[index]
+                time = file.times[index]
                 places[line] = part + 1 or nowhere
-        clock = _clock_of(file, places, last_parts)
-        file.harness.count(tally, number, _countable(file.events, places), clock)
-        if file in alone:
-            tally.finish()
+                times[line] = time
+                began[part] = min(began.get(part, time), time)
+                ended[part] = max(ended.get(part, time), time)
+
+        harness = file.harness
+        clock = LineClock(places, times, last_places.get(harness.name, {}))
+        harness.count(
+            tallies.of[harness.name], number, with_stated_totals(file.events, places), clock
+        )
         if not keep:
             del file.events
 
     for tally in tallies.of.values():
         tally.finish()
-    return tallies.facts(), tallies.everything()
+
+    counted = []
+    for facts, group in zip(tallies.facts(), groups, strict=True):
+        first = min((began[part] for part in group if part in began), default=None)
+        last = max((ended[part] for part in group if part in ended), default=None)
+        counted.append(replace(facts, began=first, ended=last))
+    return counted, tallies.everything()
 
 
 def files_about(files: Sequence[File], wanted: set[int]) -> list[File]:
@@ -128,47 +136,8 @@ def _keys_of(file: File) -> set[int]:
     return keys - {0}
 
 
-def _files_alone(files: Sequence[File]) -> set[File]:
-    """Return the files that have no response and no call in common with another one."""
-    first: dict[int, File] = {}
-    sharing: set[File] = set()
-    for file in files:
-        for key in _keys_of(file):
-            other = first.setdefault(key, file)
-            if other is not file:
-                sharing |= {other, file}
-    return set(files) - sharing
-
-
-def _clock_of(file: File, places: Mapping[int, int], last_parts: LastParts) -> LineClock:
-    """Return the clock by which the lines of a file count at places, by their numbers."""
-    harness = file.harness.name
-
-    def of_response(response: Response) -> int | None:
-        place = places.get(response.line)
-        if place is None:
-            return None
-        return last_parts.get((harness, response.id, response.request), place - 1) + 1
-
-    def written(number: int) -> int | None:
-        index = file.at(number)
-        return file.times[index] if index >= 0 else None
-
-    return LineClock(places.get, of_response, written)
-
-
-def _countable(events: TranscriptEvents, places: Mapping[int, int]) -> TranscriptEvents:
-    """Return what of a transcript is counted, with stated totals spread over responses."""
-    if not events.of(StatedTotals):
-        return events
-
-    countable = replace(events, lists=dict(events.lists))
-    countable.put(Response, with_stated_totals(events, places))
-    return countable
-
-
-def with_stated_totals(events: TranscriptEvents, places: Mapping[int, int]) -> list[Response]:
-    """Return the responses of a transcript, with tokens that are only stated for several.
+def with_stated_totals(events: TranscriptEvents, places: Mapping[int, int]) -> TranscriptEvents:
+    """Return what of a transcript is counted, with tokens that are stated for several responses.
 
     Totals are spread evenly over the responses that they cover, when all of these count at one
     place.
@@ -177,13 +146,17 @@ def with_stated_totals(events: TranscriptEvents, places: Mapping[int, int]) -> l
         events: the events of the transcript.
         places: where each line counts, by its number.
     """
+    all_totals = events.of(StatedTotals)
+    if not all_totals:
+        return events
+
     responses = events.of(Response)
     unmeasured = [
         index
         for index, response in enumerate(responses)
         if response.stated <= TokensStated.OUTPUT_ONLY
     ]
-    for totals in events.of(StatedTotals):
+    for totals in all_totals:
         covered = [
             index for index in unmeasured if totals.since <= responses[index].line <= totals.line
         ]
@@ -196,7 +169,10 @@ def with_stated_totals(events: TranscriptEvents, places: Mapping[int, int]) -> l
             index for index in covered if events.spans[responses[index].span].model == model
         ]
         _spread(totals, responses, of_model or covered)
-    return responses
+
+    countable = replace(events, lists=dict(events.lists))
+    countable.put(Response, responses)
+    return countable
 
 
 def _spread(totals: StatedTotals, responses: list[Response], indices: Sequence[int]) -> None:
@@ -219,26 +195,6 @@ def _spread(totals: StatedTotals, responses: list[Response], indices: Sequence[i
             cache_writes=share[3],
             cache_writes_1h=0,
         )
-
-
-def with_times(
-    counted: Iterable[TranscriptFacts], files: Iterable[File], groups: Iterable[range]
-) -> list[TranscriptFacts]:
-    """Return what was counted in groups of parts with the times of their first and last lines."""
-    began: dict[int, int] = {}
-    ended: dict[int, int] = {}
-    for file in files:
-        for part, time, fresh in zip(file.parts, file.times, file.fresh, strict=True):
-            if fresh and part >= 0:
-                began[part] = min(began.get(part, time), time)
-                ended[part] = max(ended.get(part, time), time)
-
-    timed = []
-    for facts, group in zip(counted, groups, strict=True):
-        first = min((began[part] for part in group if part in began), default=None)
-        last = max((ended[part] for part in group if part in ended), default=None)
-        timed.append(replace(facts, began=first, ended=last))
-    return timed
 
 
 def continued(files: Iterable[File]) -> list[File]:

@@ -77,6 +77,33 @@ def with_slashes(path: str) -> str:
     return path
 
 
+class WrittenFile(NamedTuple):
+    """A file as a session names it.
+
+    Attributes:
+        folder: the folder in which the session worked; "": not known.
+        path: the path that it wrote.
+    """
+
+    folder: str
+    path: str
+
+    @property
+    def whole_path(self) -> str:
+        """The path from the root of the file system, where the folder is known."""
+        return path_in(self.folder, self.path)
+
+    def is_inside(self, in_repository: Callable[[str], bool]) -> bool:
+        """Return whether the file is in the repository, of which its folder is one.
+
+        Args:
+            in_repository: returns whether a folder is in the repository.
+        """
+        if not is_absolute(self.path) or self.path.startswith(f"{self.folder}/"):
+            return True
+        return in_repository(posixpath.dirname(self.path))
+
+
 def lines_added(new: str, old: str = "") -> Hashes:
     """Return how the significant lines of a text differ from those of another one.
 

@@ -273,6 +273,10 @@ class FileRemoved(Event):
     path: int
 
 
+FileEvent: TypeAlias = Edit | LinesWritten | PossibleEdit | UnseenEdit | FileRemoved
+"""An event that is about one file."""
+
+
 class UserBreak(Event):
     """The user stopped the agent, or refused a call.
 

@@ -176,22 +176,19 @@ def with_repository(
 
 def note_writes(opened: OpenCall, commands: Commands, text: str, paths: PathTexts) -> None:
     """Note which files commands write, may write, and change in an unknown way."""
-    placed = list(with_folders(commands, opened.folder))
     targets: list[str] = []
-    for command, folder in placed:
+    unseen: list[str] = []
+    removed: list[str] = []
+    for command, folder in with_folders(commands, opened.folder):
         targets += [posixpath.join(folder, path) for path in command.writes]
+        if command.words:
+            removed += [posixpath.join(folder, path) for path in removed_paths(command.words)]
+            path = rewritten_path(command.words)
+            if path:
+                unseen.append(posixpath.join(folder, path))
     possible = list(dict.fromkeys(maybe_written(commands, opened.folder, text)))
     if is_cut(text, commands) or max(len(targets), len(possible)) > PATHS_OF_A_CALL:
         possible = ["$"]
-    unseen = []
-    removed = []
-    for command, folder in placed:
-        if not command.words:
-            continue
-        path = rewritten_path(command.words)
-        if path:
-            unseen.append(posixpath.join(folder, path))
-        removed += [posixpath.join(folder, path) for path in removed_paths(command.words)]
 
     opened.note(Edit, paths.path_numbers(targets))
     opened.note(PossibleEdit, paths.path_numbers(possible))

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from sys import intern
 from typing import NamedTuple, Self, Unpack
@@ -110,6 +109,16 @@ class _Source:
     size: int
     stamp: bytes | None
     events: EventsByHarness | None = None
+
+    def keep(self, events: EventsByHarness) -> None:
+        """Encode events that wait for those of all other transcripts, and share their texts."""
+        for part in events.values():
+            part.pack_events()
+            part.texts = list(map(intern, part.texts))
+            for index, span in enumerate(part.spans):
+                folder = intern(with_slashes(span.cwd))
+                part.spans[index] = span._replace(cwd=folder, model=intern(span.model))
+        self.events = events
 
 
 class Scan(ABC):
@@ -216,11 +225,14 @@ class Scan(ABC):
             if events is None:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
+            known = {}
             for name, part in events.items():
                 for why, count in part.skipped.items():
-                    names_kind = why.startswith(UNKNOWN_KIND)
-                    self._skipped[f"{why} ({name})" if names_kind else why] += count
-            known = {name: part for name, part in events.items() if name in read_harnesses}
+                    if why.startswith(UNKNOWN_KIND):
+                        why += f" ({name})"
+                    self._skipped[why] += count
+                if name in read_harnesses:
+                    known[name] = part
             if known or not events:
                 yield source.transcript, known
             else:
@@ -244,18 +256,7 @@ class Scan(ABC):
                     encoded = read.encoded or encode_events(read.events)
                     value = mixed(encoded, store.secret, source.stamp)
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
-                source.events = self._waiting(read.events)
-
-    def _waiting(self, events: EventsByHarness) -> EventsByHarness:
-        """Encode events that wait for those of all other transcripts, and share their texts."""
-        for part in events.values():
-            part.pack_events()
-            part.spans = [
-                span._replace(cwd=intern(with_slashes(span.cwd)), model=intern(span.model))
-                for span in part.spans
-            ]
-            part.texts = list(map(intern, part.texts))
-        return events
+                source.keep(read.events)
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
         """Note a transcript to read, with what the store has of it."""
@@ -273,8 +274,7 @@ class Scan(ABC):
         value = store.get("transcript", self._key(transcript), source.stamp)
         if value is not None and source.stamp is not None:
             with contextlib.suppress(ValueError):  # as if nothing were kept
-                events = decode_events(mixed(value, store.secret, source.stamp))
-                source.events = self._waiting(events)
+                source.keep(decode_events(mixed(value, store.secret, source.stamp)))
         self._sources.append(source)
 
     def _add_companions(self, source: _Source) -> None:
@@ -283,14 +283,15 @@ class Scan(ABC):
         Without the stamps of all of them, the store has none.
         """
         companions = self._rules.companions(source.transcript)
-        stamps = [source.stamp if companions is not None else None]
+        stamps = [source.stamp]
         for path in companions or ():
             with contextlib.suppress(FileNotFoundError):
                 status = os.stat(path)
                 source.size += status.st_size
                 stamps.append(stamp_of(status))
-        certain = [stamp for stamp in stamps if stamp is not None]
-        source.stamp = b" ".join(certain) if len(certain) == len(stamps) else None
+
+        is_certain = companions is not None and None not in stamps
+        source.stamp = b" ".join(filter(None, stamps)) if is_certain else None
 
     def _key(self, transcript: TranscriptFile) -> bytes:
         """Return what a transcript is kept under.
@@ -328,16 +329,11 @@ def file_found(
         left_out: why nothing of it counts; "" when something does.
     """
     harnesses = "+".join(dict.fromkeys(name for name, _ in parts))
-    all_events = [events for _, events in parts]
-    sessions = dict.fromkeys(chain.from_iterable(events.sessions() for events in all_events))
+    sessions: dict[str, None] = {}
+    folder = ""
+    for _, events in parts:
+        sessions.update(dict.fromkeys(events.sessions()))
+        for span in reversed(events.spans):
+            folder = folder or span.cwd
     why = left_out if parts else NOTHING_USABLE
-    return FileFound(path, harnesses, tuple(sessions), _last_folder(all_events), why)
-
-
-def _last_folder(parts: Sequence[TranscriptEvents]) -> str:
-    """Return the last folder that the first part with one names."""
-    for part in parts:
-        for span in reversed(part.spans):
-            if span.cwd:
-                return span.cwd
-    return ""
+    return FileFound(path, harnesses, tuple(sessions), folder, why)

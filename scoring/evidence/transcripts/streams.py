@@ -10,11 +10,12 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, count
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.counter import CountedHarness
-from scoring.evidence.transcripts.events import ChatText, CommitMade
+from scoring.evidence.transcripts.edits import WrittenFile
+from scoring.evidence.transcripts.events import ChatText, CommitMade, FileEvent
 from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.transcript_events import EventKind, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
@@ -122,6 +123,11 @@ class File:
         """The key of the session that has all of its lines."""
         return (self.harness.name, self.owner)
 
+    @property
+    def session_keys(self) -> list[SessionKey]:
+        """The keys of its sessions. The first one has all lines and follows the others."""
+        return [(self.harness.name, name) for name in (self.owner, *self.others)]
+
     def at(self, number: int, default: int = -1) -> int:
         """Return the index of a line by its number in the file, or a default without one."""
         index = bisect_right(self.numbers, number) - 1
@@ -140,15 +146,35 @@ class File:
             return range(len(self.ids))
         return self.others.get(session, ())
 
+    def located(
+        self, kind: type[EventKind], session: str | None = None
+    ) -> Iterator[tuple[int, EventKind]]:
+        """Yield the events of a kind in a session's lines, or in all, with their lines' indices."""
+        lines = self.of(self.owner if session is None else session)
+        for event in self.events.of(kind):
+            index = self.at(event.line)
+            if index in lines:
+                yield index, event
+
+    def in_parts(self, kind: type[EventKind]) -> Iterator[tuple[int, EventKind]]:
+        """Yield the events of a kind that count in this file, each with the part of its line."""
+        for event in self.events.of(kind):
+            part = self.part(event.line)
+            if part >= 0:
+                yield part, event
+
+    def text(self, index: int | None) -> str:
+        """Return a text that an event names, or "" where it names none."""
+        return "" if index is None else self.events.texts[index]
+
+    def written_file(self, event: FileEvent) -> WrittenFile:
+        """Return the file that an event is about."""
+        return WrittenFile(self.events.spans[event.span].cwd, self.events.texts[event.path])
+
     @property
     def order(self) -> tuple[int, int]:
         """What sorts the files of a session: when the last line was written, and the length."""
         return max(self.times, default=0), self.transcript.size or len(self.times)
-
-    @property
-    def sessions(self) -> list[str]:
-        """The ids of the sessions in it. The first one has all lines and follows the others."""
-        return [self.owner, *self.others]
 
     def agent(self, span: int) -> str:
         """Return what names the sub-agent that wrote a span, or "" for the session itself."""
@@ -183,28 +209,32 @@ class Session:
     away: Sequence[int] = ()
 
     @property
+    def id(self) -> str:
+        """Its id, or the path of the file where it has none."""
+        return self.key[1]
+
+    @property
+    def parent_key(self) -> SessionKey:
+        """The key of the session that started this one; its id is "" for any other."""
+        return (self.key[0], self.parent)
+
+    @property
     def parent(self) -> str:
         """The id of the session that started this one as a sub-agent, or "" for any other."""
         for file in self.files:
             for span in file.events.spans:
-                if span.agent and span.session == self.key[1]:
+                if span.agent and span.session == self.id:
                     return span.parent
         return ""
 
 
 def number_lines(files: Iterable[File]) -> None:
     """Give each line of all files a number, the same to copies of a line."""
-    numbers: defaultdict[str, dict[int, int]] = defaultdict(dict)
-    count = 0
+    next_number = count().__next__
+    numbers: dict[str, defaultdict[int, int]] = {}
     for file in files:
-        number_of_key = numbers[file.harness.name]
-        keys = file.ids
-        file.ids = array("q")
-        for key in keys:
-            line = number_of_key.setdefault(key, count)
-            file.ids.append(line)
-            if line == count:
-                count += 1
+        number_of_key = numbers.setdefault(file.harness.name, defaultdict(next_number))
+        file.ids = array("q", map(number_of_key.__getitem__, file.ids))
 
 
 def line_count(files: Iterable[File]) -> int:
@@ -244,8 +274,7 @@ def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
     """
     sessions: dict[SessionKey, Session] = {}
     for file in files:
-        for name in file.sessions:
-            key = (file.harness.name, name)
+        for key in file.session_keys:
             sessions.setdefault(key, Session(key)).files.append(file)
 
     for session in sessions.values():
@@ -269,48 +298,46 @@ def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
     Returns:
         The id of the owner of each line that several sessions hold.
     """
-    times_of = {session.key: _line_times(session) for session in sessions}
+    times_of = {session: _line_times(session) for session in sessions}
     holders = _shared_lines(times_of)
 
     age = {}
-    for key in set(chain.from_iterable(holders.values())):
-        unshared = [time for line, time in times_of[key].items() if line not in holders]
-        age[key] = (min(unshared, default=-NS_MAX), len(times_of[key]), key)
-    owners = {line: min(keys, key=age.__getitem__) for line, keys in holders.items()}
+    for session in set(chain.from_iterable(holders.values())):
+        times = times_of[session]
+        began = min((times[line] for line in times.keys() - holders.keys()), default=-NS_MAX)
+        age[session] = (began, len(times), session.key)
+    owners = {line: min(sharing, key=age.__getitem__) for line, sharing in holders.items()}
 
-    for session in sessions:
-        times = times_of.pop(session.key)
-        own_lines = [line for line in times if owners.get(line, session.key) == session.key]
+    for session, times in times_of.items():
+        own_lines = [line for line in times if owners.get(line, session) is session]
         own_lines.sort(key=lambda line: (times[line], line))
         session.lines = array("q", own_lines)
         session.times = array("q", map(times.__getitem__, own_lines))
         line_set = set(own_lines)
         session.made = [commit for commit in session.made if commit.line in line_set]
 
-    return {line: name for line, (_, name) in owners.items()}
+    return {line: session.id for line, session in owners.items()}
 
 
 def _line_times(session: Session) -> dict[int, int]:
     """Return when each line of a session was written that is work here, by its number."""
     times: dict[int, int] = {}
     for file in session.files:
-        for index in file.of(session.key[1]):
+        for index in file.of(session.id):
             if file.here[index]:
                 times.setdefault(file.ids[index], file.times[index])
     return times
 
 
-def _shared_lines(
-    times_of: Mapping[SessionKey, Mapping[int, int]],
-) -> dict[int, list[SessionKey]]:
+def _shared_lines(times_of: Mapping[Session, Iterable[int]]) -> dict[int, list[Session]]:
     """Return the lines that several sessions hold, with these sessions."""
-    first: dict[int, SessionKey] = {}
-    shared: dict[int, list[SessionKey]] = {}
-    for key, times in times_of.items():
-        for line in times:
-            holder = first.setdefault(line, key)
-            if holder != key:
-                shared.setdefault(line, [holder]).append(key)
+    first: dict[int, Session] = {}
+    shared: dict[int, list[Session]] = {}
+    for session, lines in times_of.items():
+        for line in lines:
+            holder = first.setdefault(line, session)
+            if holder is not session:
+                shared.setdefault(line, [holder]).append(session)
     return shared
 
 
@@ -320,14 +347,17 @@ def _commits_of(session: Session) -> list[SessionCommit]:
     A resumed session's file may hold the result of a call that only an earlier file has: such a
     commit counts when the call is there. What ended and printed no commit has no SHA.
     """
+    events = list(own_events(session, CommitMade))
     calls: dict[int, tuple[int, bool]] = {}  # when each was called, and whether it amends
-    made: dict[tuple[int, str], SessionCommit] = {}
-    results: list[tuple[int, SessionCommit]] = []
-    for file, index, event in own_events(session, CommitMade):
+    for file, index, event in events:
         if not event.sha:
             calls[event.call] = (file.times[index], event.amends)
-            if event.called_at in (None, event.line):
-                continue  # it has no result here
+
+    made: dict[tuple[int, str], SessionCommit] = {}
+    late: dict[tuple[int, str], SessionCommit] = {}
+    for file, index, event in events:
+        if not event.sha and event.called_at in (None, event.line):
+            continue  # it has no result here
 
         called_at = -1 if event.called_at is None else event.called_at
         commit = SessionCommit(
@@ -337,19 +367,14 @@ def _commits_of(session: Session) -> list[SessionCommit]:
             subject=event.subject,
             begun=file.times[file.at(called_at, index)],
             amends=event.amends,
-            folder="" if event.folder is None else file.events.texts[event.folder],
+            folder=file.text(event.folder),
             is_outside=event.other_repository,
             shown=event.shown,
         )
-        if event.called_at is None:
-            results.append((event.call, commit))
-        else:
+        if event.called_at is not None:
             made.setdefault((commit.line, commit.sha), commit)
-
-    late = {}
-    for call, commit in results:
-        if call in calls:
-            begun, amends = calls[call]
+        elif event.call in calls:
+            begun, amends = calls[event.call]
             late[commit.line, commit.sha] = commit._replace(begun=begun, amends=amends)
     return list((late | made).values())
 
@@ -357,19 +382,15 @@ def _commits_of(session: Session) -> list[SessionCommit]:
 def own_events(session: Session, kind: type[EventKind]) -> Iterator[tuple[File, int, EventKind]]:
     """Yield the events of a kind in a session's own lines, each with its file and line's index."""
     for file in session.files:
-        lines = file.of(session.key[1])
-        for event in file.events.of(kind):
-            index = file.at(event.line)
-            if index in lines:
-                yield file, index, event
+        for index, event in file.located(kind, session.id):
+            yield file, index, event
 
 
 def user_times(files: Iterable[File]) -> list[int]:
     """Return when the user wrote in some files, in nanoseconds since 1970, ascending."""
     times = set()
     for file in files:
-        for text in file.events.of(ChatText):
-            index = file.at(text.line)
-            if text.by_user and index >= 0:
+        for index, text in file.located(ChatText):
+            if text.by_user:
                 times.add(file.times[index])
     return sorted(times)

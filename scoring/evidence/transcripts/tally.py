@@ -6,17 +6,10 @@ each slice; :class:`Tallies` adds the slices of each window up.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from scoring.evidence.transcripts.copies import (
-    NotedCall,
-    NotedResponse,
-    NotedResult,
-    by_key,
-    distinct_responses,
-)
 from scoring.evidence.transcripts.events import Response, TokensStated
 from scoring.evidence.transcripts.facts import (
     CALLED,
@@ -31,6 +24,66 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
 )
 from scoring.text import wrap64
+
+
+class _NotedCall(NamedTuple):
+    """A copy of a call: its time, and what it shows."""
+
+    time: int
+    shows: int
+
+
+class _NotedResult(NamedTuple):
+    """A copy of the result of a call: its time, and whether the call failed."""
+
+    time: int
+    failed: bool
+
+
+class _NotedResponse(NamedTuple):
+    """A copy of a response: its time, what it says, its model, its quarter of an hour."""
+
+    time: int
+    response: Response
+    model: str
+    quarter: int
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """What sorts copies: the last one knows most."""
+        response = self.response
+        return (
+            -1 if response.stated == TokensStated.NOTHING else response.output,
+            not response.side_chain,
+            response.input,
+            response.cache_reads,
+            response.cache_writes,
+            response.stated,
+            response.cache_writes_1h,
+            response.web_searches,
+            len(response.apart),
+            self.model,
+        )
+
+
+def _distinct_responses(copies: Iterable[_NotedResponse]) -> list[list[_NotedResponse]]:
+    """Return copies with one id by the response that each is of.
+
+    Each request has one response. Copies in side chains and copies without a request belong to
+    one of the others, where there is any.
+    """
+    by_request: defaultdict[int, list[_NotedResponse]] = defaultdict(list)
+    for noted in copies:
+        by_request[noted.response.request].append(noted)
+    groups = [by_request[request] for request in sorted(by_request)]
+
+    main = [group for group in groups if not all(noted.response.side_chain for noted in group)]
+    with_request = [group for group in main or groups if group[0].response.request]
+    responses = with_request or main or groups
+    for group in groups:
+        if group not in responses:
+            responses[0] += group
+    return responses
 
 
 class _Slice:
@@ -72,26 +125,28 @@ class Tally:
             the cache.
     """
 
-    def __init__(self, bounds: Sequence[int]) -> None:
+    def __init__(self, bounds: Sequence[int], input_holds_cached: bool = False) -> None:
         """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
-        self.input_holds_cached = False
+        self.input_holds_cached = input_holds_cached
         self._bounds = bounds
-        self._responses: list[NotedResponse] = []
-        self._calls: list[NotedCall] = []
-        self._results: list[NotedResult] = []
+        # By their keys. What has no key has no copies, and gets an object in place of one.
+        self._responses: defaultdict[object, list[_NotedResponse]] = defaultdict(list)
+        self._calls: defaultdict[object, list[_NotedCall]] = defaultdict(list)
+        self._results: defaultdict[object, list[_NotedResult]] = defaultdict(list)
         self._slices: defaultdict[int, _Slice] = defaultdict(_Slice)
 
     def note_response(self, time: int, response: Response, model: str, quarter: int) -> None:
         """Note a copy of a response, with the name of its model, and when it was written."""
-        self._responses.append(NotedResponse(time, response.id, response, model, quarter))
+        noted = _NotedResponse(time, response, model, quarter)
+        self._responses[response.id or object()].append(noted)
 
     def note_call(self, time: int, key: int, shows: int) -> None:
         """Note a copy of a call, with the bits that it shows."""
-        self._calls.append(NotedCall(time, key, shows))
+        self._calls[key or object()].append(_NotedCall(time, shows))
 
     def note_result(self, time: int, key: int, failed: bool) -> None:
         """Note a copy of the result of a call. One failure decides."""
-        self._results.append(NotedResult(time, key, failed))
+        self._results[key or object()].append(_NotedResult(time, failed))
 
     def cover(self, file: int, session: str, times: Sequence[int]) -> None:
         """Note that a file has lines of a session at these times, which ascend."""
@@ -150,7 +205,8 @@ class Tally:
                 written = 0
             uncached = max(response.input - response.cache_reads - written, 0)
 
-        spent[charged._replace(step=bisect_left(PROMPT_STEPS, prompt))].update(
+        charged = charged._replace(step=bisect_left(PROMPT_STEPS, prompt))
+        spent[charged].update(
             responses=1,
             input_tokens=uncached,
             output_tokens=response.output,
@@ -163,7 +219,8 @@ class Tally:
             if apart.model:  # another model serves as usual
                 charged = charged._replace(model=apart.model, service="")
             prompt = apart.input + apart.cache_reads + apart.cache_writes
-            spent[charged._replace(step=bisect_left(PROMPT_STEPS, prompt))].update(
+            charged = charged._replace(step=bisect_left(PROMPT_STEPS, prompt))
+            spent[charged].update(
                 input_tokens=apart.input,
                 output_tokens=apart.output,
                 cache_read_tokens=apart.cache_reads,
@@ -187,46 +244,42 @@ class Tally:
 
     def finish(self) -> None:
         """Count what was noted, each event once."""
-        for noted in by_key(self._responses):
-            for copies in distinct_responses(noted):
+        for noted in self._responses.values():
+            for copies in _distinct_responses(noted):
                 time = min(copy.time for copy in copies)
+                quarter = min(copy.quarter for copy in copies)
                 best = max(copies, key=attrgetter("rank"))
-                self.turn(time, best.response, best.model, min(copy.quarter for copy in copies))
+                self.turn(time, best.response, best.model, quarter)
                 self.drop(time, sum(copy.response.copies for copy in copies) - 1)
+        for calls in self._calls.values():
+            self._count_call(calls)
+        for key, results in self._results.items():
+            self._count_result(results, self._calls.get(key, results))
 
-        called_at: dict[int, int] = {}
-        for calls in by_key(self._calls):
-            called_at[calls[0].key] = self._count_call(calls)
-        for results in by_key(self._results):
-            self._count_result(results, called_at)
+        self._responses.clear()
+        self._calls.clear()
+        self._results.clear()
 
-        self._responses = []
-        self._calls = []
-        self._results = []
-
-    def _count_call(self, copies: Sequence[NotedCall]) -> int:
-        """Count a call, and return the time of its earliest copy."""
+    def _count_call(self, copies: Sequence[_NotedCall]) -> None:
+        """Count a call."""
         time = min(copies).time
-        flags = CALLED
         for copy in copies:
-            flags |= copy.shows
-        self.flag(time, flags)
+            self.flag(time, CALLED | copy.shows)
         self.end(time, calls=1, errors=0)
-        return time
 
-    def _count_result(self, copies: Sequence[NotedResult], called_at: dict[int, int]) -> None:
-        """Count the result of a call. A failure counts where the call does."""
-        first = min(copies)
-        time = called_at.get(first.key, first.time) if first.key else first.time
+    def _count_result(
+        self, copies: Sequence[_NotedResult], counted_with: Sequence[_NotedCall | _NotedResult]
+    ) -> None:
+        """Count the result of a call. A failure counts where the call does, if it is known."""
+        time = min(counted_with).time
         self.flag(time, ENDED)
         self.end(time, calls=0, errors=int(any(copy.failed for copy in copies)))
 
     def total(self, first: int, last: int) -> _Slice:
         """Return what is in the slices from ``first`` to before ``last``."""
         total = _Slice()
-        for index in range(first, last):
-            if index in self._slices:
-                total.add(self._slices[index])
+        for index in self._slices.keys() & range(first, last):
+            total.add(self._slices[index])
         return total
 
     def _at(self, time: int) -> _Slice:
@@ -241,11 +294,18 @@ class Tallies:
         of: the tally of each harness, by its name.
     """
 
-    def __init__(self, windows: Sequence[IterationWindow], names: Sequence[str]) -> None:
+    def __init__(self, windows: Sequence[IterationWindow], harnesses: Mapping[str, bool]) -> None:
+        """Begin to count.
+
+        Args:
+            windows: the windows.
+            harnesses: the names of the harnesses, each with whether the input that it states
+                includes what was read from the cache.
+        """
         starts = {window.start for window in windows if window.start is not None}
         self._windows = windows
         self._bounds = sorted(starts | {window.end for window in windows})
-        self.of = {name: Tally(self._bounds) for name in names}
+        self.of = {name: Tally(self._bounds, cached) for name, cached in harnesses.items()}
 
     def facts(self) -> list[TranscriptFacts]:
         """Return what is in each window, in the order of the windows."""
@@ -254,7 +314,8 @@ class Tallies:
             first = 0
             if window.start is not None:
                 first = bisect_left(self._bounds, window.start) + 1
-            facts.append(self._total(first, bisect_left(self._bounds, window.end) + 1))
+            last = bisect_left(self._bounds, window.end) + 1
+            facts.append(self._total(first, last))
         return facts
 
     def everything(self) -> tuple[HarnessFacts, ...]:
@@ -275,20 +336,21 @@ class Tallies:
         for charged, counts in total.spent.items():
             spending: Any = {name: min(count, NS_MAX) for name, count in counts.items()}
             spent.append(charged._replace(**spending))
+        totals = Counter({name: wrap64(count) for name, count in total.counts.items()})
         return TranscriptFacts(
-            turns=wrap64(total.counts["turns"]),
-            input_tokens=wrap64(total.counts["input_tokens"]),
-            output_tokens=wrap64(total.counts["output_tokens"]),
-            cache_reads=wrap64(total.counts["cache_read_tokens"]),
-            cache_creations=wrap64(total.counts["cache_creation_tokens"]),
-            tool_calls=wrap64(total.counts["tool_calls"]),
-            tool_errors=wrap64(total.counts["tool_errors"]),
+            turns=totals["turns"],
+            input_tokens=totals["input_tokens"],
+            output_tokens=totals["output_tokens"],
+            cache_reads=totals["cache_read_tokens"],
+            cache_creations=totals["cache_creation_tokens"],
+            tool_calls=totals["tool_calls"],
+            tool_errors=totals["tool_errors"],
             flags=total.flags,
             harnesses=tuple(harnesses),
             spent=tuple(sorted(spent)),
             began=min(total.times, default=None),
             ended=max(total.times, default=None),
-            unmeasured=total.counts["unmeasured"],
+            unmeasured=totals["unmeasured"],
         )
 
 

@@ -95,11 +95,9 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
 
     def of(self, kind: type[EventKind]) -> list[EventKind]:
         """Return the events of a kind, in order of their lines."""
-        events: Any = self.lists.get(kind.__name__)
-        if events is None:
-            return []
+        events: Any = self.lists.get(kind.__name__, [])
         if isinstance(events, msgspec.Raw):
-            return cast("list[EventKind]", _decoder(kind).decode(events))
+            events = _decoder(kind).decode(events)
         return cast("list[EventKind]", events)
 
     def put(self, kind: type[EventKind], events: Iterable[EventKind]) -> None:
@@ -121,8 +119,9 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
         """
         events: Any  # as they were put, or encoded
         for name, events in self.lists.items():
-            encoded = bytes(events) if isinstance(events, msgspec.Raw) else _encode(events)
-            self.lists[name] = msgspec.Raw(encoded)
+            if not isinstance(events, msgspec.Raw):
+                events = encode_events(events)
+            self.lists[name] = msgspec.Raw(bytes(events))
 
     def line_of_message(self, message: int | None) -> int | None:
         """Return the line at which a checkpoint begins, which counts messages where there are any.
@@ -187,16 +186,13 @@ EventsByHarness: TypeAlias = dict[str, TranscriptEvents]
 """The events of one file, by the name of the harness that wrote the lines."""
 
 
-_encode = msgspec.msgpack.Encoder().encode
+encode_events = msgspec.msgpack.Encoder().encode
+_events_decoder = msgspec.msgpack.Decoder(EventsByHarness)
 
 
 @lru_cache
 def _decoder(kind: type[Event]) -> msgspec.msgpack.Decoder[Any]:
     return msgspec.msgpack.Decoder(list[kind])  # type: ignore[valid-type]
-
-
-encode_events = msgspec.msgpack.Encoder().encode
-_events_decoder = msgspec.msgpack.Decoder(EventsByHarness)
 
 
 def decode_events(data: bytes) -> EventsByHarness:

@@ -1053,15 +1053,15 @@ def test_each_line_has_one_owner(
     """In generated histories it is the one it led to, and duplicate files change nothing."""
     given: list[tuple[Any, ...]] = []
 
-    def kept(asked: Any, files: Any, sessions: Any, *rest: Any) -> Attribution:
-        given.append((asked, files, sessions, answer := attribute(asked, files, sessions, *rest)))
+    def kept(questions: Any, work: Any, *rest: Any) -> Attribution:
+        given.append((questions, work, answer := attribute(questions, work, *rest)))
         return answer
 
     monkeypatch.setattr(attributed, "attribute", kept)
     history, situations = random_history(seed, tmp_path)
     first = read(history)
-    asked, files, sessions, answer = given[-1]
-    lines = [line for session in sessions.values() for line in session.lines]
+    questions, work, answer = given[-1]
+    lines = [line for session in work.sessions.values() for line in session.lines]
     assert len(lines) == len(set(lines)), sorted(situations)
     for line in lines:
         owner, part = answer.owners[line], answer.parts[line]
@@ -1071,7 +1071,7 @@ def test_each_line_has_one_owner(
     truth = {output: mark for session in history.sessions for output, mark in session.truth.items()}
     rows = (
         (file, response)
-        for file in files
+        for file in work.files
         for response in file.events.of(Response)
         if response.output in truth
     )
@@ -1081,7 +1081,7 @@ def test_each_line_has_one_owner(
         if owner >= len(history.entries):
             continue  # it belongs to a commit that no entry names
         if owner >= 0 and answer.shares[owner].method in ("commit", "checkpoint", "shared"):
-            entry = history.entries[asked[owner].iteration - 1]
+            entry = history.entries[questions[owner].iteration - 1]
             known = entry.summary + (
                 history.git.of(entry.commit).message if isinstance(entry.commit, int) else ""
             )

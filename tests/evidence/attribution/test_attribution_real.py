@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 from rubric import released_rubric
-from scoring.evidence.attribution import attributed
+from scoring.evidence.attribution import attributed, observing_iterations
 from scoring.evidence.attribution.attribution import attribute
 from scoring.evidence.attribution.iteration_shares import OTHER_WORK, PARTLY_HERE, STORED_BEFORE
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.evidence.transcripts import counting
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
@@ -118,11 +117,11 @@ def test_each_line_and_each_response_has_one_owner(
         return call
 
     monkeypatch.setattr(attributed, "attribute", kept(attribute))
-    monkeypatch.setattr(counting, "count_lines", kept(count_lines))
+    monkeypatch.setattr(observing_iterations, "count_lines", kept(count_lines))
     commits = git(clone, "rev-list", "--no-merges", "--reverse", "HEAD").split()
     iterations = scored(clone, [{"commit": sha, "impl": {"summary": "?"}} for sha in commits])
     (of, found), ((files, _), _) = given
-    lines = [line for session in of[2].values() for line in session.lines]
+    lines = [line for session in of[1].sessions.values() for line in session.lines]
     assert len(lines) == len(set(lines)) > 15_000
     for line in lines[::97]:
         if found.owners[line] >= 0:

@@ -16,6 +16,7 @@ from scoring.evidence.transcripts.events import (
     AgentStarted,
     CallResult,
     Compaction,
+    Response,
     StatedTotals,
     UserBreak,
 )
@@ -241,7 +242,7 @@ def test_parts_of_the_default_model_count_once(
     first = answer(1, 5, model=""), shutdown(2, x=(5, 3, 0, 0))
     second = answer(3, 6, model=""), shutdown(4, x=second_end)
     events = session(tmp_path, *first, *second, head=head)
-    responses = with_stated_totals(events, dict.fromkeys(range(20), 1))
+    responses = with_stated_totals(events, dict.fromkeys(range(20), 1)).of(Response)
     assert [tokens_of(response)[:2] for response in responses] == [(5, 3), (6, 9)]
 
 
@@ -273,7 +274,7 @@ def test_a_response_counts_once_whatever_names_its_model(
         for second, (model, output) in enumerate(outputs.items())
     ]
     events = session(tmp_path, *answers, shutdown(9, **ends), head=head)
-    responses = with_stated_totals(events, dict.fromkeys(range(20), 1))
+    responses = with_stated_totals(events, dict.fromkeys(range(20), 1)).of(Response)
     assert sorted(response.output for response in responses) == spent
     assert {events.spans[response.span].model for response in responses} == models
 

@@ -17,6 +17,7 @@ from scoring.evidence.git.patches import line_hash
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.edits import (
+    WrittenFile,
     is_word,
     lines_added,
     lines_of_documents,
@@ -239,7 +240,8 @@ def test_readers_note_the_lines_that_are_written(
 def test_a_line_counts_in_its_file(path: str, folder: str, share: float | None) -> None:
     (one, two) = hashes(NEW, MORE)
     added = {("src/a.py", one): 2, ("src/a.py", two): 2, ("c.py", one): 1}
-    assert least_share(added, [{(folder, path): array("q", [one] * 5 + [two])}]) == share
+    written = {WrittenFile(folder, path): array("q", [one] * 5 + [two])}
+    assert least_share(added, [written]) == share
 
 
 @cases(

@@ -27,8 +27,11 @@ from helpers.harness_lines import (
 from helpers.harness_lines import counts as counted
 from helpers.repos import Repo
 
-from scoring.evidence.attribution.attributed import ATTRIBUTED_TRANSCRIPTS
-from scoring.evidence.attribution.checkpoint_transcripts import NOT_HERE, checkpoint_transcripts
+from scoring.evidence.attribution.attributed import (
+    ATTRIBUTED_TRANSCRIPTS,
+    NOT_HERE,
+    checkpoint_transcripts,
+)
 from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import lines
