@@ -6,7 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.session_trees import OTHER_COMMIT, AllWork, SessionPart
+from scoring.evidence.attribution.session_trees import (
+    NO_ITERATION,
+    OTHER_COMMIT,
+    AllWork,
+    SessionPart,
+)
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint
@@ -234,7 +239,7 @@ def _unit_without_entry(part: SessionPart, gathering: _Gathering) -> OpenUnit:
         return _unit_of(gathering.units, sha, landing)
 
     harness, session = part.tree.root
-    kind: Kind = "talk" if part.cut else "rest"
+    kind: Kind = "rest" if part.place == NO_ITERATION else "talk"
     name = f"{kind}:{harness}:{session}"
     return gathering.units.setdefault(name, OpenUnit(name, kind))
 

@@ -76,7 +76,7 @@ class AttributedScan(Scan):
 
     Attributes:
         checkpoints: the checkpoints of the repository, by their ids.
-        work: all that was read; None before :meth:`read`.
+        work: all that was read; None before :meth:`observe`.
     """
 
     checkpoints: Mapping[str, Checkpoint] = {}
@@ -112,8 +112,7 @@ class AttributedScan(Scan):
         files = _files_of(transcripts, self.checkpoints.values())
         streams.number_lines(files)
         work_trees = WorkTrees(self.repository or self._places.repo_dir)
-        self.work = AllWork(files, streams.sessions_of(files), work_trees)
-        return self.work
+        return AllWork(files, streams.sessions_of(files), work_trees)
 
     def observe(
         self,
@@ -144,6 +143,7 @@ class AttributedScan(Scan):
         attribution = attribute(questions, work, became, self.checkpoints, totals)
         work.owners = attribution.owners
         work.trees = attribution.trees
+        self.work = work
         self._report_unread(attribution.shares, read)
 
         seen = IterationsSeen(work, attribution, totals, lines_added, Path(self._places.repo_dir))
@@ -198,16 +198,13 @@ class AttributedScan(Scan):
             missing=tuple(Path(session.path) for session in stored if session.missing),
             not_fetched=tuple(self._not_fetched),
         )
-        survey = super().survey()
-        files = list(survey.files)
-        unclaimed: list[SessionFound] = []
-        if self.work:
-            files += _files_found(self.work.files)
-            unclaimed = _unclaimed(self.work)
+        survey = replace(super().survey(), checkpoints=checkpoints)
+        if self.work is None:
+            return survey
+
+        files = [*survey.files, *_files_found(self.work.files)]
         files.sort(key=lambda file: os.fsencode(file.path))
-        return replace(
-            survey, files=tuple(files), unclaimed=tuple(unclaimed), checkpoints=checkpoints
-        )
+        return replace(survey, files=tuple(files), unclaimed=tuple(_unclaimed(self.work)))
 
     def session_ids(self) -> set[str]:
         """Return the ids of all sessions in transcripts and checkpoints.
@@ -289,8 +286,7 @@ def _files_of(read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoin
                 file.stored = timestamp_ns(stated.created_at)
                 files.append(file)
         elif transcript.store and len(events.sessions()) > 1:
-            for part in events.by_session():
-                files.append(File(transcript, harness, part, session=part.sessions()[0]))
+            files += [File(transcript, harness, part) for part in events.by_session()]
         else:
             files.append(File(transcript, harness, events))
 

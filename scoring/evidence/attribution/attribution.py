@@ -18,6 +18,7 @@ from scoring.evidence.attribution.iteration_shares import (
     note_totals,
 )
 from scoring.evidence.attribution.session_trees import (
+    NO_CUT,
     NO_ITERATION,
     AllWork,
     SessionPart,
@@ -303,7 +304,7 @@ def _part_at(tree: Tree, time: int | None) -> SessionPart | None:
     at = bisect_right(tree.times, time)
     next_cut = bisect_left(tree.cuts, at, key=lambda cut: cut.at)
     start = tree.cuts[next_cut - 1].at if next_cut else 0
-    cut = tree.cuts[next_cut] if next_cut < len(tree.cuts) else None
+    cut = tree.cuts[next_cut] if next_cut < len(tree.cuts) else NO_CUT
     return SessionPart(tree, start, at, cut) if start < at else None
 
 

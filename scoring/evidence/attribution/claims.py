@@ -89,7 +89,7 @@ def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterator[Claim
             messages += _reply(stream.after(share.made.time))[-1:]
         for message in messages:
             if message.event.claims_tests_pass:
-                result = _result(message, key, seen, stream, share.end)
+                result = _result(message, seen, stream, share.end)
                 yield ClaimSeen("tests_pass", result, message.path, message.line)
 
 
@@ -111,7 +111,7 @@ def _reply(sightings: Iterable[Sighting]) -> list[Sighting]:
 
 
 def _result(
-    claim: Sighting, key: SessionKey, seen: Sightings, stream: _Stream, end: int | None
+    claim: Sighting, seen: Sightings, stream: _Stream, end: int | None
 ) -> ClaimResult | None:
     """Compare a claim with the last run before it.
 
@@ -119,7 +119,8 @@ def _result(
     """
     all_runs = [run for run in seen.of(TestRun) if run.time <= claim.time]
     editors = {edit.by for edit in seen.of(Edit)}
-    runs = [run for run in all_runs if run.session == key and (not run.agent or run.by in editors)]
+    own_runs = [run for run in all_runs if run.session == claim.session]
+    runs = [run for run in own_runs if not run.agent or run.by in editors]
     if end is not None:  # what ran between the commit and the reply
         for sighting in stream.after(end):
             if sighting.time > claim.time:

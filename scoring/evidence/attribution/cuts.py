@@ -187,7 +187,7 @@ class _TreeCutter(NamedTuple):
             cut_at.update(cut.place for cut in tree.cuts)
 
         for part in idle:
-            if part.cut and part.place not in cut_at and self.shares[part.place].is_complete:
+            if part.place not in cut_at and self.shares[part.place].is_complete:
                 insort(part.tree.cuts, part.cut, key=attrgetter("at"))
 
     def _made_again(self, tree: Tree) -> list[Share]:

@@ -36,6 +36,10 @@ class Cut(NamedTuple):
     made: SessionCommit | None = None
 
 
+NO_CUT = Cut(0, NO_ITERATION)
+"""In place of the cut that ends a part, for the last part of a tree."""
+
+
 @dataclass(eq=False, slots=True)
 class Tree:
     """A session and its sub-agents, with their lines by time.
@@ -89,23 +93,23 @@ class SessionPart(NamedTuple):
         tree: the tree.
         start: how many lines are before the first one.
         end: how many lines are before the end.
-        cut: the commit that ends it; None without one.
+        cut: the commit that ends it.
     """
 
     tree: Tree
     start: int
     end: int
-    cut: Cut | None = None
+    cut: Cut = NO_CUT
 
     @property
     def place(self) -> int:
         """The index of the iteration, :data:`OTHER_COMMIT` or :data:`NO_ITERATION`."""
-        return self.cut.place if self.cut else NO_ITERATION
+        return self.cut.place
 
     @property
     def made(self) -> SessionCommit | None:
         """The commit that a line shows and at which it ends."""
-        return self.cut.made if self.cut else None
+        return self.cut.made
 
     @property
     def lines(self) -> Sequence[int]:

@@ -120,9 +120,11 @@ class _Corrections:
 
     def _note_refusal(self, sighting: Sighting) -> None:
         """Count a refusal. All refusals of one response count once."""
+        response = sighting.event.response
         self.sightings.append(sighting)
-        self.stops += sighting.event.response not in self._responses
-        self._responses |= {sighting.event.response} - {0}
+        self.stops += response not in self._responses
+        if response:
+            self._responses.add(response)
         self._stopped_by[sighting.session] = sighting
 
     def _note_interruption(self, sighting: Sighting, stopped_by: Sighting | None) -> None:

@@ -257,16 +257,11 @@ def stated_totals(
         if checkpoint.id in read:
             continue
         for session in checkpoint.sessions:
-            if session.tokens:
-                totals[checkpoint.id][session.session_id] = _as_turn_counts(session.tokens)
+            tokens = session.tokens
+            if not tokens:
+                continue
+            if not tokens.cache_creation and 0 < tokens.cache_read <= tokens.input:
+                # Codex leaves out what was written: the input that was not read from the cache.
+                tokens = tokens._replace(cache_creation=tokens.input - tokens.cache_read)
+            totals[checkpoint.id][session.session_id] = tokens
     return dict(totals)
-
-
-def _as_turn_counts(tokens: TokenTotals) -> TokenTotals:
-    """Return totals with the tokens that were written to the cache, where Codex leaves them out.
-
-    They are then the input that was not read from it.
-    """
-    if tokens.cache_creation or not 0 < tokens.cache_read <= tokens.input:
-        return tokens
-    return tokens._replace(cache_creation=tokens.input - tokens.cache_read)

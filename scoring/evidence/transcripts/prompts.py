@@ -57,14 +57,20 @@ _STRAIGHT_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 
 @cache
 def _forms() -> Mapping[str, re.Pattern[str]]:
-    """Return the forms of the data file, by name."""
+    """Return the forms of the data file, by name.
+
+    In them, names in angle brackets are replaced by the words that they stand for.
+    """
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
     words = data.pop("words")
     data["wrong"] = [_form_of_wrong(data.pop("wrong"))]
-    return {
-        name: re.compile(_with_words("|".join(forms), words), re.MULTILINE)
-        for name, forms in data.items()
-    }
+    patterns = {}
+    for name, forms in data.items():
+        form = "|".join(forms)
+        for word, meaning in words.items():
+            form = form.replace(f"<{word}>", meaning)
+        patterns[name] = re.compile(form, re.MULTILINE)
+    return patterns
 
 
 def _form_of_wrong(wrong: Mapping[str, list[str]]) -> str:
@@ -78,13 +84,6 @@ def _form_of_wrong(wrong: Mapping[str, list[str]]) -> str:
     at_place = "|".join([asks_at_place, *wrong["begins"]])
     anywhere = "|".join([asks_anywhere, *wrong["within"]])
     return rf"\b(?=\w)(?:(?:{wrong['where']})(?:{at_place})|{anywhere})"
-
-
-def _with_words(form: str, words: Mapping[str, str]) -> str:
-    """Return a form in which names in angle brackets are replaced by the words they stand for."""
-    for name, meaning in words.items():
-        form = form.replace(f"<{name}>", meaning)
-    return form
 
 
 def said_in(prompt: str) -> PromptKind | None:
