@@ -21,7 +21,6 @@ from scoring.evidence.transcripts.streams import (
     count_once,
     line_count,
     note_parts,
-    order_lines,
 )
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.outcomes.spending import Spending
@@ -163,7 +162,7 @@ def _count(
     """Return what the lines of each repository and session used."""
     for file in files:
         file.here = bytearray(b"\1") * len(file.numbers)
-    count_once(files, order_lines(sessions))
+    count_once(files, sessions)
 
     parts = array("q", [-1]) * line_count(files)
     names: dict[tuple[str, SessionKey], int] = {}

@@ -38,7 +38,6 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.reading import transcript_rules
 from scoring.evidence.harnesses.unread import UNREAD
-from scoring.evidence.transcripts import streams
 from scoring.evidence.transcripts.counter import CountedHarness
 from scoring.evidence.transcripts.counting import stated_totals
 from scoring.evidence.transcripts.facts import (
@@ -58,7 +57,7 @@ from scoring.evidence.transcripts.scan import (
     Scan,
     file_found,
 )
-from scoring.evidence.transcripts.streams import File, Session
+from scoring.evidence.transcripts.streams import File, Session, count_once, sessions_of
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
 from scoring.evidence.transcripts.work_trees import WorkTrees
@@ -110,9 +109,8 @@ class AttributedScan(Scan):
                 transcripts.append(_ReadTranscript(transcript, harnesses[name], events))
 
         files = _files_of(transcripts, self.checkpoints.values())
-        streams.number_lines(files)
         work_trees = WorkTrees(self.repository or self._places.repo_dir)
-        return AllWork(files, streams.sessions_of(files), work_trees)
+        return AllWork(files, sessions_of(files), work_trees)
 
     def observe(
         self,
@@ -136,7 +134,7 @@ class AttributedScan(Scan):
         sessions = work.sessions.values()
         if self._places.trusted:
             _keep_known_commits(sessions, became)
-        streams.count_once(work.files, streams.order_lines(sessions))
+        count_once(work.files, sessions)
 
         read = {file.checkpoint for file in work.files if file.numbers}
         totals = stated_totals(self.checkpoints.values(), read)

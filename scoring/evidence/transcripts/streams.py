@@ -1,7 +1,7 @@
 """Transcripts put together as sessions: which lines and which commits each session has.
 
 A session may be in several files, a file may hold several sessions, and a line may be in several
-files. So the lines of all files are numbered (:func:`number_lines`), each once, and a session has
+files. So the lines of all files are numbered (:func:`sessions_of`), each once, and a session has
 its lines by these numbers, in the order of time.
 """
 
@@ -70,7 +70,7 @@ class File:
         parts: for each line the number of its part; -1: none. See :func:`note_parts`.
         numbers: for each line its number in the file, from 0.
         times: for each line when it was written, in nanoseconds since 1970.
-        ids: for each line its key, and after :func:`number_lines` its number among all lines.
+        ids: for each line its key, and after :func:`sessions_of` its number among all lines.
         owner: the id of the session that has all lines of the file.
         others: the indices of the lines of other sessions, by the ids of these.
     """
@@ -228,7 +228,7 @@ class Session:
         return ""
 
 
-def number_lines(files: Iterable[File]) -> None:
+def _number_lines(files: Iterable[File]) -> None:
     """Give each line of all files a number, the same to copies of a line."""
     next_number = count().__next__
     numbers: dict[str, defaultdict[int, int]] = {}
@@ -242,13 +242,16 @@ def line_count(files: Iterable[File]) -> int:
     return 1 + max((max(file.ids, default=-1) for file in files), default=-1)
 
 
-def count_once(files: Sequence[File], owners: Mapping[int, str]) -> None:
-    """Mark which copy of each line counts: the one in the first file of the session that owns it.
+def count_once(files: Sequence[File], sessions: Iterable[Session]) -> None:
+    """Give sessions their lines of work here, and mark which copy of each line counts.
+
+    That is the one in the first file of the session that owns it.
 
     Args:
         files: the files. Their ``fresh`` is set.
-        owners: the id of the session that owns a line, for those that several sessions have.
+        sessions: all of their sessions.
     """
+    owners = _order_lines(sessions)
     is_counted = bytearray(line_count(files))
     for file in files:
         file.fresh = bytearray()
@@ -267,11 +270,9 @@ def note_parts(files: Iterable[File], parts: Sequence[int]) -> None:
         file.parts = array("i", (parts[line] for line in file.ids))
 
 
-def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
-    """Return the sessions in some files, with the commits that they made.
-
-    The lines must be numbered.
-    """
+def sessions_of(files: Sequence[File]) -> dict[SessionKey, Session]:
+    """Return the sessions in files, with their commits, and number the lines of the files."""
+    _number_lines(files)
     sessions: dict[SessionKey, Session] = {}
     for file in files:
         for key in file.session_keys:
@@ -289,7 +290,7 @@ def commits_shown(sessions: Iterable[Session]) -> set[str]:
     return {made.sha for session in sessions for made in session.made}
 
 
-def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
+def _order_lines(sessions: Iterable[Session]) -> dict[int, str]:
     """Give sessions their lines of work here, in the order of time.
 
     A line that several sessions hold is owned by one of them: by the one that has nothing else,
