@@ -86,7 +86,7 @@ class Writes:
 
 
 def _paths(files: Iterable[File], kind: type[Edit] | type[PossibleEdit]) -> set[str]:
-    paths = set()
+    paths: set[str] = set()
     for file in files:
         paths.update(posixpath.normpath(file.text(event.path)) for event in file.events.of(kind))
     return paths
