@@ -93,8 +93,9 @@ class TokenSums(NamedTuple):
 
 def counts_of_turn(turn: CountedTurn) -> TokenSums:
     """Return the tokens of a response of Codex, which states running totals."""
-    new_input = turn.input - turn.cache_reads - turn.cache_writes
-    return TokenSums(turn.output, max(new_input, 0), turn.cache_reads, turn.cache_writes)
+    used = turn.response
+    new_input = used.input - used.cache_reads - used.cache_writes
+    return TokenSums(used.output, max(new_input, 0), used.cache_reads, used.cache_writes)
 
 
 def tokens_in(counts: Sequence[Response | StatedTotals | TokenSums]) -> str:

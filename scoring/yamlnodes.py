@@ -343,7 +343,7 @@ def _compose(data: bytes) -> Node | None:
     next_event: Any = CParser(data).get_event
     root = Sequence(0)  # the document is its only item
     open_nodes: list[Sequence | MappingNode] = [root]
-    anchors: dict[str, Node] = {}
+    anchors = {}
 
     def add(node: Scalar | Sequence | MappingNode, anchor: str | None) -> None:
         open_nodes[-1].items.append(node)

@@ -230,7 +230,7 @@ class Reader:
         fields: Mapping[str, Take],
         merged_into: set[str] | None,
     ) -> PlainData:
-        values: PlainData = {}
+        values = {}
         names = set() if merged_into is None else merged_into
         sources: list[Node] = []
 

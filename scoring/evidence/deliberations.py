@@ -156,7 +156,7 @@ def _blocks(line: bytes) -> list[PlainData]:
     """Return the blocks of a message that may be calls and results."""
     if b'"tool_use"' not in line and b'"tool_result"' not in line:
         return []
-    content = items_in(value_of(line), "message", "content")
+    content = items_in(value_of(line), "message.content")
     return [block for block in content if isinstance(block, dict)]
 
 

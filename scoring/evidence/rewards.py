@@ -88,18 +88,18 @@ def _eval_run(folder: Path) -> GradedRun | None:
 
     # A run that failed in no phase was not graded.
     reward = None
-    passed = member(run, "verify", "passed")
+    passed = member(run, "verify.passed")
     if passed:
         reward = 1.0
-    elif passed is not None and member(run, "verify", "phase"):
+    elif passed is not None and member(run, "verify.phase"):
         reward = 0.0
 
     return GradedRun(
         source=_run_name(folder),
         task=task,
-        session=text_in(run, "agent", "session_id"),
-        harness=text_in(run, "agent", "harness"),
-        model=text_in(run, "agent", "model"),
+        session=text_in(run, "agent.session_id"),
+        harness=text_in(run, "agent.harness"),
+        model=text_in(run, "agent.model"),
         date=_day(text_in(run, "finished_at")),
         reward=reward,
     )
@@ -119,13 +119,12 @@ def _trial(folder: Path) -> GradedRun | None:
         source=_run_name(folder),
         task=text_in(result, "task_name") or name_of_folder,
         session=text_in(trajectory, "session_id") or text_in(result, "trial_name") or folder.name,
-        harness=text_in(result, "agent_info", "name") or text_in(trajectory, "agent", "name"),
+        harness=text_in(result, "agent_info.name") or text_in(trajectory, "agent.name"),
         model=(
-            text_in(result, "agent_info", "model_info", "name")
-            or text_in(trajectory, "agent", "model_name")
+            text_in(result, "agent_info.model_info.name") or text_in(trajectory, "agent.model_name")
         ),
         date=_day(text_in(result, "finished_at") or text_in(result, "started_at")),
-        reward=_reward_of_trial(member(result, "verifier_result", "rewards")),
+        reward=_reward_of_trial(member(result, "verifier_result.rewards")),
     )
 
 

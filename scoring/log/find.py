@@ -112,7 +112,7 @@ def roots_from_file(path: Path) -> list[Path]:
     """
     text = read_file(path).decode("utf-8", "surrogateescape")
 
-    roots: list[Path] = []
+    roots = []
     for line in text.splitlines():
         root = line.strip()
         if not root or root.startswith("#"):

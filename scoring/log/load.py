@@ -110,7 +110,7 @@ def load_log_for(
     report = faults.append if strict or broken is None else broken
 
     entry_names = sorted(filter(is_entry_name, names))
-    records: dict[int, IterationRecord] = {}
+    records = {}
     file_of: dict[int, str] = {}
     for name, record in _load_entries(
         directory,
@@ -209,7 +209,7 @@ def claims_read_as_false(directory: Path | str) -> list[int]:
 
     Files that cannot be read are passed over: loading the log reported them.
     """
-    iterations: list[int] = []
+    iterations = []
 
     for name in list_names(directory):
         if not is_entry_name(name) and name != ARCHIVE_NAME:
@@ -228,7 +228,7 @@ def _iterations_that_differ(path: Path) -> list[int]:
     as_reference = load_records(path)
     as_meant = load_records(path, _ALL_SPELLINGS_OF_TRUE)
 
-    iterations: list[int] = []
+    iterations = []
     for record, meant in zip(as_reference, as_meant, strict=True):
         # Records compare without some claims, their texts with all of them.
         if repr(record) != repr(meant):
@@ -346,7 +346,7 @@ def _places_in_archive(path: Path, iteration: int) -> EntryPlaces | None:
         return None
 
     prefix = f"iterations.{iterations.index(iteration)}."
-    lines: dict[str, int] = {}
+    lines = {}
     for field, line in field_lines(parse(data)):
         if field.startswith(prefix):
             lines[field.removeprefix(prefix)] = line

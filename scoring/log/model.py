@@ -229,7 +229,7 @@ def _plain_data(value: Any) -> Any:
     if not isinstance(value, Struct):
         return value
 
-    data: PlainData = {}
+    data = {}
     for name in value.__struct_fields__:
         if name not in ("retries_reported", "tests_total_claim"):
             data[name] = _plain_data(getattr(value, name))

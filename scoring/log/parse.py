@@ -86,7 +86,7 @@ Fields: TypeAlias = Mapping[str, Field]
 
 def _fields_of(block_model: type[Any]) -> dict[str, Field]:
     """Return the fields of a class. Those without a description are not fields of an entry."""
-    fields: dict[str, Field] = {}
+    fields = {}
     for name, annotation in block_model.__annotations__.items():
         if hasattr(annotation, "__metadata__"):
             kind, description = get_args(annotation)
@@ -351,7 +351,7 @@ def flat_record(reader: Reader, node: Node) -> model.IterationRecord:
     values = reader.struct(node, _TAKES_FLAT)
     values["schema_version"] = model.SCHEMA_FLAT
 
-    impl: PlainData = {}
+    impl = {}
     for name, name_in_impl in FLAT_IMPL.items():
         if name in values:
             impl[name_in_impl] = values.pop(name)

@@ -42,7 +42,7 @@ NOT_READ = {
 
 def entry_schema() -> PlainData:
     """Return the JSON Schema of an entry, as ``da-score log schema entry`` prints it."""
-    blocks: dict[str, EntryBlock] = {}
+    blocks = {}
     for entry in ENTRIES.values():
         for block in _blocks_of(entry):
             blocks[block.name] = block
@@ -250,8 +250,8 @@ class _EntryCheck:
             block: what it should be.
             merging: the ids of the mappings that are being merged, this one included.
         """
-        values: dict[str, _Value] = {}
-        sources: list[Node] = []
+        values = {}
+        sources = []
         known = {*block.fields, *UNREAD_FIELDS.get(block.name, {})}
 
         for key, value in self._limited(node.pairs):

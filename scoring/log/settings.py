@@ -94,7 +94,7 @@ def resolve_settings(
 
 def _settings_among(options: Mapping[str, Any]) -> PlainData:
     """Return the options that were given and are settings."""
-    values: PlainData = {}
+    values = {}
 
     for key, value in options.items():
         if key not in SETTINGS or value is None or value == ():
@@ -255,7 +255,7 @@ def _read_toml_file(path: Path, repository: Path, only_if: str = "") -> PlainDat
 
 def _checked(table: SettingsTable, repository: Path) -> PlainData:
     """Return the settings in a table, with paths below the repository."""
-    kinds: dict[str, Kind | ListOf] = {}
+    kinds = {}
     for key, setting in SETTINGS.items():
         if not setting.personal:
             kinds[key] = setting.kind
@@ -310,7 +310,7 @@ def settings_sources(options: Mapping[str, Any], repository: Path, files: bool =
 
     A file is named without its table, because a workflow prints this.
     """
-    sources: list[str] = []
+    sources = []
     if files:
         for table in tables_of(repository):
             if table.values:

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from scoring.evidence.harnesses.fields import (
     TokenFields,
+    failure_in,
     items_in,
     member,
     milliseconds,
@@ -17,7 +18,6 @@ from scoring.evidence.harnesses.fields import (
     time_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
@@ -44,58 +44,50 @@ class AmpReader(ToolReader):
         """Take a thread."""
         self.version = line.get("v")
         self.where = _span_of(line)
-        tool_ends = _ends_of_tools(items_in(line, "meta", "traces"))
+        tool_ends = _ends_of_tools(items_in(line, "meta.traces"))
         time = milliseconds(line.get("created"))
 
-        for position, message in enumerate(items_in(line, "messages")):
-            self.messages.append(self.next_event)
-            if not isinstance(message, dict):
-                self.skip(OTHER_TYPE)
-                continue
+        first = len(self.messages) + 1
+        for message in self.numbered(items_in(line, "messages")):
             if message.get("role") not in _ROLES:
                 self.unknown(message.get("role"))
                 continue
 
-            name = message.get("messageId", position)
-            stated = milliseconds(member(message, "meta", "sentAt"))
-            stated = stated or time_in(message, "usage", "timestamp")
+            name = message.get("messageId", len(self.messages) - first)
+            stated = milliseconds(member(message, "meta.sentAt"))
+            stated = stated or time_in(message, "usage.timestamp")
             if not stated and type(name) is int:
                 stated = tool_ends.get(name)
             time = max(filter(None, (time, stated)), default=None)
-            self.where = self.where._replace(model=text_in(message, "usage", "model"))
+            self.where = self.where._replace(model=text_in(message, "usage.model"))
             if not self.event(time, self.where.session, name):
                 continue
 
-            if message["role"] == "user":
-                self._take_user_message(items_in(message, "content"))
-            else:
-                self._take_response(message)
+            content = items_in(message, "content")
+            text = text_in(content).strip()
+            if message["role"] == "assistant":
+                self._take_response(message, content, text)
+                continue
 
-    def _take_user_message(self, content: Sequence[Any]) -> None:
-        """Take results of calls, and the prompt of a person."""
-        for part in parts_in(content, "tool_result"):
-            self._take_result(part)
+            for part in parts_in(content, "tool_result"):
+                self._take_result(part)
+            if text:
+                self.prompt(text)
 
-        text = text_in(content).strip()
-        if text:
-            self.prompt(text)
-
-    def _take_response(self, message: PlainData) -> None:
-        content = items_in(message, "content")
-        text = text_in(content).strip()
-
+    def _take_response(self, message: PlainData, content: list[Any], text: str) -> None:
+        calls = parts_in(content, "tool_use")
         tokens = _TOKENS.of(message)
         if tokens.are_stated:
             if self.where.model.startswith(_STATE_ALL_INPUT_AS_WRITTEN):
                 uncached = (tokens.uncached or 0) + tokens.writes
                 tokens = tokens._replace(uncached=uncached, writes=0)
             self.response("", tokens)
-        elif text or parts_in(content, "tool_use"):
+        elif text or calls:
             self.response()
 
         self.seen.said(text)
-        self.note_calls(content)
-        if member(message, "state", "type") == "cancelled":
+        self.note_calls(calls)
+        if member(message, "state.type") == "cancelled":
             self.seen.interrupted()
 
     def _take_result(self, part: PlainData) -> None:
@@ -106,23 +98,23 @@ class AmpReader(ToolReader):
         if status == "rejected-by-user":
             self.refused(call, text_in(run, "reason"))
         elif status in ("done", "error"):
-            exit_code = member(run, "result", "exitCode")
-            has_failed = type(exit_code) is int and exit_code != 0
-            self.result(call, status == "error" or has_failed, _output_of(run))
+            failed = status == "error" or failure_in(run, "result.exitCode") is True
+            output = text_in(run, "result.output") or text_in(run, "result")
+            self.result(call, failed, output or text_in(run, "error.message"))
         elif status == "cancelled":
             self.result(call, None, "")
 
 
 def _span_of(thread: PlainData) -> LineSpan:
     """Return the session of a thread, and the folder that it began in."""
-    trees = items_in(thread, "env", "initial", "trees")
+    trees = items_in(thread, "env.initial.trees")
     tree = trees[0] if trees else None
     main_thread = text_in(thread, "mainThreadID")
     return LineSpan(
         _path_of(text_in(tree, "uri")),
         text_in(thread, "id"),
         parent=main_thread,
-        remote=text_in(tree, "repository", "url"),
+        remote=text_in(tree, "repository.url"),
         agent=bool(main_thread),
     )
 
@@ -143,20 +135,11 @@ def _ends_of_tools(traces: Sequence[Any]) -> dict[int, int]:
     """Return when the last tool of each message ended, by the number of the message."""
     ends: dict[int, int] = {}
     for trace in traces:
-        name = member(trace, "context", "messageId")
+        name = member(trace, "context.messageId")
         end = time_in(trace, "endTime")
         if type(name) is int and end and member(trace, "name") == "tools":
             ends[name] = max(end, ends.get(name, end))
     return ends
-
-
-def _output_of(run: Any) -> str:
-    """Return what a tool printed, or why it failed."""
-    return (
-        text_in(run, "result", "output")
-        or text_in(run, "result")
-        or text_in(run, "error", "message")
-    )
 
 
 class Amp(Harness):

@@ -17,6 +17,7 @@ from scoring.evidence.harnesses.event_reader import lines_in
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     Tokens,
+    failure_in,
     items_in,
     member,
     text_in,
@@ -67,7 +68,7 @@ class AntigravityReader(ToolReader):
     def entry(self, line: PlainData) -> None:
         """Take a step."""
         index = line.get("step_index")
-        measured = member(self.shown, "responses", str(index))
+        measured = (member(self.shown, "responses") or {}).get(str(index))
         session = text_in(self.shown, "session")
         self.where = LineSpan(
             text_in(self.shown, "folder"), session, model=text_in(measured, "model")
@@ -129,9 +130,9 @@ class AntigravityReader(ToolReader):
 
 def _command_failed(line: PlainData, text: str) -> bool | None:
     """Return whether a command failed, or None where that is not stated."""
-    exit_code = line.get("exit_code")
-    if type(exit_code) is int:
-        return exit_code != 0
+    failed = failure_in(line, "exit_code")
+    if failed is not None:
+        return failed
 
     header = _OUTPUT.split(text, 1)[0]
     stated = _EXIT_CODE.search(header)

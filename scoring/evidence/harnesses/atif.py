@@ -80,7 +80,7 @@ class AtifReader(ToolReader):
                 self.opens = False
                 continue
 
-            model = text_in(step, "model_name") or text_in(trajectory, "agent", "model_name")
+            model = text_in(step, "model_name") or text_in(trajectory, "agent.model_name")
             self.where = LineSpan(session=session, model=model, agent=is_agent)
             if step.get("source") not in _SOURCES:
                 self.unknown(step.get("source"))
@@ -96,7 +96,7 @@ class AtifReader(ToolReader):
     def _take_step(self, step: PlainData) -> bool:
         """Take a step, and return whether it states its tokens."""
         text = text_in(step, "message")
-        if member(step, "extra", "context_management", "type") == "compaction":
+        if member(step, "extra.context_management.type") == "compaction":
             self.seen.compacted()
 
         if step["source"] == "user":
@@ -109,7 +109,7 @@ class AtifReader(ToolReader):
             tokens = _TOKENS.of(step)
             self.response("", tokens)
         self.seen.said(text)
-        self._note_calls(items_in(step, "tool_calls"), items_in(step, "observation", "results"))
+        self._note_calls(items_in(step, "tool_calls"), items_in(step, "observation.results"))
         return tokens.are_stated
 
     def _note_calls(self, calls: Sequence[Any], results: Sequence[Any]) -> None:
@@ -117,10 +117,7 @@ class AtifReader(ToolReader):
 
         A result without the id of a call is that of the call at its position.
         """
-        for call in calls:
-            if isinstance(call, dict):
-                name = call.get("function_name")
-                self.note_call(call.get("tool_call_id"), name, call.get("arguments"))
+        self.note_calls(calls, "tool_call_id function_name arguments")
 
         for position, result in enumerate(results):
             call_id = member(result, "source_call_id")

@@ -1,11 +1,13 @@
-"""Claude Code: where its transcripts are, and what a line of one says.
+"""Claude Code and Claude Cowork: where their transcripts are, and what a line of one says.
 
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a line.
 """
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path, PureWindowsPath
 
 import msgspec
 from msgspec import UNSET
@@ -23,8 +25,9 @@ from scoring.evidence.harnesses.claude_lines import (
     still_runs,
     text_of,
 )
-from scoring.evidence.harnesses.fields import member, text_in, value_of
-from scoring.evidence.harnesses.harness import Harness, Home, Hook
+from scoring.evidence.harnesses.event_reader import lines_in
+from scoring.evidence.harnesses.fields import items_in, member, text_in, value_in, value_of
+from scoring.evidence.harnesses.harness import FileNames, Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.edits import path_in
@@ -56,6 +59,7 @@ _ARGUMENTS = names("command file_path notebook_path edits content old_string new
 """The arguments of commands and edits that mean something."""
 
 _SYNTHETIC_MODEL = "<synthetic>"
+_FOLDER_OF_COWORK = "local-agent-mode-sessions"
 _KEYS_OF_MESSAGE = ("role", "content", "usage", "model")
 _COMPACTION = "compact_boundary"
 
@@ -93,7 +97,7 @@ class ClaudeReader(ToolReader):
 
         Lines with a ``payload`` are those of another harness.
         """
-        foreign: list[int] = []
+        foreign = []
         for position, line in enumerate(lines):
             self.place = self.number + position
             if not self._knows_parent and line.parentUuid is not UNSET:
@@ -137,10 +141,8 @@ class ClaudeReader(ToolReader):
             kind = (member(line.attachment, "type"), member(line.attachment, "commandMode"))
             if kind == _QUEUED_PROMPT and not line.isSidechain:
                 self.seen.prompt(text_in(line.attachment, "prompt"))
-        elif line.type == "assistant" and line.message is not None:
-            self._take_response(line, message)
-        elif line.type == "user" and line.message is not None:
-            self._take_user_message(line, message)
+        elif line.type in ("assistant", "user") and line.message is not None:
+            self._take_message(line, message)
 
     def _key_of(self, line: ClaudeLine) -> int:
         """Return the key of a line: that of its id, or of its bytes."""
@@ -148,29 +150,26 @@ class ClaudeReader(ToolReader):
             return self.seen.line_key(self.written[self.place - self.number])
         return key_of(bytes(line.uuid))
 
-    def _take_response(self, line: ClaudeLine, message: ClaudeMessage) -> None:
-        """Take a line of the agent."""
-        self.seen.responds(message.id)
+    def _take_message(self, line: ClaudeLine, message: ClaudeMessage) -> None:
+        """Take what the agent says, or what is written as the user's."""
+        is_by_agent = line.type == "assistant"
+        if is_by_agent:
+            self.seen.responds(message.id)
+        elif isinstance(message.content, str):
+            self._take_user_text(line, message.content)
+
         self._note_response(line, message)
         for item in items_of(message):
-            self._take_item(item)
-            if item.type == "text" and not line.isSidechain:
+            if item.type == "tool_use":
+                self._take_call(item)
+            elif item.type == "tool_result":
+                self._take_result(item)
+            elif item.type == "text" and not is_by_agent:
+                self._take_user_text(line, text_in(item.text))
+            elif item.type == "text" and not line.isSidechain:
                 self.seen.said(text_in(item.text))
 
-    def _take_user_message(self, line: ClaudeLine, message: ClaudeMessage) -> None:
-        """Take a line that is written as the user's: prompts, and results of calls."""
-        is_by_person = not (
-            line.isSidechain or line.isMeta is True or line.isCompactSummary is True
-        )
-        if isinstance(message.content, str):
-            self._take_user_text(message.content, is_by_person=is_by_person)
-        self._note_response(line, message)
-        for item in items_of(message):
-            self._take_item(item)
-            if item.type == "text":
-                self._take_user_text(text_in(item.text), is_by_person=is_by_person)
-
-    def _take_user_text(self, text: str, *, is_by_person: bool) -> None:
+    def _take_user_text(self, line: ClaudeLine, text: str) -> None:
         """Take a text that is written as the user's.
 
         The harness and a parent agent write such texts too.
@@ -178,7 +177,7 @@ class ClaudeReader(ToolReader):
         self.seen.asked()
         if text.startswith(INTERRUPTED):
             self.seen.interrupted()
-        elif is_by_person:
+        elif not (line.isSidechain or line.isMeta is True or line.isCompactSummary is True):
             self.seen.prompt(text)
 
     def _note_response(self, line: ClaudeLine, message: ClaudeMessage) -> None:
@@ -195,12 +194,6 @@ class ClaudeReader(ToolReader):
             best = max(earlier, response, key=known_tokens)
             response = replace(best, line=self.place, copies=earlier.copies + 1)
         self._responses[key] = response
-
-    def _take_item(self, item: ClaudeItem) -> None:
-        if item.type == "tool_use":
-            self._take_call(item)
-        elif item.type == "tool_result":
-            self._take_result(item)
 
     def _take_call(self, item: ClaudeItem) -> None:
         given = value_of(item.input)
@@ -233,8 +226,7 @@ class ClaudeReader(ToolReader):
 
     def _take_refusal(self, item: ClaudeItem, text: str) -> None:
         """Take the error of a call that was refused: by the user, or of a sub-agent by a rule."""
-        words = REASON.search(text)
-        reason = text[words.end() :] if words else ""
+        reason = "".join(REASON.split(text, 1)[1:])
         if reason or not text.startswith(DENIED):
             self.seen.refused(item.tool_use_id, reason)
         else:
@@ -289,3 +281,57 @@ class ClaudeCode(Harness):
             return True
         message = line.get("message")
         return isinstance(message, dict) and not message.keys().isdisjoint(_KEYS_OF_MESSAGE)
+
+
+class Cowork(Harness):
+    """Sessions of Claude Code in a virtual machine, with folders of this one in it."""
+
+    name = "cowork"
+    files = (FileNames("*.jsonl", folder=f"{_FOLDER_OF_COWORK}/*/.claude/projects/*", store=True),)
+    reader = ClaudeReader
+    places = (
+        ("", "~/Library/Application Support/Claude", _FOLDER_OF_COWORK),
+        ("", "~/.config/Claude", _FOLDER_OF_COWORK),
+    )
+
+    def lines_of(self, path: Path) -> Iterator[bytes]:
+        """Yield the lines of a session, with paths as they are on this machine.
+
+        A session works in a folder of its own. Where one folder of this machine is shared with it,
+        that is the folder of its work.
+        """
+        about = value_in(_session_file(path))
+        root = f"/sessions/{text_in(about, 'processName')}"
+        folders = {}
+        for folder in items_in(about, "userSelectedFolders"):
+            if not isinstance(folder, str) or not PureWindowsPath(folder).name:
+                continue
+            inside = f"{root}/mnt/{PureWindowsPath(folder).name}"
+            folders[_escaped(inside)] = _escaped(folder)
+        only_folder = next(iter(folders.values()), b"") if len(folders) == 1 else b""
+        own_folder = re.compile(rb'("cwd"\s*:\s*")' + re.escape(_escaped(root)) + rb'(?:/[^"]*)?"')
+
+        for line in lines_in(path):
+            for path_inside, path_here in folders.items():
+                line = line.replace(path_inside, path_here)
+            if only_folder:
+                line = own_folder.sub(lambda cwd: cwd[1] + only_folder + b'"', line)
+            yield line
+
+    def sibling_files(self, path: Path) -> Sequence[Path]:
+        """Return the file that names the folders of the session."""
+        return (_session_file(path),)
+
+
+def _session_file(path: Path) -> Path:
+    """Return the file about a session, which has the name of its folder."""
+    for parent in path.parents:
+        if parent.name == ".claude":
+            folder = parent.parent
+            return folder.with_name(f"{folder.name}.json")
+    return path
+
+
+def _escaped(path: str) -> bytes:
+    """Return a path as it is written in JSON."""
+    return json.dumps(path, ensure_ascii=False)[1:-1].encode("utf-8", "replace")

@@ -27,7 +27,6 @@ from scoring.evidence.harnesses.harness import (
     Home,
     home_named,
 )
-from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
@@ -68,13 +67,8 @@ class ClineReader(ToolReader):
             agent=bool(parent),
         )
 
-        for message in items_in(line, "messages"):
-            self.messages.append(self.next_event)
-            if not isinstance(message, dict):
-                self.skip(OTHER_TYPE)
-                continue
-
-            model = text_in(message, "modelInfo", "id").rpartition("/")[2]
+        for message in self.numbered(items_in(line, "messages")):
+            model = text_in(message, "modelInfo.id").rpartition("/")[2]
             self.where = session._replace(model=model)
             self._take(message)
 
@@ -126,7 +120,7 @@ class ClineReader(ToolReader):
             self._take_result(part)
 
         text = text_in([part for part in parts if part not in results]).strip()
-        if member(message, "metadata", "kind") == "compaction":
+        if member(message, "metadata.kind") == "compaction":
             self.seen.compacted()
         elif text:
             typed = _TYPED.search(text)

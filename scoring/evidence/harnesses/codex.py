@@ -15,14 +15,12 @@ from msgspec.structs import astuple
 from scoring.evidence.harnesses.codex_calls import CodexCalls
 from scoring.evidence.harnesses.codex_counts import TokenCount, TokenNumbers, settle
 from scoring.evidence.harnesses.codex_lines import (
+    RESULTS,
     CodexInfo,
     CodexLine,
     CodexPayload,
     CodexUsage,
     only_text,
-)
-from scoring.evidence.harnesses.codex_results import (
-    RESULTS,
 )
 from scoring.evidence.harnesses.codex_sessions import (
     count_rollout,
@@ -40,7 +38,6 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import Copy, Harness, Home, Hook, home_named
 from scoring.evidence.harnesses.json_reader import NO_TIME, OTHER_TYPE
-from scoring.evidence.transcripts.counter import EventsOfSession
 from scoring.evidence.transcripts.facts import special_service, timestamp_ns
 from scoring.evidence.transcripts.transcript_events import LineSpan, SpanOpening, TranscriptEvents
 from scoring.frozen import PlainData
@@ -51,7 +48,7 @@ ARCHIVE = "archived_sessions"
 PREFIX = "rollout-"
 """How the names of rollouts begin."""
 
-_STARTER_IN_SOURCE = ("subagent", "thread_spawn", "parent_thread_id")
+_STARTER_IN_SOURCE = "subagent.thread_spawn.parent_thread_id"
 """Where the source of a session names the session that started it."""
 
 _UUID7 = re.compile(
@@ -85,7 +82,7 @@ class CodexReader(CodexCalls):
 
         Lines without a ``payload`` are those of another harness.
         """
-        foreign: list[int] = []
+        foreign = []
         for position, line in enumerate(lines):
             self.place = self.number + position
             payload = line.payload
@@ -191,7 +188,7 @@ class CodexReader(CodexCalls):
             self._is_started_by_agent = True
 
         session = only_text(payload.id)
-        starter = text_in(payload.source, *_STARTER_IN_SOURCE)
+        starter = text_in(payload.source, _STARTER_IN_SOURCE)
         parent = only_text(payload.forked_from_id) or starter
         if is_first:
             parent = self._note_base(payload) or parent
@@ -317,7 +314,4 @@ class Codex(Harness):
     count = staticmethod(count_rollout)
     folders = staticmethod(folders_of)
     joined = staticmethod(joined_events)
-
-    def original(self, events: TranscriptEvents, again: EventsOfSession) -> TranscriptEvents:
-        """Return the events of a forked session without its replay."""
-        return without_replay(events, again)
+    original = staticmethod(without_replay)

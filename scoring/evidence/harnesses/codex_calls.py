@@ -1,18 +1,25 @@
-"""The calls in rollouts of Codex: commands, patches and programs, and how they ended."""
+"""The calls in rollouts of Codex: commands, patches and programs, and how they ended.
 
+A program of the tool ``exec`` runs commands. It prints the output of one as it is, or the whole
+result as JSON.
+"""
+
+import json
 import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
 
 from scoring.evidence.commands.objective_flags import command_flags
-from scoring.evidence.harnesses.codex_lines import CodexPayload, only_text
-from scoring.evidence.harnesses.codex_programs import (
-    commands_in,
-    process_continued,
-    program_output,
-    runs_commands,
+from scoring.evidence.harnesses.codex_lines import (
+    OF_PROGRAM,
+    CodexPayload,
+    only_text,
+    output_of,
+    was_refused,
 )
-from scoring.evidence.harnesses.codex_results import OF_PROGRAM, output_of, was_refused
 from scoring.evidence.harnesses.event_reader import EventReader
-from scoring.evidence.harnesses.fields import json_in, member, text_in
+from scoring.evidence.harnesses.fields import failure_in, json_in, member, text_in
 from scoring.evidence.harnesses.tool_calls import script_of
 from scoring.evidence.transcripts.edits import lines_patched, paths_patched
 from scoring.evidence.transcripts.events import Call, CallResult
@@ -26,6 +33,22 @@ _COMMAND_ARGUMENTS = {
 """The tools that run a command, and the argument that holds it."""
 
 _STILL_RUNS = re.compile(r"(Process|Script) running with (?:session|cell) ID (\S+)")
+
+
+_QUOTED = r"""(?:"((?:[^"\\\n]|\\.)*+)"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`)"""
+_COMMAND = re.compile(rf"""\b(?:cmd|command)["']?\s*[:=]\s*{_QUOTED}""", re.DOTALL)
+_CONTINUES = re.compile(r"""\bwrite_stdin\s*\(\s*\{[^{}]*?\bsession_id["']?\s*:\s*["']?(\d+)""")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t"}
+
+_JSON_BEGINS = re.compile(r'\{\s*"|\[\s*\{')
+_MOST_VALUES = 100
+"""At how many places of an output JSON is looked for."""
+
+_STATE_OF_RESULT = ("exit_code", "session_id", "wall_time_seconds")
+"""The fields next to the output by which the result of a command is known."""
+
+_json_decoder = json.JSONDecoder(strict=False)  # a cut output has line breaks in its strings
 
 
 class CodexCalls(EventReader):
@@ -61,17 +84,20 @@ class CodexCalls(EventReader):
             argument = "command"
             given = payload.action
 
-        cell = member(given, "cell_id")
+        running = ""
         if tool == "write_stdin":
-            self._take_call_for_more(call, f"process {member(given, 'session_id')}")
-            return
-        if tool == "wait" and cell is not None:
-            self._take_call_for_more(call, f"program {cell}")
+            running = f"process {member(given, 'session_id')}"
+        elif tool == "wait" and member(given, "cell_id") is not None:
+            running = f"program {member(given, 'cell_id')}"
+        if running:  # the call asks for more of its output
+            self.seen.call(call)
+            self._continue(call, running)
             return
 
         self.called.add(call)
         if tool == "apply_patch":
-            self._take_patch(call, text_in(given, "input"))
+            patch = text_in(given, "input")
+            self.edit(call, paths_patched(patch), lines_patched(patch))
         elif argument:
             folder = text_in(given, "workdir") or text_in(given, "working_directory")
             script = script_of(member(given, argument))
@@ -80,18 +106,10 @@ class CodexCalls(EventReader):
         else:
             self.call(call, agent=tool == "spawn_agent")
 
-    def _take_call_for_more(self, call: str | None, running: str) -> None:
-        """Take a call that asks for more output of what still runs."""
-        self.seen.call(call)
-        self._continue(call, running)
-
     def _continue(self, call: str | None, running: str) -> None:
         starting_call = self._running.get(running)
         if call and starting_call:
             self._continued[call] = starting_call
-
-    def _take_patch(self, call: str | None, patch: str) -> None:
-        self.edit(call, paths_patched(patch), lines_patched(patch))
 
     def take_custom_call(self, payload: CodexPayload) -> None:
         """Take a call of a tool that is given a text: a patch, or a program."""
@@ -99,7 +117,7 @@ class CodexCalls(EventReader):
         text = only_text(payload.input)
         self.called.add(call)
         if payload.name == "apply_patch":
-            self._take_patch(call, text)
+            self.edit(call, paths_patched(text), lines_patched(text))
         elif payload.name == "exec":
             self._take_program(call, text)
         else:
@@ -107,15 +125,21 @@ class CodexCalls(EventReader):
 
     def _take_program(self, call: str | None, program: str) -> None:
         """Take a call of ``exec``, a program that may run commands and apply patches."""
-        commands = commands_in(program)
+        commands = _commands_in(program)
         patch = program if "\n*** " in program else program.replace("\\n", "\n")
         lines = lines_patched(patch)
         key = self.seen.command(
             call, "\n".join(commands), self.folder, paths_patched(program), lines
         )
-        self.count_call(key, command_flags(program) if runs_commands(program) else 0)
         self._programs[call] = len(commands)
-        self._continue(call, f"process {process_continued(program)}")
+        if _runs_commands(program):
+            self.count_call(key, command_flags(program))
+            return
+
+        self.count_call(key)
+        continued = _CONTINUES.search(program)
+        if continued:
+            self._continue(call, f"process {continued[1]}")
 
     def take_result(self, payload: CodexPayload, failed: bool | None) -> None:
         """Take the result of a call.
@@ -137,16 +161,11 @@ class CodexCalls(EventReader):
         if failed is not None:
             self.count_result(starting_call, failed)
         has_patched = payload.type == "patch_apply_end" and not failed
-        if not has_patched and payload.type != "mcp_tool_call_end":  # their output follows
-            self._observe_result(payload, starting_call, failed)
+        if has_patched or payload.type == "mcp_tool_call_end":  # their output follows
+            return
 
-    def _observe_result(
-        self, payload: CodexPayload, starting_call: str | None, failed: bool | None
-    ) -> None:
-        """Note what a call printed, or the command that it asked for more output of."""
-        if starting_call != payload.call_id:
-            self.seen.result(payload.call_id, failed, str)
-
+        if starting_call != call:
+            self.seen.result(call, failed, str)
         running = _what_runs(output_of(payload).header) if failed is None else ""
         if running:
             self._goes_on(running, starting_call, output_of(payload).printed)
@@ -167,7 +186,7 @@ class CodexCalls(EventReader):
             failed: whether the program failed; None where it still runs.
         """
         answer = output_of(payload)
-        output = program_output(answer.printed)
+        output = _program_output(answer.printed)
         running = _what_runs(answer.header) if failed is None else ""
         if output.process and not output.exit_codes and not failed:
             running = running or f"process {output.process}"
@@ -202,10 +221,10 @@ class CodexCalls(EventReader):
 
         A commit counts where its call is answered.
         """
-        if call not in self._running.values() or type(exit_code) is not int:
+        failed = failure_in(exit_code)
+        if failed is None or call not in self._running.values():
             return
 
-        failed = exit_code != 0
         self.count_result(call, failed)
         if not self.seen.commits(call):
             self.seen.result(call, failed, lambda: printed)
@@ -217,3 +236,78 @@ def _what_runs(header: str) -> str:
     if running is None:
         return ""
     return f"{'process' if running[1] == 'Process' else 'program'} {running[2]}"
+
+
+class _ProgramOutput(NamedTuple):
+    """What a program printed.
+
+    Attributes:
+        printed: what its commands printed.
+        exit_codes: the exit status of each command of which it printed the result.
+        process: the id of a process that still runs; "" without one.
+    """
+
+    printed: str
+    exit_codes: list[int]
+    process: str
+
+
+def _runs_commands(program: str) -> bool:
+    """Return whether a program runs commands."""
+    return "exec_command" in program or "shell_command" in program
+
+
+def _commands_in(program: str) -> list[str]:
+    """Return the commands that a program runs, without the escapes of their quotes."""
+    if not _runs_commands(program):
+        return []
+
+    def unescaped(escape: re.Match[str]) -> str:
+        return _ESCAPES.get(escape[1], escape[1])
+
+    return [_ESCAPED.sub(unescaped, "".join(quoted)) for quoted in _COMMAND.findall(program)]
+
+
+def _program_output(text: str) -> _ProgramOutput:
+    """Return what a program printed, with the outputs in place of results that are JSON."""
+    printed = []
+    exit_codes = []
+    process = ""
+    end = 0
+
+    for begin in islice(_JSON_BEGINS.finditer(text), _MOST_VALUES):
+        if begin.start() < end:
+            continue
+        try:
+            value, value_end = _json_decoder.raw_decode(text, begin.start())
+        except (ValueError, RecursionError):
+            continue
+
+        results = list(_results_in(value))
+        if not results:
+            continue
+        printed.append(text[end : begin.start()])
+        end = value_end
+        for result in results:
+            printed.append(f"{result['output']}\n")
+            exit_code = result.get("exit_code")
+            if type(exit_code) is int:
+                exit_codes.append(exit_code)
+            elif result.get("session_id") is not None:
+                process = str(result["session_id"])
+
+    printed.append(text[end:])
+    return _ProgramOutput("".join(printed), exit_codes, process)
+
+
+def _results_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the results of commands that are in a value."""
+    if isinstance(value, dict):
+        if isinstance(value.get("output"), str) and any(map(value.__contains__, _STATE_OF_RESULT)):
+            yield value
+        else:
+            for part in value.values():
+                yield from _results_in(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _results_in(part)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from operator import lt
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.events import Event
+from scoring.evidence.transcripts.events import Event, Response, TokensStated
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 
@@ -45,30 +45,25 @@ class TokenCount(Event):
 
 
 class CountedTurn(Event):
-    """The tokens of one response, worked out of the counts. Without any, it repeats a count.
+    """A response, worked out of the counts.
 
     Attributes:
         counts_before: how many counts of the transcript come before it.
-        output: tokens of output, with those of reasoning.
-        input: tokens of input, with cached ones.
-        cache_reads: tokens of input that were read from the cache.
-        cache_writes: tokens of input that were written to the cache.
-        service: as in :class:`~scoring.evidence.transcripts.events.Response`.
+        response: its tokens; the input holds what was read from the cache or written to it.
         states_writes: whether the transcript states what was written to the cache.
     """
 
     counts_before: int
-    output: int
-    input: int
-    cache_reads: int
-    cache_writes: int
-    service: str = ""
-    states_writes: bool = False
+    response: Response
+    states_writes: bool
 
     @property
     def repeats(self) -> bool:
-        """Whether it only repeats the count before it."""
-        return not (self.output or self.input or self.cache_reads or self.cache_writes)
+        """Whether it only repeats the count before it: then it has no tokens."""
+        response = self.response
+        return not any(
+            (response.output, response.input, response.cache_reads, response.cache_writes)
+        )
 
 
 _Tokens: TypeAlias = tuple[int, int, int]
@@ -90,7 +85,7 @@ _FROM_ZERO = TokenNumbers(
 
 def settle(events: TranscriptEvents) -> TranscriptEvents:
     """Work the turns out of the counts of a transcript, and put them into its events."""
-    turns: list[CountedTurn] = []
+    turns = []
     totals = _FROM_ZERO
     earlier = {_tokens(totals): totals}
     for index, count in enumerate(events.of(TokenCount)):
@@ -122,8 +117,8 @@ def _step_to(
     if count.totals is None:
         return _Step(totals, _each(_added, totals, count.last or _FROM_ZERO))
 
-    stated = _each(_filled, count.totals, totals)
-    has_fallen = _any_lower(count.totals, totals) and _any_lower(stated, totals)
+    stated = _each(_stated, count.totals, totals)
+    has_fallen = any(map(lt, count.totals, totals)) and any(map(lt, stated, totals))
     if _tokens(stated) == _tokens(totals) or (has_fallen and _tokens(stated) in earlier):
         return _Step(stated, stated)
     if count.last is None:
@@ -139,10 +134,6 @@ def _step_to(
 def _tokens(numbers: TokenNumbers) -> _Tokens:
     """Return the numbers by which totals are compared, which every version states."""
     return numbers.input, numbers.cached_input, numbers.output
-
-
-def _any_lower(numbers: TokenNumbers, others: TokenNumbers) -> bool:
-    return any(map(lt, numbers, others))
 
 
 def _each(
@@ -161,7 +152,7 @@ def _less(total: int, number: int) -> int:
     return max(total - max(number, 0), min(total, 0))
 
 
-def _filled(number: int, total: int) -> int:
+def _stated(number: int, total: int) -> int:
     """Return a stated total, or the earlier one where it is left out."""
     return total if number < 0 else number
 
@@ -175,14 +166,14 @@ def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
     if stated.cache_writes >= 0:
         written = step.end.cache_writes - max(step.start.cache_writes, 0)
 
-    return CountedTurn(
-        count.span,
-        count.line,
-        counts_before=index,
+    place = (count.span, count.line)
+    response = Response(
+        *place,
+        stated=TokensStated.ALL,
         output=step.end.output - step.start.output,
         input=given,
         cache_reads=cached,
         cache_writes=written,
         service=count.service,
-        states_writes=stated.cache_writes >= 0,
     )
+    return CountedTurn(*place, index, response, states_writes=stated.cache_writes >= 0)

@@ -1,6 +1,7 @@
 """The sessions of Codex: a forked one begins with a replay of its parent, which counts once."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -11,8 +12,6 @@ from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
     Event,
-    Response,
-    TokensStated,
     key_of,
 )
 from scoring.evidence.transcripts.facts import NS
@@ -36,7 +35,7 @@ def folders_of(spans: Sequence[LineSpan]) -> list[str]:
 
     It is "" where a span names none.
     """
-    folders: list[str] = []
+    folders = []
     folder = ""
     own = introduction_of(spans)
     for span in spans:
@@ -46,19 +45,18 @@ def folders_of(spans: Sequence[LineSpan]) -> list[str]:
     return folders
 
 
-class _ReplayEnd:
+class _ReplayEnd(NamedTuple):
     """Where a replay ends: before the span of an index, and after a number of token counts.
 
-    Args:
-        events: the events of the transcript.
+    Attributes:
         span: the index of the first span that is not replayed.
         counts: how many token counts are replayed.
+        last_count: the last of them; None without any.
     """
 
-    def __init__(self, events: TranscriptEvents, *, span: int = 0, counts: int = 0) -> None:
-        self.span = span
-        self.counts = counts
-        self.last_count = events.of(TokenCount)[counts - 1] if counts else None
+    span: int = 0
+    counts: int = 0
+    last_count: TokenCount | None = None
 
     def is_before(self, event: Event) -> bool:
         """Return whether an event comes after the replay."""
@@ -79,18 +77,20 @@ def _replay_end(events: TranscriptEvents, events_of: EventsOfSession) -> _Replay
     spans = events.spans
     for index, span in enumerate(spans):
         if span.opens == SpanOpening.OWN_LINES:
-            return _ReplayEnd(events, span=index)
+            return _ReplayEnd(index)
 
     own = introduction_of(spans)
     first_span = _first_span_born_after(spans, own)
     if first_span is not None:
-        return _ReplayEnd(events, span=first_span)
+        return _ReplayEnd(first_span)
 
     counts = events.of(TokenCount)
     parents = events_of(own.parent)
     if parents:
-        return _ReplayEnd(events, counts=max(_equal_counts(counts, one) for one in parents))
-    return _ReplayEnd(events, counts=_counts_written_at_once(events, own))
+        replayed = max(_equal_counts(counts, parent) for parent in parents)
+    else:
+        replayed = _counts_written_at_once(events, own)
+    return _ReplayEnd(0, replayed, counts[replayed - 1] if replayed else None)
 
 
 def _first_span_born_after(spans: Sequence[LineSpan], own: LineSpan) -> int | None:
@@ -101,13 +101,12 @@ def _first_span_born_after(spans: Sequence[LineSpan], own: LineSpan) -> int | No
     if own.born < 0:
         return None
 
-    turns = [span for span in spans if span.opens == SpanOpening.TURN]
-    for index, span in enumerate(spans):
-        if span.opens == SpanOpening.TURN and span.born >= own.born:
+    turns = [index for index, span in enumerate(spans) if span.opens == SpanOpening.TURN]
+    for index in turns:
+        if spans[index].born >= own.born:
             return index
-    if turns and all(turn.born >= 0 for turn in turns):
-        return len(spans)
-    return None
+    has_ids = all(spans[index].born >= 0 for index in turns)
+    return len(spans) if turns and has_ids else None
 
 
 def _equal_counts(counts: Sequence[TokenCount], parent: TranscriptEvents) -> int:
@@ -137,7 +136,7 @@ def _times_of(events: TranscriptEvents) -> dict[int, int]:
 
 def _lines_after(events: TranscriptEvents, end: _ReplayEnd) -> list[list[int]]:
     """Return for each span the numbers of its lines after a replay, ascending."""
-    numbers_by_span: list[list[int]] = []
+    numbers_by_span = []
     for index, numbers in enumerate(events.covers):
         numbers_by_span.append(sorted(numbers) if index >= end.span else [])
 
@@ -228,23 +227,9 @@ def count_rollout(tally: Tally, file: int, events: TranscriptEvents, clock: Line
             tally.drop(time)
             continue
 
-        response = Response(
-            turn.span,
-            turn.line,
-            stated=TokensStated.ALL,
-            output=turn.output,
-            input=turn.input,
-            cache_reads=turn.cache_reads,
-            cache_writes=turn.cache_writes,
-            service=turn.service,
-        )
-        tally.turn(
-            time,
-            response,
-            models[turn.span],
-            clock.quarter(turn.line),
-            states_writes=turn.states_writes,
-        )
+        model = models[turn.span]
+        quarter = clock.quarter(turn.line)
+        tally.turn(time, turn.response, model, quarter, states_writes=turn.states_writes)
 
     # The ids of calls are unique in their session only.
     session_key = key_of(session)

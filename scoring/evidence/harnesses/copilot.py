@@ -11,11 +11,11 @@ from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     Tokens,
     count_in,
+    failure_in,
     json_in,
     member,
     text_in,
@@ -99,8 +99,7 @@ class CopilotReader(ToolReader):
         if kind in _WITHOUT_INTEREST or not isinstance(data, dict):
             return
 
-        known_by = identity(line.get("id"), self.where.session, self.place, time)
-        if self.event(time, *known_by):
+        if self.event(time, name=line.get("id")):
             self._take(kind, data, time or 0)
 
     def _note_session(self, kind: str, data: Any) -> None:
@@ -108,7 +107,7 @@ class CopilotReader(ToolReader):
         if kind in _SESSION_HEADS:
             self.version = member(data, "copilotVersion") or self.version
             self._session = self._session._replace(
-                cwd=text_in(data, "context", "cwd") or self._session.cwd,
+                cwd=text_in(data, "context.cwd") or self._session.cwd,
                 session=text_in(data, "sessionId") or self._session.session,
             )
 
@@ -119,22 +118,27 @@ class CopilotReader(ToolReader):
     def _take(self, kind: str, data: PlainData, time: int) -> None:
         call = text_in(data, "toolCallId")
         if kind == "user.message":
-            self._take_user_message(data)
+            text = text_in(data, "content")
+            if text_in(data, "source").startswith("skill-") or text.startswith(_SKILL):
+                self.seen.asked()
+            else:
+                self.prompt(text)
         elif kind == "assistant.message":
-            self._take_response(data)
+            output = count_in(data, "outputTokens")
+            self.response(text_in(data, "messageId"), Tokens(output))
+            self._part_outputs[self.where.model] += output or 0
+            self.seen.said(text_in(data, "content"))
         elif kind == "tool.execution_start":
             self._take_call(call, data)
         elif kind == "tool.execution_complete":
             self._take_result(call, data)
         elif kind == "permission.completed":
-            if member(data, "result", "kind") == _DENIED_BY_USER:
+            if member(data, "result.kind") == _DENIED_BY_USER:
                 self._refuse(call, "")
         elif kind == "system.notification":
-            about = data.get("kind")
-            exit_code = member(about, "exitCode")
-            if member(about, "type") == "shell_completed" and type(exit_code) is int:
-                shell = str(member(about, "shellId"))
-                self._end_command(shell, "", failed=exit_code != 0)
+            failed = failure_in(data, "kind.exitCode")
+            if member(data, "kind.type") == "shell_completed" and failed is not None:
+                self._end_command(str(member(data, "kind.shellId")), "", failed)
         elif kind == "abort":
             if data.get("reason") == "user_initiated":
                 self.seen.interrupted()
@@ -144,19 +148,6 @@ class CopilotReader(ToolReader):
             self._take_end(data.get("modelMetrics"), time)
         elif kind not in (*_SESSION_HEADS, "session.model_change"):
             self.unknown(kind)
-
-    def _take_user_message(self, data: PlainData) -> None:
-        text = text_in(data, "content")
-        if text_in(data, "source").startswith("skill-") or text.startswith(_SKILL):
-            self.seen.asked()
-        else:
-            self.prompt(text)
-
-    def _take_response(self, data: PlainData) -> None:
-        output = count_in(data, "outputTokens")
-        self.response(text_in(data, "messageId"), Tokens(output))
-        self._part_outputs[self.where.model] += output or 0
-        self.seen.said(text_in(data, "content"))
 
     def _take_call(self, call: str, data: PlainData) -> None:
         tool = text_in(data, "toolName")
@@ -169,55 +160,41 @@ class CopilotReader(ToolReader):
             self.shell_calls.add(call)
 
     def _take_result(self, call: str, data: PlainData) -> None:
-        """Note how a call ended."""
-        error = text_in(data, "error", "message")
-        is_refused = text_in(data, "error", "code") in _REFUSED_CODES
+        """Note how a call ended, and how the command did that it started or shows."""
+        error = text_in(data, "error.message")
+        is_refused = text_in(data, "error.code") in _REFUSED_CODES
         if is_refused and not _DENIED_BY_HOOK.search(error):
             self._refuse(call, error)
             return
 
-        text = text_in(data, "result", "content") or text_in(data, "result", "text_result_for_llm")
+        text = text_in(data, "result.content") or text_in(data, "result.text_result_for_llm")
         failed = data.get("success") is not True
-        if call in self.shell_calls:
-            exit_code = member(data, "toolTelemetry", "metrics", "exit_code")
-            self._take_shell_result(call, text, error, exit_code, failed=failed)
-        else:
+        if call not in self.shell_calls:
             self.result(call, failed, text or error)
+            return
 
-    def _take_shell_result(
-        self, call: str, text: str, error: str, exit_code: object, *, failed: bool
-    ) -> None:
-        """Note how a call of a shell ended, and how the command did that it started or shows.
-
-        That the call succeeded says nothing about its command, which may still run.
-
-        Args:
-            call: the id of the call.
-            text: what it printed.
-            error: why the call failed.
-            exit_code: what the call states.
-            failed: whether the call failed.
-        """
+        # That the call succeeded says nothing about its command, which may still run.
+        exit_code = "toolTelemetry.metrics.exit_code"
         ended = _ENDED.search(text)
         still_runs = _STILL_RUNS.search(text)
-        if still_runs and not ended and exit_code is None:
+        if still_runs and not ended and member(data, exit_code) is None:
             shell = still_runs["shell"]
             if shell not in self._running:
                 self._running[shell] = _RunningCommand(call, text[: still_runs.start()])
                 return
 
-        command_failed = type(exit_code) is int and exit_code != 0
+        command_failed = failure_in(data, exit_code) is True
         if ended:
             command_failed = ended["code"].strip("-0") != ""
             text = text[: ended.start()]
 
         if ended and ended["shell"] in self._running:
-            self._end_command(ended["shell"], text, failed=command_failed)
+            self._end_command(ended["shell"], text, command_failed)
         else:
             failed = failed or command_failed
         self.result(call, failed, text or error)
 
-    def _end_command(self, shell: str, text: str, *, failed: bool) -> None:
+    def _end_command(self, shell: str, text: str, failed: bool) -> None:
         """Note how a command ended that still ran when its call came back."""
         if shell in self._running:
             command = self._running.pop(shell)
@@ -294,7 +271,7 @@ class CopilotReader(ToolReader):
         The end of a resumed session may state those of all parts, or of the last one alone.
         """
         unnamed = [model for model in metrics if model not in self._part_outputs]
-        tokens: dict[str, Tokens] = {}
+        tokens = {}
         for model, measured in metrics.items():
             stated = _TOKENS.of(member(measured, "usage"))
             if not stated.are_stated:
@@ -305,11 +282,9 @@ class CopilotReader(ToolReader):
                 outputs = sum(
                     count for name, count in self._part_outputs.items() if name not in metrics
                 )
-            earlier = self._last_end.get(model, Tokens(0, 0))
-            tokens[model] = stated
-            since = list(map(sub, stated, earlier))
-            if min(since) >= 0 and since[0] >= outputs:
-                tokens[model] = Tokens(*since)
+            since = list(map(sub, stated, self._last_end.get(model, Tokens(0, 0))))
+            is_sum = min(since) >= 0 and since[0] >= outputs
+            tokens[model] = Tokens(*since) if is_sum else stated
             self._last_end[model] = stated
         return tokens
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.harnesses.fields import items_in, text_in
+from scoring.evidence.harnesses.fields import member, parts_in, text_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import key_of
@@ -68,7 +68,7 @@ class CursorReader(ToolReader):
         if not self._key_of_first_line:
             self._key_of_first_line = key_of(json.dumps(line))
         if line.get("role") == "user":
-            stated = _time_in(text_in(line, "message", "content"))
+            stated = _time_in(text_in(line, "message.content"))
             if stated is not None:  # it never goes back
                 self._time = max(stated, self._time or stated)
 
@@ -100,7 +100,7 @@ class CursorReader(ToolReader):
         self._waiting = []
 
     def _take(self, line: PlainData) -> None:
-        text = text_in(line, "message", "content")
+        text = text_in(line, "message.content")
         if line.get("role") == "user":
             typed = _TYPED.search(text)
             if typed:
@@ -110,7 +110,7 @@ class CursorReader(ToolReader):
         elif line.get("role") == "assistant":
             self.response()
             self.seen.said(text.replace(_HIDDEN_THOUGHTS, ""))
-            self.note_calls(items_in(line, "message", "content"))
+            self.note_calls(parts_in(member(line, "message.content"), "tool_use"))
         elif line.get("status") == "aborted":
             self.seen.interrupted()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import Warn
-from scoring.evidence.harnesses.harness import Copy, FileNames, Harness
+from scoring.evidence.harnesses.harness import Copy, FileNames, Harness, Home
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
 from scoring.files import identity_of, reason
@@ -26,22 +26,16 @@ class _Place(NamedTuple):
     """A folder to look in.
 
     Attributes:
-        path: the folder.
-        origin: how it is known.
-        prefix: how the names of transcripts begin.
+        home: the folder.
         names: how the files are named.
         harness: the harness that the files are of; "": of any.
         whole: whether they count whole.
-        below: whether sub-folders are looked in too.
     """
 
-    path: Path
-    origin: str
-    prefix: str
+    home: Home
     names: Sequence[FileNames]
     harness: str = ""
     whole: bool = False
-    below: bool = True
 
 
 def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn) -> Discovery:
@@ -52,8 +46,8 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
         harnesses: the harnesses.
         warn: takes a message for each folder that cannot be read.
     """
-    transcripts: list[TranscriptFile] = []
-    roots: list[RootFound] = []
+    transcripts = []
+    roots = []
     for place in _places(places, harnesses):
         in_place, root = _look_in(place, warn)
         transcripts += in_place
@@ -76,8 +70,9 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
 
     writers = []
     for harness in harnesses:
-        for names in _fitting(harness.files, transcript.name):
-            if names.document == transcript.document and names.store == transcript.store:
+        for names in harness.files:
+            is_of_kind = (names.document, names.store) == (transcript.document, transcript.store)
+            if is_of_kind and names.fit(transcript.name):
                 writers.append(harness)
                 break
     return writers
@@ -87,72 +82,58 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
     """Yield the folders to look in: those named by hand, those a hook names, the usual ones."""
     of_any = tuple(dict.fromkeys(names for harness in harnesses for names in harness.files))
     for directory in places.directories:
-        yield _Place(directory, "--transcript-dir", "", of_any, whole=True)
+        yield _Place(Home(directory, "--transcript-dir"), of_any, whole=True)
     for directory in places.hinted:
-        yield _Place(directory, "hook", "", of_any)
+        yield _Place(Home(directory, "hook"), of_any)
     if not places.auto:
         return
 
     for harness in harnesses:
         for home in harness.homes(os.environ):
-            if places.trusted and in_checkout(home.path, places.repo_dir):
-                continue
-            yield _Place(
-                home.path, home.origin, home.prefix, harness.files, harness.name, below=home.below
-            )
+            if not (places.trusted and in_checkout(home.path, places.repo_dir)):
+                yield _Place(home, harness.files, harness.name)
 
 
 def _look_in(place: _Place, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
     """Return the transcripts in a folder, and what is said of the folder."""
-    no_files = f"no {' or '.join(_wanted_patterns(place.names))} file in it or below"
+    home = place.home
+    wanted = [names for names in place.names if not names.none]
+    anywhere = [names.pattern for names in wanted if not names.folder]
+    patterns = anywhere or [names.pattern for names in wanted]
     paths: list[str] = []
     problem = ""
     try:
-        os.scandir(place.path).close()
-        if is_of_the_system(place.path):
+        os.scandir(home.path).close()
+        if is_of_the_system(home.path):
             raise ValueError("is a system folder")
         paths = _walk(place, warn)
         if not paths:
-            problem = no_files
+            problem = f"no {' or '.join(patterns)} file in it or below"
+            if place.whole:
+                warn(f"transcript directory {home.path}: {problem}")
     except FileNotFoundError:
         problem = "no such directory"
         if place.whole:
-            warn(f"transcript directory {place.path}: {problem}; skipped")
+            warn(f"transcript directory {home.path}: {problem}; skipped")
     except (OSError, ValueError) as e:
         problem = reason(e)
-        warn(f"transcript directory {place.path}: {problem}; skipped")
-
-    if place.whole and problem == no_files:
-        warn(f"transcript directory {place.path}: {problem}")
+        warn(f"transcript directory {home.path}: {problem}; skipped")
 
     transcripts = []
     for path in paths:
-        fitting = _fitting(place.names, path)
+        fitting = [names for names in place.names if names.fit(path)]
         store = any(names.store for names in fitting)
         document = not store and any(names.document for names in fitting)
         transcripts.append(TranscriptFile(path, place.whole, document, store=store))
-    root = RootFound(place.path, place.origin, place.harness, len(paths), problem)
-    return transcripts, root
+    return transcripts, RootFound(home.path, home.origin, place.harness, len(paths), problem)
 
 
-def _wanted_patterns(file_names: Sequence[FileNames]) -> list[str]:
-    """Return the patterns that a message names: those for any folder, where there are some."""
-    wanted = [names for names in file_names if not names.none]
-    anywhere = [names.pattern for names in wanted if not names.folder]
-    return anywhere or [names.pattern for names in wanted]
-
-
-def _fitting(file_names: Sequence[FileNames], path: str) -> list[FileNames]:
-    """Return those of some ways to name files in which one is named."""
-    return [names for names in file_names if names.fit(path)]
-
-
-def _is_wanted(entry: "os.DirEntry[str]", place: _Place) -> bool:
+def _is_wanted(path: str, place: _Place) -> bool:
     """Return whether a file is named as a transcript, and not in a way that is for other files."""
-    if not entry.name.startswith(place.prefix):
+    if not os.path.basename(path).startswith(place.home.prefix):
         return False
-    fitting = _fitting(place.names, entry.path)
-    return bool(fitting) and not any(names.none for names in fitting)
+    fitting = [names.none for names in place.names if names.fit(path)]
+    return bool(fitting) and not any(fitting)
 
 
 def _walk(place: _Place, warn: Warn) -> list[str]:
@@ -163,10 +144,10 @@ def _walk(place: _Place, warn: Warn) -> list[str]:
     Raises:
         ValueError: more than :data:`MOST_FILES` files are there.
     """
-    files: list[str] = []
+    files = []
     count = 0
-    visited: set[tuple[int, int]] = set()
-    waiting = [os.fspath(place.path)]
+    visited = set()
+    waiting = [os.fspath(place.home.path)]
     while waiting:
         folder = waiting.pop()
         try:
@@ -181,12 +162,12 @@ def _walk(place: _Place, warn: Warn) -> list[str]:
                         raise ValueError(
                             f"more than {MOST_FILES:,} files in it and below; name a narrower one"
                         )
-                    if entry.is_symlink() and not is_inside(entry.path, place.path):
+                    if entry.is_symlink() and not is_inside(entry.path, place.home.path):
                         continue
                     if _is_folder(entry):
-                        if place.below:
+                        if place.home.below:
                             waiting.append(entry.path)
-                    elif _is_wanted(entry, place):
+                    elif _is_wanted(entry.path, place):
                         files.append(str(Path(entry.path)))
         except OSError as e:
             warn(f"transcript directory {folder}: {reason(e)}; skipped")
@@ -231,18 +212,6 @@ def _plain_first(
     return kept
 
 
-class _RankedCopy(NamedTuple):
-    """A transcript that may have copies, ranked: the lowest is read.
-
-    Attributes:
-        rank: whether it is archived, whether it is compressed, and its path.
-        transcript: the transcript.
-    """
-
-    rank: tuple[bool, bool, bytes]
-    transcript: TranscriptFile
-
-
 def _single_copies(
     transcripts: Sequence[TranscriptFile],
     harnesses: Sequence[Harness],
@@ -252,28 +221,26 @@ def _single_copies(
 
     An active copy is better than an archived one, and a plain one better than a compressed one.
     """
-    kept: dict[object, _RankedCopy] = {}
-    for transcript in transcripts:
+
+    def copy_of(transcript: TranscriptFile) -> Copy | None:
         path = transcript.path
-        copy = _copy_of(path, harnesses)
+        copies = (harness.copy(path) for harness in harnesses)
+        return next(filter(None, copies), None)
+
+    def rank(transcript: TranscriptFile) -> tuple[bool, bool, bytes]:
+        copy = copy_of(transcript)
         archived = copy is not None and copy.archived
-        current = _RankedCopy((archived, transcript.compressed, os.fsencode(path)), transcript)
+        return archived, transcript.compressed, os.fsencode(transcript.path)
+
+    kept: dict[object, TranscriptFile] = {}
+    for transcript in transcripts:
+        copy = copy_of(transcript)
         key: object = transcript if copy is None else copy.transcript
-        earlier = kept.setdefault(key, current)
-        if copy is None or earlier is current:
+        earlier = kept.setdefault(key, transcript)
+        if copy is None or earlier is transcript:
             continue
 
-        best, other = sorted((earlier, current), key=lambda ranked: ranked.rank)
-        whole = best.transcript.whole or other.transcript.whole
-        kept[key] = best._replace(transcript=best.transcript._replace(whole=whole))
-        left_out.append(FileFound(other.transcript.path, left_out=copy.left_out))
-    return [ranked.transcript for ranked in kept.values()]
-
-
-def _copy_of(path: Path, harnesses: Sequence[Harness]) -> Copy | None:
-    """Return of which transcript a file is a copy, as the first harness that knows it says."""
-    for harness in harnesses:
-        copy = harness.copy(path)
-        if copy is not None:
-            return copy
-    return None
+        best, other = sorted((earlier, transcript), key=rank)
+        kept[key] = best._replace(whole=best.whole or other.whole)
+        left_out.append(FileFound(other.path, left_out=copy.left_out))
+    return list(kept.values())

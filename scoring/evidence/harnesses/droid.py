@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     items_in,
     json_in,
     member,
+    parts_in,
     text_in,
     time_in,
     value_in,
@@ -51,14 +51,14 @@ class DroidReader(ToolReader):
         if kind == "session_start":
             self._begin_session(line)
         elif kind in ("message", "compaction_state"):
-            time = time_in(line, "timestamp")
-            names = identity(line.get("id"), self.where.session, self.place, time)
-            if not self.event(time, *names):
+            if not self.event(time_in(line, "timestamp"), name=line.get("id")):
                 return
             if kind == "compaction_state":
                 self.seen.compacted()
-            elif member(line, "message", "role") == "assistant":
-                self._take_response(line)
+            elif member(line, "message.role") == "assistant":
+                self.response(text_in(line, "id"))
+                self.seen.said(text_in(line, "message.content"))
+                self.note_calls(parts_in(member(line, "message.content"), "tool_use"))
             else:
                 self._take_user_message(line)
         elif kind not in _STATE_LINES:
@@ -71,24 +71,18 @@ class DroidReader(ToolReader):
             text_in(line, "cwd"),
             text_in(line, "id"),
             parent=caller,
-            model=text_in(self.shown, "settings", "model"),
+            model=text_in(self.shown, "settings.model"),
             agent=bool(caller),
         )
 
-    def _take_response(self, line: PlainData) -> None:
-        self.response(text_in(line, "id"))
-        self.seen.said(text_in(line, "message", "content"))
-
-        self.note_calls(items_in(line, "message", "content"))
-
     def _take_user_message(self, line: PlainData) -> None:
         """Take results of calls, and a prompt without what the harness adds to it."""
-        content = member(line, "message", "content")
-        if not isinstance(content, list):
-            content = [{"type": "text", "text": content}]
+        content = member(line, "message.content")
+        if isinstance(content, str):
+            content = [{"text": content}]
 
-        texts: list[str] = []
-        for part in content:
+        texts = []
+        for part in items_in(content):
             text = text_in(part, "text")
             if member(part, "type") == "tool_result":
                 self._take_result(part)
@@ -97,7 +91,7 @@ class DroidReader(ToolReader):
 
         if not texts:
             return
-        if "user_only" in (line.get("visibility"), member(line, "message", "visibility")):
+        if "user_only" in (line.get("visibility"), member(line, "message.visibility")):
             self.seen.asked()
         else:
             self.prompt("\n".join(texts))
@@ -111,20 +105,18 @@ class DroidReader(ToolReader):
         call = part.get("tool_use_id")
         text = text_in(part, "content")
 
-        exit_code = None
-        if text_in(part, "tool_use_id") in self.shell_calls:
-            exit_code = _EXITED.search(text) or _FAILED.match(text)
-
         failed = part.get("is_error") is True
-        if exit_code:
-            failed = exit_code[1].strip("-0") != ""
+        if text_in(call) in self.shell_calls:
+            exit_code = _EXITED.search(text) or _FAILED.match(text)
+            if exit_code:
+                failed = exit_code[1].strip("-0") != ""
         if text.startswith("{") and member(json_in(text), "success") is False:
             failed = True
         self.result(call, failed, text)
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read, with the tokens of the whole session."""
-        tokens = _TOKENS.of(member(self.shown, "settings", "tokenUsage"))
+        tokens = _TOKENS.of(member(self.shown, "settings.tokenUsage"))
         if self.counted[Response] and any(tokens):
             self.totals(0, tokens)
         return super().events()

@@ -10,7 +10,13 @@ import msgspec
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import BROKEN, Tokens, id_in
-from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, MODEL_LIMIT, NO_TIME, JsonReader
+from scoring.evidence.harnesses.json_reader import (
+    DOCUMENT_LIMIT,
+    MODEL_LIMIT,
+    NO_TIME,
+    OTHER_TYPE,
+    JsonReader,
+)
 from scoring.evidence.transcripts.edits import NO_LINES, AddedLines
 from scoring.evidence.transcripts.events import (
     Call,
@@ -105,12 +111,14 @@ class EventReader(JsonReader):
             self.entry(line)
         return []
 
-    def event(self, time: int | None, *identity: object) -> bool:
+    def event(self, time: int | None, *identity: object, name: object = "") -> bool:
         """Begin an event.
 
         Args:
             time: when it happened, in nanoseconds since 1970; None: not known.
-            identity: what it is known by; copies of it have the same.
+            identity: what it is known by, which copies of it have too; by default its session,
+                line and time.
+            name: its id, by which alone it is known where it is not hidden.
 
         Returns:
             Whether it counts. Events without a time are skipped.
@@ -119,6 +127,9 @@ class EventReader(JsonReader):
             self.skip(NO_TIME)
             return False
 
+        identity = identity or (self.where.session, self.place, time)
+        if id_in(name):
+            identity = (name,)
         number = self.next_event if self.in_documents else self.place
         self.begin(self.span_here(), number, time, key_of("\0".join(map(str, identity))))
         return True
@@ -148,6 +159,18 @@ class EventReader(JsonReader):
         self.at = (span, number)
         self.seen.line(span, number, time, key)
         return is_added
+
+    def numbered(self, messages: Iterable[object]) -> Iterator[PlainData]:
+        """Yield the messages of a document, and note where each begins.
+
+        One that is not an object is skipped.
+        """
+        for message in messages:
+            self.messages.append(self.next_event)
+            if isinstance(message, dict):
+                yield message
+            else:
+                self.skip(OTHER_TYPE)
 
     def unknown(self, kind: object) -> None:
         """Skip a line, or a part of one, of a kind that this reader does not know."""
@@ -287,11 +310,6 @@ class EventReader(JsonReader):
     def count_call(self, key: int, shows: int = 0) -> None:
         """Count a call by its key, with the bits of what it shows."""
         self.counted[Call].append(Call(*self.at, id=key, shows=shows))
-
-
-def identity(name: object, *others: object) -> Sequence[object]:
-    """Return what an event is known by: its id, or others where it has none or hides it."""
-    return (name,) if id_in(name) else others
 
 
 def _plain(value: object) -> str:

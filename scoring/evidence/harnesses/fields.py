@@ -1,6 +1,8 @@
 """Fields of JSON values that should be objects and may be anything.
 
-Nothing here fails on a value of another type: it is as if the field were not there.
+Nothing here fails on a value of another type: it is as if the field were not there. A path has
+dots between the names of fields within each other: ``message.content``. Without a path, the value
+itself is meant.
 """
 
 import json
@@ -93,19 +95,20 @@ def is_too_deep(line: bytes) -> bool:
     return False
 
 
-def member(value: Any, *names: str) -> Any:
-    """Return what is under some names, one within the other, or None when it is not there."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
+def member(value: Any, path: str = "") -> Any:
+    """Return what is at a path, or None when it is not there."""
+    if path:
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
-def text_in(value: Any, *names: str) -> str:
-    """Return the text under some names, or "" without one.
+def text_in(value: Any, path: str = "") -> str:
+    """Return the text at a path, or "" without one.
 
     A list of parts has their texts as lines.
     """
-    content = member(value, *names)
+    content = member(value, path)
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -115,25 +118,31 @@ def text_in(value: Any, *names: str) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def json_in(value: Any, *names: str) -> Any:
-    """Return the value of the JSON text under some names, or None where it is missing or broken."""
-    return value_of(text_in(value, *names).encode("utf-8", "replace"))
+def json_in(value: Any, path: str = "") -> Any:
+    """Return the value of the JSON text at a path, or None where it is missing or broken."""
+    return value_of(text_in(value, path).encode("utf-8", "replace"))
 
 
-def parts_in(value: Any, kind: str, *names: str) -> list[Any]:
-    """Return the objects of a type in the list under some names."""
-    return [part for part in items_in(value, *names) if member(part, "type") == kind]
-
-
-def items_in(value: Any, *names: str) -> list[Any]:
-    """Return the list under some names, or an empty one."""
-    items = member(value, *names)
+def items_in(value: Any, path: str = "") -> list[Any]:
+    """Return the list at a path, or an empty one."""
+    items = member(value, path)
     return items if isinstance(items, list) else []
 
 
-def count_in(value: Any, *names: str) -> int | None:
-    """Return the number of tokens under some names, or None without one."""
-    count = member(value, *names)
+def parts_in(items: Any, kind: str) -> list[Any]:
+    """Return the objects of a type in a list."""
+    return [part for part in items_in(items) if member(part, "type") == kind]
+
+
+def failure_in(value: Any, path: str = "") -> bool | None:
+    """Return whether the exit status at a path is that of a failure, or None without one."""
+    status = member(value, path)
+    return status != 0 if type(status) is int else None
+
+
+def count_in(value: Any, path: str) -> int | None:
+    """Return the number of tokens at a path, or None without one."""
+    count = member(value, path)
     return count if type(count) is int and 0 <= count <= COUNT_LIMIT else None
 
 
@@ -160,7 +169,7 @@ class Tokens(NamedTuple):
 
 
 class TokenFields(NamedTuple):
-    """Under which names a harness states tokens, with dots between names within each other.
+    """At which paths a harness states tokens.
 
     Attributes:
         output: tokens of output.
@@ -178,26 +187,26 @@ class TokenFields(NamedTuple):
 
     def of(self, value: Any) -> Tokens:
         """Return the tokens that a value states."""
-        uncached = count_in(value, *self.input.split("."))
-        reads = count_in(value, *self.reads.split(".")) or 0
-        writes = count_in(value, *self.writes.split(".")) or 0
+        uncached = count_in(value, self.input)
+        reads = count_in(value, self.reads) or 0
+        writes = count_in(value, self.writes) or 0
         if self.holds_cached and uncached is not None:
             uncached = max(uncached - reads - writes, 0)
-        return Tokens(count_in(value, *self.output.split(".")), uncached, reads, writes)
+        return Tokens(count_in(value, self.output), uncached, reads, writes)
 
 
-def id_in(value: Any, *names: str) -> str:
-    """Return the id under some names, or "" without one.
+def id_in(value: Any, path: str = "") -> str:
+    """Return the id at a path, or "" without one.
 
     A tool that hides secrets may have put its word in the place of an id.
     """
-    name = text_in(value, *names)
+    name = text_in(value, path)
     return "" if "REDACTED" in name else name
 
 
-def time_in(value: Any, *names: str) -> int | None:
-    """Return the time stamp under some names, in nanoseconds since 1970, or None without one."""
-    return timestamp_ns(text_in(value, *names))
+def time_in(value: Any, path: str) -> int | None:
+    """Return the time stamp at a path, in nanoseconds since 1970, or None without one."""
+    return timestamp_ns(text_in(value, path))
 
 
 def seconds(value: object) -> int | None:

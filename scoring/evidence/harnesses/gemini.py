@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member, text_in, time_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
@@ -69,8 +68,7 @@ class GeminiReader(ToolReader):
         patch = line.get("$patch")
 
         if "sessionId" in line or "projectHash" in line:
-            about = {key: value for key, value in line.items() if key != "messages"}
-            self._about |= about
+            self._about |= {key: value for key, value in line.items() if key != "messages"}
         elif "id" in line:
             self._put(line)
         elif isinstance(changed, dict):
@@ -139,12 +137,11 @@ class GeminiReader(ToolReader):
             return
 
         changed_calls = {text_in(call, "id"): call for call in items_in(change, "toolCalls")}
-        calls: list[Any] = []
+        calls = []
         for call in items_in(message, "toolCalls"):
             if isinstance(call, dict):
-                calls.append(call | changed_calls.get(text_in(call, "id"), {}))
-            else:
-                calls.append(call)
+                call = call | changed_calls.get(text_in(call, "id"), {})
+            calls.append(call)
 
         patched = message | {"toolCalls": calls}
         if "content" in change:
@@ -180,17 +177,18 @@ class GeminiReader(ToolReader):
 
     def _take(self, message: PlainData) -> None:
         """Take a message."""
-        if not _has_plain_counts(message.get("tokens")):
+        counts = message.get("tokens")
+        stated = [key for key in _TOKEN_COUNTS if member(counts, key) is not None]
+        if any(count_in(counts, key) is None for key in stated):
             self.skip(OTHER_TYPE)
             return
 
         kind = message.get("type")
         name = text_in(message, "id")
-        time = time_in(message, "timestamp")
         if kind not in _KINDS and kind != _TAKEN_BACK:
             self.unknown(kind)
 
-        if not self.event(time, *identity(name, self.where.session, self.place, time)):
+        if not self.event(time_in(message, "timestamp"), name=name):
             return
 
         text = text_in(message, "content")
@@ -217,19 +215,17 @@ class GeminiReader(ToolReader):
             uncached = max(counts["input"] + counts["tool"] - counts["cached"], 0)
             self.response(name, Tokens(output, uncached, counts["cached"]))
 
-        for call in items_in(message, "toolCalls"):
-            if isinstance(call, dict):
-                self._take_call(call)
+        for call in items_in(message, "toolCalls"):  # each has its result in it
+            if not isinstance(call, dict):
+                continue
 
-    def _take_call(self, call: PlainData) -> None:
-        """Take a call, which has its result in it."""
-        call_id = call.get("id")
-        tool = call.get("name")
-        if text_in(call, "agentId"):
-            self.call(call_id, agent=True)
-        else:
-            self.note_call(call_id, tool, call.get("args"))
-        self.ended(call_id, tool, call.get("status"), answer_of(call.get("result")))
+            call_id = call.get("id")
+            tool = call.get("name")
+            if text_in(call, "agentId"):
+                self.call(call_id, agent=True)
+            else:
+                self.note_call(call_id, tool, call.get("args"))
+            self.ended(call_id, tool, call.get("status"), answer_of(call.get("result")))
 
     def ended(self, call: object, tool: object, status: object, answer: str) -> None:
         """Note how a call of a tool ended.
@@ -252,14 +248,6 @@ class GeminiReader(ToolReader):
             self.result(call, True if status == "error" else failed, printed)
 
 
-def _has_plain_counts(tokens: Any) -> bool:
-    """Return whether every number of tokens that is stated is one."""
-    for key in _TOKEN_COUNTS:
-        if member(tokens, key) is not None and count_in(tokens, key) is None:
-            return False
-    return True
-
-
 def holds_results(parts: Any) -> bool:
     """Return whether the parts of a message of the user are results of tools.
 
@@ -274,7 +262,7 @@ def answer_of(result: Any) -> str:
     """Return what a call answered, in one part or several: its output, or why it has none."""
     parts = result if isinstance(result, list) else [result]
     for part in parts:
-        response = member(part, "functionResponse", "response")
+        response = member(part, "functionResponse.response")
         if isinstance(response, dict):
             text = response.get("output", response.get("error"))
             return text if isinstance(text, str) else ""

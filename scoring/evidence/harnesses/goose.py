@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.harnesses.event_reader import encoded, identity
+from scoring.evidence.harnesses.event_reader import encoded
 from scoring.evidence.harnesses.fields import (
     TokenFields,
+    failure_in,
     items_in,
     json_in,
     member,
@@ -111,14 +112,9 @@ class GooseReader(ToolReader):
         role = text_in(message, "role")
         time = member(message, "created_timestamp")
         parts = items_in(json_in(message, "content_json"))
-        names = identity(
-            member(message, "message_id"),
-            self.where.session,
-            role,
-            time,
-            text_in(message, "content_json"),
-        )
-        if not self.event(seconds(time), *names):
+        content = text_in(message, "content_json")
+        name = member(message, "message_id")
+        if not self.event(seconds(time), self.where.session, role, time, content, name=name):
             return
 
         if role == "assistant":
@@ -137,7 +133,7 @@ class GooseReader(ToolReader):
 
         self.seen.said(text_in(parts_in(parts, "text")).strip())
         for part in parts_in(parts, "toolRequest"):
-            call = member(part, "toolCall", "value")
+            call = member(part, "toolCall.value")
             self._take_call(part.get("id"), text_in(call, "name"), member(call, "arguments"))
 
     def _take_call(self, call: object, name: str, asked: Any) -> None:
@@ -157,7 +153,7 @@ class GooseReader(ToolReader):
             self.prompt(text)
 
     def _take_result(self, call: object, result: Any) -> None:
-        text = text_in(result, "value", "content") or text_in(result, "error")
+        text = text_in(result, "value.content") or text_in(result, "error")
         if text.startswith(_REFUSED):
             self.refused(call)
             return
@@ -166,10 +162,10 @@ class GooseReader(ToolReader):
             self.seen.interrupted()
             return
 
-        failed = member(result, "status") == "error" or member(result, "value", "isError") is True
-        exit_code = member(result, "value", "structuredContent", "exit_code")
-        if type(exit_code) is int:
-            failed = exit_code != 0
+        failed = member(result, "status") == "error" or member(result, "value.isError") is True
+        stated = failure_in(result, "value.structuredContent.exit_code")
+        if stated is not None:
+            failed = stated
         self.result(call, failed, text)
 
 

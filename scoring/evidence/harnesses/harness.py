@@ -143,8 +143,8 @@ class Harness(CountedHarness):
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders where it keeps transcripts, by the variables of an environment."""
         homes: dict[Path, Home] = {}
-        for variables, usual, below in self.places:
-            home = home_named(environment, variables, usual, below)
+        for place in self.places:
+            home = home_named(environment, *place)
             homes.setdefault(home.path, home)
         return list(homes.values())
 

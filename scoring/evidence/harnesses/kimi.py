@@ -70,7 +70,7 @@ class KimiReader(ToolReader):
 
     def _take(self, kind: str, line: PlainData) -> None:
         if kind in ("turn.prompt", "turn.steer"):
-            if member(line, "origin", "kind") == "user":
+            if member(line, "origin.kind") == "user":
                 self.prompt(text_in(line, "input"))
             else:
                 self.seen.asked()
@@ -81,8 +81,8 @@ class KimiReader(ToolReader):
         elif kind == "context.apply_compaction":
             self.seen.compacted()
         elif kind == "permission.record_approval_result":
-            if member(line, "result", "decision") == "rejected":
-                self.refused(line.get("toolCallId"), text_in(line, "result", "feedback"))
+            if member(line, "result.decision") == "rejected":
+                self.refused(line.get("toolCallId"), text_in(line, "result.feedback"))
         elif not kind.startswith(_WITHOUT_INTEREST) and kind not in ("config.update", "forked"):
             self.unknown(kind)
 
@@ -95,13 +95,13 @@ class KimiReader(ToolReader):
         elif kind == "step.end":
             self._note_response(event)
         elif kind == "content.part":
-            if member(event, "part", "type") == "text":
-                self.seen.said(text_in(event, "part", "text"))
+            if member(event, "part.type") == "text":
+                self.seen.said(text_in(event, "part.text"))
         elif kind == "tool.call":
-            self.note_call(event.get("toolCallId"), event.get("name"), event.get("args"))
+            self.note_calls([event], "toolCallId name args")
         elif kind == "tool.result":
-            failed = member(event, "result", "isError") is True
-            self.result(event.get("toolCallId"), failed, text_in(event, "result", "output"))
+            failed = member(event, "result.isError") is True
+            self.result(event.get("toolCallId"), failed, text_in(event, "result.output"))
         else:
             self.unknown(kind)
 

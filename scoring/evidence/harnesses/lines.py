@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import keys_of, value_of
@@ -66,6 +65,7 @@ class Lines:
         too_long: TooLong = lambda _: None,
     ) -> None:
         self._harnesses = harnesses
+        self._of_documents = [harness for harness in harnesses if harness.writes_documents]
         self._tools = tools
         self.too_long = too_long
         self._readers: dict[str, JsonReader] = {}
@@ -129,27 +129,26 @@ class Lines:
 
         A document that no harness claims belongs to the only harness that its name allows.
         """
+        documents = [text]
         writer = self.document_writer(text)
-        if writer:
-            self._reader(writer).line(text)
-            return
-
-        writer = self.document_writer(text.lstrip().partition(b"\n")[0])
+        if writer is None:
+            documents = text.split(b"\n")
+            writer = self.document_writer(text.lstrip().partition(b"\n")[0])
         if writer:
             reader = self._reader(writer)
-            for number, line in enumerate(text.split(b"\n")):
-                if line.strip():
+            for number, document in enumerate(documents):
+                if document.strip():
                     reader.number = number
-                    reader.line(line)
+                    reader.line(document)
             return
 
-        by_name = [harness for harness in self._harnesses if harness.writes_documents]
+        by_name = self._of_documents
         reader = self._reader(by_name[0] if len(by_name) == 1 else NOT_KNOWN)
         reader.skip(f"{UNKNOWN_KIND}document" if keys_of(text) else NOT_JSON)
 
     def document_writer(self, text: bytes) -> Harness | None:
         """Return the harness that may have written a text as a document, or None for none."""
-        return _claimant([each for each in self._harnesses if each.writes_documents], text)
+        return _claimant(self._of_documents, text)
 
     def can_go_on(self) -> bool:
         """Return whether a transcript that begins with these lines can be read from here on."""
@@ -218,8 +217,7 @@ def read_whole(fd: int, compressed: bool, document: bool, lines: Lines) -> Event
     if document:
         lines.document(_document(data))
     else:
-        rest = _read_lines(data, 0, lines)
-        lines.last(rest.text)  # the file will not grow, so a line without an end is what there is
+        _read_lines(data, 0, lines)
     return lines.events()
 
 
@@ -277,9 +275,7 @@ def _read_part(part: Iterator[bytes], start: int, lines: Lines) -> int:
         lines.document(text)
         return start + len(text)
 
-    last = _read_lines(data, start, lines)
-    lines.last(last.text)
-    return last.offset + len(last.text)
+    return _read_lines(data, start, lines)
 
 
 class Copies:
@@ -311,8 +307,7 @@ class Copies:
             if previous[-1:] != b"\n":
                 start += 1
             self._lines.too_long = too_long
-            rest = _read_lines(_pieces(text, start), start, self._lines)
-            self._lines.last(rest.text)
+            _read_lines(_pieces(text, start), start, self._lines)
         else:
             self._lines = self._new_lines(too_long=too_long)
             _read_part(_pieces(text), 0, self._lines)
@@ -348,33 +343,24 @@ def _document(data: Iterable[bytes]) -> bytes:
     return bytes(text)
 
 
-class _Rest(NamedTuple):
-    """What follows the last line break.
-
-    Attributes:
-        offset: where it begins, in bytes.
-        text: the text.
-    """
-
-    offset: int
-    text: bytes
-
-
-def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> _Rest:
-    """Read data in blocks of whole lines.
+def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> int:
+    """Read data in blocks of whole lines, and then a last line without an end.
 
     Args:
         data: the data, in pieces.
         start: the offset at which it begins.
         lines: what reads the lines.
+
+    Returns:
+        The offset of the end.
     """
     end = line_start = start
     rest = b""
     skipping = False
-    for chunk in data:
-        piece = chunk
+    for piece in data:
         end += len(piece)
-        if not skipping and len(rest) + _first_line_length(piece) > LINE_LIMIT:
+        first_line = piece.partition(b"\n")[0]
+        if len(rest) + len(first_line) > LINE_LIMIT:
             rest = b""
             skipping = True
         if skipping:
@@ -395,9 +381,5 @@ def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> _Rest:
 
     if skipping:
         lines.skip_long(line_start)
-    return _Rest(line_start, rest)
-
-
-def _first_line_length(piece: bytes) -> int:
-    end = piece.find(b"\n")
-    return len(piece) if end < 0 else end
+    lines.last(rest)
+    return line_start + len(rest)

@@ -14,6 +14,7 @@ from scoring.evidence.harnesses.fields import (
     TokenFields,
     Tokens,
     count_in,
+    failure_in,
     id_in,
     items_in,
     json_in,
@@ -114,23 +115,23 @@ class OpenCodeReader(ToolReader):
         """Take a message."""
         self.messages.append(self.next_event)
         info = member(message, "info")
-        parts = [part for part in items_in(message, "parts") if isinstance(part, dict)]
+        all_parts = items_in(message, "parts")
+        parts = [part for part in all_parts if isinstance(part, dict)]
 
         for part in parts:
             if text_in(part, "type") not in _PART_TYPES:
                 self.unknown(part.get("type"))
-        if not isinstance(info, dict) or len(parts) < len(items_in(message, "parts")):
+        has_info = isinstance(info, dict)
+        if not has_info or len(parts) < len(all_parts):
             self.skip(OTHER_TYPE)
-        if not isinstance(info, dict):
+        if not has_info:
             return
 
-        if self._first_taken_back and self._first_taken_back in (
-            info.get("id"),
-            message.get("id"),
-        ):
+        names = (info.get("id"), message.get("id"))
+        if self._first_taken_back and self._first_taken_back in names:
             self._is_taken_back = True
 
-        self._began = milliseconds(member(info, "time", "created"))
+        self._began = milliseconds(member(info, "time.created"))
         self.where = self._session
         if info.get("role") == "user":
             self._take_prompt(parts)
@@ -141,7 +142,7 @@ class OpenCodeReader(ToolReader):
 
     def _take_prompt(self, parts: Sequence[PlainData]) -> None:
         """Take a message of the user."""
-        self._is_compaction = any(part.get("type") == "compaction" for part in parts)
+        self._is_compaction = bool(parts_in(parts, "compaction"))
         self._is_run_by_user = any(
             part.get("synthetic") and text_in(part, "text").startswith(_RUN_BY_USER)
             for part in parts
@@ -159,7 +160,7 @@ class OpenCodeReader(ToolReader):
 
     def _take_response(self, info: PlainData, parts: Sequence[PlainData]) -> None:
         """Take a response of the model, and its calls."""
-        folder = text_in(info, "path", "cwd") or self._session.cwd
+        folder = text_in(info, "path.cwd") or self._session.cwd
         self.where = self._session._replace(cwd=folder, model=text_in(info, "modelID"))
         tokens = _tokens_of_steps(info, parts)
         began = self._began
@@ -176,10 +177,8 @@ class OpenCodeReader(ToolReader):
 
         # Calls are known by their time, tool and number.
         equal_calls: Counter[str] = Counter()
-        for part in parts:
-            if part.get("type") != "tool":
-                continue
-            call = f"{began} {member(part, 'state', 'time', 'start')} {part.get('tool')}"
+        for part in parts_in(parts, "tool"):
+            call = f"{began} {member(part, 'state.time.start')} {part.get('tool')}"
             equal_calls[call] += 1
             self._take_call(part, f"{call} {equal_calls[call]}")
 
@@ -189,8 +188,8 @@ class OpenCodeReader(ToolReader):
         """Take a call, which is known by a name, and how it ended."""
         state = part.get("state")
         status = text_in(state, "status")
-        start = milliseconds(member(state, "time", "start"))
-        end = milliseconds(member(state, "time", "end"))
+        start = milliseconds(member(state, "time.start"))
+        end = milliseconds(member(state, "time.end"))
         if not self.event(end or start or self._began, "call", call, status):
             return
 
@@ -204,8 +203,7 @@ class OpenCodeReader(ToolReader):
         elif status == "completed":
             failed: bool | None = tool == "invalid"
             if tool in self.tools.shells:  # it need not state a status
-                exit_code = member(state, "metadata", "exit")
-                failed = exit_code != 0 if type(exit_code) is int else None
+                failed = failure_in(state, "metadata.exit")
             self.result(call, failed, text_in(state, "output"))
 
     def _note_stop(self, info: PlainData) -> None:
@@ -213,20 +211,15 @@ class OpenCodeReader(ToolReader):
 
         What stops a sub-agent is the stop of the session that started it.
         """
-        was_stopped = member(info, "error", "name") == "MessageAbortedError"
-        if not was_stopped or self._session.agent:
-            return
-
-        ended = milliseconds(member(info, "time", "completed"))
-        if self.event(ended or self._began, "aborted", self._began):
-            self.seen.interrupted()
+        if member(info, "error.name") == "MessageAbortedError" and not self._session.agent:
+            ended = milliseconds(member(info, "time.completed"))
+            if self.event(ended or self._began, "aborted", self._began):
+                self.seen.interrupted()
 
 
 def _text_of(parts: Sequence[PlainData]) -> str:
     """Return what a person, or the model, wrote in a message."""
-    return text_in(
-        [part for part in parts if part.get("type") == "text" and not part.get("synthetic")]
-    )
+    return text_in([part for part in parts_in(parts, "text") if not part.get("synthetic")])
 
 
 def _tokens_of_steps(info: PlainData, parts: Sequence[PlainData]) -> list[Tokens]:
@@ -238,18 +231,16 @@ def _tokens_of_steps(info: PlainData, parts: Sequence[PlainData]) -> list[Tokens
     if len(stated) < 2:
         stated = [info.get("tokens")]
 
-    steps = [_tokens_of(tokens) for tokens in stated]
-    return [step for step in steps if any(step)]
+    return list(filter(any, map(_tokens_of, stated)))
 
 
 def _tokens_of(tokens: Any) -> Tokens:
     """Return the tokens of a step. The total shows whether the output includes reasoning."""
-    output, uncached, reads, writes = _TOKENS.of(tokens)
-    step = Tokens(output or 0, uncached or 0, reads, writes)
+    counts = [count or 0 for count in _TOKENS.of(tokens)]
     reasoning = count_in(tokens, "reasoning") or 0
-    if count_in(tokens, "total") == sum(count or 0 for count in step) + reasoning:
-        step = step._replace(output=(output or 0) + reasoning)
-    return step
+    if count_in(tokens, "total") == sum(counts) + reasoning:
+        counts[0] += reasoning
+    return Tokens(*counts)
 
 
 class OpenCode(Harness):
@@ -282,8 +273,8 @@ class OpenCode(Harness):
             OSError: the file cannot be read.
             ForeignFileError: it is a database of another program.
         """
-        values = _lines_of_files(path) if path.suffix == ".json" else _lines_of_database(path)
-        yield from encoded(values)
+        lines_of = _lines_of_files if path.suffix == ".json" else _lines_of_database
+        yield from encoded(lines_of(path))
 
     def sibling_files(self, path: Path) -> Sequence[Path]:
         """Return the log of a database, or the files of a session."""
@@ -319,14 +310,10 @@ def _messages(session: Path) -> dict[Path, list[Path]]:
     if is_old:
         parts_root /= session.stem
 
-    messages: dict[Path, list[Path]] = {}
+    messages = {}
     for file in sorted((root / "message" / session.stem).glob("*.json")):
         messages[file] = sorted((parts_root / file.stem).glob("*.json"))
     return messages
-
-
-def _time_of(message: PlainData) -> int:
-    return milliseconds(member(message, "info", "time", "created")) or 0
 
 
 def _lines_of_files(session: Path) -> Iterator[Any]:
@@ -334,14 +321,14 @@ def _lines_of_files(session: Path) -> Iterator[Any]:
     yield {"info": value_in(session, DOCUMENT_LIMIT), "messages": []}
 
     part_files = _messages(session)
-    messages: list[PlainData] = []
-    for file in part_files:
-        messages.append({"info": value_in(file, DOCUMENT_LIMIT), "file": file})
+    infos = {file: value_in(file, DOCUMENT_LIMIT) for file in part_files}
 
-    for message in sorted(messages, key=_time_of):
-        file = message["file"]
+    def time_of(file: Path) -> int:
+        return milliseconds(member(infos[file], "time.created")) or 0
+
+    for file in sorted(part_files, key=time_of):
         parts = [value_in(part, DOCUMENT_LIMIT) for part in part_files[file]]
-        yield {"info": message["info"], "id": file.stem, "parts": parts}
+        yield {"info": infos[file], "id": file.stem, "parts": parts}
 
 
 def _lines_of_database(path: Path) -> Iterator[Any]:

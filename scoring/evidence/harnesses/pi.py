@@ -6,9 +6,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
+    id_in,
     items_in,
     member,
     milliseconds,
@@ -67,8 +67,8 @@ class PiReader(ToolReader):
         self._note_speaker(message)
         time = time_in(line, "timestamp") or milliseconds(member(message, "timestamp"))
         # An id has eight digits and is unique in its file only, so events are known by time too.
-        names = identity(line.get("id"), self.where.session, self.place)
-        if not self.event(time, *names, time):
+        name = id_in(line, "id") or f"{self.where.session}\0{self.place}"
+        if not self.event(time, name, time):
             return
 
         if kind in _SUMMARIES:
@@ -120,8 +120,7 @@ class PiReader(ToolReader):
             self.response(text_in(line, "id"), _TOKENS.of(message))
 
         self.seen.said(text_in(content))
-        for part in parts_in(content, "toolCall"):
-            self.note_call(part.get("id"), part.get("name"), part.get("arguments"))
+        self.note_calls(parts_in(content, "toolCall"), "id name arguments")
         if stopped:
             self.seen.interrupted()
 
@@ -152,5 +151,5 @@ class Pi(Harness):
             return False
         if line.get("type") == "session":
             return {"id", "cwd"} <= line.keys()
-        has_time = type(member(line, "message", "timestamp")) is int
+        has_time = type(member(line, "message.timestamp")) is int
         return line.get("type") == "message" and has_time

@@ -67,7 +67,7 @@ def numbers_in(data: object, *path: int) -> dict[int, int]:
 
 def packed_numbers(data: object, field: int) -> list[int]:
     """Return the numbers that a field has packed, or that stand in it one by one."""
-    numbers: list[int] = []
+    numbers = []
     for number, value in fields_of(data):
         if number != field:
             continue

@@ -3,7 +3,6 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a chat.
 """
 
-from scoring.evidence.harnesses.event_reader import identity
 from scoring.evidence.harnesses.fields import (
     TokenFields,
     count_in,
@@ -71,12 +70,12 @@ class QwenReader(GeminiReader):
 
         if kind not in _KINDS:
             self.unknown(kind)
-        if self.event(time, *identity(name, self.where.session, kind, self.place, time)):
+        if self.event(time, self.where.session, kind, self.place, time, name=name):
             self._take_line(line)
 
     def _take_line(self, line: PlainData) -> None:
         kind = line.get("type")
-        if kind == "user" and not holds_results(member(line, "message", "parts")):
+        if kind == "user" and not holds_results(member(line, "message.parts")):
             self._take_user_line(line)
         elif kind == "assistant":
             self._take_response_line(line)
@@ -99,7 +98,7 @@ class QwenReader(GeminiReader):
         """Take a text of a person, or of the harness in the name of one."""
         is_by_person = line.get("provenance", "real_user") == "real_user"
         is_typed = is_by_person and line.get("subtype") in _TYPED_SUBTYPES
-        text = text_in(line, "systemPayload", "displayText") or text_in(line, "message", "parts")
+        text = text_in(line, "systemPayload.displayText") or text_in(line, "message.parts")
 
         if is_typed and text.strip() and not text.lstrip().startswith(self.contexts):
             self.prompt(text.partition(FILES)[0])
@@ -118,24 +117,21 @@ class QwenReader(GeminiReader):
                 tokens = tokens._replace(output=tokens.output + thoughts)
         self.response(text_in(line, "uuid"), tokens)
 
-        parts = items_in(line, "message", "parts")
+        parts = items_in(line, "message.parts")
         texts = [text_in(part, "text") for part in parts if not member(part, "thought")]
         self.seen.said("\n".join(texts))
 
-        for part in parts:
-            call = member(part, "functionCall")
-            if isinstance(call, dict):
-                self.note_call(call.get("id"), call.get("name"), call.get("args"))
+        self.note_calls([member(part, "functionCall") for part in parts], "id name args")
 
     def _take_results(self, line: PlainData) -> None:
         """Take the results of calls. How one of them ended may be stated for the whole line."""
         stated = line.get("toolCallResult")
-        for part in items_in(line, "message", "parts"):
+        for part in items_in(line, "message.parts"):
             answer = member(part, "functionResponse")
             if not isinstance(answer, dict):
                 continue
 
-            status = "success" if member(answer, "response", "error") is None else "error"
+            status = "success" if member(answer, "response.error") is None else "error"
             if member(stated, "callId") in (None, answer.get("id")):
                 status = text_in(stated, "status") or status
             self.ended(answer.get("id"), answer.get("name"), status, answer_of(part))
@@ -168,4 +164,4 @@ class QwenCode(Harness):
             return False
         if not line.keys().isdisjoint(("systemPayload", "toolCallResult", "usageMetadata")):
             return True
-        return isinstance(member(line, "message", "parts"), list)
+        return isinstance(member(line, "message.parts"), list)

@@ -6,11 +6,10 @@ See docs/ARCHITECTURE.md, "A harness", for how to add one.
 from scoring.evidence.harnesses.amp import Amp
 from scoring.evidence.harnesses.antigravity import Antigravity
 from scoring.evidence.harnesses.atif import Atif
-from scoring.evidence.harnesses.claude import ClaudeCode
+from scoring.evidence.harnesses.claude import ClaudeCode, Cowork
 from scoring.evidence.harnesses.cline import Cline
 from scoring.evidence.harnesses.codex import Codex
 from scoring.evidence.harnesses.copilot import CopilotCli
-from scoring.evidence.harnesses.cowork import Cowork
 from scoring.evidence.harnesses.cursor import Cursor
 from scoring.evidence.harnesses.droid import Droid
 from scoring.evidence.harnesses.gemini import GeminiCli

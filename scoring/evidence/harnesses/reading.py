@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from scoring.errors import GitError, Warn
 from scoring.evidence.commands.testruns import TestTools
@@ -151,16 +151,8 @@ def transcript_rules(
     )
 
 
-class _Task(NamedTuple):
-    """What one worker reads at once.
-
-    Attributes:
-        numbers: the numbers of the transcripts.
-        result: what comes back of it.
-    """
-
-    numbers: list[int]
-    result: "Future[list[FileRead]]"
+_Sized: TypeAlias = Mapping[int, tuple[TranscriptFile, int]]
+"""Transcripts with their sizes in bytes, by their numbers."""
 
 
 class Pool:
@@ -178,13 +170,13 @@ class Pool:
     def __init__(
         self,
         reading: Reading,
-        transcripts: Mapping[int, tuple[TranscriptFile, int]],
+        transcripts: _Sized,
         processes: int | None,
     ) -> None:
         self._reading = reading
         self._transcripts = transcripts
         self._workers: Executor | None = None
-        self._tasks: list[_Task] = []
+        self._tasks: list[Future[dict[int, FileRead]]] = []
         self._groups = _groups_of(transcripts)
 
         sizes = [sum(transcripts[number][1] for number in group) for group in self._groups]
@@ -207,23 +199,20 @@ class Pool:
         # Where a worker was killed already, the rest is read in this process.
         with contextlib.suppress(BrokenExecutor):
             for numbers in _tasks_of(self._groups, sizes):
-                self._tasks.append(_Task(numbers, self._workers.submit(_read_numbers, numbers)))
+                self._tasks.append(self._workers.submit(_read_numbers, numbers))
 
     def results(self) -> Iterator[tuple[int, FileRead]]:
         """Yield the number of each transcript and what was read of it."""
-        done: set[int] = set()
+        done = set()
         if self._tasks:
             from concurrent.futures import BrokenExecutor
 
             # Where a worker was killed, the rest is read in this process.
             with contextlib.suppress(BrokenExecutor):
                 while self._tasks:
-                    task = self._tasks.pop(0)
-                    read = task.result.result()
-                    done.update(task.numbers)
-                    numbers = task.numbers
-                    del task  # and with it the encoded events
-                    for number, sent in zip(numbers, read, strict=True):
+                    read = self._tasks.pop(0).result()
+                    done.update(read)
+                    for number, sent in read.items():
                         events = None if sent.encoded is None else decode_events(sent.encoded)
                         yield number, sent._replace(events=events)
 
@@ -250,7 +239,7 @@ class Pool:
             signal.pthread_sigmask(signal.SIG_SETMASK, masked)
 
 
-def _groups_of(transcripts: Mapping[int, tuple[TranscriptFile, int]]) -> list[list[int]]:
+def _groups_of(transcripts: _Sized) -> list[list[int]]:
     """Return the numbers of transcripts, the copies of a session together, the shortest first."""
     groups: dict[str | int, list[int]] = {}
     for number in sorted(transcripts, key=lambda number: transcripts[number][1]):
@@ -272,28 +261,26 @@ def _tasks_of(groups: Sequence[list[int]], sizes: Sequence[int]) -> list[list[in
     return tasks
 
 
-_work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]
+_work: tuple[Reading, _Sized]
 """In a worker: what it reads."""
 
 
-def _begin_worker(
-    reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], parent: int
-) -> None:
+def _begin_worker(reading: Reading, transcripts: _Sized, parent: int) -> None:
     global _work
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     end_with_parent(parent)
     _work = (reading, transcripts)
 
 
-def _read_numbers(numbers: Sequence[int]) -> list[FileRead]:
-    """Read some transcripts in a worker, and return their events encoded."""
+def _read_numbers(numbers: Sequence[int]) -> dict[int, FileRead]:
+    """Read some transcripts in a worker, and return their events encoded, by their numbers."""
     reading, transcripts = _work
-    encoded = []
+    encoded = {}
     with _without_collection():  # until the events are gone
         for number in numbers:
             read = reading.read(transcripts[number][0])
             events = None if read.events is None else encode_events(read.events)
-            encoded.append(FileRead(None, read.warnings, events))
+            encoded[number] = FileRead(None, read.warnings, events)
     return encoded
 
 

@@ -95,11 +95,16 @@ class ToolReader(EventReader):
             asks_user = tool in self.tools.questions
             self.call(call, question=asks_user, agent=tool in self.tools.agents)
 
-    def note_calls(self, parts: Iterable[object]) -> None:
-        """Note the calls among the parts of a message."""
-        for part in parts:
-            if isinstance(part, dict) and part.get("type") == "tool_use":
-                self.note_call(part.get("id"), part.get("name"), part.get("input"))
+    def note_calls(self, calls: Iterable[object], keys: str = "id name input") -> None:
+        """Note some calls.
+
+        Args:
+            calls: the calls; what is not an object is passed over.
+            keys: the keys of their id, the name of the tool, and its arguments.
+        """
+        for call in calls:
+            if isinstance(call, dict):
+                self.note_call(*map(call.get, keys.split()))
 
     def _note_edit(self, call: object, given: object) -> None:
         path = text_in(_first_of(given, _PATHS))

@@ -7,7 +7,7 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scoring.evidence.harnesses.fields import member
 from scoring.evidence.harnesses.harness import FileNames, Harness, home_named
@@ -61,7 +61,7 @@ class UnreadHarness(Harness):
         name: str,
         kept: Sequence[tuple[str, str, str]] = (),
         files: Sequence[FileNames] = (),
-        wrote: Callable[[Any], bool] = lambda _: False,
+        wrote: Callable[[PlainData], bool] = lambda _: False,
     ) -> None:
         self.name = name
         self.files = files
@@ -85,17 +85,7 @@ class UnreadHarness(Harness):
         return len(sessions)
 
 
-def _is_of_windsurf(line: Any) -> bool:
-    return isinstance(member(line, "status"), str) and str(member(line, "type")) in line
-
-
-def _is_of_kimi_cli(line: Any) -> bool:
-    return isinstance(member(line, "message", "payload"), dict) and "timestamp" in line
-
-
-def _is_of_kiro(line: Any) -> bool:
-    kinds = ("Prompt", "AssistantMessage", "ToolResults")
-    return member(line, "kind") in kinds and "data" in line
+_KINDS_OF_KIRO = ("Prompt", "AssistantMessage", "ToolResults")
 
 
 def _editor_tasks(extension: str) -> list[tuple[str, str, str]]:
@@ -126,10 +116,20 @@ UNREAD: tuple[UnreadHarness, ...] = (
     UnreadHarness(
         "Kimi CLI",
         [("KIMI_SHARE_DIR", "~/.kimi", "sessions/*/*/wire.jsonl")],
-        wrote=_is_of_kimi_cli,
+        wrote=lambda line: (
+            "timestamp" in line and isinstance(member(line, "message.payload"), dict)
+        ),
     ),
-    UnreadHarness("Windsurf", [("", "~/.windsurf", "transcripts/*.jsonl")], wrote=_is_of_windsurf),
-    UnreadHarness("Kiro CLI", [("", "~/.kiro", "sessions/cli/*.jsonl")], wrote=_is_of_kiro),
+    UnreadHarness(
+        "Windsurf",
+        [("", "~/.windsurf", "transcripts/*.jsonl")],
+        wrote=lambda line: isinstance(line.get("status"), str) and str(line.get("type")) in line,
+    ),
+    UnreadHarness(
+        "Kiro CLI",
+        [("", "~/.kiro", "sessions/cli/*.jsonl")],
+        wrote=lambda line: "data" in line and line.get("kind") in _KINDS_OF_KIRO,
+    ),
     UnreadHarness("Cursor's chats", [("CURSOR_CONFIG_DIR", "~/.cursor", "chats/*/*/store.db")]),
 )
 """The table of harnesses that are only named."""

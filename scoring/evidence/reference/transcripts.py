@@ -250,8 +250,8 @@ class ReferenceReader(JsonReader):
         if not self._lines:
             return TranscriptEvents()
 
-        covers: list[int] = []
-        more: list[LineContent] = []
+        covers = []
+        more = []
         for line in self._lines:
             if line.flags & COVERED:
                 covers.append(line.line)
@@ -281,8 +281,8 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
         places: where to look. Only the named folders count.
         warn: takes a message for each folder without such a file.
     """
-    transcripts: list[TranscriptFile] = []
-    roots: list[RootFound] = []
+    transcripts = []
+    roots = []
     for directory in (*places.directories, *places.hinted):
         if is_of_the_system(directory):
             warn(f"transcript directory {directory}: is a system folder; skipped")

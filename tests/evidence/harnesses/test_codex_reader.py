@@ -334,7 +334,7 @@ class TestTotalsThatFall:
         before = tokens(2, self.FIRST, self.FIRST), tokens(3, self.THIRD, counts(5_000, 3_000, 200))
         path = put(tmp_path / "rollout-1.jsonl", meta(1, "x"), *before, tokens(4, totals, last))
         turns = events_of(path, "codex").of(CountedTurn)
-        assert [turn.input for turn in turns] == [1_000, 5_000, given]
+        assert [turn.response.input for turn in turns] == [1_000, 5_000, given]
 
 
 FAILED = {"exit_code": 1, "output": "1 failed, 2 passed in 1s\n", "wall_time_seconds": 1}
@@ -491,7 +491,12 @@ class TestPaginated:
         path = put(root / "rollout-2026-07-14T08-15-00-s1_2.jsonl", *numbered)
         rows = Codex().original(events_of(path, "codex"), lambda _: [])
         turns = [
-            (turn.output, turn.input, turn.cache_reads, turn.cache_writes)
+            (
+                turn.response.output,
+                turn.response.input,
+                turn.response.cache_reads,
+                turn.response.cache_writes,
+            )
             for turn in rows.of(CountedTurn)
             if not turn.repeats
         ]
