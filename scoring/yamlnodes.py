@@ -6,7 +6,6 @@ scalar is, as the reference's yaml.v3 does: YAML 1.2 core, with some of YAML 1.1
 """
 
 import base64
-import binascii
 import datetime
 import math
 import re
@@ -131,17 +130,15 @@ class Scalar(Struct, eq=False, gc=False):
         if is_text:
             return Resolved(STR, self.value)
 
-        resolved = resolve(self.value, self.tag, self.line)
-        if resolved.tag == BINARY:
-            return Resolved(BINARY, self._decoded_base64())
-        return resolved
+        if self.tag != BINARY:
+            return resolve(self.value, self.tag, self.line)
 
-    def _decoded_base64(self) -> str:
         data = self.value.replace("\n", "").replace("\r", "")
         try:
-            return base64.b64decode(data, validate=True).decode("utf-8", "surrogateescape")
-        except (binascii.Error, ValueError) as e:
+            text = base64.b64decode(data, validate=True).decode("utf-8", "surrogateescape")
+        except ValueError as e:
             raise YamlError(f"line {self.line}: !!binary value is not base64") from e
+        return Resolved(BINARY, text)
 
 
 class Sequence(Struct, eq=False):
@@ -345,44 +342,45 @@ def _compose(data: bytes) -> Node | None:
     open_nodes: list[Sequence | MappingNode] = [root]
     anchors = {}
 
-    def add(node: Scalar | Sequence | MappingNode, anchor: str | None) -> None:
-        open_nodes[-1].items.append(node)
-        if anchor:
-            anchors[anchor] = node
-
-    def begin(node: Sequence | MappingNode, anchor: str | None) -> None:
-        if len(open_nodes) > MAX_DEPTH:
-            raise YamlError(f"line {node.line}: nested more than {MAX_DEPTH} deep")
-        add(node, anchor)
-        open_nodes.append(node)
-
     for _ in range(MOST_EVENTS):
         event = next_event()
         kind = type(event)
+        line = event.start_mark.line + 1
+        node: Scalar | Sequence | MappingNode
 
         # The kinds are in the order of how often they occur.
         if kind is yaml.ScalarEvent:
-            line = event.start_mark.line + 1
-            tag = _short_tag(event.tag)
-            add(Scalar(event.value, tag, bool(event.style), line), event.anchor)
+            node = Scalar(event.value, _short_tag(event.tag), bool(event.style), line)
 
         elif kind is yaml.MappingStartEvent:
-            begin(MappingNode(event.start_mark.line + 1), event.anchor)
+            node = MappingNode(line)
 
         elif kind is yaml.SequenceStartEvent:
-            begin(Sequence(event.start_mark.line + 1), event.anchor)
+            node = Sequence(line)
 
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
             open_nodes.pop()
+            continue
 
         elif kind is yaml.AliasEvent:
-            line = event.start_mark.line + 1
             if event.anchor not in anchors:
                 raise YamlError(f"line {line}: unknown anchor {event.anchor!r}")
             open_nodes[-1].items.append(Alias(event.anchor, anchors[event.anchor], line))
+            continue
 
         elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
             return root.items[0] if root.items else None
+
+        else:
+            continue
+
+        open_nodes[-1].items.append(node)
+        if event.anchor:
+            anchors[event.anchor] = node
+        if not isinstance(node, Scalar):
+            if len(open_nodes) > MAX_DEPTH:
+                raise YamlError(f"line {line}: nested more than {MAX_DEPTH} deep")
+            open_nodes.append(node)
 
     raise YamlError(f"more than {MOST_EVENTS:,} values, lists and mappings")
 

@@ -166,10 +166,6 @@ class Reader:
 
     def _scalar(self, node: Node, wanted: str) -> Scalar:
         """Return the scalar that a node is, or that an alias leads to."""
-        if type(node) is Scalar and not self._open_aliases:  # nearly always
-            self._steps += 1
-            return node
-
         target = self._enter(node)
         self._leave(node)
         if not isinstance(target, Scalar):

@@ -126,11 +126,6 @@ for _block_model, _block_name in _BLOCK_NAMES.items():
     _BLOCKS[_block_model] = EntryBlock(_block_name, _block_model, _fields_of(_block_model))
 
 
-def _version_field(version: int) -> Field:
-    constant = _INTEGER._replace(json={"const": version, "type": "integer"})
-    return Field(constant, f"The version of this form of entries: {version}.", required=True)
-
-
 _RECORD_FIELDS = _fields_of(model.IterationRecord)
 _RECORD_FIELDS["iteration"] = _RECORD_FIELDS["iteration"]._replace(holds=_INTEGER, required=True)
 
@@ -164,7 +159,10 @@ NESTED_IMPL = _BLOCKS[model.ImplBlock]._replace(
 
 
 def _entry(name: str, version: int, fields: Fields) -> EntryBlock:
-    all_fields = {**_COMMON, "schema_version": _version_field(version), **fields}
+    constant = _INTEGER._replace(json={"const": version, "type": "integer"})
+    description = f"The version of this form of entries: {version}."
+    version_field = Field(constant, description, required=True)
+    all_fields = {**_COMMON, "schema_version": version_field, **fields}
     return EntryBlock(name, model.IterationRecord, all_fields)
 
 
@@ -241,17 +239,17 @@ def described_fields(entry: EntryBlock, prefix: str = "") -> Iterator[DescribedF
     names = sorted(entry.fields, key=lambda name: name != "schema_version")
     for name in names:
         field = entry.fields[name]
+        block = field.holds if isinstance(field.holds, EntryBlock) else None
+        kind = "block" if block else field.holds.name
         path = prefix + name
-        is_block = isinstance(field.holds, EntryBlock)
-        if is_block and field.is_list:
-            path += "[]"
-
-        kind = "block" if is_block else field.holds.name
         if field.is_list:
             kind = "list"
+            if block:
+                path += "[]"
+
         yield DescribedField(path, kind, field.required, field.description)
-        if isinstance(field.holds, EntryBlock):
-            yield from described_fields(field.holds, f"{path}.")
+        if block:
+            yield from described_fields(block, f"{path}.")
 
 
 def _take_retries(reader: Reader, node: Node) -> int | None:
@@ -291,10 +289,8 @@ def _take_of_block(block: EntryBlock) -> Take:
 
 
 def _take_of_field(field: Field) -> Take:
-    if isinstance(field.holds, EntryBlock):
-        take = _take_of_block(field.holds)
-    else:
-        take = field.holds.take
+    holds = field.holds
+    take = _take_of_block(holds) if isinstance(holds, EntryBlock) else holds.take
 
     if field.is_list:
         return items_of(take)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from scoring.errors import YamlError
 from scoring.frozen import PlainData
@@ -13,6 +13,7 @@ from scoring.log.parse import (
     UNREAD_FIELDS,
     EntryBlock,
     Field,
+    Fields,
     ScalarField,
     described_fields,
 )
@@ -134,7 +135,7 @@ def faults_of(
     if version not in ENTRIES:
         return []
 
-    faults = _EntryCheck(version, strict).value(root, ENTRIES[version], "", root.line)
+    faults = _EntryCheck(version, strict).value(_Value(root, root.line), ENTRIES[version], "")
     return sorted(faults, key=lambda fault: (fault.line or 0, fault.path))
 
 
@@ -162,37 +163,28 @@ class _EntryCheck:
         self._values_left = _MOST_VALUES
 
     def value(
-        self,
-        node: Node,
-        kind: ScalarField | EntryBlock,
-        path: str,
-        line: int,
+        self, value: _Value, kind: ScalarField | EntryBlock, path: str
     ) -> Iterator[EntryFault]:
         """Yield what is wrong with a value.
 
         Args:
-            node: the value.
+            value: the value.
             kind: what it should be.
             path: the field that it is in; "" for the entry as a whole.
-            line: the line that the value begins in.
         """
         if isinstance(kind, ScalarField):
-            yield from _faults_of_scalar(node, kind, path, line)
-        elif isinstance(node, MappingNode):
-            yield from self._block(node, kind, path, line)
+            yield from _faults_of_scalar(value, kind, path)
+        elif isinstance(value.node, MappingNode):
+            yield from self._block(value.node, value.line, kind, path)
         else:
-            text = f"{path}: {_words_for(node)} where a mapping belongs"
-            yield EntryFault(path, line, text)
+            yield _misfit(value, path, "a mapping")
 
     def _block(
-        self,
-        node: MappingNode,
-        block: EntryBlock,
-        path: str,
-        line: int,
+        self, node: MappingNode, line: int, block: EntryBlock, path: str
     ) -> Iterator[EntryFault]:
         prefix = f"{path}." if path else ""
-        values = self._values_of(node, block, {id(node)})
+        unread = UNREAD_FIELDS.get(block.name, {})
+        values = self._values_of(node, {**unread, **block.fields}, {id(node)})
         # the parser checks it
         values.pop("schema_version", None)
 
@@ -200,16 +192,14 @@ class _EntryCheck:
             if field.required and name not in values and name != "schema_version":
                 yield EntryFault(prefix + name, line, f"{prefix}{name} is missing")
 
-        unread = UNREAD_FIELDS.get(block.name, {})
+        fields = block.fields if self._strict else {**unread, **block.fields}
         for name, value in values.items():
             field_path = prefix + name
-            if name in block.fields:
-                yield from self._field(value, block.fields[name], field_path)
-            elif name in unread and self._strict:
+            if name in fields:
+                yield from self._field(value, fields[name], field_path)
+            elif name in unread:
                 text = f"unknown key {shown(field_path)}: dot-agents writes it, da-score ignores it"
                 yield EntryFault(field_path, value.line, text)
-            elif name in unread:
-                yield from self._field(value, unread[name], field_path)
             elif (self._version, field_path) in NOT_READ:
                 text = f"{field_path} {NOT_READ[self._version, field_path]}"
                 yield EntryFault(field_path, value.line, text, is_error=False)
@@ -218,41 +208,36 @@ class _EntryCheck:
                 text = f"unknown key {shown(field_path)}{suggestion}"
                 yield EntryFault(field_path, value.line, text)
 
-    def _field(
-        self,
-        value: _Value,
-        field: Field,
-        path: str,
-    ) -> Iterator[EntryFault]:
+    def _field(self, value: _Value, field: Field, path: str) -> Iterator[EntryFault]:
         if not field.is_list:
-            yield from self.value(value.node, field.holds, path, value.line)
+            yield from self.value(value, field.holds, path)
             return
 
         if not isinstance(value.node, Sequence):
-            text = f"{path}: {_words_for(value.node)} where a list belongs"
-            yield EntryFault(path, value.line, text)
+            yield _misfit(value, path, "a list")
             return
 
         items = [item for item in value.node.items if not _READER.is_null(item)]
         for index, item in enumerate(self._limited(items)):
-            yield from self.value(target_of(item), field.holds, f"{path}.{index}", item.line)
+            yield from self.value(
+                _Value(target_of(item), item.line), field.holds, f"{path}.{index}"
+            )
 
     def _values_of(
         self,
         node: MappingNode,
-        block: EntryBlock,
+        fields: Fields,
         merging: set[int],
     ) -> dict[str, _Value]:
         """Return the values of a mapping, and of those that it merges, without nulls in fields.
 
         Args:
             node: the mapping.
-            block: what it should be.
+            fields: the fields that it may have.
             merging: the ids of the mappings that are being merged, this one included.
         """
         values = {}
         sources = []
-        known = {*block.fields, *UNREAD_FIELDS.get(block.name, {})}
 
         for key, value in self._limited(node.pairs):
             name = target_of(key)
@@ -262,7 +247,7 @@ class _EntryCheck:
 
             if is_merge(name):
                 sources.extend(target.items if isinstance(target, Sequence) else [value])
-            elif name.value not in known or not _READER.is_null(target):
+            elif name.value not in fields or not _READER.is_null(target):
                 values[name.value] = _Value(target, key.line)
 
         for source in self._limited(sources):
@@ -270,7 +255,7 @@ class _EntryCheck:
             if not isinstance(mapping, MappingNode) or id(mapping) in merging:
                 continue
 
-            merged = self._values_of(mapping, block, {*merging, id(mapping)})
+            merged = self._values_of(mapping, fields, {*merging, id(mapping)})
             for name_merged, value_merged in merged.items():
                 # People look for the value where it is merged.
                 values.setdefault(name_merged, value_merged._replace(line=source.line))
@@ -285,31 +270,28 @@ class _EntryCheck:
             yield item
 
 
-def _faults_of_scalar(
-    node: Node,
-    kind: ScalarField,
-    path: str,
-    line: int,
-) -> Iterator[EntryFault]:
-    words = _words_for(node)
-    misfit = EntryFault(path, line, f"{path}: {words} where {kind.wanted} belongs")
-    if not isinstance(node, Scalar):
-        yield misfit
-        return
-
+def _faults_of_scalar(value: _Value, kind: ScalarField, path: str) -> Iterator[EntryFault]:
+    node: Any = value.node
     try:
-        value = kind.take(_READER, node)
+        read = kind.take(_READER, node)  # no kind takes a list or a mapping
         tag, plain_value = node.resolved()
     except YamlError:
-        yield misfit
+        yield _misfit(value, path, kind.wanted)
         return
 
+    problem = ""
     if kind.tags and tag not in (*kind.tags, NULL):
-        text = f"{path}: {words} is not {kind.wanted}, and is read as {shown(value)}"
-        yield EntryFault(path, line, text, is_error=False)
-    elif plain_value is True and value is False:
-        text = f"{path}: {words} is read as false by rubrics before 3.1.0; write true"
-        yield EntryFault(path, line, text, is_error=False)
+        problem = f"is not {kind.wanted}, and is read as {shown(read)}"
+    elif plain_value is True and read is False:
+        problem = "is read as false by rubrics before 3.1.0; write true"
+    if problem:
+        text = f"{path}: {_words_for(node)} {problem}"
+        yield EntryFault(path, value.line, text, is_error=False)
+
+
+def _misfit(value: _Value, path: str, wanted: str) -> EntryFault:
+    text = f"{path}: {_words_for(value.node)} where {wanted} belongs"
+    return EntryFault(path, value.line, text)
 
 
 def _words_for(node: Node) -> str:

@@ -100,14 +100,14 @@ def _look_in(place: _Place, warn: Warn) -> tuple[list[TranscriptFile], RootFound
     wanted = [names for names in place.names if not names.none]
     anywhere = [names.pattern for names in wanted if not names.folder]
     patterns = anywhere or [names.pattern for names in wanted]
-    paths: list[str] = []
+    transcripts: list[TranscriptFile] = []
     problem = ""
     try:
         os.scandir(home.path).close()
         if is_of_the_system(home.path):
             raise ValueError("is a system folder")
-        paths = _walk(place, warn)
-        if not paths:
+        transcripts = _walk(place, warn)
+        if not transcripts:
             problem = f"no {' or '.join(patterns)} file in it or below"
             if place.whole:
                 warn(f"transcript directory {home.path}: {problem}")
@@ -119,24 +119,24 @@ def _look_in(place: _Place, warn: Warn) -> tuple[list[TranscriptFile], RootFound
         problem = reason(e)
         warn(f"transcript directory {home.path}: {problem}; skipped")
 
-    transcripts = []
-    for path in paths:
-        fitting = [names for names in place.names if names.fit(path)]
-        store = any(names.store for names in fitting)
-        document = not store and any(names.document for names in fitting)
-        transcripts.append(TranscriptFile(path, place.whole, document, store=store))
-    return transcripts, RootFound(home.path, home.origin, place.harness, len(paths), problem)
+    root = RootFound(home.path, home.origin, place.harness, len(transcripts), problem)
+    return transcripts, root
 
 
-def _is_wanted(path: str, place: _Place) -> bool:
-    """Return whether a file is named as a transcript, and not in a way that is for other files."""
+def _transcript_at(path: str, place: _Place) -> TranscriptFile | None:
+    """Return the transcript that a file is by its name, or None for any other file."""
+    fitting = [names for names in place.names if names.fit(path)]
+    if not fitting or any(names.none for names in fitting):
+        return None
     if not os.path.basename(path).startswith(place.home.prefix):
-        return False
-    fitting = [names.none for names in place.names if names.fit(path)]
-    return bool(fitting) and not any(fitting)
+        return None
+
+    store = any(names.store for names in fitting)
+    document = not store and any(names.document for names in fitting)
+    return TranscriptFile(str(Path(path)), place.whole, document, store=store)
 
 
-def _walk(place: _Place, warn: Warn) -> list[str]:
+def _walk(place: _Place, warn: Warn) -> list[TranscriptFile]:
     """Return the transcripts in a place, in byte order of their paths.
 
     Links that lead out of the folder are not followed, and each folder is looked in once.
@@ -167,11 +167,13 @@ def _walk(place: _Place, warn: Warn) -> list[str]:
                     if _is_folder(entry):
                         if place.home.below:
                             waiting.append(entry.path)
-                    elif _is_wanted(entry.path, place):
-                        files.append(str(Path(entry.path)))
+                        continue
+                    transcript = _transcript_at(entry.path, place)
+                    if transcript:
+                        files.append(transcript)
         except OSError as e:
             warn(f"transcript directory {folder}: {reason(e)}; skipped")
-    return sorted(files, key=os.fsencode)
+    return sorted(files, key=lambda transcript: os.fsencode(transcript.name))
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:

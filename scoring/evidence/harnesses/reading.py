@@ -211,8 +211,8 @@ class Pool:
             with contextlib.suppress(BrokenExecutor):
                 while self._tasks:
                     read = self._tasks.pop(0).result()
-                    done.update(read)
                     for number, sent in read.items():
+                        done.add(number)
                         events = None if sent.encoded is None else decode_events(sent.encoded)
                         yield number, sent._replace(events=events)
 

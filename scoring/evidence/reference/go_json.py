@@ -26,10 +26,6 @@ _DEPTH_AT_A_TIME = 100
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 """Brackets, and texts, in which brackets mean nothing; one that never ends goes up to the end."""
 
-_REMEMBERED_KEYS = 500
-"""How many keys an object remembers, of which transcripts have a few dozen."""
-
-_LONGEST_REMEMBERED_KEY = 64
 _LONGEST_INTEGER = 24  # characters
 
 
@@ -100,17 +96,13 @@ def _flattened(json_text: str) -> str:
     return "".join(pieces[0]) + json_text[copied_to:]
 
 
-def _whole_or_other(digits: str) -> Any:
-    return int(digits) if len(digits) <= _LONGEST_INTEGER else _NOT_WHOLE
-
-
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
 _parse = json.JSONDecoder(
     object_pairs_hook=_Pairs,
-    parse_int=_whole_or_other,
+    parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_INTEGER else _NOT_WHOLE,
     parse_float=lambda _: _NOT_WHOLE,
     parse_constant=_refuse_constant,
 ).decode
@@ -152,22 +144,9 @@ def any_value(value: Any, _earlier: Any) -> Any:
 # Specs of objects and lists.
 
 
-class _FieldsByKey(dict[str, tuple[str, Spec] | None]):
-    """The fields of an object by the keys that name them, in any case.
-
-    None for keys that name none. It remembers keys that it was asked for, up to a limit.
-    """
-
-    def __missing__(self, key: str) -> tuple[str, Spec] | None:
-        field = self.get(fold(key))
-        if len(self) < _REMEMBERED_KEYS and len(key) < _LONGEST_REMEMBERED_KEY:
-            self[key] = field
-        return field
-
-
 def object_of(**specs: Spec) -> Spec:
     """Return the spec of an object that always exists: null leaves it as it is."""
-    fields = _FieldsByKey((name, (name, spec)) for name, spec in specs.items())
+    fields = {fold(name): name for name in specs}
 
     def decode(value: Any, earlier: Any) -> Any:
         if value is None:
@@ -179,12 +158,11 @@ def object_of(**specs: Spec) -> Spec:
         decoded = dict(earlier or {})
         has_wrong_type = False
         for key, item in value:
-            field = fields[key]
-            if field is None:
+            name = fields.get(fold(key))
+            if name is None:
                 continue
-            name, spec = field
             try:
-                decoded[name] = spec(item, decoded.get(name))
+                decoded[name] = specs[name](item, decoded.get(name))
             except WrongTypeError:
                 has_wrong_type = True
 
