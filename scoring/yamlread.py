@@ -213,49 +213,38 @@ class Reader:
                 return {}
             if not isinstance(target, MappingNode):
                 raise self._misfit(target, "a mapping")
-
             pairs = target.pairs
             _refuse_duplicates(pairs)
-            return self._take_pairs(pairs, fields, merged_into)
+
+            values: PlainData = {}
+            names = set() if merged_into is None else merged_into
+            sources: list[Node] = []
+            for key, value in pairs:
+                name = self._name(key)
+                if name is None:
+                    if is_merge(key):
+                        sources = value.items if isinstance(value, Sequence) else [value]
+                    continue
+                if merged_into is not None and name in merged_into:
+                    continue
+
+                names.add(name)
+                if name in fields:
+                    self._path.append(name)
+                    try:
+                        values[name] = fields[name](self, value)
+                    finally:  # a list may go on after an item that does not fit
+                        self._path.pop()
+
+            for source in sources:
+                if not isinstance(target_of(source), MappingNode):
+                    raise YamlError(
+                        f"line {source.line}: a merge key takes a mapping or a list of mappings"
+                    )
+                values |= self.struct(source, fields, names)
+            return values
         finally:
             self._leave(node)
-
-    def _take_pairs(
-        self,
-        pairs: Collection[tuple[Node, Node]],
-        fields: Mapping[str, Take],
-        merged_into: set[str] | None,
-    ) -> PlainData:
-        values = {}
-        names = set() if merged_into is None else merged_into
-        sources: list[Node] = []
-
-        for key, value in pairs:
-            name = self._name(key)
-            if name is None:
-                if is_merge(key):
-                    sources = value.items if isinstance(value, Sequence) else [value]
-                continue
-            if merged_into is not None and name in merged_into:
-                continue
-
-            names.add(name)
-            take = fields.get(name)
-            if take is None:
-                continue
-            self._path.append(name)
-            try:
-                values[name] = take(self, value)
-            finally:  # a list may go on after an item that does not fit
-                self._path.pop()
-
-        for source in sources:
-            if not isinstance(target_of(source), MappingNode):
-                raise YamlError(
-                    f"line {source.line}: a merge key takes a mapping or a list of mappings"
-                )
-            values |= self.struct(source, fields, names)
-        return values
 
     def _name(self, key: Node) -> str | None:
         """Return the name that a key of a mapping gives, or None for null and a merge."""

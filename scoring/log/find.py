@@ -82,18 +82,14 @@ def _logs_in(root: Path) -> Iterator[FoundLog]:
     elif holds_entries(root):
         yield FoundLog(root, repository_of_log(root))
     else:
-        yield from _logs_of_repositories_below(root)
+        for folder, subfolders, _ in os.walk(root):
+            # os.walk goes on with what is left in this list
+            subfolders[:] = sorted(set(subfolders) - _FOLDERS_NOT_SEARCHED)
 
-
-def _logs_of_repositories_below(root: Path) -> Iterator[FoundLog]:
-    for folder, subfolders, _ in os.walk(root):
-        # os.walk goes on with what is left in this list
-        subfolders[:] = sorted(set(subfolders) - _FOLDERS_NOT_SEARCHED)
-
-        repository = Path(folder)
-        if _is_folder_or_locked(repository / DEFAULT_LOG_DIR):
-            yield FoundLog(repository / DEFAULT_LOG_DIR, repository)
-            subfolders.remove(DEFAULT_LOG_DIR.parts[0])
+            repository = Path(folder)
+            if _is_folder_or_locked(repository / DEFAULT_LOG_DIR):
+                yield FoundLog(repository / DEFAULT_LOG_DIR, repository)
+                subfolders.remove(DEFAULT_LOG_DIR.parts[0])
 
 
 def _is_folder_or_locked(folder: Path) -> bool:

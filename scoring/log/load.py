@@ -112,14 +112,8 @@ def load_log_for(
     entry_names = sorted(filter(is_entry_name, names))
     records = {}
     file_of: dict[int, str] = {}
-    for name, record in _load_entries(
-        directory,
-        entry_names,
-        true_flags,
-        report,
-        cache_dir,
-        keep,
-    ):
+    store = Store(cache_dir, keep)
+    for name, record in _load_entries(directory, entry_names, true_flags, report, store):
         number = record.iteration
         if number in file_of:
             same = f"is iteration {number} as {file_of[number]} is, and counts instead of it"
@@ -143,20 +137,13 @@ def load_log_for(
 
     if faults:
         texts = list(map(str, faults))
-        if strict:
-            texts[-1] += _way_out(strict[0], len(records))
+        if strict and records:
+            texts[-1] += (
+                f"; rubric {strict[0]} stops there as the reference does, --rubric"
+                f" {newest_version('attributed')} scores the other {len(records)}"
+            )
         raise LogError(*texts) from faults[0]
     return Records(records[iteration] for iteration in sorted(records))
-
-
-def _way_out(version: str, readable: int) -> str:
-    """Return words on how to score the entries that can be read, to go after a message."""
-    if not readable:
-        return ""
-    return (
-        f"; rubric {version} stops there as the reference does,"
-        f" --rubric {newest_version('attributed')} scores the other {readable}"
-    )
 
 
 def _load_entries(
@@ -164,8 +151,7 @@ def _load_entries(
     names: Iterable[str],
     true_flags: Collection[str],
     report: Broken,
-    cache_dir: Path | None,
-    keep: bool,
+    store: Store,
 ) -> Iterator[tuple[str, IterationRecord]]:
     """Yield the entries in some files of a log by name, from the store where it has them.
 
@@ -174,18 +160,17 @@ def _load_entries(
     folder = os.path.realpath(directory)
     prefix = os.fsencode(f"{' '.join(sorted(true_flags))}\0{folder}/")
 
-    with Store(cache_dir, keep) as store:
+    with store:
         stored = store.get_all("entry", prefix)
 
         for name in names:
             key = prefix + name.encode()
-            stamp = _stamp_of_file(f"{folder}/{name}") if cache_dir else None
-
-            try:
-                yield name, _RECORD_DECODER.decode(stored[key, stamp or b""])
+            stamp = None
+            # It may not be in the store, or not in the form of this version.
+            with contextlib.suppress(OSError, KeyError, msgspec.MsgspecError):
+                stamp = stamp_of(os.stat(f"{folder}/{name}"))
+                yield name, _RECORD_DECODER.decode(stored[key, stamp])
                 continue
-            except (KeyError, msgspec.MsgspecError):
-                pass  # not in the store, or not in the form of this version
 
             try:
                 record = load_entry(directory / name, true_flags)
@@ -195,13 +180,6 @@ def _load_entries(
 
             store.put_value("entry", key, stamp, record)
             yield name, record
-
-
-def _stamp_of_file(path: str) -> bytes | None:
-    try:
-        return stamp_of(os.stat(path))
-    except OSError:
-        return None
 
 
 def claims_read_as_false(directory: Path | str) -> list[int]:

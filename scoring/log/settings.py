@@ -267,22 +267,16 @@ def _checked(table: SettingsTable, repository: Path) -> PlainData:
 
     values = checked_table(table.values, kinds, table.source, elsewhere=_TABLES_OF_COMMANDS)
     for key, value in values.items():
-        values[key] = _from_repository(key, value, repository, table.source)
+        setting = SETTINGS[key]
+        if setting.item is FOLDERS:
+            values[key] = setting.each(
+                value, lambda text: _absolute_glob(repository, text, table.source)
+            )
+        elif setting.item is PATH or (setting.item is RUBRIC and is_rubric_file(value)):
+            values[key] = setting.each(
+                value, lambda path: _expanded(repository, path, table.source)
+            )
     return values
-
-
-def _from_repository(
-    key: str,
-    value: Any,
-    repository: Path,
-    source: str,
-) -> Any:
-    setting = SETTINGS[key]
-    if setting.item is FOLDERS:
-        return setting.each(value, lambda text: _absolute_glob(repository, text, source))
-    if setting.item is PATH or (setting.item is RUBRIC and is_rubric_file(value)):
-        return setting.each(value, lambda path: _expanded(repository, path, source))
-    return value
 
 
 def _expanded(base: Path, path: str, source: str) -> Path:

@@ -84,7 +84,7 @@ class ParrotReader(JsonReader):
 class Parrot(Harness):
     name = "parrot"
     reader = ParrotReader
-    files = (FileNames("talk-*.json", document=True),)
+    files = (FileNames("talk-*.json", "document"),)
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         return [Home(Path(environment["HOME"]) / ".parrot", "~/.parrot")]

@@ -43,7 +43,16 @@ class AmpReader(ToolReader):
     def entry(self, line: PlainData) -> None:
         """Take a thread."""
         self.version = line.get("v")
-        self.where = _span_of(line)
+        tree = next(iter(items_in(line, "env.initial.trees")), None)
+        main_thread = text_in(line, "mainThreadID")
+        self.where = LineSpan(
+            _path_of(text_in(tree, "uri")),
+            text_in(line, "id"),
+            parent=main_thread,
+            remote=text_in(tree, "repository.url"),
+            agent=bool(main_thread),
+        )
+
         tool_ends = _ends_of_tools(items_in(line, "meta.traces"))
         time = milliseconds(line.get("created"))
 
@@ -105,20 +114,6 @@ class AmpReader(ToolReader):
             self.result(call, None, "")
 
 
-def _span_of(thread: PlainData) -> LineSpan:
-    """Return the session of a thread, and the folder that it began in."""
-    trees = items_in(thread, "env.initial.trees")
-    tree = trees[0] if trees else None
-    main_thread = text_in(thread, "mainThreadID")
-    return LineSpan(
-        _path_of(text_in(tree, "uri")),
-        text_in(thread, "id"),
-        parent=main_thread,
-        remote=text_in(tree, "repository.url"),
-        agent=bool(main_thread),
-    )
-
-
 def _path_of(uri: str) -> str:
     """Return the path that the URI of a file names.
 
@@ -146,7 +141,7 @@ class Amp(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "amp"
-    keys = frozenset(("v", "id", "messages"))
-    files = (FileNames("T-*.json", document=True),)
+    keys = "v id messages"
+    files = (FileNames("T-*.json", "document"),)
     places = (("XDG_DATA_HOME", "~/.local/share", "amp/threads"),)
     reader = AmpReader

@@ -97,19 +97,18 @@ class AntigravityReader(ToolReader):
 
         self._waiting.clear()
         for number, call in enumerate(items_in(line, "tool_calls")):
-            opened = _OpenCall(f"{self.where.session} {index} {number}", text_in(call, "name"))
+            tool = text_in(call, "name")
+            opened = _OpenCall(f"{self.where.session} {index} {number}", tool)
             self._waiting.append(opened)
-            self._take_call(opened, member(call, "args"))
 
-    def _take_call(self, call: _OpenCall, asked: Any) -> None:
-        tool = call.tool
-        if tool in self.tools.edits and isinstance(asked, dict):
-            # One call may replace several parts of a file. An artifact is not an edit.
-            replacements = [value for value in asked.values() if isinstance(value, list)]
-            asked = asked | {"edits": [asked, *chain(*replacements)]}
-            if asked.get("IsArtifact") is True:
-                tool = ""
-        self.note_call(call.id, tool, asked)
+            asked = member(call, "args")
+            if tool in self.tools.edits and isinstance(asked, dict):
+                # One call may replace several parts of a file. An artifact is not an edit.
+                replacements = [value for value in asked.values() if isinstance(value, list)]
+                asked = asked | {"edits": [asked, *chain(*replacements)]}
+                if asked.get("IsArtifact") is True:
+                    tool = ""
+            self.note_call(opened.id, tool, asked)
 
     def _take_result(self, line: PlainData) -> None:
         """Take the result of the next call. One that still runs has no verdict."""
@@ -165,11 +164,11 @@ class Antigravity(Harness):
 
     name = "antigravity"
     files = (
-        FileNames("transcript_full.jsonl", folder=f"brain/*/{_LOGS}", store=True),
-        FileNames("transcript.jsonl", folder=f"brain/*/{_LOGS}", none=True),
-        FileNames("*.jsonl", folder=f"brain/*/{_LOGS}/chunks/*", none=True),
-        FileNames("*.db", folder=".gemini/antigravity*/conversations", none=True),
-        FileNames("history.jsonl", folder=".gemini/antigravity*", none=True),
+        FileNames("transcript_full.jsonl", "store", f"brain/*/{_LOGS}"),
+        FileNames("transcript.jsonl", "other", f"brain/*/{_LOGS}"),
+        FileNames("*.jsonl", "other", f"brain/*/{_LOGS}/chunks/*"),
+        FileNames("*.db", "other", ".gemini/antigravity*/conversations"),
+        FileNames("history.jsonl", "other", ".gemini/antigravity*"),
     )
     places = (
         ("", "~/.gemini", "antigravity-cli/brain"),
@@ -178,7 +177,7 @@ class Antigravity(Harness):
     )
     reader = AntigravityReader
     input_holds_cached = True
-    keys = frozenset(("step_index", "source", "type"))
+    keys = "step_index source type"
 
     def lines_of(self, path: Path) -> Sequence[bytes]:
         """Return the steps of a conversation in their order.

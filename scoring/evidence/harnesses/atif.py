@@ -3,7 +3,6 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a trajectory.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from scoring.evidence.harnesses.fields import (
@@ -35,7 +34,7 @@ _TOTALS = TokenFields(
     holds_cached=True,
 )
 
-_SOURCES = ("user", "agent", "system")
+_SOURCES = "user agent system".split()
 
 
 class AtifReader(ToolReader):
@@ -109,28 +108,21 @@ class AtifReader(ToolReader):
             tokens = _TOKENS.of(step)
             self.response("", tokens)
         self.seen.said(text)
-        self._note_calls(items_in(step, "tool_calls"), items_in(step, "observation.results"))
-        return tokens.are_stated
-
-    def _note_calls(self, calls: Sequence[Any], results: Sequence[Any]) -> None:
-        """Note the calls of a step, and their results.
-
-        A result without the id of a call is that of the call at its position.
-        """
+        calls = items_in(step, "tool_calls")
         self.note_calls(calls, "tool_call_id function_name arguments")
-
-        for position, result in enumerate(results):
+        for position, result in enumerate(items_in(step, "observation.results")):
             call_id = member(result, "source_call_id")
-            if not call_id and position < len(calls):
+            if not call_id and position < len(calls):  # then it is that of the call there
                 call_id = member(calls[position], "tool_call_id")
             self.result(call_id, None, text_in(result, "content"))
+        return tokens.are_stated
 
 
 class Atif(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "atif"
-    files = (FileNames("trajectory*.json", document=True),)
+    files = (FileNames("trajectory*.json", "document"),)
     reader = AtifReader
 
     def claims(self, line: PlainData) -> bool:

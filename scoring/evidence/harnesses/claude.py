@@ -29,7 +29,7 @@ from scoring.evidence.harnesses.event_reader import lines_in
 from scoring.evidence.harnesses.fields import items_in, member, text_in, value_in, value_of
 from scoring.evidence.harnesses.harness import FileNames, Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import Call, CallResult, Response, key_of
 from scoring.evidence.transcripts.facts import timestamp_ns
@@ -55,20 +55,22 @@ REASON = re.compile("[Tt]he user said:\n")
 _QUEUED_PROMPT = ("queued_command", "prompt")
 """The type and mode of an attachment that is a prompt, given while the agent works."""
 
-_ARGUMENTS = names("command file_path notebook_path edits content old_string new_string new_source")
+_ARGUMENTS = (
+    "command file_path notebook_path edits content old_string new_string new_source".split()
+)
 """The arguments of commands and edits that mean something."""
 
 _SYNTHETIC_MODEL = "<synthetic>"
 _FOLDER_OF_COWORK = "local-agent-mode-sessions"
-_KEYS_OF_MESSAGE = ("role", "content", "usage", "model")
+_KEYS_OF_MESSAGE = "role content usage model".split()
 _COMPACTION = "compact_boundary"
 
 
-_BOOKKEEPING = names(
+_BOOKKEEPING = (
     "agent-color agent-name agent-setting ai-title attribution-snapshot content-replacement"
     " custom-title file-history-snapshot last-prompt mode permission-mode pr-link summary tag"
     " worktree-state"
-)
+).split()
 """The types of lines that Claude Code writes for itself, without a time: they hold no work."""
 
 
@@ -213,7 +215,11 @@ class ClaudeReader(ToolReader):
         text = partial(text_of, item.content)
         failed = item.is_error is True
         if failed and text().startswith(REFUSED):
-            self._take_refusal(item, text())
+            reason = "".join(REASON.split(text(), 1)[1:])
+            if reason or not text().startswith(DENIED):
+                self.seen.refused(item.tool_use_id, reason)
+            else:  # a rule refused it to a sub-agent
+                self.seen.refused_calls.add(key_of(item.tool_use_id or ""))
             return
 
         path = self._files_of_reads.pop(item.tool_use_id or "", "")
@@ -223,14 +229,6 @@ class ClaudeReader(ToolReader):
         ended = None if still_runs(item) else failed
         self.seen.result(item.tool_use_id, ended, text)
         self.count_result(item.tool_use_id, failed)
-
-    def _take_refusal(self, item: ClaudeItem, text: str) -> None:
-        """Take the error of a call that was refused: by the user, or of a sub-agent by a rule."""
-        reason = "".join(REASON.split(text, 1)[1:])
-        if reason or not text.startswith(DENIED):
-            self.seen.refused(item.tool_use_id, reason)
-        else:
-            self.seen.refused_calls.add(key_of(item.tool_use_id or ""))
 
     def id_of(self, call: object) -> str | None:
         """Return the id of a call as it is written, whatever it hides."""
@@ -287,7 +285,7 @@ class Cowork(Harness):
     """Sessions of Claude Code in a virtual machine, with folders of this one in it."""
 
     name = "cowork"
-    files = (FileNames("*.jsonl", folder=f"{_FOLDER_OF_COWORK}/*/.claude/projects/*", store=True),)
+    files = (FileNames("*.jsonl", "store", f"{_FOLDER_OF_COWORK}/*/.claude/projects/*"),)
     reader = ClaudeReader
     places = (
         ("", "~/Library/Application Support/Claude", _FOLDER_OF_COWORK),

@@ -1,6 +1,5 @@
 """The lines of Claude Code as they are written, decoded as far as they are needed."""
 
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -175,16 +174,10 @@ def _for_an_hour(usage: ClaudeUsage) -> int:
 
     Return 0 where that is not stated.
     """
-    if usage.cache_creation is UNSET:
+    if usage.cache_creation is UNSET or b"1h" not in bytes(usage.cache_creation):
         return 0
-    return min(_stated_hour(bytes(usage.cache_creation)), usage.cache_creation_input_tokens or 0)
-
-
-@lru_cache(256)  # lines of one response say the same
-def _stated_hour(creation: bytes) -> int:
-    if b"1h" not in creation:
-        return 0
-    return count_in(value_of(creation), "ephemeral_1h_input_tokens") or 0
+    stated = count_in(value_of(usage.cache_creation), "ephemeral_1h_input_tokens") or 0
+    return min(stated, usage.cache_creation_input_tokens or 0)
 
 
 def still_runs(item: ClaudeItem) -> bool:

@@ -84,14 +84,11 @@ class ClineReader(ToolReader):
         answered = [text_in(part, "tool_use_id") for part in parts]
         if not self.event(milliseconds(message.get("ts")), role, message.get("ts"), *answered):
             return
-        if role == "assistant":
-            self._take_response(message, parts)
-        else:
+        if role == "user":
             self._take_user_message(message, parts)
+            return
 
-    def _take_response(self, message: PlainData, parts: Sequence[Any]) -> None:
         self.response(f"at {message.get('ts')}", _TOKENS.of(message))
-
         self.seen.said(text_in(parts_in(parts, "text")))
         for part in parts_in(parts, "tool_use"):
             self._take_call(part.get("id"), text_in(part, "name"), part.get("input"))
@@ -139,8 +136,7 @@ class ClineReader(ToolReader):
             self.refused(call)
             return
 
-        items = content if isinstance(content, list) else []
-        done = [item for item in items if isinstance(item, dict)]
+        done = [item for item in items_in(content) if isinstance(item, dict)]
         failures = [item.get("success") is False for item in done]
         first_printed = _printed(done[0]) if done else text
         if self._commands.get(text_in(call), 0) < 2:
@@ -148,9 +144,9 @@ class ClineReader(ToolReader):
             return
 
         self.result(call, is_error or failures[:1] == [True], first_printed)
-        for number, (item, failed) in enumerate(zip(done, failures, strict=True)):
-            if number:
-                self.seen.result(f"{text_in(call)} {number}", failed, partial(_printed, item))
+        for number in range(1, len(done)):
+            printed = partial(_printed, done[number])
+            self.seen.result(f"{text_in(call)} {number}", failures[number], printed)
 
 
 def _printed(result: PlainData) -> str:
@@ -162,9 +158,9 @@ class Cline(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "cline"
-    files = (FileNames(f"*{_ENDING}", store=True),)
+    files = (FileNames(f"*{_ENDING}", "store"),)
     reader = ClineReader
-    keys = frozenset(("messages", "sessionId", "version"))
+    keys = "messages sessionId version"
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder of all sessions."""

@@ -183,43 +183,29 @@ class CodexReader(CodexCalls):
 
     def _span_of_session(self, span: LineSpan, payload: CodexPayload) -> LineSpan:
         """Return the span of a session, from what it has in common with that of a turn."""
-        is_first = len(self.spans) == 1
-        if is_first and member(payload.source, "subagent") is not None:
-            self._is_started_by_agent = True
-
         session = only_text(payload.id)
         starter = text_in(payload.source, _STARTER_IN_SOURCE)
-        parent = only_text(payload.forked_from_id) or starter
-        if is_first:
-            parent = self._note_base(payload) or parent
+        parent = only_text(payload.forked_from_id)
+        if len(self.spans) == 1:
+            self._is_started_by_agent = member(payload.source, "subagent") is not None
+            # It may go on from lines in another file, those of a session.
+            self._goes_on_from_file = isinstance(payload.history_base, dict)
+            parent = parent or text_in(payload.history_base, "thread_id")
+
+            first = payload.subagent_history_start_ordinal
+            if type(first) is int:
+                self._own_from = first
+            elif self._goes_on_from_file:
+                self._own_from = 0
 
         return span._replace(
             session=session,
             opens=SpanOpening.SESSION,
-            parent=parent,
+            parent=parent or starter,
             born=_milliseconds_of_uuid(session),
             remote=text_in(payload.git, "repository_url"),
             agent=bool(starter),
         )
-
-    def _note_base(self, payload: CodexPayload) -> str:
-        """Note where a session begins that goes on from lines in another file.
-
-        Returns:
-            The session of these lines; "" where the session states that it was forked.
-        """
-        first = payload.subagent_history_start_ordinal
-        self._goes_on_from_file = isinstance(payload.history_base, dict)
-
-        self._own_from = None
-        if type(first) is int:
-            self._own_from = first
-        elif self._goes_on_from_file:
-            self._own_from = 0
-
-        if only_text(payload.forked_from_id):
-            return ""
-        return text_in(payload.history_base, "thread_id")
 
     def _take_service(self, tier: object) -> None:
         """Take the tier in which what follows is served. A line that names none changes nothing."""

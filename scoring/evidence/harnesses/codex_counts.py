@@ -163,12 +163,13 @@ def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
     given = step.end.input - step.start.input
     cached = step.end.cached_input - step.start.cached_input
     written = max(given - cached, 0)
-    if stated.cache_writes >= 0:
+    states_writes = stated.cache_writes >= 0
+    if states_writes:
         written = step.end.cache_writes - max(step.start.cache_writes, 0)
 
-    place = (count.span, count.line)
     response = Response(
-        *place,
+        count.span,
+        count.line,
         stated=TokensStated.ALL,
         output=step.end.output - step.start.output,
         input=given,
@@ -176,4 +177,4 @@ def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
         cache_writes=written,
         service=count.service,
     )
-    return CountedTurn(*place, index, response, states_writes=stated.cache_writes >= 0)
+    return CountedTurn(count.span, count.line, index, response, states_writes)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import sub
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scoring.evidence.harnesses.fields import (
     TokenFields,
@@ -22,7 +22,7 @@ from scoring.evidence.harnesses.fields import (
     time_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
 
@@ -44,7 +44,7 @@ _ENDED = re.compile(
 _STILL_RUNS = re.compile(r"<command with shellId: (?P<shell>\S+) is still running")
 
 _SESSION_HEADS = ("session.start", "session.resume")
-_WITHOUT_INTEREST = names(
+_WITHOUT_INTEREST = (
     "assistant.intent assistant.reasoning assistant.turn_end assistant.turn_start"
     " assistant.usage hook.end hook.start permission.requested session.compaction_start"
     " session.context_changed session.error session.handoff session.idle session.info"
@@ -53,7 +53,7 @@ _WITHOUT_INTEREST = names(
     " session.workspace_file_changed skill.invoked subagent.completed subagent.deselected"
     " subagent.failed subagent.selected subagent.started system.message"
     " tool.execution_partial_result tool.execution_progress tool.user_requested"
-)
+).split()
 """The kinds of events that hold nothing of interest. Hooks repeat what tools printed."""
 
 
@@ -90,7 +90,15 @@ class CopilotReader(ToolReader):
         kind = text_in(line, "type")
         data = line.get("data")
         time = time_in(line, "timestamp")
-        self._note_session(kind, data)
+        if kind in _SESSION_HEADS:
+            self.version = member(data, "copilotVersion") or self.version
+            self._session = self._session._replace(
+                cwd=text_in(data, "context.cwd") or self._session.cwd,
+                session=text_in(data, "sessionId") or self._session.session,
+            )
+        next_model = text_in(data, "newModel") or text_in(data, "selectedModel")
+        if next_model:
+            self._session = self._session._replace(model=next_model)
 
         model = text_in(data, "model") or self._session.model
         if not model:  # the end of the session may name it
@@ -101,19 +109,6 @@ class CopilotReader(ToolReader):
 
         if self.event(time, name=line.get("id")):
             self._take(kind, data, time or 0)
-
-    def _note_session(self, kind: str, data: Any) -> None:
-        """Note the session, its folder and its model, where an event states them."""
-        if kind in _SESSION_HEADS:
-            self.version = member(data, "copilotVersion") or self.version
-            self._session = self._session._replace(
-                cwd=text_in(data, "context.cwd") or self._session.cwd,
-                session=text_in(data, "sessionId") or self._session.session,
-            )
-
-        model = text_in(data, "newModel") or text_in(data, "selectedModel")
-        if model:
-            self._session = self._session._replace(model=model)
 
     def _take(self, kind: str, data: PlainData, time: int) -> None:
         call = text_in(data, "toolCallId")
@@ -212,7 +207,12 @@ class CopilotReader(ToolReader):
             tokens = self._tokens_of_part(metrics)
             self._name_models(tokens)
             for model, measured in tokens.items():
-                self._note_tokens(model, measured, time)
+                self.where = self._session._replace(model=model)
+                self.event(time, self.where.session, self.place, model)
+                if model in self._part_outputs:
+                    self.totals(self._part_begins_at, measured)
+                elif measured.output or measured.uncached:  # of helpers, which write no responses
+                    self.response("", measured)
 
         self._part_begins_at = self.place + 1
         self._part_outputs = Counter()
@@ -247,15 +247,6 @@ class CopilotReader(ToolReader):
     def _rename(self, model: str, name: str) -> None:
         self._names[model] = name
         self._part_outputs[name] += self._part_outputs.pop(model)
-
-    def _note_tokens(self, model: str, tokens: Tokens, time: int) -> None:
-        """Note the tokens of a model since the session began, or was resumed."""
-        self.where = self._session._replace(model=model)
-        self.event(time, self.where.session, self.place, model)
-        if model in self._part_outputs:
-            self.totals(self._part_begins_at, tokens)
-        elif tokens.output or tokens.uncached:  # of helpers: their responses are not written
-            self.response("", tokens)
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read, with the names of models as far as they are known."""
@@ -306,14 +297,14 @@ class CopilotCli(Harness):
     files: Sequence[FileNames] = (
         FileNames("events.jsonl"),
         FileNames("*.jsonl", folder="session-state"),
-        FileNames("session_*.json", folder="history-session-state", store=True),
+        FileNames("session_*.json", "store", "history-session-state"),
     )
     places = (
         ("COPILOT_HOME", "~/.copilot", "session-state"),
         ("COPILOT_HOME", "~/.copilot", "history-session-state"),
     )
     reader = CopilotReader
-    keys = frozenset(("type", "data", "id", "timestamp"))
+    keys = "type data id timestamp"
 
     def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line, by its keys, and by a kind in two words."""

@@ -139,7 +139,7 @@ class Cursor(Harness):
 
     name = "cursor"
     hook = Hook(".cursor/hooks.json", "CURSOR_CONFIG_DIR", "hooks.json", "stop", flat=True)
-    files = (FileNames("*.jsonl", folder=f"projects/*/{FOLDER}*", store=True),)
+    files = (FileNames("*.jsonl", "store", f"projects/*/{FOLDER}*"),)
     places = (("CURSOR_CONFIG_DIR", "~/.cursor", "projects"),)
     reader = CursorReader
 

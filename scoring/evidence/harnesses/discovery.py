@@ -68,13 +68,11 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
     if not transcript.document and not transcript.store:
         return harnesses
 
+    kind = "store" if transcript.store else "document"
     writers = []
     for harness in harnesses:
-        for names in harness.files:
-            is_of_kind = (names.document, names.store) == (transcript.document, transcript.store)
-            if is_of_kind and names.fit(transcript.name):
-                writers.append(harness)
-                break
+        if any(names.kind == kind and names.fit(transcript.name) for names in harness.files):
+            writers.append(harness)
     return writers
 
 
@@ -97,7 +95,7 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
 def _look_in(place: _Place, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
     """Return the transcripts in a folder, and what is said of the folder."""
     home = place.home
-    wanted = [names for names in place.names if not names.none]
+    wanted = [names for names in place.names if names.kind != "other"]
     anywhere = [names.pattern for names in wanted if not names.folder]
     patterns = anywhere or [names.pattern for names in wanted]
     transcripts: list[TranscriptFile] = []
@@ -125,14 +123,14 @@ def _look_in(place: _Place, warn: Warn) -> tuple[list[TranscriptFile], RootFound
 
 def _transcript_at(path: str, place: _Place) -> TranscriptFile | None:
     """Return the transcript that a file is by its name, or None for any other file."""
-    fitting = [names for names in place.names if names.fit(path)]
-    if not fitting or any(names.none for names in fitting):
+    kinds = {names.kind for names in place.names if names.fit(path)}
+    if not kinds or "other" in kinds:
         return None
     if not os.path.basename(path).startswith(place.home.prefix):
         return None
 
-    store = any(names.store for names in fitting)
-    document = not store and any(names.document for names in fitting)
+    store = "store" in kinds
+    document = not store and "document" in kinds
     return TranscriptFile(str(Path(path)), place.whole, document, store=store)
 
 

@@ -49,7 +49,15 @@ class DroidReader(ToolReader):
         """Take a line."""
         kind = line.get("type")
         if kind == "session_start":
-            self._begin_session(line)
+            self.version = line.get("version")
+            caller = text_in(line, "callingSessionId")
+            self.where = LineSpan(
+                text_in(line, "cwd"),
+                text_in(line, "id"),
+                parent=caller,
+                model=text_in(self.shown, "settings.model"),
+                agent=bool(caller),
+            )
         elif kind in ("message", "compaction_state"):
             if not self.event(time_in(line, "timestamp"), name=line.get("id")):
                 return
@@ -63,17 +71,6 @@ class DroidReader(ToolReader):
                 self._take_user_message(line)
         elif kind not in _STATE_LINES:
             self.unknown(kind)
-
-    def _begin_session(self, line: PlainData) -> None:
-        self.version = line.get("version")
-        caller = text_in(line, "callingSessionId")
-        self.where = LineSpan(
-            text_in(line, "cwd"),
-            text_in(line, "id"),
-            parent=caller,
-            model=text_in(self.shown, "settings.model"),
-            agent=bool(caller),
-        )
 
     def _take_user_message(self, line: PlainData) -> None:
         """Take results of calls, and a prompt without what the harness adds to it."""
@@ -127,7 +124,7 @@ class Droid(Harness):
 
     name = "droid"
     hook = Hook(".factory/settings.json", "FACTORY_HOME_OVERRIDE", ".factory/settings.json")
-    files = (FileNames("*.jsonl", folder=".factory/sessions*", store=True),)
+    files = (FileNames("*.jsonl", "store", ".factory/sessions*"),)
     places = (("FACTORY_HOME_OVERRIDE", "~", ".factory/sessions"),)
     reader = DroidReader
 

@@ -259,10 +259,6 @@ class EventReader(JsonReader):
         """Note a call of a tool that edits files. See :meth:`Observations.edit`."""
         self.count_call(self.seen.edit(self.id_of(call), paths, self.folder, lines, whole))
 
-    def commit(self, call: object, folder: str) -> None:
-        """Note a call of a tool that makes a commit. See :meth:`Observations.commit`."""
-        self.count_call(self.seen.commit(self.id_of(call), folder or self.folder))
-
     def call(
         self, call: object, question: bool = False, agent: bool = False, shows: int = 0
     ) -> None:

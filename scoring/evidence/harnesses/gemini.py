@@ -27,11 +27,11 @@ CONTEXT = ("<session_context>", "This is the Gemini CLI. We are setting up the c
 _REFUSALS = ("did not allow", "denied")
 """Words in the reason of a cancelled call that say that the user refused it."""
 
-_KINDS = ("user", "gemini", "info", "error", "warning")
+_KINDS = "user gemini info error warning".split()
 _TAKEN_BACK = "taken back"
 """The kind of a message of the user that the user took back."""
 
-_TOKEN_COUNTS = ("input", "output", "cached", "thoughts", "tool")
+_TOKEN_COUNTS = "input output cached thoughts tool".split()
 
 
 class GeminiReader(ToolReader):
@@ -150,11 +150,19 @@ class GeminiReader(ToolReader):
 
     def events(self) -> TranscriptEvents:
         """Return the events of the messages that were read."""
-        session = self._session_span()
+        folder = text_in(self.shown, "root")
+        digest = text_in(self._about, "projectHash")
+        if not folder and digest:
+            folder = HASHED_FOLDER + digest
+        is_agent = self._about.get("kind") == "subagent"
+        parent = text_in(self.shown, "parent") if is_agent else ""
+        session = text_in(self._about, "sessionId")
+        span = LineSpan(folder, session, parent=parent, agent=is_agent)
+
         for position, message in enumerate(self._messages):
             self.place = position
             if isinstance(message, dict):
-                self.where = session._replace(model=text_in(message, "model"))
+                self.where = span._replace(model=text_in(message, "model"))
                 self._take(message)
             else:
                 self.skip(OTHER_TYPE)
@@ -163,17 +171,6 @@ class GeminiReader(ToolReader):
             self.messages = []
         self._messages = []
         return super().events()
-
-    def _session_span(self) -> LineSpan:
-        """Return the session of the chat, and the folder of its project."""
-        folder = text_in(self.shown, "root")
-        digest = text_in(self._about, "projectHash")
-        if not folder and digest:
-            folder = HASHED_FOLDER + digest
-
-        is_agent = self._about.get("kind") == "subagent"
-        parent = text_in(self.shown, "parent") if is_agent else ""
-        return LineSpan(folder, text_in(self._about, "sessionId"), parent=parent, agent=is_agent)
 
     def _take(self, message: PlainData) -> None:
         """Take a message."""
@@ -273,7 +270,7 @@ class GeminiCli(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "gemini"
-    keys = frozenset(("projectHash", "sessionId"))
+    keys = "projectHash sessionId"
     hook = Hook(
         ".gemini/settings.json",
         "GEMINI_CLI_HOME",
@@ -282,9 +279,9 @@ class GeminiCli(Harness):
         {"timeout": 30_000},
     )
     files = (
-        FileNames("session-*.json", document=True),
-        FileNames("*.json", document=True, folder="chats"),
-        FileNames("*.jsonl", folder=".gemini/tmp/*/chats*", store=True),
+        FileNames("session-*.json", "document"),
+        FileNames("*.json", "document", "chats"),
+        FileNames("*.jsonl", "store", ".gemini/tmp/*/chats*"),
         FileNames("session-*.jsonl"),
     )
     places = (

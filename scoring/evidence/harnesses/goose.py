@@ -133,14 +133,11 @@ class GooseReader(ToolReader):
 
         self.seen.said(text_in(parts_in(parts, "text")).strip())
         for part in parts_in(parts, "toolRequest"):
-            call = member(part, "toolCall.value")
-            self._take_call(part.get("id"), text_in(call, "name"), member(call, "arguments"))
-
-    def _take_call(self, call: object, name: str, asked: Any) -> None:
-        tool = name.removeprefix(_OF_EXTENSION)
-        if tool == "text_editor" and member(asked, "command") in ("view", "undo_edit"):
-            tool = ""
-        self.note_call(call, tool, asked)
+            tool = text_in(part, "toolCall.value.name").removeprefix(_OF_EXTENSION)
+            asked = member(part, "toolCall.value.arguments")
+            if tool == "text_editor" and member(asked, "command") in ("view", "undo_edit"):
+                tool = ""
+            self.note_call(part.get("id"), tool, asked)
 
     def _take_user_message(self, message: Any, parts: Sequence[Any]) -> None:
         """Take results of calls, and the prompt of a person."""
@@ -176,7 +173,7 @@ class Goose(Harness):
     """
 
     name = "goose"
-    files = (FileNames("sessions.db", store=True),)
+    files = (FileNames("sessions.db", "store"),)
     reader = GooseReader
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import lines_in
@@ -54,17 +54,15 @@ class FileNames(NamedTuple):
 
     Attributes:
         pattern: the pattern of their names, with ``*``.
-        document: whether such a file is one JSON text and read as a whole.
+        kind: what they are. A document is one JSON text and read as a whole. Of a store, as a
+            database, the harness makes the lines itself. Others are not transcripts, whatever the
+            other patterns say.
         folder: the end of the path of the folder that they are in, a pattern too; "": any folder.
-        store: whether the harness makes the lines itself, as of a database.
-        none: whether they are not transcripts, whatever the other patterns say.
     """
 
     pattern: str
-    document: bool = False
+    kind: Literal["lines", "document", "store", "other"] = "lines"
     folder: str = ""
-    store: bool = False
-    none: bool = False
 
     def fit(self, path: str) -> bool:
         """Return whether a file is named so, and is in such a folder."""
@@ -124,7 +122,8 @@ class Harness(CountedHarness):
         hook: how it runs a command when its agent stops; None where it cannot, or that is not
             known.
         reader: makes a reader of one transcript, from the test tools; None: those of the table.
-        keys: the keys that each of its lines, or documents, has; none where they do not tell.
+        keys: the keys that each of its lines, or documents, has, with blanks between them; none
+            where they do not tell.
         places: where it keeps transcripts: variables that may name a folder, the usual folder
             without them, and what is below it.
     """
@@ -132,13 +131,13 @@ class Harness(CountedHarness):
     files: Sequence[FileNames] = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
     hook: Hook | None = None
     reader: Callable[[TestTools | None], JsonReader]
-    keys: frozenset[str] = frozenset()
+    keys: str = ""
     places: Sequence[tuple[str, str, str]] = ()
 
     @property
     def writes_documents(self) -> bool:
         """Whether some of its transcripts are one JSON text each."""
-        return any(names.document for names in self.files)
+        return any(names.kind == "document" for names in self.files)
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders where it keeps transcripts, by the variables of an environment."""
@@ -171,4 +170,4 @@ class Harness(CountedHarness):
 
     def claims(self, line: PlainData) -> bool:
         """Return whether a line, or a document, is one of its."""
-        return bool(self.keys) and line.keys() >= self.keys
+        return self.keys != "" and line.keys() >= set(self.keys.split())

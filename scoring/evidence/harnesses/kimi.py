@@ -16,7 +16,7 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
@@ -25,7 +25,7 @@ _TOKENS = TokenFields(
 )
 _MAIN_AGENT = "main"
 _WITHOUT_INTEREST = tuple(
-    names("context. cron. goal. llm. mcp. permission. plan swarm_mode. task. tools. turn. usage.")
+    "context. cron. goal. llm. mcp. permission. plan swarm_mode. task. tools. turn. usage.".split()
 )
 """How the kinds of lines begin that hold nothing else of interest; usage is that of steps again."""
 
@@ -49,7 +49,12 @@ class KimiReader(ToolReader):
             return
 
         if not self.where.session:
-            self._begin_session()
+            agent = text_in(self.shown, "agent")
+            if agent == _MAIN_AGENT:
+                agent = ""
+            session = text_in(self.shown, "session")
+            folder = text_in(self.shown, "folder")
+            self.where = LineSpan(folder, session, agent=bool(agent), agent_id=agent)
         self.where = self.where._replace(
             cwd=text_in(line, "cwd") or self.where.cwd,
             model=text_in(line, "model") if kind == "llm.request" else self.where.model,
@@ -57,16 +62,6 @@ class KimiReader(ToolReader):
         # An id that is unique would do, but not every kind of line has one.
         if self.event(milliseconds(line.get("time")), json.dumps(line)):
             self._take(kind, line)
-
-    def _begin_session(self) -> None:
-        agent = text_in(self.shown, "agent")
-        is_agent = agent not in ("", _MAIN_AGENT)
-        self.where = LineSpan(
-            text_in(self.shown, "folder"),
-            text_in(self.shown, "session"),
-            agent=is_agent,
-            agent_id=agent if is_agent else "",
-        )
 
     def _take(self, kind: str, line: PlainData) -> None:
         if kind in ("turn.prompt", "turn.steer"):
@@ -93,7 +88,11 @@ class KimiReader(ToolReader):
             self._begun[text_in(event, "uuid")] = self.at
             self.seen.responds(text_in(event, "uuid"))
         elif kind == "step.end":
-            self._note_response(event)
+            # The response is where it began: what its calls did comes after it.
+            end = self.at
+            self.at = self._begun.pop(text_in(event, "uuid"), end)
+            self.response(text_in(event, "uuid"), _TOKENS.of(event))
+            self.at = end
         elif kind == "content.part":
             if member(event, "part.type") == "text":
                 self.seen.said(text_in(event, "part.text"))
@@ -105,19 +104,12 @@ class KimiReader(ToolReader):
         else:
             self.unknown(kind)
 
-    def _note_response(self, event: Any) -> None:
-        """Note the response of a step where it began: what its calls did comes after it."""
-        end = self.at
-        self.at = self._begun.pop(text_in(event, "uuid"), end)
-        self.response(text_in(event, "uuid"), _TOKENS.of(event))
-        self.at = end
-
 
 class KimiCode(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "kimi-code"
-    files = (FileNames("wire.jsonl", folder="sessions/wd_*/*/agents/*", store=True),)
+    files = (FileNames("wire.jsonl", "store", "sessions/wd_*/*/agents/*"),)
     places = (("KIMI_CODE_HOME", "~/.kimi-code", "sessions"),)
     reader = KimiReader
 

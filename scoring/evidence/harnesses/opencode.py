@@ -34,15 +34,13 @@ from scoring.evidence.harnesses.harness import (
 )
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, OTHER_TYPE
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields("output", "input", "cache.read", "cache.write")
 
-_PART_TYPES = names(
-    "text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask"
-)
+_PART_TYPES = "text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask".split()
 _REFUSED = (
     "The user rejected permission to use this specific tool call",
     "The user dismissed this question",
@@ -182,7 +180,11 @@ class OpenCodeReader(ToolReader):
             equal_calls[call] += 1
             self._take_call(part, f"{call} {equal_calls[call]}")
 
-        self._note_stop(info)
+        # What stops a sub-agent is the stop of the session that started it.
+        if member(info, "error.name") == "MessageAbortedError" and not self._session.agent:
+            ended = milliseconds(member(info, "time.completed"))
+            if self.event(ended or began, "aborted", began):
+                self.seen.interrupted()
 
     def _take_call(self, part: PlainData, call: str) -> None:
         """Take a call, which is known by a name, and how it ended."""
@@ -205,16 +207,6 @@ class OpenCodeReader(ToolReader):
             if tool in self.tools.shells:  # it need not state a status
                 failed = failure_in(state, "metadata.exit")
             self.result(call, failed, text_in(state, "output"))
-
-    def _note_stop(self, info: PlainData) -> None:
-        """Note that the user stopped the agent.
-
-        What stops a sub-agent is the stop of the session that started it.
-        """
-        if member(info, "error.name") == "MessageAbortedError" and not self._session.agent:
-            ended = milliseconds(member(info, "time.completed"))
-            if self.event(ended or self._began, "aborted", self._began):
-                self.seen.interrupted()
 
 
 def _text_of(parts: Sequence[PlainData]) -> str:
@@ -247,11 +239,11 @@ class OpenCode(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "opencode"
-    keys = frozenset(("info", "messages"))  # of the document that ``export`` prints
+    keys = "info messages"  # of the document that ``export`` prints
     files: Sequence[FileNames] = (
-        FileNames("*.db", store=True),
-        FileNames("ses_*.json", folder="storage/session/*", store=True),
-        FileNames("ses_*.json", document=True),
+        FileNames("*.db", "store"),
+        FileNames("ses_*.json", "store", "storage/session/*"),
+        FileNames("ses_*.json", "document"),
     )
     reader = OpenCodeReader
 
@@ -295,10 +287,10 @@ class Kilo(OpenCode):
 
     name = "kilo"
     files = (
-        FileNames("kilo*.db", store=True),
-        FileNames("*.db", folder="kilo", store=True),
-        FileNames("ses_*.json", folder="kilo/storage/session/*", store=True),
-        FileNames("ses_*.json", folder="kilo/project/*/storage/session/*", store=True),
+        FileNames("kilo*.db", "store"),
+        FileNames("*.db", "store", "kilo"),
+        FileNames("ses_*.json", "store", "kilo/storage/session/*"),
+        FileNames("ses_*.json", "store", "kilo/project/*/storage/session/*"),
     )
 
 

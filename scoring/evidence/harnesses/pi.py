@@ -28,17 +28,10 @@ _TOKENS = TokenFields("usage.output", "usage.input", "usage.cacheRead", "usage.c
 _SUMMARIES = ("compaction", "branch_summary")
 """The kinds of lines that a model wrote for the harness."""
 
-_STATE_LINES = (
-    "model_change",
-    "thinking_level_change",
-    "custom",
-    "custom_message",
-    "label",
-    "session_info",
-)
+_STATE_LINES = "model_change thinking_level_change custom custom_message label session_info".split()
 """The kinds of lines that hold nothing of interest."""
 
-_OTHER_ROLES = ("bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary")
+_OTHER_ROLES = "bashExecution custom hookMessage branchSummary compactionSummary".split()
 """The roles of what the person ran, and of what extensions say."""
 
 _TASK = "Task: "
@@ -56,7 +49,12 @@ class PiReader(ToolReader):
         """Take a line."""
         kind = line.get("type")
         if kind == "session":
-            self._begin_session(line)
+            self.version = line.get("version")
+            # The session that it goes on from is stated as the path of a file, <time>_<id>.jsonl.
+            before = text_in(line, "parentSession") or text_in(line, "branchedFrom")
+            name = before.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl")
+            parent = name.rpartition("_")[2]
+            self.where = LineSpan(text_in(line, "cwd"), text_in(line, "id"), parent=parent)
             return
         if kind != "message" and kind not in _SUMMARIES:
             if kind not in _STATE_LINES:
@@ -78,14 +76,6 @@ class PiReader(ToolReader):
                 self.response(text_in(line, "id"), _TOKENS.of(line))
         else:
             self._take_message(line, message)
-
-    def _begin_session(self, line: PlainData) -> None:
-        self.version = line.get("version")
-        # The session that it goes on from is stated as the path of a file, <time>_<id>.jsonl.
-        before = text_in(line, "parentSession") or text_in(line, "branchedFrom")
-        name = before.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl")
-        parent = name.rpartition("_")[2]
-        self.where = LineSpan(text_in(line, "cwd"), text_in(line, "id"), parent=parent)
 
     def _note_speaker(self, message: Any) -> None:
         """Note whether the session is that of a sub-agent, and which model responds."""

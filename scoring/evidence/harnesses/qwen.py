@@ -30,7 +30,7 @@ _TOKENS = TokenFields(
 _TYPED_SUBTYPES = (None, "mid_turn_user_message")
 """The subtypes of what a person typed."""
 
-_KINDS = ("user", "assistant", "tool_result", "system")
+_KINDS = "user assistant tool_result system".split()
 
 
 class QwenReader(GeminiReader):
@@ -70,11 +70,9 @@ class QwenReader(GeminiReader):
 
         if kind not in _KINDS:
             self.unknown(kind)
-        if self.event(time, self.where.session, kind, self.place, time, name=name):
-            self._take_line(line)
+        if not self.event(time, self.where.session, kind, self.place, time, name=name):
+            return
 
-    def _take_line(self, line: PlainData) -> None:
-        kind = line.get("type")
         if kind == "user" and not holds_results(member(line, "message.parts")):
             self._take_user_line(line)
         elif kind == "assistant":
@@ -144,18 +142,18 @@ class QwenCode(Harness):
     # Versions differ in the unit of the time limit, so the hook has none.
     hook = Hook(".qwen/settings.json", "QWEN_HOME", "settings.json", limit={})
     files = (
-        FileNames("*.jsonl", folder="projects/*/chats*", store=True),
-        FileNames("*.ledger.jsonl", none=True),
-        FileNames("*.runtime.json", none=True),
-        FileNames("*.worktree.json", none=True),
-        FileNames("session-*.json", folder=".qwen/tmp/*/chats", store=True),
+        FileNames("*.jsonl", "store", "projects/*/chats*"),
+        FileNames("*.ledger.jsonl", "other"),
+        FileNames("*.runtime.json", "other"),
+        FileNames("*.worktree.json", "other"),
+        FileNames("session-*.json", "store", ".qwen/tmp/*/chats"),
     )
     places = (
         ("QWEN_RUNTIME_DIR QWEN_HOME", "~/.qwen", "projects"),
         ("QWEN_RUNTIME_DIR QWEN_HOME", "~/.qwen", "tmp"),
     )
     reader = QwenReader
-    keys = frozenset(("uuid", "sessionId"))
+    keys = "uuid sessionId"
     input_holds_cached = True
 
     def claims(self, line: PlainData) -> bool:

@@ -12,23 +12,14 @@ from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import items_in, member, text_in
 from scoring.evidence.transcripts.edits import lines_added, lines_patched, paths_patched
 
-_COMMANDS = ("command", "cmd", "CommandLine")
-_FOLDERS = ("cwd", "workdir", "dir_path", "directory", "Cwd")
-_REPOSITORIES = ("repo_path", "repoPath", "path", "cwd", "directory")
-_PATHS = ("file_path", "path", "filePath", "notebook_path", "TargetFile")
-_WHOLE = ("content", "contents", "file_text", "CodeContent")
-_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "before", "TargetContent")
-_NEW = (
-    "new_string",
-    "new_str",
-    "newString",
-    "newText",
-    "new_text",
-    "new_source",
-    "after",
-    "ReplacementContent",
-)
-_PATCHES = ("input", "patch", "patchText")
+_COMMANDS = "command cmd CommandLine".split()
+_FOLDERS = "cwd workdir dir_path directory Cwd".split()
+_REPOSITORIES = "repo_path repoPath path cwd directory".split()
+_PATHS = "file_path path filePath notebook_path TargetFile".split()
+_WHOLE = "content contents file_text CodeContent".split()
+_OLD = "old_string old_str oldString oldText old_text before TargetContent".split()
+_NEW = "new_string new_str newString newText new_text new_source after ReplacementContent".split()
+_PATCHES = "input patch patchText".split()
 
 _EXIT_CODE = "\nExit Code: "
 _OUTPUT = "\nOutput: "
@@ -50,16 +41,11 @@ class ToolNames:
     def __init__(
         self, shells: str, edits: str, patches: str = "", questions: str = "", agents: str = ""
     ) -> None:
-        self.shells = names(shells)
-        self.edits = names(edits)
-        self.patches = names(patches)
-        self.questions = names(questions)
-        self.agents = names(agents)
-
-
-def names(words: str) -> frozenset[str]:
-    """Return the names in a text that has blanks between them."""
-    return frozenset(words.split())
+        self.shells = shells.split()
+        self.edits = edits.split()
+        self.patches = patches.split()
+        self.questions = questions.split()
+        self.agents = agents.split()
 
 
 class ToolReader(EventReader):
@@ -90,7 +76,8 @@ class ToolReader(EventReader):
         elif tool in self.tools.edits:
             self._note_edit(call, given)
         elif is_commit_tool(tool):
-            self.commit(call, text_in(_first_of(given, _REPOSITORIES)))
+            folder = text_in(_first_of(given, _REPOSITORIES)) or self.folder
+            self.count_call(self.seen.commit(self.id_of(call), folder))
         else:
             asks_user = tool in self.tools.questions
             self.call(call, question=asks_user, agent=tool in self.tools.agents)

@@ -85,7 +85,7 @@ class UnreadHarness(Harness):
         return len(sessions)
 
 
-_KINDS_OF_KIRO = ("Prompt", "AssistantMessage", "ToolResults")
+_KINDS_OF_KIRO = "Prompt AssistantMessage ToolResults".split()
 
 
 def _editor_tasks(extension: str) -> list[tuple[str, str, str]]:
@@ -104,15 +104,15 @@ UNREAD: tuple[UnreadHarness, ...] = (
             *_editor_tasks("saoudrizwan.claude-dev"),
             ("CLINE_DIR", "~/.cline", f"data/tasks/*/{_HISTORY}"),
         ],
-        [FileNames(_HISTORY, folder="*claude-dev/tasks/*", store=True)],
+        [FileNames(_HISTORY, "store", "*claude-dev/tasks/*")],
     ),
     UnreadHarness(
         "Roo Code",
         _editor_tasks("rooveterinaryinc.roo-cline"),
-        [FileNames(_HISTORY, folder="*roo-cline/tasks/*", store=True)],
+        [FileNames(_HISTORY, "store", "*roo-cline/tasks/*")],
     ),
-    UnreadHarness("Cline or Roo Code", files=[FileNames(_HISTORY, store=True)]),
-    UnreadHarness(CRUSH, files=[FileNames("crush.db", store=True)]),
+    UnreadHarness("Cline or Roo Code", files=[FileNames(_HISTORY, "store")]),
+    UnreadHarness(CRUSH, files=[FileNames("crush.db", "store")]),
     UnreadHarness(
         "Kimi CLI",
         [("KIMI_SHARE_DIR", "~/.kimi", "sessions/*/*/wire.jsonl")],

@@ -7,7 +7,6 @@ Lines are decoded as Go's ``encoding/json`` does it (:mod:`scoring.evidence.refe
 import os
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -233,14 +232,11 @@ class ReferenceReader(JsonReader):
         The block ends with a line break.
         """
         for line in block.split(b"\n"):
-            self._take(line)
+            self.line(line)
         return ()
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:  # noqa: ARG002 - none is broken
         """Read one line."""
-        self._take(line)
-
-    def _take(self, line: bytes) -> None:
         content = read_exactly(line)
         if content is not None:
             self._lines.append(content)
@@ -288,26 +284,23 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
             warn(f"transcript directory {directory}: is a system folder; skipped")
             continue
 
-        names, problem = _names_in(directory, warn)
+        names = []
+        problem = ""
+        try:
+            names = [name for name in os.listdir(directory) if name.endswith(".jsonl")]
+            if not names:
+                problem = "no *.jsonl file directly inside"
+                text = f"transcript directory {directory}: {problem} (sub-folders are not read)"
+                warn(text)
+        except (OSError, ValueError) as e:
+            problem = reason(e) if directory.is_dir() else "no such directory"
+            warn(f"transcript directory {directory}: {reason(e)}; skipped")
+
+        names.sort(key=os.fsencode)
         transcripts += [TranscriptFile(str(directory / name), whole=True) for name in names]
         root = RootFound(directory, "--transcript-dir", files=len(names), problem=problem)
         roots.append(root)
     return Discovery(tuple(transcripts), roots=tuple(roots))
-
-
-def _names_in(directory: Path, warn: Warn) -> tuple[list[str], str]:
-    """Return the names of the transcripts in a folder, or why it has none."""
-    try:
-        names = [name for name in os.listdir(directory) if name.endswith(".jsonl")]
-    except (OSError, ValueError) as e:
-        warn(f"transcript directory {directory}: {reason(e)}; skipped")
-        return [], reason(e) if directory.is_dir() else "no such directory"
-
-    if not names:
-        problem = "no *.jsonl file directly inside"
-        warn(f"transcript directory {directory}: {problem} (sub-folders are not read)")
-        return [], problem
-    return sorted(names, key=os.fsencode), ""
 
 
 REFERENCE_TRANSCRIPTS = transcript_rules("transcripts", lambda: (Reference(),), find=list_directly)

@@ -288,7 +288,7 @@ class Papers(Harness):
     """A harness that writes one document a session, in which a name is that of Claude's lines."""
 
     name = "papers"
-    files = (FileNames("paper-*.json", document=True),)
+    files = (FileNames("paper-*.json", "document"),)
     reader = PaperReader
 
     def claims(self, line: dict[str, Any]) -> bool:
