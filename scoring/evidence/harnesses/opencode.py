@@ -40,7 +40,9 @@ from scoring.frozen import PlainData
 
 _TOKENS = TokenFields("output", "input", "cache.read", "cache.write")
 
-_PART_TYPES = "text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask".split()
+_PART_TYPES = (
+    "text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask"
+).split()
 _REFUSED = (
     "The user rejected permission to use this specific tool call",
     "The user dismissed this question",
