@@ -212,7 +212,7 @@ def score_iterations(
         GitError: the trunk that the sources name is not there.
     """
     log_dir = Path(iter_log_dir)
-    records = Records.of(records)
+    records = Records(records)
     wanted = optional_signals(*rubrics)
 
     profile = meter_profile(*rubrics, observe=observe)

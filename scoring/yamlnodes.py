@@ -52,7 +52,7 @@ class Resolved(NamedTuple):
 
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-_WORDS: dict[str, Resolved] = {
+_WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), Resolved(BOOL, True)),
     **dict.fromkeys(("false", "False", "FALSE"), Resolved(BOOL, False)),
     **dict.fromkeys(NULLS, Resolved(NULL, None)),
@@ -309,24 +309,17 @@ def parse(data: bytes) -> Node | None:
     try:
         return _compose(data)
     except yaml.MarkedYAMLError as e:
-        raise YamlError(_parser_message(e)) from e
+        problem = e.problem or e.context or ""
+        if "nesting depth" in problem:  # newer libyaml has its own limit, and reads ahead
+            problem = f"nested more than {MAX_DEPTH} deep"
+        mark = e.problem_mark or e.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise YamlError(f"{line}{problem}") from e
     except YamlError:
         raise
     except (yaml.YAMLError, ValueError) as e:
         problem = getattr(e, "reason", None) or " ".join(str(e).split())
         raise YamlError(f"not YAML text: {problem}") from e
-
-
-def _parser_message(error: Any) -> str:
-    """Return what the parser complains about, with the line."""
-    problem = error.problem or error.context or ""
-    if "nesting depth" in problem:  # newer libyaml has its own limit, and reads ahead
-        problem = f"nested more than {MAX_DEPTH} deep"
-
-    mark = error.problem_mark or error.context_mark
-    if mark:
-        return f"line {mark.line + 1}: {problem}"
-    return problem
 
 
 def _compose(data: bytes) -> Node | None:

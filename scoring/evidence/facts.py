@@ -184,7 +184,7 @@ class Evidence(EntryEvidence):
         self.scan = scan
         self.store = store
         self._only = only
-        self.records = Records.of(records)
+        self.records = Records(records)
         self.git = self._open_git()
 
     def _open_git(self) -> GitFacts:

@@ -195,23 +195,15 @@ def claims_read_as_false(directory: Path | str) -> list[int]:
 
         path = Path(directory, name)
         with contextlib.suppress(InputError):
-            if _CAPITALIZED_TRUE.search(read_file(path)):
-                iterations += _iterations_that_differ(path)
+            if not _CAPITALIZED_TRUE.search(read_file(path)):
+                continue
+            as_meant = load_records(path, _ALL_SPELLINGS_OF_TRUE)
+            for record, meant in zip(load_records(path), as_meant, strict=True):
+                # Records compare without some claims, their texts with all of them.
+                if repr(record) != repr(meant):
+                    iterations.append(record.iteration)
 
     return sorted(iterations)
-
-
-def _iterations_that_differ(path: Path) -> list[int]:
-    """Return the iterations that read differently where every spelling of true counts."""
-    as_reference = load_records(path)
-    as_meant = load_records(path, _ALL_SPELLINGS_OF_TRUE)
-
-    iterations = []
-    for record, meant in zip(as_reference, as_meant, strict=True):
-        # Records compare without some claims, their texts with all of them.
-        if repr(record) != repr(meant):
-            iterations.append(record.iteration)
-    return iterations
 
 
 def load_records(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
@@ -345,16 +337,14 @@ def field_lines(node: Node | None, prefix: str = "", depth: int = 0) -> Iterator
         return
 
     target = target_of(node)
-    if isinstance(target, MappingNode):
-        yield from _lines_of_mapping(target, prefix, depth)
-    elif isinstance(target, Sequence):
+    if isinstance(target, Sequence):
         for index, item in enumerate(map(target_of, target.items)):
             yield f"{prefix}{index}", item.line
             yield from field_lines(item, f"{prefix}{index}.", depth + 1)
+    if not isinstance(target, MappingNode):
+        return
 
-
-def _lines_of_mapping(mapping: MappingNode, prefix: str, depth: int) -> Iterator[tuple[str, int]]:
-    for key, value in mapping.pairs:
+    for key, value in target.pairs:
         if not is_merge(target_of(key)):
             continue
 
@@ -364,7 +354,7 @@ def _lines_of_mapping(mapping: MappingNode, prefix: str, depth: int) -> Iterator
         for source in sources:
             yield from field_lines(source, prefix, depth + 1)
 
-    for key, value in mapping.pairs:
+    for key, value in target.pairs:
         name = target_of(key)
         if isinstance(name, Scalar) and not is_merge(name):
             yield f"{prefix}{name.value}", name.line

@@ -5,7 +5,7 @@ The descriptions of the fields are data: the JSON Schema, the template of ``log 
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -223,28 +223,21 @@ class IterationRecord(Frozen, omit_defaults=True):
         return data
 
 
+_NOT_PRINTED = ("retries_reported", "tests_total_claim")
+
+
 def _plain_data(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_plain_data, value))
     if not isinstance(value, Struct):
         return value
 
-    data = {}
-    for name in value.__struct_fields__:
-        if name not in ("retries_reported", "tests_total_claim"):
-            data[name] = _plain_data(getattr(value, name))
-    return data
+    names = [name for name in value.__struct_fields__ if name not in _NOT_PRINTED]
+    return {name: _plain_data(getattr(value, name)) for name in names}
 
 
 class Records(tuple[IterationRecord, ...]):
     """The records of a log, sorted by iteration."""
-
-    @classmethod
-    def of(cls, records: Iterable[IterationRecord]) -> "Records":
-        """Return records that are sorted by iteration as an instance of this class."""
-        if isinstance(records, Records):
-            return records
-        return cls(records)
 
     @cached_property
     def numbers(self) -> list[int]:

@@ -34,7 +34,7 @@ class ScalarField(NamedTuple):
 
 
 _INTEGER = ScalarField("integer", "a whole number", Reader.integer, {"type": "integer"}, (INT,))
-_SCALARS: dict[Any, ScalarField] = {
+_SCALARS = {
     str: ScalarField("text", "text", Reader.string, {"type": "string"}),
     int: _INTEGER._replace(json={"minimum": 0, "type": "integer"}),
     float: ScalarField("number", "a number", Reader.number, {"type": "number"}, (INT, FLOAT)),
@@ -166,7 +166,7 @@ def _entry(name: str, version: int, fields: Fields) -> EntryBlock:
     return EntryBlock(name, model.IterationRecord, all_fields)
 
 
-ENTRIES: dict[int, EntryBlock] = {
+ENTRIES = {
     model.SCHEMA_FLAT: _entry(
         "FlatEntry",
         model.SCHEMA_FLAT,
@@ -182,7 +182,7 @@ ENTRIES: dict[int, EntryBlock] = {
 """What an entry of each schema may hold."""
 
 
-UNREAD_FIELDS: dict[str, Fields] = {
+UNREAD_FIELDS = {
     "FlatEntry": {
         "item": _field(str, "What was to be done, in a line."),
         "scenario_tags": _field(tuple[str, ...], "The scenarios that the work covers."),
@@ -347,11 +347,7 @@ def flat_record(reader: Reader, node: Node) -> model.IterationRecord:
     values = reader.struct(node, _TAKES_FLAT)
     values["schema_version"] = model.SCHEMA_FLAT
 
-    impl = {}
-    for name, name_in_impl in FLAT_IMPL.items():
-        if name in values:
-            impl[name_in_impl] = values.pop(name)
-
+    impl = {FLAT_IMPL[name]: values.pop(name) for name in FLAT_IMPL if name in values}
     return model.IterationRecord(**values, impl=_new_block(model.ImplBlock, impl))
 
 

@@ -62,7 +62,7 @@ class TrunkHistory(GitFacts):
             NotARepositoryError: ``repo_dir`` is in no work tree.
             GitError: git fails, or no branch has the name of the trunk.
         """
-        self._records = Records.of(records)
+        self._records = Records(records)
         self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
         self._undone_by_question: dict[tuple[str, str], Landing] = {}
         self._landing_by_sha: dict[str, Landing] = {}

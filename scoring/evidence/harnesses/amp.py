@@ -3,7 +3,6 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a thread.
 """
 
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -126,7 +125,7 @@ def _path_of(uri: str) -> str:
     return unquote(parts.path) if parts.scheme == "file" else ""
 
 
-def _ends_of_tools(traces: Sequence[Any]) -> dict[int, int]:
+def _ends_of_tools(traces: list[Any]) -> dict[int, int]:
     """Return when the last tool of each message ended, by the number of the message."""
     ends: dict[int, int] = {}
     for trace in traces:

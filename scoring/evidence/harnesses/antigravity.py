@@ -7,7 +7,6 @@ import contextlib
 import json
 import re
 from collections import deque
-from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -179,7 +178,7 @@ class Antigravity(Harness):
     input_holds_cached = True
     keys = "step_index source type"
 
-    def lines_of(self, path: Path) -> Sequence[bytes]:
+    def lines_of(self, path: Path) -> list[bytes]:
         """Return the steps of a conversation in their order.
 
         Raises:
@@ -195,10 +194,10 @@ class Antigravity(Harness):
         shown.setdefault("folder", _folder_in_history(path))
         return shown
 
-    def sibling_files(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> list[Path]:
         """Return the database of the conversation, and the list of prompts."""
         database = _database_of(path)
-        return (database, Path(f"{database}-wal"), _history_of(path))
+        return [database, Path(f"{database}-wal"), _history_of(path)]
 
 
 def _index_of(line: bytes) -> int:

@@ -5,7 +5,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path, PureWindowsPath
 
@@ -94,7 +94,7 @@ class ClaudeReader(ToolReader):
         self._knows_parent = False
         self._files_of_reads: dict[str, str] = {}  # by the id of the call that reads them
 
-    def take(self, lines: Sequence[ClaudeLine]) -> list[int]:
+    def take(self, lines: list[ClaudeLine]) -> list[int]:
         """Take some lines.
 
         Lines with a ``payload`` are those of another harness.
@@ -251,7 +251,7 @@ class ClaudeCode(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "claude"
-    hook: Hook | None = Hook(
+    hook = Hook(
         file=".claude/settings.json",
         variable="CLAUDE_CONFIG_DIR",
         below="settings.json",
@@ -316,9 +316,9 @@ class Cowork(Harness):
                 line = own_folder.sub(lambda cwd: cwd[1] + only_folder + b'"', line)
             yield line
 
-    def sibling_files(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> list[Path]:
         """Return the file that names the folders of the session."""
-        return (_session_file(path),)
+        return [_session_file(path)]
 
 
 def _session_file(path: Path) -> Path:

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ class ClineReader(ToolReader):
                 asked = {"path": asked.get("path"), "content": asked.get("new_text")}
         self.note_call(call, tool, asked)
 
-    def _take_user_message(self, message: PlainData, parts: Sequence[Any]) -> None:
+    def _take_user_message(self, message: PlainData, parts: list[Any]) -> None:
         """Take results of calls, a prompt of a person, or a summary."""
         results = parts_in(parts, "tool_result")
         for part in results:
@@ -170,7 +170,7 @@ class Cline(Harness):
             data = Home(folder.path / "data", folder.origin)
         return [Home(data.path / "sessions", data.origin)]
 
-    def lines_of(self, path: Path) -> Iterable[bytes]:
+    def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield the session.
 
         Raises:
@@ -189,6 +189,6 @@ class Cline(Harness):
         parent = "" if name == about.stem else about.stem
         return {"about": value_in(about), "name": name, "parent": parent}
 
-    def sibling_files(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> list[Path]:
         """Return the file about the session."""
-        return (path.with_name(f"{path.parent.name}.json"),)
+        return [path.with_name(f"{path.parent.name}.json")]

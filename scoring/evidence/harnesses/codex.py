@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ class CodexReader(CodexCalls):
         self._goes_on_from_file = False
         self._own_from: int | None = None  # the ordinal of its first own line, until that comes
 
-    def take(self, lines: Sequence[CodexLine]) -> list[int]:
+    def take(self, lines: list[CodexLine]) -> list[int]:
         """Take some lines.
 
         Lines without a ``payload`` are those of another harness.

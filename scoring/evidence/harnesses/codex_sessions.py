@@ -136,15 +136,14 @@ def _times_of(events: TranscriptEvents) -> dict[int, int]:
 
 def _lines_after(events: TranscriptEvents, end: _ReplayEnd) -> list[list[int]]:
     """Return for each span the numbers of its lines after a replay, ascending."""
-    numbers_by_span = []
-    for index, numbers in enumerate(events.covers):
-        numbers_by_span.append(sorted(numbers) if index >= end.span else [])
-
     last = end.last_count
+    first_span = end.span if last is None else max(end.span, last.span)
+    numbers_by_span = [
+        sorted(numbers) if index >= first_span else []
+        for index, numbers in enumerate(events.covers)
+    ]
     if last is not None:
         times = _times_of(events)
-        for index in range(last.span):
-            numbers_by_span[index] = []
         numbers_by_span[last.span] = [
             number for number in numbers_by_span[last.span] if times[number] > times[last.line]
         ]
@@ -164,9 +163,7 @@ def without_replay(events: TranscriptEvents, events_of: EventsOfSession) -> Tran
     covers = _lines_after(events, end)
     turns = [turn for turn in events.of(CountedTurn) if not turn.repeats and end.is_before(turn)]
 
-    numbers = {turn.line for turn in turns}
-    for span_numbers in covers:
-        numbers.update(span_numbers)
+    numbers = {turn.line for turn in turns}.union(*covers)
 
     own = replace(
         events,

@@ -6,7 +6,6 @@
 import errno
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from operator import sub
 from pathlib import Path
 from typing import NamedTuple
@@ -294,7 +293,7 @@ class CopilotCli(Harness):
         flat=True,
         at_home=".copilot/hooks/da-score.json",
     )
-    files: Sequence[FileNames] = (
+    files = (
         FileNames("events.jsonl"),
         FileNames("*.jsonl", folder="session-state"),
         FileNames("session_*.json", "store", "history-session-state"),
@@ -311,7 +310,7 @@ class CopilotCli(Harness):
         kind = text_in(line, "type")
         return super().claims(line) and ("." in kind or kind == "abort")
 
-    def lines_of(self, path: Path) -> Iterable[bytes]:
+    def lines_of(self, path: Path) -> list[bytes]:
         """Refuse a session of a version before 0.0.342.
 
         Raises:

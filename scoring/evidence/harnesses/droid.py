@@ -4,7 +4,6 @@
 """
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from scoring.evidence.harnesses.fields import (
@@ -138,6 +137,6 @@ class Droid(Harness):
         (settings,) = self.sibling_files(path)
         return {"settings": value_in(settings)}
 
-    def sibling_files(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> list[Path]:
         """Return the file with the settings, which is rewritten while the session grows."""
-        return (path.with_suffix(".settings.json"),)
+        return [path.with_suffix(".settings.json")]

@@ -104,7 +104,7 @@ class EventReader(JsonReader):
         """
         raise NotImplementedError
 
-    def take(self, lines: Sequence[Any]) -> list[int]:
+    def take(self, lines: list[Any]) -> list[int]:
         """Take some lines."""
         for position, line in enumerate(lines):
             self.place = self.number + position

@@ -3,7 +3,6 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a chat.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -302,6 +301,6 @@ class GeminiCli(Harness):
 
         return {"root": root, "parent": path.parent.name if is_agent else ""}
 
-    def sibling_files(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> list[Path]:
         """Return the files that may name the folder of the project."""
-        return (path.parents[1] / ".project_root", path.parents[2] / ".project_root")
+        return [path.parents[1] / ".project_root", path.parents[2] / ".project_root"]

@@ -3,7 +3,7 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +124,7 @@ class GooseReader(ToolReader):
         else:
             self.unknown(role)
 
-    def _take_response(self, parts: Sequence[Any]) -> None:
+    def _take_response(self, parts: list[Any]) -> None:
         if self._has_usage:
             self.seen.responds(f"at {self.next_event}")
         else:
@@ -139,7 +139,7 @@ class GooseReader(ToolReader):
                 tool = ""
             self.note_call(part.get("id"), tool, asked)
 
-    def _take_user_message(self, message: Any, parts: Sequence[Any]) -> None:
+    def _take_user_message(self, message: Any, parts: list[Any]) -> None:
         """Take results of calls, and the prompt of a person."""
         for part in parts_in(parts, "toolResponse"):
             self._take_result(part.get("id"), member(part, "toolResult"))
@@ -200,9 +200,9 @@ class Goose(Harness):
             for session in list(map(dict, ask("SELECT * FROM sessions ORDER BY created_at, id"))):
                 yield from encoded(_lines_of_session(ask, session, "usage_ledger" in tables))
 
-    def sibling_files(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> list[Path]:
         """Return the log of the database."""
-        return (Path(f"{path}-wal"),)
+        return [Path(f"{path}-wal")]
 
 
 def _lines_of_session(ask: Ask, session: PlainData, has_ledger: bool) -> Iterator[Any]:

@@ -160,7 +160,7 @@ class Harness(CountedHarness):
         """Return what the place of a store shows, and its lines do not."""
         return {}
 
-    def sibling_files(self, path: Path) -> Sequence[Path] | None:  # noqa: ARG002 - for stores
+    def sibling_files(self, path: Path) -> list[Path] | None:  # noqa: ARG002 - for stores
         """Return the files that change a store, or None where they are not known."""
         return None
 

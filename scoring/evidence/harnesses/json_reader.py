@@ -1,7 +1,6 @@
 """The base of all readers: JSON values, a line each, become the events of a transcript."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -36,6 +35,7 @@ class JsonReader:
         number: the number in the file of the first of the lines that are taken.
         shown: what the place of the file shows, and its lines do not.
         next_number: the number of the line after the last block.
+        written: the lines that are taken, as they are written.
     """
 
     decoder: ClassVar[msgspec.json.Decoder[Any]]
@@ -47,17 +47,9 @@ class JsonReader:
         self.number = 0
         self.shown: Any = None
         self.next_number = 0
-        self._block = b""
-        self._written: Sequence[bytes] | None = None
+        self.written: list[bytes] = []
 
-    @property
-    def written(self) -> Sequence[bytes]:
-        """The lines that are taken, as they are written."""
-        if self._written is None:
-            self._written = self._block.split(b"\n")
-        return self._written
-
-    def take(self, lines: Sequence[Any]) -> list[int]:
+    def take(self, lines: list[Any]) -> list[int]:
         """Take some decoded lines, and return the positions of those that another harness wrote."""
         raise NotImplementedError
 
@@ -65,27 +57,24 @@ class JsonReader:
         """Return the events that were read."""
         raise NotImplementedError
 
-    def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
+    def block(self, block: bytes) -> list[tuple[int, bytes]]:
         """Read some whole lines.
 
         Returns:
             The lines to read one by one, because they are odd or another harness's, each with its
             position among the lines of the block.
         """
+        written = block.split(b"\n")
+        self.next_number = self.number + len(written) - 1
         try:
             lines = self.decoder.decode_lines(block)
         except BROKEN:  # one of them is odd
-            lines = None
-        if lines is None or len(lines) != block.count(b"\n"):  # or blank lines are in between
-            written = block.split(b"\n")
-            self.next_number = self.number + len(written) - 1
+            lines = []
+        if len(lines) != len(written) - 1:  # or blank lines are in between
             return list(enumerate(written))
 
-        self._block = block
-        self._written = None
-        self.next_number = self.number + len(lines)
-        foreign = self.take(lines)
-        return [(position, self.written[position]) for position in foreign]
+        self.written = written
+        return [(position, written[position]) for position in self.take(lines)]
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line, or one document.
@@ -94,7 +83,7 @@ class JsonReader:
             line: the line.
             broken: the reason to skip it when it is not JSON.
         """
-        self._written = (line,)
+        self.written = [line]
         try:
             for value in self._values_of(line):
                 self.take([value])

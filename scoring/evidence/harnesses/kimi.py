@@ -4,7 +4,6 @@
 """
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +127,6 @@ class KimiCode(Harness):
             "agent": path.parent.name,
         }
 
-    def sibling_files(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> list[Path]:
         """Return the file that names the folder of the session."""
-        return (path.parents[2] / "state.json",)
+        return [path.parents[2] / "state.json"]

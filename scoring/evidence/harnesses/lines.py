@@ -89,7 +89,7 @@ class Lines:
         if self._first is None:
             writers = map(self._writer, block.split(b"\n"))
             self._first = next(filter(None, writers), None)
-        reader = self._first or self._fallback()
+        reader = self._main()
         first_number = self._number
         reader.number = first_number
         single_lines = reader.block(block)
@@ -102,8 +102,10 @@ class Lines:
             self.line(line)
         self._number = next_number
 
-    def _fallback(self) -> JsonReader:
-        """Return the reader of lines in a file of which no line is claimed."""
+    def _main(self) -> JsonReader:
+        """Return the reader of lines that no harness claims."""
+        if self._first:
+            return self._first
         return self._reader(self._harnesses[0] if len(self._harnesses) == 1 else NOT_KNOWN)
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
@@ -114,7 +116,7 @@ class Lines:
             broken: the reason to skip it when it is not JSON.
         """
         if line.strip():
-            reader = self._writer(line) or self._first or self._fallback()
+            reader = self._writer(line) or self._main()
             reader.number = self._number
             reader.line(line, broken)
 
@@ -159,8 +161,7 @@ class Lines:
     def skip_long(self, offset: int) -> None:
         """Note that a line was skipped because it is too long."""
         self._number += 1
-        reader = self._first or self._fallback()
-        reader.skip(TOO_LONG)
+        self._main().skip(TOO_LONG)
         self.too_long(offset)
 
     def events(self) -> EventsByHarness:

@@ -140,7 +140,7 @@ class OpenCodeReader(ToolReader):
         else:
             self.unknown(info.get("role"))
 
-    def _take_prompt(self, parts: Sequence[PlainData]) -> None:
+    def _take_prompt(self, parts: list[PlainData]) -> None:
         """Take a message of the user."""
         self._is_compaction = bool(parts_in(parts, "compaction"))
         self._is_run_by_user = any(
@@ -158,7 +158,7 @@ class OpenCodeReader(ToolReader):
         else:
             self.seen.asked()
 
-    def _take_response(self, info: PlainData, parts: Sequence[PlainData]) -> None:
+    def _take_response(self, info: PlainData, parts: list[PlainData]) -> None:
         """Take a response of the model, and its calls."""
         folder = text_in(info, "path.cwd") or self._session.cwd
         self.where = self._session._replace(cwd=folder, model=text_in(info, "modelID"))
@@ -211,12 +211,12 @@ class OpenCodeReader(ToolReader):
             self.result(call, failed, text_in(state, "output"))
 
 
-def _text_of(parts: Sequence[PlainData]) -> str:
+def _text_of(parts: list[PlainData]) -> str:
     """Return what a person, or the model, wrote in a message."""
     return text_in([part for part in parts_in(parts, "text") if not part.get("synthetic")])
 
 
-def _tokens_of_steps(info: PlainData, parts: Sequence[PlainData]) -> list[Tokens]:
+def _tokens_of_steps(info: PlainData, parts: list[PlainData]) -> list[Tokens]:
     """Return the tokens of each step of a response.
 
     The message states those of a single step.
@@ -270,7 +270,7 @@ class OpenCode(Harness):
         lines_of = _lines_of_files if path.suffix == ".json" else _lines_of_database
         yield from encoded(lines_of(path))
 
-    def sibling_files(self, path: Path) -> Sequence[Path]:
+    def sibling_files(self, path: Path) -> list[Path]:
         """Return the log of a database, or the files of a session."""
         if path.suffix != ".json":
             return [Path(f"{path}-wal")]
@@ -304,10 +304,8 @@ def _messages(session: Path) -> dict[Path, list[Path]]:
     if is_old:
         parts_root /= session.stem
 
-    messages = {}
-    for file in sorted((root / "message" / session.stem).glob("*.json")):
-        messages[file] = sorted((parts_root / file.stem).glob("*.json"))
-    return messages
+    files = sorted((root / "message" / session.stem).glob("*.json"))
+    return {file: sorted((parts_root / file.stem).glob("*.json")) for file in files}
 
 
 def _lines_of_files(session: Path) -> Iterator[Any]:

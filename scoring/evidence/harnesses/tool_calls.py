@@ -4,7 +4,6 @@ The arguments of tools have many names, of which none has two meanings.
 """
 
 import shlex
-from collections.abc import Iterable
 from typing import Any
 
 from scoring.evidence.commands.git_commands import is_commit_tool
@@ -82,7 +81,7 @@ class ToolReader(EventReader):
             asks_user = tool in self.tools.questions
             self.call(call, question=asks_user, agent=tool in self.tools.agents)
 
-    def note_calls(self, calls: Iterable[object], keys: str = "id name input") -> None:
+    def note_calls(self, calls: list[Any], keys: str = "id name input") -> None:
         """Note some calls.
 
         Args:
@@ -106,7 +105,7 @@ class ToolReader(EventReader):
         self.edit(call, (path,), {path: tuple(lines)})
 
 
-def _first_of(given: object, keys: Iterable[str]) -> Any:
+def _first_of(given: object, keys: list[str]) -> Any:
     """Return the value of the first of some keys that is there, or None without one."""
     for key in keys:
         value = member(given, key)

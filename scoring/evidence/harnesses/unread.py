@@ -28,12 +28,12 @@ _HISTORY = "api_conversation_history.json"
 class UnreadReader(JsonReader):
     """Counts the lines of a file that no reader understands."""
 
-    def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
+    def block(self, block: bytes) -> list[tuple[int, bytes]]:
         """Count whole lines. None is to be read one by one."""
         for line in block.splitlines():
             self.line(line)
         self.next_number = self.number + block.count(b"\n")
-        return ()
+        return []
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
         """Count a line."""
@@ -69,9 +69,9 @@ class UnreadHarness(Harness):
         self._kept = kept
         self._wrote = wrote
 
-    def lines_of(self, path: Path) -> Sequence[bytes]:  # noqa: ARG002
+    def lines_of(self, path: Path) -> list[bytes]:  # noqa: ARG002
         """Return no line of a file that is known by its name."""
-        return ()
+        return []
 
     def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line."""
@@ -97,7 +97,7 @@ def _editor_tasks(extension: str) -> list[tuple[str, str, str]]:
 NOT_KNOWN = UnreadHarness("not known")
 """What wrote lines that no harness claims."""
 
-UNREAD: tuple[UnreadHarness, ...] = (
+UNREAD = (
     UnreadHarness(
         "Cline's tasks",
         [

@@ -226,14 +226,14 @@ class ReferenceReader(JsonReader):
         super().__init__()
         self._lines: list[LineContent] = []
 
-    def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
+    def block(self, block: bytes) -> list[tuple[int, bytes]]:
         """Read some whole lines.
 
         The block ends with a line break.
         """
         for line in block.split(b"\n"):
             self.line(line)
-        return ()
+        return []
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:  # noqa: ARG002 - none is broken
         """Read one line."""
