@@ -53,17 +53,17 @@ class Resolved(NamedTuple):
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _WORDS = {
-    **dict.fromkeys(("true", "True", "TRUE"), Resolved(BOOL, True)),
-    **dict.fromkeys(("false", "False", "FALSE"), Resolved(BOOL, False)),
+    **dict.fromkeys("true True TRUE".split(), Resolved(BOOL, True)),
+    **dict.fromkeys("false False FALSE".split(), Resolved(BOOL, False)),
     **dict.fromkeys(NULLS, Resolved(NULL, None)),
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), Resolved(FLOAT, float("nan"))),
-    **dict.fromkeys((".inf", ".Inf", ".INF"), Resolved(FLOAT, float("inf"))),
-    **dict.fromkeys(("+.inf", "+.Inf", "+.INF"), Resolved(FLOAT, float("inf"))),
-    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), Resolved(FLOAT, float("-inf"))),
+    **dict.fromkeys(".nan .NaN .NAN".split(), Resolved(FLOAT, float("nan"))),
+    **dict.fromkeys(".inf .Inf .INF".split(), Resolved(FLOAT, float("inf"))),
+    **dict.fromkeys("+.inf +.Inf +.INF".split(), Resolved(FLOAT, float("inf"))),
+    **dict.fromkeys("-.inf -.Inf -.INF".split(), Resolved(FLOAT, float("-inf"))),
 }
 
-YES = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"}
-_NO = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"}
+YES = set("y Y yes Yes YES on On ON".split())
+_NO = set("n N no No NO off Off OFF".split())
 OLD_BOOLEANS = YES | _NO
 """Words that YAML 1.1 reads as booleans. A boolean field takes them; others take them as text."""
 
@@ -260,7 +260,7 @@ def _integer(text: str) -> int | None:
     A number with a sign has at most 63 bits; one without may have 64.
     """
     match = _INTEGER.fullmatch(text)
-    if match is None:
+    if not match:
         return None
 
     form = match.lastgroup or ""
@@ -279,7 +279,7 @@ def _integer(text: str) -> int | None:
 def is_timestamp(text: str) -> bool:
     """Return whether yaml.v3 reads plain text as a time stamp: a date, or a date and a time."""
     match = _TIMESTAMP.fullmatch(text)
-    if match is None:
+    if not match:
         return False
 
     # After T there must be a zone, and after a space there must not.

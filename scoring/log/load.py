@@ -38,7 +38,7 @@ Broken: TypeAlias = Callable[[LogError], None]
 """Takes the error of an entry, or of an archive, that is left out because it cannot be read."""
 
 _CAPITALIZED_TRUE = re.compile(rb"T(?:rue|RUE)\b")
-_ALL_SPELLINGS_OF_TRUE = ("true", "True", "TRUE")
+_ALL_SPELLINGS_OF_TRUE = "true True TRUE".split()
 _DEEPEST_FIELD = 8
 _RECORD_DECODER = msgspec.msgpack.Decoder(IterationRecord)
 
@@ -301,7 +301,7 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
                 if load_entry(path).iteration == iteration:
                     places = EntryPlaces(path, dict(field_lines(parse(read_file(path)))))
 
-        if places is None and ARCHIVE_NAME in names:
+        if not places and ARCHIVE_NAME in names:
             places = _places_in_archive(iter_log_dir / ARCHIVE_NAME, iteration)
     except DaScoreError:
         return None
@@ -333,7 +333,7 @@ def field_lines(node: Node | None, prefix: str = "", depth: int = 0) -> Iterator
         prefix: the path of that part, with a dot at its end.
         depth: how many levels are above it; eight at most are read.
     """
-    if node is None or depth > _DEEPEST_FIELD:
+    if not node or depth > _DEEPEST_FIELD:
         return
 
     target = target_of(node)

@@ -106,7 +106,7 @@ def _field(kind: Any, description: str) -> Field:
     if isinstance(kind, UnionType):
         return _field(get_args(kind)[0], description)._replace(may_be_none=True)
 
-    return Field(_BLOCKS[kind], description)
+    return Field(BLOCKS[kind], description)
 
 
 _BLOCK_NAMES = {
@@ -121,26 +121,17 @@ _BLOCK_NAMES = {
 }
 """The blocks, each before those that hold it."""
 
-_BLOCKS: dict[Any, EntryBlock] = {}
+BLOCKS: dict[Any, EntryBlock] = {}
 for _block_model, _block_name in _BLOCK_NAMES.items():
-    _BLOCKS[_block_model] = EntryBlock(_block_name, _block_model, _fields_of(_block_model))
+    BLOCKS[_block_model] = EntryBlock(_block_name, _block_model, _fields_of(_block_model))
 
 
 _RECORD_FIELDS = _fields_of(model.IterationRecord)
 _RECORD_FIELDS["iteration"] = _RECORD_FIELDS["iteration"]._replace(holds=_INTEGER, required=True)
 
-_ONLY_NESTED = (
-    "branch",
-    "known_from",
-    "checkpoint_at",
-    "agent",
-    "session_tokens",
-    "impl",
-    "verifiers",
-    "review",
-)
+_ONLY_NESTED = "branch known_from checkpoint_at agent session_tokens impl verifiers review".split()
 _COMMON = {name: field for name, field in _RECORD_FIELDS.items() if name not in _ONLY_NESTED}
-_IMPL_FIELDS = _BLOCKS[model.ImplBlock].fields
+_IMPL_FIELDS = BLOCKS[model.ImplBlock].fields
 
 FLAT_IMPL = {
     "summary": "summary",
@@ -152,7 +143,7 @@ FLAT_IMPL = {
 }
 """The fields of schema 1 that a record has in its block ``impl``, with their names there."""
 
-NESTED_IMPL = _BLOCKS[model.ImplBlock]._replace(
+NESTED_IMPL = BLOCKS[model.ImplBlock]._replace(
     fields={name: field for name, field in _IMPL_FIELDS.items() if name != "tests_total_pass"}
 )
 """The block ``impl`` of schema 2, without a claim that the reference does not read."""
@@ -328,7 +319,7 @@ def parse_iteration_record(
     node = parse(data)
     reader = Reader(true_flags)
     version = None
-    if node is not None:
+    if node:
         version = reader.struct(node, {"schema_version": Reader.integer}).get("schema_version")
 
         if version == model.SCHEMA_FLAT:
@@ -377,7 +368,7 @@ def parse_archive(
             return None
 
     document = parse(data)
-    if document is None:
+    if not document:
         return []
 
     fields = {"iterations": items_of(record_or_none)}

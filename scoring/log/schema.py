@@ -9,7 +9,9 @@ from scoring.errors import YamlError
 from scoring.frozen import PlainData
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
 from scoring.log.parse import (
+    BLOCKS,
     ENTRIES,
+    NESTED_IMPL,
     UNREAD_FIELDS,
     EntryBlock,
     Field,
@@ -43,10 +45,8 @@ NOT_READ = {
 
 def entry_schema() -> PlainData:
     """Return the JSON Schema of an entry, as ``da-score log schema entry`` prints it."""
-    blocks = {}
-    for entry in ENTRIES.values():
-        for block in _blocks_of(entry):
-            blocks[block.name] = block
+    blocks = (*BLOCKS.values(), NESTED_IMPL, *ENTRIES.values())
+    schemas = {block.name: _schema_of_block(block) for block in blocks}
 
     references = {str(version): f"#/$defs/{entry.name}" for version, entry in ENTRIES.items()}
     return {
@@ -54,17 +54,10 @@ def entry_schema() -> PlainData:
         "title": "An entry of an iteration log (iter-N.yaml)",
         "description": "What an agent reports of one iteration."
         " Leave out what is not known: absent is not zero.",
-        "$defs": {name: _schema_of_block(block) for name, block in sorted(blocks.items())},
+        "$defs": dict(sorted(schemas.items())),
         "discriminator": {"mapping": references, "propertyName": "schema_version"},
         "oneOf": [{"$ref": reference} for reference in references.values()],
     }
-
-
-def _blocks_of(block: EntryBlock) -> Iterator[EntryBlock]:
-    yield block
-    for field in block.fields.values():
-        if isinstance(field.holds, EntryBlock):
-            yield from _blocks_of(field.holds)
 
 
 def _schema_of_block(block: EntryBlock) -> PlainData:
@@ -124,7 +117,7 @@ def faults_of(
         archived: whether it is in the archive, where every entry is read as schema 1.
         strict: whether keys that nothing reads are errors, though dot-agents writes them.
     """
-    if document is None:
+    if not document:
         return [EntryFault("", None, "an entry is a mapping")]
 
     root = target_of(document)

@@ -140,7 +140,7 @@ def parse_period(text: str, today: datetime.date, option: str = "") -> Period:
         period = _period_of_date(words) or _relative_period(words, today)
     except (ValueError, OverflowError):  # such as the 31st of June
         period = None
-    if period is None:
+    if not period:
         raise OptionError(
             f"{option} {text!r} names no days; write 2026-06-03, 2026-06, 30d, today, "
             "yesterday, or this or last week or month".lstrip()
@@ -150,7 +150,7 @@ def parse_period(text: str, today: datetime.date, option: str = "") -> Period:
 
 def _period_of_date(text: str) -> Period | None:
     date = _DATE.fullmatch(text)
-    if date is None:
+    if not date:
         return None
 
     day = datetime.date(int(date[1]), int(date[2]), int(date[3] or 1))

@@ -28,7 +28,7 @@ def days_of(text: object) -> float:
         return 0
 
     match = _SPAN.fullmatch(text.strip())
-    if match is None:
+    if not match:
         return 0
 
     days = float(match[1]) * _DAYS_PER_UNIT[match[2]]

@@ -105,7 +105,7 @@ class ClaudeReader(ToolReader):
             if not self._knows_parent and line.parentUuid is not UNSET:
                 self._knows_parent = True
                 self.opens = bytes(line.parentUuid) == b"null"
-            if line.payload is not UNSET and line.message is None:
+            if line.payload is not UNSET and not line.message:
                 foreign.append(position)
                 continue
 
@@ -143,7 +143,7 @@ class ClaudeReader(ToolReader):
             kind = (member(line.attachment, "type"), member(line.attachment, "commandMode"))
             if kind == _QUEUED_PROMPT and not line.isSidechain:
                 self.seen.prompt(text_in(line.attachment, "prompt"))
-        elif line.type in ("assistant", "user") and line.message is not None:
+        elif line.type in ("assistant", "user") and line.message:
             self._take_message(line, message)
 
     def _key_of(self, line: ClaudeLine) -> int:
@@ -184,7 +184,7 @@ class ClaudeReader(ToolReader):
 
     def _note_response(self, line: ClaudeLine, message: ClaudeMessage) -> None:
         """Note a response. Its copies in one folder and session become one, in the last line."""
-        if message.usage is None:
+        if not message.usage:
             return
 
         response = response_of(*self.at, line, message, message.usage)
@@ -192,7 +192,7 @@ class ClaudeReader(ToolReader):
         if message.id:
             key = (response.id, response.request, response.side_chain, response.span)
         earlier = self._responses.get(key)
-        if earlier is not None:
+        if earlier:
             best = max(earlier, response, key=known_tokens)
             response = replace(best, line=self.place, copies=earlier.copies + 1)
         self._responses[key] = response

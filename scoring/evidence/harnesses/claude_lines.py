@@ -98,7 +98,7 @@ def repeated_line(line: ClaudeLine) -> ClaudeLine:
     """
     progress: _Progress = value_of(line.data, _progress_decoder, _Progress())
     repeated = progress.message
-    if repeated is None or repeated.message is None:
+    if not repeated or not repeated.message:
         return line
 
     repeated.cwd = line.cwd

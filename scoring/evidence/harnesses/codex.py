@@ -213,11 +213,11 @@ class CodexReader(CodexCalls):
             self._service = special_service(tier)
 
     def _take_token_count(self, info: CodexInfo | None) -> None:
-        if info is None:
+        if not info:
             return
         totals = _numbers_of(info.total_token_usage)
         last = _numbers_of(info.last_token_usage)
-        if totals is None and last is None:  # an event about rate limits alone
+        if not (totals or last):  # an event about rate limits alone
             return
 
         count = TokenCount(*self.at, totals, last, self._goes_on_from_file, self._service)
@@ -266,7 +266,7 @@ def _milliseconds_of_uuid(name: str) -> int:
 
 
 def _numbers_of(usage: CodexUsage | None) -> TokenNumbers | None:
-    return None if usage is None else TokenNumbers(*astuple(usage))
+    return TokenNumbers(*astuple(usage)) if usage else None
 
 
 class Codex(Harness):

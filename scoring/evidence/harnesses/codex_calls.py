@@ -233,7 +233,7 @@ class CodexCalls(EventReader):
 def _what_runs(header: str) -> str:
     """Return the process or the program that still runs, by the header of an output, or ""."""
     running = _STILL_RUNS.search(header)
-    if running is None:
+    if not running:
         return ""
     return f"{'process' if running[1] == 'Process' else 'program'} {running[2]}"
 

@@ -114,14 +114,14 @@ def _step_to(
         totals: the totals so far.
         earlier: all totals until then.
     """
-    if count.totals is None:
+    if not count.totals:
         return _Step(totals, _each(_added, totals, count.last or _FROM_ZERO))
 
     stated = _each(_stated, count.totals, totals)
     has_fallen = any(map(lt, count.totals, totals)) and any(map(lt, stated, totals))
     if _tokens(stated) == _tokens(totals) or (has_fallen and _tokens(stated) in earlier):
         return _Step(stated, stated)
-    if count.last is None:
+    if not count.last:
         return _Step(_FROM_ZERO if has_fallen else totals, stated)
 
     start = _each(_less, stated, count.last)

@@ -64,7 +64,7 @@ class _ReplayEnd(NamedTuple):
             return False
         if isinstance(event, CountedTurn):
             return event.counts_before >= self.counts
-        return self.last_count is None or event.line > self.last_count.line
+        return not self.last_count or event.line > self.last_count.line
 
 
 def _replay_end(events: TranscriptEvents, events_of: EventsOfSession) -> _ReplayEnd:
@@ -88,8 +88,10 @@ def _replay_end(events: TranscriptEvents, events_of: EventsOfSession) -> _Replay
     parents = events_of(own.parent)
     if parents:
         replayed = max(_equal_counts(counts, parent) for parent in parents)
-    else:
-        replayed = _counts_written_at_once(events, own)
+    else:  # those that were written within a second after the session began
+        times = _times_of(events)
+        later = (n for n, count in enumerate(counts) if times[count.line] - own.time >= NS)
+        replayed = next(later, len(counts))
     return _ReplayEnd(0, replayed, counts[replayed - 1] if replayed else None)
 
 
@@ -119,16 +121,6 @@ def _equal_counts(counts: Sequence[TokenCount], parent: TranscriptEvents) -> int
     return equal
 
 
-def _counts_written_at_once(events: TranscriptEvents, own: LineSpan) -> int:
-    """Return how many counts were written within a second after the session began."""
-    times = _times_of(events)
-    counts = events.of(TokenCount)
-    for index, count in enumerate(counts):
-        if times[count.line] - own.time >= NS:
-            return index
-    return len(counts)
-
-
 def _times_of(events: TranscriptEvents) -> dict[int, int]:
     """Return when each line was written, by its number."""
     return {line.number: line.time for line in events.lines}
@@ -137,12 +129,12 @@ def _times_of(events: TranscriptEvents) -> dict[int, int]:
 def _lines_after(events: TranscriptEvents, end: _ReplayEnd) -> list[list[int]]:
     """Return for each span the numbers of its lines after a replay, ascending."""
     last = end.last_count
-    first_span = end.span if last is None else max(end.span, last.span)
+    first_span = max(end.span, last.span) if last else end.span
     numbers_by_span = [
         sorted(numbers) if index >= first_span else []
         for index, numbers in enumerate(events.covers)
     ]
-    if last is not None:
+    if last:
         times = _times_of(events)
         numbers_by_span[last.span] = [
             number for number in numbers_by_span[last.span] if times[number] > times[last.line]

@@ -121,7 +121,7 @@ def _time_in(text: str) -> int | None:
     It is stated to the minute, with its zone.
     """
     stamp = _STAMP.search(text)
-    if stamp is None:
+    if not stamp:
         return None
 
     date = " ".join(stamp.group("month", "day", "year"))

@@ -55,8 +55,15 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
 
     left_out: list[FileFound] = []
     transcripts = _single_files(transcripts, left_out)
-    transcripts = _plain_first(transcripts, left_out)
-    transcripts = _single_copies(transcripts, harnesses, left_out)
+    plain = {transcript.name for transcript in transcripts if not transcript.compressed}
+    readable = []
+    for transcript in transcripts:
+        if transcript.compressed and transcript.name.removesuffix(".zst") in plain:
+            left_out.append(FileFound(transcript.path, left_out=PLAIN_THERE))
+        else:
+            readable.append(transcript)
+
+    transcripts = _single_copies(readable, harnesses, left_out)
     return Discovery(tuple(transcripts), tuple(left_out), tuple(roots))
 
 
@@ -198,20 +205,6 @@ def _single_files(
     return list(kept.values())
 
 
-def _plain_first(
-    transcripts: Sequence[TranscriptFile], left_out: list[FileFound]
-) -> list[TranscriptFile]:
-    """Leave out compressed files next to a plain file of the same name."""
-    plain = {transcript.name for transcript in transcripts if not transcript.compressed}
-    kept = []
-    for transcript in transcripts:
-        if transcript.compressed and transcript.name.removesuffix(".zst") in plain:
-            left_out.append(FileFound(transcript.path, left_out=PLAIN_THERE))
-        else:
-            kept.append(transcript)
-    return kept
-
-
 def _single_copies(
     transcripts: Sequence[TranscriptFile],
     harnesses: Sequence[Harness],
@@ -235,9 +228,9 @@ def _single_copies(
     kept: dict[object, TranscriptFile] = {}
     for transcript in transcripts:
         copy = copy_of(transcript)
-        key: object = transcript if copy is None else copy.transcript
+        key: object = copy.transcript if copy else transcript
         earlier = kept.setdefault(key, transcript)
-        if copy is None or earlier is transcript:
+        if not copy or earlier is transcript:
             continue
 
         best, other = sorted((earlier, transcript), key=rank)

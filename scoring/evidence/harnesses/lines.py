@@ -86,7 +86,7 @@ class Lines:
         if seconds > FREE_SECONDS + self._size / SLOWEST:
             raise OSError(errno.EFBIG, f"takes more than {seconds:.0f} seconds to read")
 
-        if self._first is None:
+        if not self._first:
             writers = map(self._writer, block.split(b"\n"))
             self._first = next(filter(None, writers), None)
         reader = self._main()
@@ -133,7 +133,7 @@ class Lines:
         """
         documents = [text]
         writer = self.document_writer(text)
-        if writer is None:
+        if not writer:
             documents = text.split(b"\n")
             writer = self.document_writer(text.lstrip().partition(b"\n")[0])
         if writer:
@@ -154,7 +154,7 @@ class Lines:
 
     def can_go_on(self) -> bool:
         """Return whether a transcript that begins with these lines can be read from here on."""
-        if self._first is None or not self._first.goes_on or len(self._readers) > 1:
+        if not self._first or not self._first.goes_on or len(self._readers) > 1:
             return False
         return {HALF_WRITTEN, TOO_LONG}.isdisjoint(self._first.skipped)
 
@@ -178,7 +178,7 @@ class Lines:
             return None
 
         order = list(reversed(self._harnesses))
-        if self._first is not None:
+        if self._first:
             order.sort(key=lambda harness: self._readers.get(harness.name) is not self._first)
         harness = _claimant(order, line)
         if harness:

@@ -162,7 +162,10 @@ class OpenCodeReader(ToolReader):
         """Take a response of the model, and its calls."""
         folder = text_in(info, "path.cwd") or self._session.cwd
         self.where = self._session._replace(cwd=folder, model=text_in(info, "modelID"))
-        tokens = _tokens_of_steps(info, parts)
+        stated = [part.get("tokens") for part in parts_in(parts, "step-finish")]
+        if len(stated) < 2:  # the message states those of a single step
+            stated = [info.get("tokens")]
+        tokens = list(filter(any, map(_tokens_of, stated)))
         began = self._began
         if self._is_run_by_user or not self.event(began, "assistant", began, *map(tuple, tokens)):
             return
@@ -214,18 +217,6 @@ class OpenCodeReader(ToolReader):
 def _text_of(parts: list[PlainData]) -> str:
     """Return what a person, or the model, wrote in a message."""
     return text_in([part for part in parts_in(parts, "text") if not part.get("synthetic")])
-
-
-def _tokens_of_steps(info: PlainData, parts: list[PlainData]) -> list[Tokens]:
-    """Return the tokens of each step of a response.
-
-    The message states those of a single step.
-    """
-    stated = [part.get("tokens") for part in parts_in(parts, "step-finish")]
-    if len(stated) < 2:
-        stated = [info.get("tokens")]
-
-    return list(filter(any, map(_tokens_of, stated)))
 
 
 def _tokens_of(tokens: Any) -> Tokens:

@@ -177,7 +177,11 @@ class Pool:
         self._transcripts = transcripts
         self._workers: Executor | None = None
         self._tasks: list[Future[dict[int, FileRead]]] = []
-        self._groups = _groups_of(transcripts)
+        # The copies of a session are together, the shortest first.
+        groups: dict[str | int, list[int]] = {}
+        for number in sorted(transcripts, key=lambda number: transcripts[number][1]):
+            groups.setdefault(transcripts[number][0].session or number, []).append(number)
+        self._groups = sorted(groups.values(), key=min)
 
         sizes = [sum(transcripts[number][1] for number in group) for group in self._groups]
         count = min(_process_count(processes, sum(sizes) // WORTH_A_PROCESS), len(sizes))
@@ -196,9 +200,20 @@ class Pool:
             _begin_worker,
             (self._reading, self._transcripts, os.getpid()),
         )
+        # The largest come first, and small ones together.
+        tasks: list[list[int]] = []
+        room = 0
+        by_size = sorted(zip(sizes, self._groups, strict=True), key=lambda sized: -sized[0])
+        for size, group in by_size:
+            room -= size
+            if room < 0:
+                tasks.append([])
+                room = _BYTES_OF_A_TASK - size
+            tasks[-1] += group
+
         # Where a worker was killed already, the rest is read in this process.
         with contextlib.suppress(BrokenExecutor):
-            for numbers in _tasks_of(self._groups, sizes):
+            for numbers in tasks:
                 self._tasks.append(self._workers.submit(_read_numbers, numbers))
 
     def results(self) -> Iterator[tuple[int, FileRead]]:
@@ -237,28 +252,6 @@ class Pool:
             self._workers.shutdown(cancel_futures=True)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, masked)
-
-
-def _groups_of(transcripts: _Sized) -> list[list[int]]:
-    """Return the numbers of transcripts, the copies of a session together, the shortest first."""
-    groups: dict[str | int, list[int]] = {}
-    for number in sorted(transcripts, key=lambda number: transcripts[number][1]):
-        groups.setdefault(transcripts[number][0].session or number, []).append(number)
-    return sorted(groups.values(), key=min)
-
-
-def _tasks_of(groups: Sequence[list[int]], sizes: Sequence[int]) -> list[list[int]]:
-    """Return the numbers of the transcripts of each task, the largest first."""
-    by_size = sorted(zip(sizes, groups, strict=True), key=lambda sized: -sized[0])
-    tasks: list[list[int]] = []
-    room = 0
-    for size, group in by_size:
-        room -= size
-        if room < 0:
-            tasks.append([])
-            room = _BYTES_OF_A_TASK - size
-        tasks[-1] += group
-    return tasks
 
 
 _work: tuple[Reading, _Sized]

@@ -74,7 +74,7 @@ class ReferenceHistory(GitFacts):
 
     def _time_of(self, sha: str) -> int | None:
         commit = self._shown.get(sha)
-        return None if commit is None else commit.time
+        return commit.time if commit else None
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit among the trunk's, or for one with the summary as its subject."""
@@ -97,7 +97,7 @@ class ReferenceHistory(GitFacts):
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
         changed = partial(Changed, self.rules, trim(record.commit), sha)
         commit = self._shown.get(sha)
-        if commit is None or commit.files is None:
+        if not commit or commit.files is None:
             return changed(unknown=Unknown.FILES)
         return changed(commit.files)
 

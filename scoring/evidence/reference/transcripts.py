@@ -53,12 +53,9 @@ from scoring.paths import is_of_the_system
 from scoring.text import wrap64
 
 _CLAUDE_COUNTS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_input_tokens",
-    "cache_creation_input_tokens",
+    "input_tokens output_tokens cache_read_input_tokens cache_creation_input_tokens".split()
 )
-_CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
+_CODEX_COUNTS = "input_tokens cached_input_tokens output_tokens".split()
 
 
 class LineContent(Event):
@@ -120,9 +117,9 @@ def read_exactly(line: bytes) -> LineContent | None:
 
     measured = _measured_content(value)
     shown = _shown_content(value)
-    if measured is None:
+    if not measured:
         return shown
-    if shown is None:
+    if not shown:
         return measured
     return replace(measured, flags=shown.flags)
 
@@ -194,18 +191,17 @@ def _shown_content(value: Any) -> LineContent | None:
 
     flags = COVERED
     for item in (line.get("message") or {}).get("content") or ():
-        if item.get("type") == "tool_use":
-            flags |= _flags_of_call(item.get("name"), item.get("input"))
+        if item.get("type") != "tool_use":
+            continue
+        tool = item.get("name")
+        arguments = item.get("input")
+        if tool == "Bash":
+            flags |= BASH
+            if is_test_command(_argument(arguments, "command")):
+                flags |= TESTS
+        elif tool == "Read" and reads_loop_state(_argument(arguments, "file_path")):
+            flags |= LOOP_STATE
     return LineContent(0, time, flags)
-
-
-def _flags_of_call(tool: Any, arguments: Any) -> int:
-    if tool == "Bash":
-        runs_tests = is_test_command(_argument(arguments, "command"))
-        return BASH | TESTS if runs_tests else BASH
-    if tool == "Read" and reads_loop_state(_argument(arguments, "file_path")):
-        return LOOP_STATE
-    return 0
 
 
 def _argument(arguments: Any, name: str) -> str:
@@ -238,7 +234,7 @@ class ReferenceReader(JsonReader):
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:  # noqa: ARG002 - none is broken
         """Read one line."""
         content = read_exactly(line)
-        if content is not None:
+        if content:
             self._lines.append(content)
 
     def events(self) -> TranscriptEvents:
