@@ -333,7 +333,7 @@ def _compose(data: bytes) -> Node | None:
     next_event: Any = CParser(data).get_event
     root = Sequence(0)  # the document is its only item
     open_nodes: list[Sequence | MappingNode] = [root]
-    anchors = {}
+    anchors: dict[str, Node] = {}
 
     for _ in range(MOST_EVENTS):
         event = next_event()

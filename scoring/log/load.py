@@ -169,7 +169,7 @@ def _load_entries(
             # It may not be in the store, or not in the form of this version.
             with contextlib.suppress(OSError, KeyError, msgspec.MsgspecError):
                 stamp = stamp_of(os.stat(f"{folder}/{name}"))
-                yield name, _RECORD_DECODER.decode(stored[key, stamp])
+                yield name, _RECORD_DECODER.decode(stored[key, stamp or b""])
                 continue
 
             try:

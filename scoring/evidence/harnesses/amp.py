@@ -18,7 +18,6 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -43,14 +42,9 @@ class AmpReader(ToolReader):
         """Take a thread."""
         self.version = line.get("v")
         tree = next(iter(items_in(line, "env.initial.trees")), None)
-        main_thread = text_in(line, "mainThreadID")
-        self.where = LineSpan(
-            _path_of(text_in(tree, "uri")),
-            text_in(line, "id"),
-            parent=main_thread,
-            remote=text_in(tree, "repository.url"),
-            agent=bool(main_thread),
-        )
+        folder = _path_of(text_in(tree, "uri"))
+        self.in_session(folder, text_in(line, "id"), text_in(line, "mainThreadID"))
+        self.where = self.where._replace(remote=text_in(tree, "repository.url"))
 
         tool_ends = _ends_of_tools(items_in(line, "meta.traces"))
         time = milliseconds(line.get("created"))

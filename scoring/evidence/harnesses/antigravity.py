@@ -27,7 +27,6 @@ from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.protobuf import first_text, numbers_in, packed_numbers
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _LOGS = ".system_generated/logs"
@@ -69,9 +68,8 @@ class AntigravityReader(ToolReader):
         index = line.get("step_index")
         measured = (member(self.shown, "responses") or {}).get(str(index))
         session = text_in(self.shown, "session")
-        self.where = LineSpan(
-            text_in(self.shown, "folder"), session, model=text_in(measured, "model")
-        )
+        model = text_in(measured, "model")
+        self.in_session(text_in(self.shown, "folder"), session, model=model)
         if not self.event(time_in(line, "created_at"), session or json.dumps(line), index):
             return
 

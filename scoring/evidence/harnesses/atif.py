@@ -16,7 +16,6 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -80,7 +79,7 @@ class AtifReader(ToolReader):
                 continue
 
             model = text_in(step, "model_name") or text_in(trajectory, "agent.model_name")
-            self.where = LineSpan(session=session, model=model, agent=is_agent)
+            self.in_session("", session, model=model, agent=is_agent)
             if step.get("source") not in _SOURCES:
                 self.unknown(step.get("source"))
                 continue

@@ -28,7 +28,6 @@ from scoring.evidence.harnesses.harness import (
     home_named,
 )
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -59,17 +58,13 @@ class ClineReader(ToolReader):
         """Take a session."""
         self.version = line.get("version")
         about = member(self.shown, "about")
-        parent = text_in(self.shown, "parent")
-        session = LineSpan(
-            text_in(about, "cwd") or text_in(about, "workspace_root"),
-            text_in(line, "sessionId") or text_in(self.shown, "name"),
-            parent=parent,
-            agent=bool(parent),
-        )
+        folder = text_in(about, "cwd") or text_in(about, "workspace_root")
+        session = text_in(line, "sessionId") or text_in(self.shown, "name")
+        self.in_session(folder, session, text_in(self.shown, "parent"))
 
         for message in self.numbered(items_in(line, "messages")):
             model = text_in(message, "modelInfo.id").rpartition("/")[2]
-            self.where = session._replace(model=model)
+            self.where = self.where._replace(model=model)
             self._take(message)
 
     def _take(self, message: PlainData) -> None:

@@ -14,7 +14,7 @@ from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER
 from scoring.frozen import PlainData
 
@@ -83,13 +83,9 @@ class CursorReader(ToolReader):
 
     def _take_waiting(self) -> None:
         folder = text_in(self.shown, "project")
-        parent = text_in(self.shown, "parent")
-        self.where = LineSpan(
-            SPELLED_FOLDER + folder if folder else "",
-            text_in(self.shown, "session"),
-            parent=parent,
-            agent=bool(parent),
-        )
+        if folder:
+            folder = SPELLED_FOLDER + folder
+        self.in_session(folder, text_in(self.shown, "session"), text_in(self.shown, "parent"))
 
         for number, line in self._waiting:
             self.place = number

@@ -19,7 +19,7 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import Response
-from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.frozen import PlainData
 
 _ATTACHED_BY_HARNESS = ("<system-reminder>", "Contents of ")
@@ -49,13 +49,11 @@ class DroidReader(ToolReader):
         kind = line.get("type")
         if kind == "session_start":
             self.version = line.get("version")
-            caller = text_in(line, "callingSessionId")
-            self.where = LineSpan(
+            self.in_session(
                 text_in(line, "cwd"),
                 text_in(line, "id"),
-                parent=caller,
-                model=text_in(self.shown, "settings.model"),
-                agent=bool(caller),
+                text_in(line, "callingSessionId"),
+                text_in(self.shown, "settings.model"),
             )
         elif kind in ("message", "compaction_state"):
             if not self.event(time_in(line, "timestamp"), name=line.get("id")):

@@ -111,6 +111,21 @@ class EventReader(JsonReader):
             self.entry(line)
         return []
 
+    def in_session(
+        self, cwd: str, session: str, parent: str = "", model: str = "", agent: bool = False
+    ) -> None:
+        """Note to which session the following belongs.
+
+        Args:
+            cwd: the folder in which the work is done.
+            session: the id of the session.
+            parent: the id of the session that started it, as one of a sub-agent.
+            model: the name of the model.
+            agent: whether a sub-agent writes, also without a session that started it.
+        """
+        is_agent = agent or parent != ""
+        self.where = LineSpan(cwd, session, parent=parent, model=model, agent=is_agent)
+
     def event(self, time: int | None, *identity: object, name: object = "") -> bool:
         """Begin an event.
 

@@ -10,7 +10,7 @@ from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, shell_answer
-from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 from scoring.frozen import PlainData
 
@@ -156,12 +156,12 @@ class GeminiReader(ToolReader):
         is_agent = self._about.get("kind") == "subagent"
         parent = text_in(self.shown, "parent") if is_agent else ""
         session = text_in(self._about, "sessionId")
-        span = LineSpan(folder, session, parent=parent, agent=is_agent)
+        self.in_session(folder, session, parent, agent=is_agent)
 
         for position, message in enumerate(self._messages):
             self.place = position
             if isinstance(message, dict):
-                self.where = span._replace(model=text_in(message, "model"))
+                self.where = self.where._replace(model=text_in(message, "model"))
                 self._take(message)
             else:
                 self.skip(OTHER_TYPE)

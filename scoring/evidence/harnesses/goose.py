@@ -27,7 +27,7 @@ from scoring.evidence.harnesses.harness import (
 )
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -84,17 +84,17 @@ class GooseReader(ToolReader):
 
     def _begin_session(self, head: Any, *, has_usage: bool) -> None:
         self._note_totals()
-        parent = text_in(head, "parent_session_id")
+
         model = json_in(head, "model_config_json")
         self._has_usage = has_usage
         self._totals = None if has_usage else head
         self._begins_at = self.place
-        self.where = LineSpan(
+        self.in_session(
             text_in(head, "working_dir"),
             text_in(head, "id"),
-            parent=parent,
-            model=text_in(model, "model_name"),
-            agent=bool(parent) or "sub" in text_in(head, "session_type"),
+            text_in(head, "parent_session_id"),
+            text_in(model, "model_name"),
+            agent="sub" in text_in(head, "session_type"),
         )
 
     def _take_usage(self, usage: Any) -> None:

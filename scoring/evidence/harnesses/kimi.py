@@ -16,7 +16,6 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -53,7 +52,8 @@ class KimiReader(ToolReader):
                 agent = ""
             session = text_in(self.shown, "session")
             folder = text_in(self.shown, "folder")
-            self.where = LineSpan(folder, session, agent=bool(agent), agent_id=agent)
+            self.in_session(folder, session, agent=bool(agent))
+            self.where = self.where._replace(agent_id=agent)
         self.where = self.where._replace(
             cwd=text_in(line, "cwd") or self.where.cwd,
             model=text_in(line, "model") if kind == "llm.request" else self.where.model,

@@ -19,7 +19,6 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import Harness, Home, home_named
 from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 from scoring.paths import expanded
 
@@ -54,7 +53,8 @@ class PiReader(ToolReader):
             before = text_in(line, "parentSession") or text_in(line, "branchedFrom")
             name = before.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl")
             parent = name.rpartition("_")[2]
-            self.where = LineSpan(text_in(line, "cwd"), text_in(line, "id"), parent=parent)
+            self.in_session(text_in(line, "cwd"), text_in(line, "id"))
+            self.where = self.where._replace(parent=parent)
             return
         if kind != "message" and kind not in _SUMMARIES:
             if kind not in _STATE_LINES:

@@ -20,7 +20,6 @@ from scoring.evidence.harnesses.gemini import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames
-from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -60,7 +59,7 @@ class QwenReader(GeminiReader):
         name = text_in(line, "uuid")
         time = time_in(line, "timestamp")
         self.version = line.get("version")
-        self.where = LineSpan(
+        self.in_session(
             text_in(line, "cwd"),
             text_in(line, "sessionId"),
             model=text_in(line, "model"),

@@ -84,13 +84,13 @@ class ReferenceHistory(GitFacts):
         if not field:
             return landing(unknown=Unknown.NO_COMMIT)
         if sha is None:  # history may have been rewritten
-            same_subject = self._subjects.get(fold(trim(record.impl.summary)))
+            same_subject = self.match_subject(record.impl.summary)
             if same_subject is None:
                 return landing(unknown=Unknown.UNRESOLVED)
             reverted_by = self.reverted_by(same_subject)
             return landing(facts.MESSAGE, same_subject, reverted_by=reverted_by)
 
-        if sha not in self._indices:
+        if not self.on_trunk(sha):
             return landing(facts.NOT_LANDED)
         return landing(facts.ANCESTOR, sha, reverted_by=self.reverted_by(sha))
 
@@ -100,6 +100,10 @@ class ReferenceHistory(GitFacts):
         if not commit or commit.files is None:
             return changed(unknown=Unknown.FILES)
         return changed(commit.files)
+
+    def on_trunk(self, sha: str) -> bool:
+        """Return whether the trunk contains a commit."""
+        return sha in self._indices
 
     def reverted_by(self, sha: str) -> str | None:
         """Return the newest trunk commit that reverts one.
@@ -112,6 +116,13 @@ class ReferenceHistory(GitFacts):
             if mark.position < index and sha.startswith(mark.digits):
                 return self._walk[mark.position].sha
         return None
+
+    def match_subject(self, text: str) -> str | None:
+        """Return the newest trunk commit with a subject, in any case.
+
+        Return None for an empty one.
+        """
+        return self._subjects.get(fold(trim(text)))
 
     @cached_property
     def _shown(self) -> dict[str, ShownCommit]:
