@@ -24,9 +24,9 @@ from scoring.errors import (
     YamlError,
     silent,
 )
-from scoring.files import list_names, read_file, reason
+from scoring.files import list_names, read_file
 from scoring.frozen import Frozen
-from scoring.log.find import ARCHIVE_NAME, is_entry_name, missing_log_message
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.model import IterationRecord, Records
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.paths import is_inside
@@ -100,16 +100,11 @@ def load_log_for(
     """
     strict = [rubric.version for rubric in rubrics if rubric.loading == STRICT]
     directory = Path(directory)
-    try:
-        names = os.listdir(directory)
-    except (OSError, ValueError) as e:
-        problem = f"{directory}: {reason(e)}"
-        raise LogError(missing_log_message(directory, problem)) from e
-
+    names = names_in_log(directory)
     faults: list[LogError] = []
     report = faults.append if strict or broken is None else broken
 
-    entry_names = sorted(filter(is_entry_name, names))
+    entry_names = filter(is_entry_name, names)
     records = {}
     file_of: dict[int, str] = {}
     store = Store(cache_dir, keep)
