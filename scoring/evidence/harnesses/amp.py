@@ -17,7 +17,7 @@ from scoring.evidence.harnesses.fields import (
     time_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -34,7 +34,10 @@ _STATE_ALL_INPUT_AS_WRITTEN = "gpt-"
 class AmpReader(ToolReader):
     """Reads a thread. A message is known by its id, or by its position."""
 
-    tools = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
+    shells = "Bash"
+    edits = "edit_file create_file"
+    patches = "apply_patch"
+    agents = "Task"
 
     in_documents = True
 

@@ -15,7 +15,7 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -40,15 +40,13 @@ class AtifReader(ToolReader):
     """Reads a trajectory."""
 
     # Those of the agents that run in such jobs, under the names of each agent's own harness.
-    tools = ToolNames(
-        shells="Bash bash shell exec_command run_shell_command execute_bash run_command",
-        edits=(
-            "Edit Write MultiEdit edit write create edit_file create_file write_file replace"
-            " str_replace_editor"
-        ),
-        patches="apply_patch",
-        agents="Task Agent task agent",
+    shells = "Bash bash shell exec_command run_shell_command execute_bash run_command"
+    edits = (
+        "Edit Write MultiEdit edit write create edit_file create_file write_file replace"
+        " str_replace_editor"
     )
+    patches = "apply_patch"
+    agents = "Task Agent task agent"
 
     in_documents = True
 

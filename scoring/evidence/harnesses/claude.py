@@ -29,7 +29,7 @@ from scoring.evidence.harnesses.event_reader import lines_in
 from scoring.evidence.harnesses.fields import items_in, member, text_in, value_in, value_of
 from scoring.evidence.harnesses.harness import FileNames, Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import Call, CallResult, Response, key_of
 from scoring.evidence.transcripts.facts import timestamp_ns
@@ -77,12 +77,10 @@ _BOOKKEEPING = (
 class ClaudeReader(ToolReader):
     """See :class:`~scoring.evidence.harnesses.json_reader.JsonReader`."""
 
-    tools = ToolNames(
-        "Bash",
-        "Edit Write MultiEdit NotebookEdit",
-        questions="ExitPlanMode AskUserQuestion",
-        agents="Task Agent",
-    )
+    shells = "Bash"
+    edits = "Edit Write MultiEdit NotebookEdit"
+    questions = "ExitPlanMode AskUserQuestion"
+    agents = "Task Agent"
 
     decoder = msgspec.json.Decoder(ClaudeLine)
     goes_on = True
@@ -200,7 +198,7 @@ class ClaudeReader(ToolReader):
     def _take_call(self, item: ClaudeItem) -> None:
         given = value_of(item.input)
         if item.name != "Read":
-            if item.name in self.tools.shells or item.name in self.tools.edits:
+            if item.name in self.shells.split() or item.name in self.edits.split():
                 given = {name: member(given, name) for name in _ARGUMENTS}
             self.note_call(item.id, item.name, given)
             return

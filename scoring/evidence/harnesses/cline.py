@@ -27,7 +27,7 @@ from scoring.evidence.harnesses.harness import (
     Home,
     home_named,
 )
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -46,7 +46,9 @@ _EXIT_CODE = re.compile(r"\A\[Command exited with code -?\d+\]\n?")
 class ClineReader(ToolReader):
     """Reads a session, one document. The place of the file shows what is stated about it."""
 
-    tools = ToolNames(shells="run_commands", edits="editor", patches="apply_patch")
+    shells = "run_commands"
+    edits = "editor"
+    patches = "apply_patch"
 
     in_documents = True
 
@@ -90,7 +92,7 @@ class ClineReader(ToolReader):
 
     def _take_call(self, call: object, tool: str, asked: Any) -> None:
         """Take a call, which may run several commands: each has a result of its own."""
-        if tool in self.tools.shells:
+        if tool in self.shells.split():
             commands = [
                 text_in(item) or text_in(item, "command") for item in items_in(asked, "commands")
             ]
@@ -100,7 +102,7 @@ class ClineReader(ToolReader):
                 self.seen.command(f"{text_in(call)} {number}", command, self.folder)
             return
 
-        if tool in self.tools.edits and isinstance(asked, dict) and "old_text" not in asked:
+        if tool in self.edits.split() and isinstance(asked, dict) and "old_text" not in asked:
             if member(asked, "insert_line") is None:
                 asked = {"path": asked.get("path"), "content": asked.get("new_text")}
         self.note_call(call, tool, asked)

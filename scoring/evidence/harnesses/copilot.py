@@ -21,7 +21,7 @@ from scoring.evidence.harnesses.fields import (
     time_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
 
@@ -66,13 +66,11 @@ class _RunningCommand(NamedTuple):
 class CopilotReader(ToolReader):
     """Reads a session."""
 
-    tools = ToolNames(
-        shells="bash powershell",
-        edits="create edit str_replace_editor",
-        patches="apply_patch",
-        questions="ask_user exit_plan_mode",
-        agents="task",
-    )
+    shells = "bash powershell"
+    edits = "create edit str_replace_editor"
+    patches = "apply_patch"
+    questions = "ask_user exit_plan_mode"
+    agents = "task"
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
@@ -146,7 +144,7 @@ class CopilotReader(ToolReader):
     def _take_call(self, call: str, data: PlainData) -> None:
         tool = text_in(data, "toolName")
         arguments = data.get("arguments")
-        if isinstance(arguments, str) and tool not in self.tools.patches:
+        if isinstance(arguments, str) and tool not in self.patches.split():
             arguments = json_in(arguments)
 
         self.note_call(call, tool, arguments)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from scoring.evidence.harnesses.fields import member, parts_in, text_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
@@ -45,13 +45,11 @@ class CursorReader(ToolReader):
     first prompt have its time.
     """
 
-    tools = ToolNames(
-        shells="Shell",
-        edits="Write StrReplace Delete EditNotebook",
-        patches="ApplyPatch",
-        questions="AskQuestion",
-        agents="Task Subagent",
-    )
+    shells = "Shell"
+    edits = "Write StrReplace Delete EditNotebook"
+    patches = "ApplyPatch"
+    questions = "AskQuestion"
+    agents = "Task Subagent"
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""

@@ -17,7 +17,7 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.evidence.transcripts.events import Response
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.frozen import PlainData
@@ -36,13 +36,11 @@ _FAILED = re.compile(r"\AError: Command failed \(exit code: (-?\d+)\)")
 class DroidReader(ToolReader):
     """Reads a session. The place of the file shows its settings."""
 
-    tools = ToolNames(
-        shells="Execute",
-        edits="Create Edit MultiEdit",
-        patches="ApplyPatch",
-        questions="AskUser ExitSpecMode",
-        agents="Task",
-    )
+    shells = "Execute"
+    edits = "Create Edit MultiEdit"
+    patches = "ApplyPatch"
+    questions = "AskUser ExitSpecMode"
+    agents = "Task"
 
     def entry(self, line: PlainData) -> None:
         """Take a line."""

@@ -9,7 +9,7 @@ from typing import Any
 from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member, text_in, time_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, shell_answer
+from scoring.evidence.harnesses.tool_calls import ToolReader, shell_answer
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 from scoring.frozen import PlainData
@@ -40,9 +40,9 @@ class GeminiReader(ToolReader):
     The position of a message is its number.
     """
 
-    tools = ToolNames(
-        "run_shell_command", "write_file replace", questions="ask_user exit_plan_mode"
-    )
+    shells = "run_shell_command"
+    edits = "write_file replace"
+    questions = "ask_user exit_plan_mode"
 
     contexts: tuple[str, ...] = CONTEXT
 
@@ -239,7 +239,7 @@ class GeminiReader(ToolReader):
         elif status in ("success", "error"):
             printed = answer
             failed: bool | None = False
-            if text_in(tool) in self.tools.shells:
+            if text_in(tool) in self.shells.split():
                 printed, failed = shell_answer(answer)
             self.result(call, True if status == "error" else failed, printed)
 

@@ -26,7 +26,7 @@ from scoring.evidence.harnesses.harness import (
     home_named,
 )
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.frozen import PlainData
 
@@ -55,7 +55,9 @@ class GooseReader(ToolReader):
     What a response used is a row of its own, with its time.
     """
 
-    tools = ToolNames("shell", "write edit text_editor", agents="subagent delegate")
+    shells = "shell"
+    edits = "write edit text_editor"
+    agents = "subagent delegate"
 
     _has_usage = False
     _totals: Any = None

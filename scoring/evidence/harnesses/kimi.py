@@ -15,7 +15,7 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -31,9 +31,10 @@ _WITHOUT_INTEREST = tuple(
 class KimiReader(ToolReader):
     """Reads what one agent of a session did. The place of the file shows the session."""
 
-    tools = ToolNames(
-        "Bash", "Edit Write MultiEdit", questions="AskUserQuestion", agents="Task Agent"
-    )
+    shells = "Bash"
+    edits = "Edit Write MultiEdit"
+    questions = "AskUserQuestion"
+    agents = "Task Agent"
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""

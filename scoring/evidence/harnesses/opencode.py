@@ -34,7 +34,7 @@ from scoring.evidence.harnesses.harness import (
 )
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, OTHER_TYPE
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
@@ -61,13 +61,11 @@ _NEWER_TABLE = "session_v2"
 class OpenCodeReader(ToolReader):
     """Reads sessions. A message is an event when it begins, and each of its calls when it ended."""
 
-    tools = ToolNames(
-        shells="bash",
-        edits="edit write multiedit",
-        patches="apply_patch patch",
-        questions="question plan_enter plan_exit",
-        agents="task",
-    )
+    shells = "bash"
+    edits = "edit write multiedit"
+    patches = "apply_patch patch"
+    questions = "question plan_enter plan_exit"
+    agents = "task"
 
     in_documents = True
 
@@ -209,7 +207,7 @@ class OpenCodeReader(ToolReader):
             self.result(call, None if error.startswith(_ABORTED) else True, error)
         elif status == "completed":
             failed: bool | None = tool == "invalid"
-            if tool in self.tools.shells:  # it need not state a status
+            if tool in self.shells.split():  # it need not state a status
                 failed = failure_in(state, "metadata.exit")
             self.result(call, failed, text_in(state, "output"))
 

@@ -18,7 +18,7 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import Harness, Home, home_named
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolReader
 from scoring.frozen import PlainData
 from scoring.paths import expanded
 
@@ -42,7 +42,9 @@ _STOPPED = "aborted"
 class PiReader(ToolReader):
     """Reads a session, of any version of the format."""
 
-    tools = ToolNames("bash", "edit write", agents="subagent")
+    shells = "bash"
+    edits = "edit write"
+    agents = "subagent"
 
     def entry(self, line: PlainData) -> None:
         """Take a line."""

@@ -19,7 +19,6 @@ from scoring.evidence.harnesses.gemini import (
     holds_results,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -35,12 +34,10 @@ _KINDS = "user assistant tool_result system".split()
 class QwenReader(GeminiReader):
     """Reads a chat: lines that have a ``uuid``, or one in the form of Gemini CLI."""
 
-    tools = ToolNames(
-        "run_shell_command",
-        "write_file replace edit notebook_edit",
-        questions="ask_user_question exit_plan_mode",
-        agents="task agent",
-    )
+    shells = "run_shell_command"
+    edits = "write_file replace edit notebook_edit"
+    questions = "ask_user_question exit_plan_mode"
+    agents = "task agent"
 
     contexts = (*CONTEXT, "This is the Qwen Code. We are setting up the context")
 

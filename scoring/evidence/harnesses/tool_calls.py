@@ -25,36 +25,25 @@ _OUTPUT = "\nOutput: "
 _AFTER_EXIT_CODE = ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 
 
-class ToolNames:
-    """The names of the tools of a harness. Of a tool that is not named, only its calls count.
+class ToolReader(EventReader):
+    """Reads calls of tools by their names and arguments.
 
-    Args:
-        shells: the tools that run shell commands, in one text with blanks between the names, as
-            all others.
+    The attributes name tools of the harness, in one text with blanks between the names. Of a tool
+    that is not named, only its calls count.
+
+    Attributes:
+        shells: the tools that run shell commands.
         edits: the tools that write files.
         patches: the tools that apply a patch.
         questions: the tools that only ask the user something.
         agents: the tools that start a sub-agent.
     """
 
-    def __init__(
-        self, shells: str, edits: str, patches: str = "", questions: str = "", agents: str = ""
-    ) -> None:
-        self.shells = shells.split()
-        self.edits = edits.split()
-        self.patches = patches.split()
-        self.questions = questions.split()
-        self.agents = agents.split()
-
-
-class ToolReader(EventReader):
-    """Reads calls of tools by their names and arguments.
-
-    Attributes:
-        tools: the tools of the harness.
-    """
-
-    tools: ToolNames
+    shells = ""
+    edits = ""
+    patches = ""
+    questions = ""
+    agents = ""
 
     def note_call(self, call: object, name: object, given: object) -> None:
         """Note a call of a tool.
@@ -65,21 +54,21 @@ class ToolReader(EventReader):
             given: the arguments of the call.
         """
         tool = text_in(name)
-        if tool in self.tools.shells:
+        if tool in self.shells.split():
             self.shell_calls.add(text_in(call))
             folder = text_in(_first_of(given, _FOLDERS))
             self.command(call, script_of(_first_of(given, _COMMANDS)), folder)
-        elif tool in self.tools.patches:
+        elif tool in self.patches.split():
             patch = given if isinstance(given, str) else text_in(_first_of(given, _PATCHES))
             self.edit(call, paths_patched(patch), lines_patched(patch))
-        elif tool in self.tools.edits:
+        elif tool in self.edits.split():
             self._note_edit(call, given)
         elif is_commit_tool(tool):
             folder = text_in(_first_of(given, _REPOSITORIES)) or self.folder
             self.count_call(self.seen.commit(self.id_of(call), folder))
         else:
-            asks_user = tool in self.tools.questions
-            self.call(call, question=asks_user, agent=tool in self.tools.agents)
+            asks_user = tool in self.questions.split()
+            self.call(call, question=asks_user, agent=tool in self.agents.split())
 
     def note_calls(self, calls: list[Any], keys: str = "id name input") -> None:
         """Note some calls.
