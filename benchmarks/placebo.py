@@ -23,7 +23,7 @@ from scoring.outcomes.ledger import ledger
 from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.statistics import SEED, Cluster, mean_of, share_difference_interval
 from scoring.views.against import SURE, Figure, figure_of
-from scoring.views.measures import MEASURES, Measure, Sample, settled
+from scoring.views.comparisons import MEASURES, Measure, Sample, settled
 from scoring.views.work_rows import WorkRow, work_rows
 
 SPLITS = 2000

@@ -72,6 +72,13 @@ class Cluster(NamedTuple):
     units: int
 
 
+def mean_or_none(values: Sequence[float]) -> float | None:
+    """Return the mean of values, or None without any."""
+    if not values:
+        return None
+    return sum(values) / len(values)
+
+
 def mean_of(clusters: Sequence[Cluster]) -> float | None:
     """Return the mean of the values in clusters, or None without values."""
     units = sum(cluster.units for cluster in clusters)

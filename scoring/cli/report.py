@@ -30,11 +30,10 @@ from scoring.sidecars.meaning import keep_meaning
 from scoring.text import counted
 from scoring.views.formats import require
 from scoring.views.look_at import look_at
-from scoring.views.report import is_report, page_parts
+from scoring.views.report import is_report, page_parts, report_lines
 from scoring.views.report.answers import fleet_work
 from scoring.views.report.commit_links import where_it_is
 from scoring.views.report.digest import Digest, digest
-from scoring.views.report.report_text import report_lines
 from scoring.views.validity_pages import with_cases
 from scoring.views.work_rows import work_of, work_summary
 

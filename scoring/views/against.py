@@ -17,9 +17,17 @@ from scoring.statistics import (
     share_difference_interval,
 )
 from scoring.text import counted
-from scoring.views.comparisons import LEAST_DECIDED, harness_changed
-from scoring.views.measures import MEASURES, Measure, Sample, counting, sample_of, settled
-from scoring.views.table import Cells, Column, Line, Page, Table, columns_of, numeric
+from scoring.views.comparisons import (
+    LEAST_DECIDED,
+    MEASURES,
+    Measure,
+    Sample,
+    counting,
+    harness_changed,
+    sample_of,
+    settled,
+)
+from scoring.views.table import Column, Line, Page, Table, columns_of, numeric
 from scoring.views.work_rows import day_of, work_summary, zone_text
 from scoring.views.work_sides import Sides
 
@@ -139,7 +147,12 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
     return Against(sides, figures, latest)
 
 
-def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = False) -> Figure:
+def figure_of(
+    measure: Measure,
+    first: Sample,
+    second: Sample,
+    changed: bool = False,
+) -> Figure:
     """Compare one measure of two sides.
 
     Args:
@@ -148,23 +161,27 @@ def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = F
         second: those of the second side.
         changed: whether the sides are periods in which different harnesses worked.
     """
-    figure = Figure(measure, first, second)
-    few = _too_few(figure)
+    figure = Figure(measure, first, second, verdict=_too_few(measure, first, second))
     is_empty = not first.units or not second.units
-    if is_empty or (few and measure.kind != "share"):  # a few draws would look certain
-        return figure._replace(verdict=few)
+    if is_empty or (figure.verdict and measure.kind != "share"):  # a few draws would look certain
+        return figure
 
     interval, sure = _intervals(measure, first, second)
     figure = figure._replace(interval=interval)
-    if few:
-        return figure._replace(verdict=few)
+    if figure.verdict:
+        return figure
     if _holds_zero(sure):
         return _with_needed(figure, interval)
     if changed:
         return figure._replace(verdict="the harness changed")
 
     difference = figure.difference or 0.0
-    if _unclear_could_change(figure, difference):
+    against_it = []  # the samples, if all unclear units were against the difference
+    for sample, helps in ((first, difference < 0), (second, difference > 0)):
+        added = [Cluster(float(helps), 1)] * sample.unclear
+        against_it.append(Sample(sample.clusters + added))
+    _, sure = _intervals(measure, *against_it)
+    if _holds_zero(sure):
         unclear = counted(first.unclear + second.unclear, "unclear unit")
         return figure._replace(verdict=f"{unclear} could change this")
 
@@ -172,15 +189,13 @@ def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = F
     return figure._replace(certain=True, verdict=verdict)
 
 
-def _too_few(figure: Figure) -> str:
+def _too_few(measure: Measure, first: Sample, second: Sample) -> str:
     """Return why a side is too small to compare, or ""."""
-    first = figure.first
-    second = figure.second
     if min(first.units, second.units) < LEAST_DECIDED:
         return f"too few: {first.units} and {second.units}"
 
     sessions = (len(first.clusters), len(second.clusters))
-    if figure.measure.kind != "share" and min(sessions) < _LEAST_SESSIONS:
+    if measure.kind != "share" and min(sessions) < _LEAST_SESSIONS:
         return f"too few sessions: {sessions[0]} and {sessions[1]}"
     return ""
 
@@ -217,28 +232,12 @@ def _with_needed(figure: Figure, interval: Interval) -> Figure:
         most = max(abs(interval.low), abs(interval.high))
         return figure._replace(verdict=f"at most {figure.measure.size(most)} apart")
 
-    more = _rounded_up(needed)
+    step = 1  # rounded up to two digits
+    while needed / step > 100:
+        step *= 10
+    more = int(-(-needed // step)) * step
     text = f"needs about {more:,} more units to tell {figure.measure.size(target)}"
     return figure._replace(more_units=more, verdict=text)
-
-
-def _rounded_up(count: float) -> int:
-    """Return a number with two digits that is not smaller."""
-    step = 1
-    while count / step > 100:
-        step *= 10
-    return int(-(-count // step)) * step
-
-
-def _unclear_could_change(figure: Figure, difference: float) -> bool:
-    """Return whether the difference would not be certain if all unclear units were against it."""
-    samples = []
-    for sample, helps in ((figure.first, difference < 0), (figure.second, difference > 0)):
-        added = [Cluster(float(helps), 1)] * sample.unclear
-        samples.append(Sample(sample.clusters + added))
-
-    _, sure = _intervals(figure.measure, samples[0], samples[1])
-    return _holds_zero(sure)
 
 
 def against_page(against: Against) -> Page:
@@ -249,13 +248,22 @@ def against_page(against: Against) -> Page:
     numbers = map(numeric, (first_name, second_name, "DIFFERENCE", "95 %"))
     columns = columns_of("", *numbers, Column("VERDICT, AT 99 %", prose=True))
 
-    rows: list[Cells] = []
+    rows = []
     for key in ("units", "open", "unclear"):
         name = key if key == "units" else f"  {key}"
         counts = [summary[key] for summary in summaries]
         rows.append((name, *counts, "", "", ""))
     rows.append(("  too young to judge", *against.young, "", "", ""))
-    rows += [_figure_row(figure) for figure in against.figures]
+    for figure in against.figures:
+        measure = figure.measure
+        samples = [_sample_text(measure, sample) for sample in (figure.first, figure.second)]
+        difference = ""
+        limits = ""
+        if figure.difference is not None:
+            difference = measure.change(figure.difference)
+        if figure.interval:
+            limits = " to ".join(map(measure.change, figure.interval))
+        rows.append((measure.name, *samples, difference, limits, figure.verdict))
 
     yield Line(f"{first_name} against {second_name}", "bold")
     yield ""
@@ -272,24 +280,6 @@ def against_page(against: Against) -> Page:
         )
     yield Line("Units of one session count together. Differences of shares are in points.", "dim")
     yield Line(f"Days and months are those of {zone_text()}.", "dim")
-
-
-def _figure_row(figure: Figure) -> Cells:
-    measure = figure.measure
-    difference = ""
-    limits = ""
-    if figure.difference is not None:
-        difference = measure.change(figure.difference)
-    if figure.interval:
-        limits = " to ".join(map(measure.change, figure.interval))
-    return (
-        measure.name,
-        _sample_text(measure, figure.first),
-        _sample_text(measure, figure.second),
-        difference,
-        limits,
-        figure.verdict,
-    )
 
 
 def _sample_text(measure: Measure, sample: Sample) -> str:

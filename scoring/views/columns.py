@@ -4,7 +4,7 @@ A new column is one line in ``columns.toml``, and one in ``docs/TABLES.md``.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -53,6 +53,10 @@ class RowSource(NamedTuple):
         return {column.name: column.take(self) for column in columns}
 
 
+Take: TypeAlias = Callable[[RowSource], Any]
+"""Returns the value of a column."""
+
+
 class DataColumn(NamedTuple):
     """A column of a table.
 
@@ -69,7 +73,7 @@ class DataColumn(NamedTuple):
     kind: Kind
     unit: str
     meaning: str
-    take: Callable[[RowSource], Any]
+    take: Take
     may_miss: bool = False
 
     def as_dict(self) -> PlainData:
@@ -107,7 +111,7 @@ class _Type(NamedTuple):
     unit: str = ""
 
 
-_TYPES: dict[str, _Type] = {
+_TYPES = {
     **dict.fromkeys(("text", "word", "models", "numbers", "json"), _Type("text")),
     **dict.fromkeys(("flag", "check"), _Type("yes/no")),
     **dict.fromkeys(("share", "score", "any score", "vote", "sum"), _Type("number", "0 to 1")),
@@ -144,7 +148,7 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 """What becomes of the value that a column names, for the types that need it."""
 
 
-def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Callable[[RowSource], Any]:
+def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Take:
     """Return a function that takes the value at a dotted path, where None stays None.
 
     Args:
@@ -157,20 +161,17 @@ def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Callable[[RowS
         for name in path.split("."):
             if value is None:
                 return None
-            value = _step(value, name)
+            if isinstance(value, tuple) and name in ("0", "-1"):
+                value = value[int(name)]
+            elif isinstance(value, dict):
+                value = value[name]
+            else:
+                value = getattr(value, name)
         if convert and value is not None:
             return convert(value)
         return value
 
     return take
-
-
-def _step(value: Any, name: str) -> Any:
-    if isinstance(value, tuple) and name in ("0", "-1"):
-        return value[int(name)]
-    if isinstance(value, dict):
-        return value[name]
-    return getattr(value, name)
 
 
 def _tokens(kind: str, spending: Spending) -> int | None:
@@ -187,7 +188,7 @@ def _delta(source: RowSource) -> float | None:
     return float(pair.delta) if pair.comparable else None
 
 
-_COMPUTED: dict[tuple[str, str], Callable[[RowSource], Any]] = {
+_COMPUTED: dict[tuple[str, str], Take] = {
     ("log", "log"): lambda source: source.log,
     ("iteration", "iteration"): lambda source: source.iteration,
     ("iterations", "cost"): _cost,
@@ -249,7 +250,12 @@ TABLES: dict[str, tuple[DataColumn, ...]] = {
 """Every table, with its columns in order."""
 
 
-def _row(table: str, log: Path, iteration: int, content: object) -> NamedRow:
+def _row(
+    table: str,
+    log: Path,
+    iteration: int,
+    content: object,
+) -> NamedRow:
     """Return the row of a table, with the name of the table."""
     source = RowSource(str(log), iteration, content)
     return table, source.values(TABLES[table])
@@ -260,39 +266,13 @@ class Member(NamedTuple):
 
     Attributes:
         session: the id of the session.
-        task: the id of the task.
         score: its score.
-        rubric_version: the rubric of the score.
         paid_work: what it used, and what became of its work.
     """
 
     session: str
-    task: str
     score: SessionIterRef
-    rubric_version: str
     paid_work: PaidWork
-
-
-def _group_rows(log: Path, rubric: Rubric, members: Sequence[Member]) -> Iterator[NamedRow]:
-    """Yield the rows of sessions and then of tasks, each with the name of its table.
-
-    Both are sorted by name and rubric version. Members without a name are in no row.
-    """
-    for table, field in (("sessions", "session"), ("tasks", "task")):
-        groups: dict[tuple[str, str], list[Member]] = {}
-        for member in members:
-            name = getattr(member, field)
-            if name:
-                groups.setdefault((name, member.rubric_version), []).append(member)
-
-        for (name, version), group in sorted(groups.items(), key=lambda item: item[0]):
-            score = session_score(rubric, name, [member.score for member in group])
-            content = GroupScore(
-                score=replace(score, rubric_version=version),
-                bought=purchase(member.paid_work for member in group),
-                sessions=len({member.session for member in group if member.session}),
-            )
-            yield _row(table, log, score.iterations[0], content)
 
 
 def table_rows(
@@ -302,28 +282,36 @@ def table_rows(
 ) -> Iterator[NamedRow]:
     """Yield the rows of every table of one log but ``work``, each with the name of its table.
 
-    The rows come as the pass goes on, those of sessions and tasks at the end.
+    The rows come as the pass goes on, those of sessions and tasks at the end, sorted by name and
+    rubric version. Iterations without a session or task are in no row of these.
     """
-    members = []
+    groups: dict[tuple[str, str, str], list[Member]] = {}
     for iteration in examined:
+        record = iteration.record
+        version = iteration.score.rubric_version
+        session = record.agent.session_id
         spending = without_claimed_cost(iteration.spending)
-        member = Member(
-            session=iteration.record.agent.session_id,
-            task=iteration.record.task_id,
-            score=SessionIterRef.of(iteration.score),
-            rubric_version=iteration.score.rubric_version,
-            paid_work=iteration.paid_work._replace(spending=spending),
-        )
-        members.append(member)
+        paid_work = iteration.paid_work._replace(spending=spending)
+        member = Member(session, SessionIterRef.of(iteration.score), paid_work)
+        for table, name in (("sessions", session), ("tasks", record.task_id)):
+            if name:
+                groups.setdefault((table, name, version), []).append(member)
 
-        number = iteration.record.iteration
+        number = record.iteration
         yield _row("iterations", log, number, iteration)
         for row in iteration.score.breakdown:
-            content = ScoreRow(iteration.score.rubric_version, row)
-            yield _row("signals", log, number, content)
+            yield _row("signals", log, number, ScoreRow(version, row))
         for pair in iteration.signals.integrity:
             yield _row("integrity", log, number, pair)
-    yield from _group_rows(log, rubric, members)
+
+    for (table, name, version), group in sorted(groups.items(), key=lambda item: item[0]):
+        score = session_score(rubric, name, [member.score for member in group])
+        content = GroupScore(
+            score=replace(score, rubric_version=version),
+            bought=purchase(member.paid_work for member in group),
+            sessions=len({member.session for member in group if member.session}),
+        )
+        yield _row(table, log, score.iterations[0], content)
 
 
 def rows_of_view(

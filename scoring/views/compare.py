@@ -268,9 +268,9 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
     shifted_value = sum(row.contribution for row in old_rows.values()) + sum(shifts.values())
 
     # How many times their new weight the signals that vote in both weighed before.
-    new_weight = sum(new_rows[name].effective_weight for name in both)
-    old_weight = sum(old_rows[name].effective_weight for name in both)
-    scale = old_weight / new_weight if new_weight else 1.0
+    new_total = sum(new_rows[name].effective_weight for name in both)
+    old_total = sum(old_rows[name].effective_weight for name in both)
+    scale = old_total / new_total if new_total else 1.0
 
     moves = []
     for name in dict.fromkeys((*new_rows, *old_rows)):
@@ -278,22 +278,25 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
         new = new_rows.get(name)
         effect = 0.0
         if before.scored and after.scored:
-            effect = shifts.get(name, 0.0) + _effect_of_weight(old, new, scale, shifted_value)
-        moves.append(SignalMove(name, old, new, effect, tuple(_causes(old, new, scale))))
+            old_weight = old.effective_weight if old else 0.0  # 0 without a vote
+            new_weight = new.effective_weight if new else 0.0
+            sub_score = 0.0
+            if new and new_weight:
+                sub_score = new.sub_score
+            elif old and old_weight:
+                sub_score = old.sub_score
+            by_weight = (new_weight - old_weight / scale) * (sub_score - shifted_value)
+            effect = shifts.get(name, 0.0) + by_weight
+        moves.append(
+            SignalMove(
+                name,
+                old,
+                new,
+                effect,
+                tuple(_causes(old, new, scale)),
+            )
+        )
     return IterationDiff(before, after, tuple(moves))
-
-
-def _effect_of_weight(old: _Row, new: _Row, scale: float, shifted_value: float) -> float:
-    """Return what the change of one signal's weight adds to the change of the score."""
-    old_weight = old.effective_weight if old else 0.0  # 0 without a vote
-    new_weight = new.effective_weight if new else 0.0
-
-    sub_score = 0.0
-    if new and new_weight:
-        sub_score = new.sub_score
-    elif old and old_weight:
-        sub_score = old.sub_score
-    return (new_weight - old_weight / scale) * (sub_score - shifted_value)
 
 
 def _causes(before: _Row, after: _Row, scale: float) -> Iterator[Cause]:

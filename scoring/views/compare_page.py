@@ -1,9 +1,9 @@
 """What ``rubric diff`` shows: two rubrics compared, and a log under both."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from rubric import Rubric, SignalContribution, SignalSpec
+from rubric import Rubric, SignalContribution
 from rubric.model import FULL_TEXT
 from scoring.frozen import PlainData, fields_of
 from scoring.text import counted
@@ -20,10 +20,11 @@ from scoring.views.table import (
     BAND,
     ITER,
     TASK,
-    Cells,
     Column,
     Line,
+    Lines,
     Page,
+    Pair,
     Table,
     TableRow,
     band_cell,
@@ -55,64 +56,6 @@ def comparison_page(
     yield ""
     yield Table(spec_columns, [_spec_row(spec) for spec in diff.signals])
     yield ""
-    yield from _summary(diff)
-
-    if source is None:
-        return
-    yield ""
-    if log is None:
-        text = f"There is no iteration log at {source}; --iter-log-dir compares the scores of one."
-        yield Line(text, "dim")
-        return
-
-    yield Line(f"Iterations of {source}", "bold")
-    yield ""
-    rows = []
-    for iteration in log.iterations:
-        cells = _iteration_cells(iteration, tasks)
-        rows.append(TableRow(cells, list(_moves(diff, iteration))))
-    columns = (ITER, TASK, *sides, numeric("CHANGE", width=7), BAND)
-    full = FULL_TEXT in (diff.before.text, diff.after.text)
-    yield Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
-    yield ""
-    yield pairs(_total_rows(log.totals()), width=12)
-
-
-def _spec_row(spec: SpecChange) -> TableRow:
-    notes = []
-    for field in spec.fields:
-        if field != "weight":
-            old = _word(getattr(spec.before, field))
-            new = _word(getattr(spec.after, field))
-            notes.append(f"{field.replace('_', '-')}: {old} → {new}")
-
-    weights = (_weight(spec.before), _weight(spec.after))
-    return TableRow((spec.signal, *weights, _change_text(spec)), notes)
-
-
-def _weight(spec: SignalSpec | None) -> str:
-    return f"{spec.weight:.6g}" if spec else "-"
-
-
-def _change_text(spec: SpecChange) -> str:
-    if not spec.before or not spec.after:
-        return spec.change
-    if "weight" in spec.fields:
-        return f"{spec.after.weight - spec.before.weight:+.6g}"
-    return "-" if spec.change == "same" else "words"
-
-
-def _word(value: object) -> str:
-    """Return a value of a rubric's data as people read it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value * 100:.1f} %"
-    return str(value) or "none"
-
-
-def _summary(diff: RubricDiff) -> Iterator[str]:
-    """Yield what differs between two rubrics besides their signals."""
     first = diff.before
     second = diff.after
     adds_or_removes = any(spec.change in ("added", "removed") for spec in diff.signals)
@@ -133,8 +76,62 @@ def _summary(diff: RubricDiff) -> Iterator[str]:
         yield f"Bands of {old_name}: {_bands_text(first)}"
         yield f"Bands of {new_name}: {_bands_text(second)}"
 
+    if source is None:
+        return
+    yield ""
+    if log is None:
+        text = f"There is no iteration log at {source}; --iter-log-dir compares the scores of one."
+        yield Line(text, "dim")
+        return
 
-def _in_both_or_changed(subject: str, old: str, new: str, more: str = "") -> str:
+    yield Line(f"Iterations of {source}", "bold")
+    yield ""
+    rows = [_iteration_row(diff, iteration, tasks) for iteration in log.iterations]
+    columns = (ITER, TASK, *sides, numeric("CHANGE", width=7), BAND)
+    full = FULL_TEXT in (diff.before.text, diff.after.text)
+    yield Table(
+        columns,
+        rows,
+        notes="MOVED BY",
+        notes_indent=8,
+        full=full,
+    )
+    yield ""
+    yield pairs(_total_rows(log.totals()), width=12)
+
+
+def _spec_row(spec: SpecChange) -> TableRow:
+    notes = []
+    for field in spec.fields:
+        if field != "weight":
+            old = _word(getattr(spec.before, field))
+            new = _word(getattr(spec.after, field))
+            notes.append(f"{field.replace('_', '-')}: {old} → {new}")
+
+    change: str = spec.change
+    if spec.before and spec.after:
+        change = "-" if spec.change == "same" else "words"
+        if "weight" in spec.fields:
+            change = f"{spec.after.weight - spec.before.weight:+.6g}"
+    weights = [f"{side.weight:.6g}" if side else "-" for side in (spec.before, spec.after)]
+    return TableRow((spec.signal, *weights, change), notes)
+
+
+def _word(value: object) -> str:
+    """Return a value of a rubric's data as people read it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value * 100:.1f} %"
+    return str(value) or "none"
+
+
+def _in_both_or_changed(
+    subject: str,
+    old: str,
+    new: str,
+    more: str = "",
+) -> str:
     if old == new:
         return f"{subject}: {old} in both."
     return f"{subject}: {old} → {new}{more}"
@@ -144,7 +141,11 @@ def _bands_text(rubric: Rubric) -> str:
     return ", ".join(f"{band.name} from {band.min:g}" for band in rubric.bands)
 
 
-def _iteration_cells(iteration: IterationDiff, tasks: Mapping[int, str]) -> Cells:
+def _iteration_row(
+    diff: RubricDiff,
+    iteration: IterationDiff,
+    tasks: Mapping[int, str],
+) -> TableRow:
     old = iteration.before
     new = iteration.after
 
@@ -157,40 +158,32 @@ def _iteration_cells(iteration: IterationDiff, tasks: Mapping[int, str]) -> Cell
         text = f"{band_text(old.band)} → {band.text}"
         band = band._replace(text=text, brief=None)
 
-    return (
-        iteration.iteration,
-        tasks.get(iteration.iteration, ""),
-        number(old.value, old.scored),
-        number(new.value, new.scored),
-        change,
-        band,
-    )
+    values = (number(old.value, old.scored), number(new.value, new.scored))
+    cells = (iteration.iteration, tasks.get(iteration.iteration, ""), *values, change, band)
+    return TableRow(cells, list(_moves(diff, iteration)))
 
 
-def _moves(diff: RubricDiff, iteration: IterationDiff) -> Iterator[str]:
+def _moves(diff: RubricDiff, iteration: IterationDiff) -> Lines:
     """Yield what moved the score of an iteration, the largest effect first."""
     moves = sorted(iteration.signals, key=lambda move: -abs(move.effect))
     for move in moves:
-        if set(move.causes) - {"weight"}:
-            yield from _move_lines(diff, iteration, move)
+        if not set(move.causes) - {"weight"}:
+            continue
+        effect = "" if iteration.change is None else f"{move.effect:+.3f}  "
+        yield f"{move.signal}  {effect}{_why(move)}"
+
+        old = _detail(move.before)
+        new = _detail(move.after)
+        if move.before is None or move.after is None or old != new:
+            before_name, after_name = diff.names
+            yield f"  {before_name}: {old}"
+            yield f"  {after_name}: {new}"
 
     by_weight = [move for move in moves if move.moved and move.causes == ("weight",)]
     if iteration.change is not None and by_weight:
         total = sum(move.effect for move in by_weight)
         listed = ", ".join(f"{move.signal} {move.effect:+.3f}" for move in by_weight)
         yield f"by weight alone  {total:+.3f}  {listed}"
-
-
-def _move_lines(diff: RubricDiff, iteration: IterationDiff, move: SignalMove) -> Iterator[str]:
-    effect = "" if iteration.change is None else f"{move.effect:+.3f}  "
-    yield f"{move.signal}  {effect}{_why(move)}"
-
-    old = _detail(move.before)
-    new = _detail(move.after)
-    if move.before is None or move.after is None or old != new:
-        before_name, after_name = diff.names
-        yield f"  {before_name}: {old}"
-        yield f"  {after_name}: {new}"
 
 
 def _detail(row: SignalContribution | None) -> str:
@@ -215,7 +208,7 @@ def _sub_score(row: SignalContribution | None) -> str:
     return "absent"
 
 
-def _total_rows(totals: Totals) -> list[tuple[str, str]]:
+def _total_rows(totals: Totals) -> list[Pair]:
     rows = [("MOVED", f"{totals.moved} of {counted(totals.iterations, 'iteration')}")]
     if totals.mean_change is not None:
         text = f"{totals.mean_change:+.4f}"
@@ -263,6 +256,15 @@ def comparison_payload(
     """
     first = diff.before
     second = diff.after
+    signals = []
+    for spec in diff.signals:
+        weight = _both(spec, "weight") | {"change": None}
+        if spec.before and spec.after:
+            weight["change"] = spec.after.weight - spec.before.weight
+        words = {name: _both(spec, name) for name in spec.fields if name != "weight"}
+        value = {"signal": spec.signal, "change": spec.change}
+        signals.append(value | {"weight": weight, "changed_words": words})
+
     changed = {name: {"a": old, "b": new} for name, (old, new) in diff.changed_data.items()}
     return {
         "a": _rubric_payload(first),
@@ -272,7 +274,7 @@ def comparison_payload(
         "same_bands": first.bands == second.bands,
         "changed_data": changed,
         "same_proportions": diff.same_proportions,
-        "signals": [_spec_payload(spec) for spec in diff.signals],
+        "signals": signals,
         "iter_log_dir": None if log is None else str(source),
         "iterations": log and [_iteration_payload(diff, tasks) for diff in log.iterations],
         "totals": log and _totals_payload(log.totals()),
@@ -282,18 +284,6 @@ def comparison_payload(
 def _rubric_payload(rubric: Rubric) -> PlainData:
     bands = [{"name": band.name, "min": band.min} for band in rubric.bands]
     return fields_of(rubric, "version", "combination", *DATA) | {"bands": bands}
-
-
-def _spec_payload(spec: SpecChange) -> PlainData:
-    change = None
-    if spec.before and spec.after:
-        change = spec.after.weight - spec.before.weight
-    return {
-        "signal": spec.signal,
-        "change": spec.change,
-        "weight": {**_both(spec, "weight"), "change": change},
-        "changed_words": {name: _both(spec, name) for name in spec.fields if name != "weight"},
-    }
 
 
 def _both(spec: SpecChange, field: str) -> PlainData:

@@ -1,14 +1,15 @@
-"""Harnesses, models, repositories and months compared by what became of the work."""
+"""What work is measured by, and groups of it compared: harnesses, models, repositories, months."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
 
 from scoring.evidence.git.agents import without_mark
-from scoring.statistics import wilson
+from scoring.frozen import PlainData
+from scoring.statistics import Cluster, mean_of, wilson
 from scoring.text import counted, shortened
-from scoring.views.measures import MEASURES, Sample, counting, sample_of
-from scoring.views.work_rows import WorkGroup, WorkRow, grouped
+from scoring.views.amounts import DECIDED, CountedShare, cost_text, percent
+from scoring.views.work_rows import WorkGroup, WorkRow, WorkRows, grouped
 
 NO_DIFFERENCE = "no difference can be told"
 
@@ -19,6 +20,187 @@ _SAME_HARNESSES = 0.8
 """The part of the work that two periods have in common by harness, below which it changed."""
 
 _MOST_GROUPS = 15  # of one kind that are listed
+
+_ON_TRUNK = ("landed", "reverted", "taken_back")
+
+
+class Measure(NamedTuple):
+    """What is compared.
+
+    Attributes:
+        key: its name in JSON.
+        name: its name for people.
+        kind: whether it is a share, an amount of US dollars, or a number.
+        of: the value of a unit, 0 or 1 for a share; None where the unit has none.
+        more: what people read where the first side has more of it.
+        less: what people read where it has less.
+        settled: whether only units count that are old enough to judge.
+    """
+
+    key: str
+    name: str
+    kind: Literal["share", "dollars", "number"]
+    of: Callable[[WorkRow], float | None]
+    more: str = "more often"
+    less: str = "less often"
+    settled: bool = False
+
+    def text(self, value: float | None) -> str:
+        """Return a value for people."""
+        if value is None:
+            return "-"
+        if self.kind == "share":
+            return f"{percent(value)} %"
+        if self.kind == "dollars":
+            return cost_text(value)
+        return f"{value:.2f}"
+
+    def change(self, value: float) -> str:
+        """Return a difference for people, with its sign."""
+        if self.kind == "share":
+            return f"{value * 100:+.1f}"
+        if self.kind == "dollars":
+            return f"{'-' if value < 0 else '+'}{cost_text(abs(value))}"
+        return f"{value:+.2f}"
+
+    def size(self, value: float) -> str:
+        """Return the size of a difference for people, with its unit."""
+        if self.kind == "share":
+            return f"{value * 100:.0f} points"
+        return self.text(value)
+
+
+def _landed(row: WorkRow) -> float | None:
+    if row.unit.state not in DECIDED:
+        return None
+    return float(row.unit.state == "landed")
+
+
+def _undone(row: WorkRow) -> float | None:
+    if row.unit.state not in _ON_TRUNK:
+        return None
+    return float(row.unit.state != "landed")
+
+
+def _fixed(row: WorkRow) -> float | None:
+    if row.unit.defective is None:
+        return None
+    return float(row.unit.defective)
+
+
+def _cost_of_landed(row: WorkRow) -> float | None:
+    if row.unit.state != "landed":
+        return None
+    return row.cost
+
+
+def _corrections(row: WorkRow) -> float | None:
+    observations = [seen for seen in row.unit.observed if seen.method is not None]
+    if not observations:
+        return None
+    return float(sum(observed.corrections.corrections for observed in observations))
+
+
+MEASURES = (
+    Measure(
+        "landed",
+        "landed",
+        "share",
+        _landed,
+        settled=True,
+    ),
+    Measure(
+        "taken_back",
+        "reverted or taken back",
+        "share",
+        _undone,
+        settled=True,
+    ),
+    Measure("fixed", "reverted or fixed later", "share", _fixed),
+    Measure(
+        "cost_per_landed",
+        "cost per landed unit",
+        "dollars",
+        _cost_of_landed,
+        "more",
+        "less",
+    ),
+    Measure(
+        "corrections",
+        "corrections per unit",
+        "number",
+        _corrections,
+        "more",
+        "fewer",
+    ),
+)
+
+
+def counting(measure: Measure, rows: WorkRows) -> WorkRows:
+    """Return the work of which two periods are compared: for some measures, the settled work.
+
+    What landed of younger work is known sooner than what came to nothing of it.
+    """
+    if measure.settled:
+        return settled(rows)
+    return rows
+
+
+def settled(rows: WorkRows) -> list[WorkRow]:
+    """Return the work that is old enough to judge what became of it."""
+    return [row for row in rows if row.unit.is_settled]
+
+
+class Sample(NamedTuple):
+    """The values of one side.
+
+    Attributes:
+        clusters: the values by session.
+        unclear: how many further units may belong to it, if one knew what became of them.
+    """
+
+    clusters: list[Cluster]
+    unclear: int = 0
+
+    @property
+    def units(self) -> int:
+        """How many units have a value."""
+        return sum(cluster.units for cluster in self.clusters)
+
+    @property
+    def total(self) -> float:
+        """The sum of the values."""
+        return sum(cluster.total for cluster in self.clusters)
+
+    @property
+    def share(self) -> CountedShare:
+        """How many of the units have the value 1."""
+        return CountedShare(round(self.total), self.units)
+
+    @property
+    def value(self) -> float | None:
+        """The mean of the values, or None without any."""
+        return mean_of(self.clusters)
+
+    def as_dict(self) -> PlainData:
+        """Return plain data for JSON."""
+        return {"value": self.value, "total": self.total, "units": self.units}
+
+
+def sample_of(measure: Measure, rows: WorkRows) -> Sample:
+    """Return the values of some work by session, and how many unclear units have none."""
+    clusters: dict[object, Cluster] = {}
+    for row in rows:
+        value = measure.of(row)
+        if value is not None:
+            session = row.unit.session or row.unit.unit
+            total, units = clusters.get(session, (0.0, 0))
+            clusters[session] = Cluster(total + value, units + 1)
+
+    unclear = 0
+    if measure.key == "landed":
+        unclear = sum(row.unit.state == "unclear" for row in rows)
+    return Sample(list(clusters.values()), unclear)
 
 
 class Comparison(NamedTuple):
@@ -40,7 +222,7 @@ class Comparison(NamedTuple):
 _SHARES = tuple(measure for measure in MEASURES if measure.key in ("landed", "fixed"))
 
 
-def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
+def comparisons(work: WorkRows, least: int = 2) -> list[Comparison]:
     """Compare repositories, harnesses and models.
 
     Args:
@@ -68,7 +250,7 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
     return compared
 
 
-def months(work: Sequence[WorkRow]) -> list[WorkGroup]:
+def months(work: WorkRows) -> list[WorkGroup]:
     """Return the work by month, the oldest first and work without a time last.
 
     Empty where no work has a time.
@@ -79,7 +261,7 @@ def months(work: Sequence[WorkRow]) -> list[WorkGroup]:
     return sorted(groups, key=lambda group: (not group.name, group.name))
 
 
-def trend(work: Sequence[WorkRow]) -> list[str]:
+def trend(work: WorkRows) -> list[str]:
     """Return sentences that compare the older and the newer half of the work, one for each share.
 
     They are of the units that ``work --against`` compares. A share of fewer than two is left out.
@@ -104,7 +286,7 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
     return sentences
 
 
-def harness_changed(older: Sequence[WorkRow], newer: Sequence[WorkRow]) -> bool:
+def harness_changed(older: WorkRows, newer: WorkRows) -> bool:
     """Return whether other harnesses did the work of one period than that of another.
 
     Work of an unknown harness does not count.
@@ -120,7 +302,7 @@ def harness_changed(older: Sequence[WorkRow], newer: Sequence[WorkRow]) -> bool:
     return common < _SAME_HARNESSES
 
 
-def _harness_shares(rows: Sequence[WorkRow]) -> dict[str, float]:
+def _harness_shares(rows: WorkRows) -> dict[str, float]:
     """Return the part of the work that each known harness did, 0 to 1."""
     harnesses = [row.values["harness"] for row in rows if row.values["harness"]]
     counts = Counter(map(without_mark, harnesses))
@@ -153,19 +335,19 @@ def _verdict(samples: Mapping[str, Sample]) -> str:
         _, high = wilson(part + sample.unclear, whole + sample.unclear)
         at_worst.append(_ShareInterval(low, high, name))
 
-    if _difference(decided) is None:
+    if not _difference(decided):
         return f"{NO_DIFFERENCE}."
     verdict = _difference(at_worst)
-    if verdict is None:
+    if not verdict:
         unclear = counted(sum(sample.unclear for sample in compared.values()), "unclear unit")
         return f"{NO_DIFFERENCE} ({unclear} could change this)."
     return verdict
 
 
-def _difference(intervals: Sequence[_ShareInterval]) -> str | None:
-    """Return which share is larger than which, or None where all intervals touch."""
+def _difference(intervals: list[_ShareInterval]) -> str:
+    """Return which share is larger than which, or "" where all intervals touch."""
     most = max(intervals)
     least = min(intervals, key=lambda interval: interval.high)
     if most.low > least.high:
         return f"{shortened(most.name)} more often than {shortened(least.name)}."
-    return None
+    return ""

@@ -5,23 +5,23 @@ It rests on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, tzinfo
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.openable import openable
 from scoring.evidence.transcripts.facts import QUARTER
+from scoring.evidence.transcripts.streams import SessionKey
 from scoring.frozen import PlainData
 from scoring.log.selection import Period
 from scoring.outcomes.everything import UsedBySession
 from scoring.outcomes.spending import Charge, Spending, sum_of_known
 from scoring.outcomes.unit import Unit
 from scoring.text import counted, short, shortened
+from scoring.views.amounts import cost_text, models_text, percent
 from scoring.views.landing_text import STATE_WORDS
-from scoring.views.shares import percent
-from scoring.views.spending_text import cost_text, models_text
-from scoring.views.table import Cells, Line, Page, Table, columns_of, numeric
-from scoring.views.work_rows import WorkRow, day_of
+from scoring.views.table import Line, Page, Table, columns_of, numeric
+from scoring.views.work_rows import WorkRow, WorkRows, day_of
 
 FATES = ("landed", "fixed", "taken_back", "nothing", "open", "talk")
 """What became of what was paid for.
@@ -40,7 +40,6 @@ _FATE_OF_STATE = {
     "talk": "talk",
 }
 ALL_DAYS = "all days"
-_Item = TypeVar("_Item")
 _MOST_DEAREST = 10
 _MOST_GROUPS = 60
 
@@ -64,7 +63,7 @@ class Expense(NamedTuple):
 
 
 def expenses(
-    rows: Iterable[WorkRow],
+    rows: WorkRows,
     period: Period | None = None,
     zone: tzinfo | None = None,
 ) -> list[Expense]:
@@ -85,7 +84,9 @@ def expenses(
 
 
 def _dated_charges(
-    spending: Spending, period: Period | None, zone: tzinfo | None
+    spending: Spending,
+    period: Period | None,
+    zone: tzinfo | None,
 ) -> Iterator[tuple[Charge, date | None]]:
     """Yield the charges of some days, each with its day.
 
@@ -100,11 +101,14 @@ def _dated_charges(
             yield charge, day
 
 
-def _dated(form: str) -> Callable[[Expense], str]:
+NameOf: TypeAlias = Callable[[Expense], str]
+
+
+def _dated(form: str) -> NameOf:
     return lambda expense: f"{expense.day:{form}}" if expense.day else ""
 
 
-GROUPINGS: dict[str, Callable[[Expense], str]] = {
+GROUPINGS: dict[str, NameOf] = {
     "day": _dated("%Y-%m-%d"),
     "week": _dated("%G-W%V"),
     "month": _dated("%Y-%m"),
@@ -159,10 +163,10 @@ def cost_sums(paid: Iterable[Expense], grouping: str) -> list[PlainData]:
     return sums
 
 
-def _grouped(items: Iterable[_Item], name_of: Callable[[_Item], str]) -> dict[str, list[_Item]]:
-    groups: dict[str, list[_Item]] = {}
-    for item in items:
-        groups.setdefault(name_of(item), []).append(item)
+def _grouped(paid: Iterable[Expense], name_of: NameOf) -> dict[str, list[Expense]]:
+    groups: dict[str, list[Expense]] = {}
+    for expense in paid:
+        groups.setdefault(name_of(expense), []).append(expense)
     return groups
 
 
@@ -171,15 +175,14 @@ def dearest(paid: Iterable[Expense]) -> list[PlainData]:
     units = []
     for group in _grouped(paid, lambda expense: expense.row.unit.unit).values():
         cost = sum_of_known(expense.charge.cost for expense in group)
-        if not cost:
-            continue
-        row = group[0].row
-        unit = row.unit
-        line = openable(unit.first_line, unit.checkpoint_branch)
-        where = unit.commit or line or f"session {group[0].session}"
-        described = {key: row.values[key] for key in ("unit", "iteration", "ended", "state")}
-        described |= {"fate": fate_of(unit), "cost": cost, "subject": unit.subject, "where": where}
-        units.append(described)
+        if cost:
+            row = group[0].row
+            unit = row.unit
+            line = openable(unit.first_line, unit.checkpoint_branch)
+            where = unit.commit or line or f"session {group[0].session}"
+            value = {key: row.values[key] for key in ("unit", "iteration", "ended", "state")}
+            value |= {"fate": fate_of(unit), "cost": cost, "subject": unit.subject, "where": where}
+            units.append(value)
 
     units.sort(key=lambda unit: (-unit["cost"], unit["unit"]))
     return units[:_MOST_DEAREST]
@@ -216,7 +219,7 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
     shown = groups[:_MOST_GROUPS]
     if value["by"] in ("day", "week"):
         shown = groups[-_MOST_GROUPS:]
-    rows: list[Cells] = []
+    rows = []
     for group in (*shown, total):
         rows.append((shortened(group["name"]), cost_text(group["cost"]), *shares_of(group)))
     yield Table(columns_of(value["by"].upper(), *map(numeric, headings)), rows)
@@ -225,27 +228,24 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
 
     yield ""
     yield Line("The dearest", "bold")
-    dear_columns = columns_of(numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE")
-    yield Table(dear_columns, [_dearest_row(unit, zone) for unit in value["dearest"]])
-
-
-class _Paid(NamedTuple):
-    """What a session paid for some responses at one price."""
-
-    use: UsedBySession
-    charge: Charge
-
-
-_MACHINE_GROUPINGS: dict[str, Callable[[_Paid], str]] = {
-    "repository": lambda paid: paid.use.repository,
-    "harness": lambda paid: paid.use.session[0],
-    "model": lambda paid: paid.charge.model,
-    "all": lambda _: "all",
-}
+    rows = []
+    for unit in value["dearest"]:
+        state = STATE_WORDS.get(unit["state"], unit["state"])
+        if unit["fate"] == "fixed":
+            state = "landed, fixed later"
+        where = unit["where"]
+        if not where.startswith("session ") and ":" not in where:
+            where = short(where)
+        ended = str(day_of(unit["ended"], zone) or "-")
+        subject = shortened(unit["subject"]) or "-"
+        rows.append((cost_text(unit["cost"]), ended, state, subject, where))
+    yield Table(columns_of(numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE"), rows)
 
 
 def everything(
-    used: Iterable[UsedBySession], period: Period | None, zone: tzinfo | None
+    used: Iterable[UsedBySession],
+    period: Period | None,
+    zone: tzinfo | None,
 ) -> dict[str, list[PlainData]]:
     """Return what all sessions of the machine cost, by repository, harness and model, for JSON.
 
@@ -254,29 +254,31 @@ def everything(
         period: as for :func:`expenses`.
         zone: as for :func:`expenses`.
     """
-    paid = []
+    groups: dict[str, dict[str, list[tuple[SessionKey, Charge]]]] = {}
     for use in used:
+        harness, _ = use.session
         for charge, _ in _dated_charges(use.spending, period, zone):
-            paid.append(_Paid(use, charge))
-    if not paid:
-        return {}
+            names = {"repository": use.repository, "harness": harness, "model": charge.model}
+            for kind, name in (*names.items(), ("all", "all")):
+                by_name = groups.setdefault(kind, {})
+                by_name.setdefault(name, []).append((use.session, charge))
 
     sums_by_kind = {}
-    for kind, name_of in _MACHINE_GROUPINGS.items():
-        sums = [_machine_sum(name, group) for name, group in _grouped(paid, name_of).items()]
+    for kind, by_name in groups.items():
+        sums = []
+        for name, paid in by_name.items():
+            charges = [charge for _, charge in paid]
+            unpriced = [charge for charge in charges if charge.cost is None]
+            value: PlainData = {
+                "name": name or "unknown",
+                "cost": sum_of_known(charge.cost for charge in charges),
+                "sessions": len({session for session, _ in paid}),
+                "responses": sum(charge.spent.responses for charge in charges),
+                "unpriced_responses": sum(charge.spent.responses for charge in unpriced),
+            }
+            sums.append(value)
         sums_by_kind[kind] = sorted(sums, key=lambda each: (-(each["cost"] or 0.0), each["name"]))
     return sums_by_kind
-
-
-def _machine_sum(name: str, paid: Sequence[_Paid]) -> PlainData:
-    charges = [part.charge for part in paid]
-    return {
-        "name": name or "unknown",
-        "cost": sum_of_known(charge.cost for charge in charges),
-        "sessions": len({part.use.session for part in paid}),
-        "responses": sum(each.spent.responses for each in charges),
-        "unpriced_responses": sum(each.spent.responses for each in charges if each.cost is None),
-    }
 
 
 def everything_page(value: PlainData, days: str) -> Page:
@@ -298,7 +300,7 @@ def everything_page(value: PlainData, days: str) -> Page:
     for kind in ("repository", "harness", "model"):
         yield ""
         groups = value["everything"][kind]
-        rows: list[Cells] = []
+        rows = []
         for group in groups:
             counts = [group[key] for key in ("sessions", "responses", "unpriced_responses")]
             rows.append((shortened(group["name"]), cost_text(group["cost"]), *counts))
@@ -308,7 +310,9 @@ def everything_page(value: PlainData, days: str) -> Page:
 
 
 def left_out_sessions(
-    used: Iterable[UsedBySession], period: Period | None, zone: tzinfo | None = None
+    used: Iterable[UsedBySession],
+    period: Period | None,
+    zone: tzinfo | None = None,
 ) -> list[PlainData]:
     """Return the sessions that are in no sum of ``work``, for JSON.
 
@@ -322,14 +326,12 @@ def left_out_sessions(
         charges = [charge for charge, _ in _dated_charges(use.spending, period, zone)]
         if charges or period is None:
             harness, session = use.session
-            cost = sum_of_known(charge.cost for charge in charges)
-            sessions.append(
-                {"session": session, "harness": harness, "folder": use.repository, "cost": cost}
-            )
+            value = {"session": session, "harness": harness, "folder": use.repository}
+            sessions.append(value | {"cost": sum_of_known(charge.cost for charge in charges)})
     return sessions
 
 
-def left_out_notes(sessions: Sequence[Mapping[str, Any]]) -> list[str]:
+def left_out_notes(sessions: Sequence[PlainData]) -> list[str]:
     """Return a sentence about :func:`left_out_sessions`, or none without such."""
     if not sessions:
         return []
@@ -359,19 +361,3 @@ def shares_of(group: PlainData) -> list[str]:
     paid["open"] -= group["unclear"]
     *others, talk = paid.values()
     return [f"{percent(max(part, 0.0) / cost)} %" for part in (*others, group["unclear"], talk)]
-
-
-def _dearest_row(unit: PlainData, zone: tzinfo | None) -> Cells:
-    state = STATE_WORDS.get(unit["state"], unit["state"])
-    if unit["fate"] == "fixed":
-        state = "landed, fixed later"
-    where = unit["where"]
-    if not where.startswith("session ") and ":" not in where:
-        where = short(where)
-    return [
-        cost_text(unit["cost"]),
-        str(day_of(unit["ended"], zone) or "-"),
-        state,
-        shortened(unit["subject"]) or "-",
-        where,
-    ]

@@ -7,8 +7,8 @@ block with a line for each column.
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -19,7 +19,11 @@ from rich.text import Text
 from scoring.text import show_hidden, visible
 from scoring.views.table import AnyCell, Block, Line, Table, TableRow, as_cell, line_or_table
 
-T = TypeVar("T")
+RowTexts: TypeAlias = list[Text]
+"""The texts of a row, one for each column."""
+
+Drawn: TypeAlias = Iterator[RenderableType]
+"""What rich prints, from top to bottom."""
 
 _GAP = 2  # spaces between columns
 _BELOW = 4  # spaces before what is shown below a row
@@ -41,7 +45,12 @@ def folded_text(text: str, width: int) -> str:
     """Return text with its lines folded between words to a width."""
     screen = io.StringIO()
     console = Console(
-        file=screen, width=width, color_system=None, highlight=False, markup=False, emoji=False
+        file=screen,
+        width=width,
+        color_system=None,
+        highlight=False,
+        markup=False,
+        emoji=False,
     )
     draw(text.splitlines(), console)
     return unpadded(screen.getvalue())
@@ -52,7 +61,7 @@ def unpadded(text: str) -> str:
     return re.sub(r" +$", "", text, flags=re.MULTILINE)
 
 
-def _drawn(block: Line | Table, width: int) -> Iterator[RenderableType]:
+def _drawn(block: Line | Table, width: int) -> Drawn:
     if isinstance(block, Line):
         parts = [_text(cell) for cell in block.cells()]
         yield _hanging(Text(style=block.style).join(parts), width)
@@ -68,17 +77,17 @@ def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:
     return Text(show_hidden(cell.shown(brief)), f"{style} {cell.style}".strip())
 
 
-def _texts(row: TableRow) -> list[Text]:
+def _texts(row: TableRow) -> RowTexts:
     return [_text(cell, row.style) for cell in row.cells]
 
 
-def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
+def _fitted(table: Table, width: int) -> Drawn:
     """Yield a table in the first form that has room."""
     rows = table.table_rows()
     has_notes = any(row.notes for row in rows)
     if table.heads:
-        notes = [table.notes] if has_notes else []
-        rows.insert(0, TableRow([column.head for column in table.columns], notes, "bold"))
+        heads = [column.head for column in table.columns]
+        rows.insert(0, TableRow(heads, [table.notes], "bold"))
 
     lines = list(map(_texts, rows))
     if has_notes:
@@ -91,27 +100,32 @@ def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
             yield _grid(lines, widths, right)
         return
 
-    lines = list(map(_texts, rows))
     if not table.heads:
-        widths = _widths(lines)
-        for row, line in zip(rows, lines, strict=True):
-            yield from _last_folded(line, widths, width)
+        for row in rows:
+            yield from _last_folded(_texts(row), widths, width)
             yield from _notes_below(row, width)
         return
 
-    _take_brief_texts(rows, lines, width)
+    lines = list(map(_texts, rows))
+    for index in reversed(range(len(table.columns))):
+        if _total(_widths(lines)) > width:
+            for row, line in zip(rows, lines, strict=True):
+                line[index] = _text(row.cells[index], row.style, brief=True)
+
     shown = _columns_with_room(table, _widths(lines), width)
     if shown:
-        yield from _with_columns_below(table, rows, lines, shown, width)
+        yield from _with_columns_below(
+            table,
+            rows,
+            lines,
+            shown,
+            width,
+        )
     else:
         yield from _blocks(rows, width)
 
 
-def _grid(
-    lines: Sequence[Sequence[Text]],
-    widths: Sequence[int],
-    right: Sequence[bool],
-) -> RichTable:
+def _grid(lines: list[RowTexts], widths: list[int], right: Iterable[bool]) -> RichTable:
     """Return lines of a table.
 
     Args:
@@ -121,73 +135,62 @@ def _grid(
     """
     grid = RichTable.grid(padding=(0, _GAP, 0, 0))
     for _, width, is_right in zip(lines[0], widths, right, strict=False):
-        justify: Literal["left", "right"] = "right" if is_right else "left"
-        grid.add_column(justify=justify, width=width, no_wrap=True)
+        grid.add_column(justify="right" if is_right else "left", width=width, no_wrap=True)
     for line in lines:
         grid.add_row(*line)
     return grid
 
 
-def _take_brief_texts(rows: Sequence[TableRow], lines: Sequence[list[Text]], width: int) -> None:
-    """Replace texts by their brief forms, from the last column on, until the table fits."""
-    for index in reversed(range(len(lines[0]))):
-        if _total(_widths(lines)) <= width:
-            return
-        for row, line in zip(rows, lines, strict=True):
-            line[index] = _text(row.cells[index], row.style, brief=True)
-
-
-def _columns_with_room(table: Table, widths: Sequence[int], width: int) -> list[int]:
+def _columns_with_room(table: Table, widths: list[int], width: int) -> list[int]:
     """Return the indices of the columns that stay in the row, or none without room for them.
 
     The widest ones go first, and the first column never goes.
     """
     shown = list(range(len(widths)))
-    while _total(_picked(widths, shown)) > width:
+    total = _total(widths)
+    while total > width:
         if len(shown) == 1 or table.records:
             return []
-        shown.remove(max(shown[1:], key=lambda index: (widths[index], index)))
+        widest = max(shown[1:], key=lambda index: (widths[index], index))
+        shown.remove(widest)
+        total -= widths[widest] + _GAP
     return shown
-
-
-def _picked(items: Sequence[T], indices: Sequence[int]) -> list[T]:
-    return [items[index] for index in indices]
 
 
 def _with_columns_below(
     table: Table,
-    rows: Sequence[TableRow],
-    lines: Sequence[Sequence[Text]],
-    shown: Sequence[int],
+    rows: list[TableRow],
+    lines: list[RowTexts],
+    shown: list[int],
     width: int,
-) -> Iterator[RenderableType]:
-    """Yield a table with some of its columns in rows, and the others below each row."""
-    widths = _picked(_widths(lines), shown)
-    right = [column.right for column in _picked(table.columns, shown)]
+) -> Drawn:
+    """Yield a table with some of its columns in rows, and the others below each row.
 
-    yield _grid([_picked(lines[0], shown)], widths, right)
-    for row, line in zip(rows[1:], lines[1:], strict=True):
-        yield _grid([_picked(line, shown)], widths, right)
-        moved = _moved_texts(table, line, shown)
+    Those below have their headings unless they are prose.
+    """
+    widths = _widths(lines)
+    shown_widths = [widths[index] for index in shown]
+    right = [table.columns[index].right for index in shown]
+
+    for row, line in zip(rows, lines, strict=True):
+        yield _grid([[line[index] for index in shown]], shown_widths, right)
+        if row is rows[0]:
+            continue
+
+        moved = []
+        for index, column in enumerate(table.columns):
+            text = line[index]
+            if index in shown or text.plain in ("", "-"):
+                continue
+            if not column.prose:
+                text = Text.assemble((f"{visible(column.head)} ", "dim"), text)
+            moved.append(text)
         if moved:
             yield _below(Text(" " * _GAP).join(moved), width)
         yield from _notes_below(row, width)
 
 
-def _moved_texts(table: Table, line: Sequence[Text], shown: Sequence[int]) -> list[Text]:
-    """Return the texts of the columns below a row, with their headings unless they are prose."""
-    moved = []
-    for index, column in enumerate(table.columns):
-        text = line[index]
-        if index in shown or text.plain in ("", "-"):
-            continue
-        if not column.prose:
-            text = Text.assemble((f"{visible(column.head)} ", "dim"), text)
-        moved.append(text)
-    return moved
-
-
-def _blocks(rows: Sequence[TableRow], width: int) -> Iterator[RenderableType]:
+def _blocks(rows: list[TableRow], width: int) -> Drawn:
     """Yield each row as a block: a line for each column, that begins with the heading."""
     heads = _texts(rows[0])
     name_width = max(head.cell_len for head in heads)
@@ -199,12 +202,12 @@ def _blocks(rows: Sequence[TableRow], width: int) -> Iterator[RenderableType]:
         yield from (Text(visible(note), row.style) for note in row.notes)
 
 
-def _notes_below(row: TableRow, width: int) -> Iterator[RenderableType]:
+def _notes_below(row: TableRow, width: int) -> Drawn:
     for note in row.notes:
         yield _below(Text(visible(note), row.style), width)
 
 
-def _widths(lines: Sequence[Sequence[Text]]) -> list[int]:
+def _widths(lines: list[RowTexts]) -> list[int]:
     """Return the width of each column, in cells of the terminal."""
     widths = []
     for column in zip(*lines, strict=True):
@@ -213,15 +216,11 @@ def _widths(lines: Sequence[Sequence[Text]]) -> list[int]:
     return widths
 
 
-def _total(widths: Sequence[int]) -> int:
+def _total(widths: list[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _last_folded(
-    texts: Sequence[Text],
-    widths: Sequence[int],
-    width: int,
-) -> Iterator[RenderableType]:
+def _last_folded(texts: RowTexts, widths: list[int], width: int) -> Drawn:
     """Yield a row with its last text folded to the right of the others, or below them."""
     *others, last = texts
     used = _total([*widths[: len(others)], 0])
@@ -231,11 +230,10 @@ def _last_folded(
     words_fit = _words_fit(last, room) or not _words_fit(last, width - _BELOW)
     if room >= _LEAST_WIDTH and words_fit:
         yield _side_by_side(row, used, last)
-        return
-
-    if others:
-        yield row
-    yield _below(last, width)
+    else:
+        if others:
+            yield row
+        yield _below(last, width)
 
 
 def _side_by_side(left: RenderableType, left_width: int, right: Text) -> RichTable:

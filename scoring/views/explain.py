@@ -1,9 +1,11 @@
 """Why an iteration has the score that it has, and what would have raised it."""
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from rubric import SignalContribution, Source
+from rubric import Source
 from scoring.examine import ExaminedIteration
+from scoring.frozen import PlainData
 from scoring.log.load import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
@@ -63,22 +65,11 @@ class Explanation(NamedTuple):
     """
 
     examined: ExaminedIteration
-    signals: tuple[ExplainedSignal, ...]
+    signals: Sequence[ExplainedSignal]
     entry: str | None
     kept: OwnLines | None
     horizon_days: float
     subject: str
-
-    @property
-    def voted(self) -> list[ExplainedSignal]:
-        """The signals that voted, the weightiest first."""
-        voted = [signal for signal in self.signals if signal.present]
-        return sorted(voted, key=lambda signal: -signal.effective_weight)
-
-    @property
-    def silent(self) -> list[ExplainedSignal]:
-        """The signals that did not vote."""
-        return [signal for signal in self.signals if not signal.present]
 
     @property
     def raises(self) -> list[ExplainedSignal]:
@@ -86,7 +77,7 @@ class Explanation(NamedTuple):
         raising = [signal for signal in self.signals if signal.could_add >= WORTH_SAYING]
         return sorted(raising, key=lambda signal: -signal.could_add)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
         examined = self.examined
         facts = examined.facts
@@ -133,45 +124,45 @@ def explain(
         days: how many days after it landed the work was judged.
         subject: the subject of its commit.
     """
+    facts = examined.facts
+    score = examined.score.value
     breakdown = examined.score.breakdown
     voting_weight = sum(row.nominal_weight for row in breakdown if row.present)
-    signals = tuple(_explained(row, voting_weight, examined, entry) for row in breakdown)
+
+    signals = []
+    for row in breakdown:
+        could_add = 0.0
+        if row.applicable and row.present:
+            could_add = row.effective_weight - row.contribution
+        elif row.applicable:
+            whole = score * voting_weight + row.nominal_weight
+            could_add = whole / (voting_weight + row.nominal_weight) - score
+
+        signal = signal_of(row.signal)
+        explained = ExplainedSignal(
+            signal=row.signal,
+            label=signal.named(row.label, facts) if signal else row.label,
+            present=row.present,
+            sub_score=row.sub_score if row.present else None,
+            effective_weight=row.effective_weight,
+            contribution=row.contribution,
+            cost=row.effective_weight - row.contribution if row.present else None,
+            could_add=could_add,
+            detail=row.detail,
+            sources=tuple(signal.sources(facts, entry)) if signal else (),
+            advice=signal.advice(row.present, facts) if signal else "",
+            source=row.source,
+            applicable=row.applicable,
+            fact=fact_of(row, examined.signals) or None,
+        )
+        signals.append(explained)
+
     path = str(entry.path) if entry else None
-    return Explanation(examined, signals, path, kept, days, subject)
-
-
-def _explained(
-    row: SignalContribution,
-    voting_weight: float,
-    examined: ExaminedIteration,
-    entry: EntryPlaces | None,
-) -> ExplainedSignal:
-    signal = signal_of(row.signal)
-    facts = examined.facts
-    return ExplainedSignal(
-        signal=row.signal,
-        label=signal.named(row.label, facts) if signal else row.label,
-        present=row.present,
-        sub_score=row.sub_score if row.present else None,
-        effective_weight=row.effective_weight,
-        contribution=row.contribution,
-        cost=row.effective_weight - row.contribution if row.present else None,
-        could_add=_could_add(row, voting_weight, examined.score.value),
-        detail=row.detail,
-        sources=tuple(signal.sources(facts, entry)) if signal else (),
-        advice=signal.advice(row.present, facts) if signal else "",
-        source=row.source,
-        applicable=row.applicable,
-        fact=fact_of(row, examined.signals) or None,
+    return Explanation(
+        examined,
+        signals,
+        path,
+        kept,
+        days,
+        subject,
     )
-
-
-def _could_add(row: SignalContribution, voting_weight: float, score: float) -> float:
-    """Return by how much a score would be higher if a signal gave 1."""
-    if not row.applicable:
-        return 0.0
-    if row.present:
-        return row.effective_weight - row.contribution
-
-    whole = score * voting_weight + row.nominal_weight
-    return whole / (voting_weight + row.nominal_weight) - score

@@ -1,20 +1,23 @@
-"""An explained score in words."""
+"""An explained score in words: whose work it is, what it rests on, and what was claimed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Sequence
 
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.observed_facts import Method, Observed
 from scoring.sidecars.meaning import Meaning
+from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
 from scoring.signals.values import IntegrityObservation
-from scoring.text import cut
-from scoring.views.chain_text import LONGEST_NAME, chain_lines, claim_lines
-from scoring.views.explain import WORTH_SAYING, ExplainedSignal, Explanation
+from scoring.text import counted, cut, short, some_of
+from scoring.views.amounts import spending_lines
+from scoring.views.explain import WORTH_SAYING, Explanation
 from scoring.views.landing_text import named_commit
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.session_pages import score_text
-from scoring.views.spending_text import spending_lines
-from scoring.views.table import Page
+from scoring.views.table import Lines, Page
 
-_ROLES: Mapping[str, str] = {
+_ROLES = {
     "impl": "the agent that did the work",
     "verifier": "the verifier",
     "review": "the reviewer",
@@ -32,36 +35,36 @@ def explanation_page(explanation: Explanation, landing: str, meaning: Meaning) -
     """
     examined = explanation.examined
     yield from _head(explanation, landing, meaning)
-    yield from _about_evidence(explanation)
 
     yield from _listed("What it took", spending_lines(examined.spending))
     yield from _listed("Whose work it is", chain_lines(examined.facts, explanation.kept))
-    yield from _votes(explanation)
-    yield from _silent_signals(explanation)
-    yield from _what_would_have_raised(explanation)
-    yield from _claims(explanation)
+    yield from _signal_lines(explanation)
+
+    claims = [*map(_compared_claim, examined.signals.integrity), *claim_lines(examined.facts)]
+    yield from _listed("What was claimed, and what was observed", claims)
 
 
-def _listed(title: str, texts: Iterable[str]) -> Iterator[str]:
+def _listed(title: str, texts: Iterable[str]) -> Lines:
     """Yield texts under a title, with an empty line before it, or nothing without texts."""
     lines = [f"  {text}" for text in texts]
     if lines:
         yield from ("", title, *lines)
 
 
-def _head(explanation: Explanation, landing: str, meaning: Meaning) -> Iterator[str]:
-    """Yield what became of the work, and then the score with what it is worth."""
+def _head(explanation: Explanation, landing: str, meaning: Meaning) -> Lines:
+    """Yield what became of the work, its score, how far that can be trusted, and the evidence."""
     examined = explanation.examined
     score = examined.score
-
+    facts = examined.facts
     record = examined.record
+
     task = f" ({cut(record.task_id, LONGEST_NAME)})" if record.task_id else ""
     yield f"Iteration {record.iteration}{task}"
-    commit = named_commit(examined.facts.landing.sha, explanation.subject)
+    commit = named_commit(facts.landing.sha, explanation.subject)
     if commit:
         yield commit
     yield landing
-    became = outcome_text(examined.outcome, examined.facts.landing, explanation.horizon_days)
+    became = outcome_text(examined.outcome, facts.landing, explanation.horizon_days)
     if became:
         yield became
     yield f"{score_text(meaning, score, score.bounds)}."
@@ -72,80 +75,64 @@ def _head(explanation: Explanation, landing: str, meaning: Meaning) -> Iterator[
     weight = f"{score.coverage.weight * 100:.1f} % of the rubric's weight"
     yield f"The score {origin}. {signals}, with {weight}."
 
-
-def _about_evidence(explanation: Explanation) -> Iterator[str]:
-    """Yield how far the score can be trusted today, and where its evidence is."""
-    examined = explanation.examined
     if examined.state.name != "current":
         yield f"This score is {examined.state}."
-
     if examined.differs:
         computed = examined.computed
         value = f"{computed.value:.3f}" if computed.scored else "no score"
         now = f"The evidence gives {value} today"
         if examined.state.lost:
             now = f"Without the lost evidence it would be {value}"
-        command = f"da-score iteration {examined.record.iteration} --recompute"
+        command = f"da-score iteration {record.iteration} --recompute"
         yield f"{now}; '{command}' writes that score."
 
     if explanation.entry:
         yield f"Entry: {explanation.entry}"
-    if examined.facts.window and examined.facts.observed is None:
-        yield f"Time: {window_text(examined.facts.window)}"
+    if facts.window and facts.observed is None:
+        yield f"Time: {window_text(facts.window)}"
 
 
-def _votes(explanation: Explanation) -> Iterator[str]:
-    lines: list[str] = []
-    for signal in explanation.voted:
-        lines.append(_part_of_score(signal))
-        fact = f"{signal.fact} · " if signal.fact else ""
-        claimed = ", as claimed" if signal.source == "claimed" else ""
-        lines.append(f"  {fact}{signal.detail}{claimed}")
-        lines += [f"  from {source}" for source in signal.sources]
-    return _listed("What the score is made of", lines)
+def _signal_lines(explanation: Explanation) -> Lines:
+    """Yield the signals that voted, those that did not, and what would have raised the score."""
+    votes: list[str] = []
+    absent: list[str] = []
+    others = "none is without evidence"
+    for signal in sorted(explanation.signals, key=lambda signal: -signal.effective_weight):
+        if signal.present:
+            share = f"{signal.effective_weight * 100:.1f} % of the score"
+            adds = f"it adds {signal.contribution:.3f}"
+            if signal.cost and signal.cost >= WORTH_SAYING:
+                adds += f" and could have added {signal.effective_weight:.3f}"
+            votes.append(f"{signal.label}: {signal.sub_score:.3f} of 1, times {share}: {adds}")
+            fact = f"{signal.fact} · " if signal.fact else ""
+            claimed = ", as claimed" if signal.source == "claimed" else ""
+            votes.append(f"  {fact}{signal.detail}{claimed}")
+            votes += [f"  from {source}" for source in signal.sources]
 
-
-def _part_of_score(signal: ExplainedSignal) -> str:
-    share = f"{signal.effective_weight * 100:.1f} % of the score"
-    adds = f"it adds {signal.contribution:.3f}"
-    if signal.cost and signal.cost >= WORTH_SAYING:
-        adds += f" and could have added {signal.effective_weight:.3f}"
-    return f"{signal.label}: {signal.sub_score:.3f} of 1, times {share}: {adds}"
-
-
-def _silent_signals(explanation: Explanation) -> Iterator[str]:
-    lines = []
-    for signal in explanation.silent:
+    for signal in explanation.signals:
+        if signal.present:
+            continue
         line = f"{signal.label}: {signal.detail}"
         if not signal.applicable:
             line += "; it does not apply to this iteration"
-        lines.append(line)
-        if signal.advice and signal.applicable:
-            lines.append(f"  to change that: {signal.advice}")
-    return _listed("What has no evidence, and is left out of the score", lines)
-
-
-def _what_would_have_raised(explanation: Explanation) -> Iterator[str]:
-    lines = []
-    for signal in explanation.raises:
-        how = signal.advice if signal.present else "at most, if there were evidence"
-        if how:
-            how = f": {how}"
-        lines.append(f"+{signal.could_add:.3f}  {signal.label}{how}")
-
-    if not lines:
-        others = "none is without evidence"
-        if any(signal.applicable for signal in explanation.silent):
+        absent.append(line)
+        if signal.applicable:
             others = "the others could only lower the score"
-        lines = [f"nothing: every signal with evidence is at 1, and {others}"]
-    return _listed("What would have raised the score", lines)
+            if signal.advice:
+                absent.append(f"  to change that: {signal.advice}")
 
+    raising = []
+    for signal in explanation.raises:
+        advice = signal.advice if signal.present else "at most, if there were evidence"
+        if advice:
+            advice = f": {advice}"
+        raising.append(f"+{signal.could_add:.3f}  {signal.label}{advice}")
+    if not raising:
+        raising = [f"nothing: every signal with evidence is at 1, and {others}"]
 
-def _claims(explanation: Explanation) -> Iterator[str]:
-    integrity = explanation.examined.signals.integrity
-    lines = [_compared_claim(pair) for pair in integrity]
-    lines += claim_lines(explanation.examined.facts)
-    return _listed("What was claimed, and what was observed", lines)
+    yield from _listed("What the score is made of", votes)
+    yield from _listed("What has no evidence, and is left out of the score", absent)
+    yield from _listed("What would have raised the score", raising)
 
 
 def _compared_claim(pair: IntegrityObservation) -> str:
@@ -162,3 +149,162 @@ def _compared_claim(pair: IntegrityObservation) -> str:
     if pair.delta < 0:
         return f"{claim}, {observation}: over-claimed"
     return f"{claim}, {observation}: claimed no more than was observed"
+
+
+LONGEST_NAME = 200  # characters of a name that are shown
+
+_MOST_LISTED = 5  # sessions or transcripts
+
+_METHODS: dict[Method | None, str] = {
+    "checkpoint": "by checkpoint: the commit names a checkpoint, and that names the session",
+    "shared": "with an earlier iteration: no edit is in the lines between the two commits",
+    "commit": "by commit: a session made the commit",
+    "session": "by session: the entry names it",
+    "time": "by time: one session alone has lines that are left in the window",
+}
+_RESULTS = {
+    "confirmed": "the last run before it passed",
+    "no run": "no run was observed before it",
+    "last run failed": "the last run before it failed",
+    None: "there is no verdict to compare it with",
+}
+
+
+def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
+    """Yield how the work leads from the commit to the lines of transcripts.
+
+    Args:
+        facts: the iteration. Under rules that do not attribute lines, nothing is yielded of them.
+        kept: what the evidence file of the sidecar says of its lines.
+    """
+    observed = facts.observed
+    if observed is None:
+        yield from _kept_lines(kept)
+        return
+
+    landing = facts.landing
+    if landing.sha:
+        text = f"commit {short(landing.sha)}"
+        if landing.reverted_by:
+            text += f", reverted by {short(landing.reverted_by)}"
+        elif landing.taken_back_by:
+            text += f", taken back by {short(landing.taken_back_by)}"
+        elif landing.landed and landing.commit and landing.commit != landing.sha:
+            text += f", on the trunk as {short(landing.commit)}"
+        if observed.checkpoints:
+            text += f", names {_named('checkpoint', observed.checkpoints)}"
+        yield text
+    elif landing.field:
+        yield f"commit {cut(landing.field, LONGEST_NAME)}, which is not here"
+
+    if facts.counted_for is not None:
+        yield f"the commit counts for iteration {facts.counted_for}, which names it too"
+
+    if observed.method is None:
+        problem = observed.problem or "no session found for this iteration"
+        yield f"no line of a transcript: {problem}"
+        yield from _kept_lines(kept)
+        return
+
+    yield from _session_lines(observed)
+    parts = "; ".join(_work_parts(observed))
+    if parts:
+        yield parts
+
+    minutes = 0
+    if facts.window and facts.transcripts and facts.transcripts.ended:
+        minutes = (facts.window.end - facts.transcripts.ended) // (60 * NS)
+    work = observed.work
+    shows_commit = any(sighting.kind == "commit" for sighting in observed.seen)
+    if minutes > 0 and not (work.edits or work.agents or observed.by_agents or shows_commit):
+        yield (
+            "no edit tool was used in these lines, "
+            f"which end {counted(minutes, 'minute')} before the commit"
+        )
+    if observed.by_agents is not None:
+        percent = int(observed.by_agents * 100)
+        yield f"agents wrote at least {percent} % of the lines that its commit adds"
+
+
+def _kept_lines(kept: OwnLines | None) -> Lines:
+    if kept and kept.method:
+        sessions = _named("session", kept.sessions)
+        yield f"when the sidecar was written, {sessions}, found by {kept.method}"
+
+
+def _session_lines(observed: Observed) -> Lines:
+    """Yield how the sessions were found, which they are, and where their lines are."""
+    if observed.checkpoint_tokens:
+        problem = observed.problem or "no transcript is here"
+        yield f"{problem}; the tokens are totals that its checkpoint states"
+    else:
+        yield f"transcript lines found {_METHODS[observed.method]}"
+        if observed.problem:
+            yield f"but: {observed.problem}"
+
+    if observed.shared_with is not None:
+        yield (
+            f"shared with iteration {observed.shared_with}, for which the tokens of that part count"
+        )
+    yield _named("session", observed.sessions)
+    if observed.also_active:
+        yield f"also active, and not counted here: {_named('session', observed.also_active)}"
+
+    for lines in observed.lines[:_MOST_LISTED]:
+        to_last = f" to {lines.last}" if lines.total > 1 else ""
+        yield f"{counted(lines.total, 'line')}, {lines.path}:{lines.first}{to_last}"
+
+    more = observed.lines[_MOST_LISTED:]
+    if more:
+        total = sum(lines.total for lines in more)
+        yield f"and {total} lines in {counted(len(more), 'more transcript')}"
+
+    if observed.elsewhere and observed.shared_with is None:
+        yield (
+            f"the tokens and turns of {observed.elsewhere} of these lines "
+            "count for another unit of work"
+        )
+    for sighting in observed.seen:
+        yield f"{sighting.what} at {sighting.path}:{sighting.line}"
+
+
+def _work_parts(observed: Observed) -> Lines:
+    """Yield how the work went: edits, sub-agents, reviews, compactions."""
+    work = observed.work
+    if work.edits:
+        text = f"{counted(work.edits, 'edit')} in {counted(work.files, 'file')}"
+        if work.files > 1 and work.most > 1:
+            text += f", {work.most} of them in the same file"
+        yield text
+    if work.agents:
+        text = f"{counted(work.agents, 'sub-agent')} started"
+        if work.missing:
+            without = counted(work.missing, "of them has", "of them have")
+            text += f" ({without} no transcript here, so that work is not counted)"
+        yield text
+    if observed.tests.reviewing:
+        runs = counted(observed.tests.reviewing, "test run")
+        yield f"{runs} by sub-agents that edited no code, left out of the score"
+    if work.compactions:
+        yield f"context compacted {counted(work.compactions, 'time')}"
+
+
+def claim_lines(facts: IterationFacts) -> Lines:
+    """Yield what the agent said of its tests, as far as its transcript lines are known."""
+    observed = facts.observed
+    if not observed or not observed.method or observed.checkpoint_tokens:
+        return
+
+    for claim in observed.claims:
+        yield f"in words, that tests pass, at {claim.where}: {_RESULTS[claim.result]}"
+    if not observed.claims:
+        yield (
+            "in words: no claims found in the last message before the commit, "
+            "nor in the one that reports it"
+        )
+
+
+def _named(what: str, names: Sequence[str]) -> str:
+    """Return names with what they are, as ``sessions a, b and 3 more``."""
+    listed = some_of([cut(name, LONGEST_NAME) for name in names], _MOST_LISTED)
+    return f"{what}{'' if len(names) == 1 else 's'} {listed or 'unknown'}"

@@ -71,8 +71,6 @@ def csv_line(fields: Iterable[Any], delimiter: str = ",") -> str:
 
 
 def _csv_value(value: Any) -> Any:
-    if value is None:
-        return ""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rubric import SignalID
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.signals.values import AgentRole, SignalSet
+from scoring.statistics import mean_or_none
 from scoring.text import counted, spans
 from scoring.views.table import Column, Line, Page, Table, TableRow, numeric
 
@@ -74,7 +75,7 @@ def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
             signal=signal,
             comparable=len(pairs),
             over_claims=len(over_claimed),
-            mean_delta=sum(deltas) / len(deltas) if deltas else None,
+            mean_delta=mean_or_none(deltas),
             worst_delta=min(deltas, default=None),
             iterations=tuple(pair.iteration for pair in pairs),
             over_claimed=over_claimed,
@@ -138,7 +139,9 @@ def summarize_words(observed: Iterable[Observed | None]) -> WordsSummary | None:
 
 
 def integrity_page(
-    rows: Iterable[IntegritySummary], source: Path, words: WordsSummary | None
+    rows: Iterable[IntegritySummary],
+    source: Path,
+    words: WordsSummary | None,
 ) -> Page:
     """Yield claims compared with observations: a row for each role and signal, then the words.
 
@@ -149,7 +152,13 @@ def integrity_page(
     """
     yield Line(f"Claimed against observed — {source}", "bold")
     yield ""
-    yield Table(_COLUMNS, [_row(summary) for summary in rows])
+    table_rows = []
+    for row in rows:
+        values = (row.role, row.signal, row.comparable, row.over_claims)
+        deltas = (_delta_text(row.mean_delta), _delta_text(row.worst_delta))
+        cells = (*values, *deltas, spans(row.over_claimed) or "-")
+        table_rows.append(TableRow(cells, style="red" if row.over_claims else ""))
+    yield Table(_COLUMNS, table_rows)
     yield ""
     yield Line(
         "Deltas are observed minus claimed: below 0 the agent claimed more than was observed.",
@@ -158,19 +167,6 @@ def integrity_page(
     if words:
         yield ""
         yield words.text
-
-
-def _row(summary: IntegritySummary) -> TableRow:
-    cells = (
-        summary.role,
-        summary.signal,
-        summary.comparable,
-        summary.over_claims,
-        _delta_text(summary.mean_delta),
-        _delta_text(summary.worst_delta),
-        spans(summary.over_claimed) or "-",
-    )
-    return TableRow(cells, style="red" if summary.over_claims else "")
 
 
 def _delta_text(delta: float | None) -> str:

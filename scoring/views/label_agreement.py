@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 from scoring.evidence.labels import (
     CORRECTNESS,
@@ -20,6 +20,7 @@ from scoring.evidence.labels import (
     LabelFacts,
     LabelRecord,
 )
+from scoring.frozen import PlainData
 from scoring.prediction import spearman
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
@@ -28,7 +29,8 @@ from scoring.text import counted
 from scoring.views.labelled import NO_LABELS
 from scoring.views.table import Page, Table, columns_of, number, numeric, titled
 
-T = TypeVar("T")
+Ratings: TypeAlias = Sequence[Sequence[float]]
+"""The ratings of each unit."""
 
 SCALES: dict[str, Sequence[Any]] = {
     "correctness": CORRECTNESS,
@@ -38,7 +40,7 @@ SCALES: dict[str, Sequence[Any]] = {
 """The judgements, with their values from the worst to the best."""
 
 
-def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
+def krippendorff_alpha(units: Ratings) -> float | None:
     """Return Krippendorff's ordinal alpha, at most 1, or None where all values are equal.
 
     Args:
@@ -78,7 +80,7 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
     return 1 - (sum(totals.values()) - 1) * observed / expected
 
 
-def weighted_kappa(pairs: Sequence[Sequence[float]]) -> float | None:
+def weighted_kappa(pairs: Ratings) -> float | None:
     """Return Cohen's kappa, weighted by squared distance, or None without a pair or a difference.
 
     Args:
@@ -126,7 +128,7 @@ class LabelAgreement(NamedTuple):
     kappa: Mapping[tuple[str, str], Mapping[str, Measured]]
     score: Measured
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
         alpha = {
             name: {"level": "ordinal", **measured._asdict()}
@@ -147,15 +149,13 @@ class LabelAgreement(NamedTuple):
         }
 
 
-_Statistic: TypeAlias = Callable[[Sequence[Sequence[float]]], float | None]
+_Statistic: TypeAlias = Callable[[Ratings], float | None]
 
 Judgements = Mapping[str, Judgement]
 """What each person said last of one iteration."""
 
 
-def agreement(
-    judgements: Mapping[int, Judgements], scores: Sequence[tuple[float, float]]
-) -> LabelAgreement:
+def agreement(judgements: Mapping[int, Judgements], scores: Ratings) -> LabelAgreement:
     """Measure how far people agree.
 
     Args:
@@ -182,9 +182,7 @@ def agreement(
     )
 
 
-def _ratings(
-    iterations: Iterable[Judgements], name: str, people: Sequence[str]
-) -> list[list[float]]:
+def _ratings(iterations: Iterable[Judgements], name: str, people: Sequence[str]) -> Ratings:
     """Return the ratings of one judgement by iteration, where two or more people gave one."""
     units = []
     for by_actor in iterations:
@@ -198,11 +196,11 @@ def _ratings(
     return units
 
 
-def _measured(values: Sequence[T], statistic: Callable[[Sequence[T]], float | None]) -> Measured:
+def _measured(values: Ratings, statistic: _Statistic) -> Measured:
     return Measured(len(values), statistic(values), resampled(values, statistic))
 
 
-def _rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+def _rank_correlation(pairs: Ratings) -> float | None:
     return spearman([score for score, _ in pairs], [label for _, label in pairs])
 
 

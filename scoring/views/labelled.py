@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rubric import coverage_of
 from scoring.errors import Warn
@@ -10,8 +9,9 @@ from scoring.evidence.labels import LabelRecord, label_facts
 from scoring.frozen import PlainData
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels
+from scoring.statistics import mean_or_none
 from scoring.text import counted, cut, printable
-from scoring.views.table import Cells, Line, Page, Table, columns_of, number
+from scoring.views.table import Line, Page, Table, columns_of, number
 
 NO_LABELS = "No labels; 'da-score label next' says where to begin."
 
@@ -68,29 +68,23 @@ def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[PlainD
         }
 
 
-def list_page(rows: Sequence[Mapping[str, Any]]) -> Page:
+def list_page(rows: Sequence[PlainData]) -> Page:
     """Yield the labels of a log, from :func:`label_rows`, as a table."""
     if not rows:
         yield NO_LABELS
         return
-    yield Table(_COLUMNS, [_label_cells(row) for row in rows])
 
-
-def _label_cells(row: Mapping[str, Any]) -> Cells:
-    role = row["role"]
-    if row["admin_override"]:
-        role = f"{role}, overrides"
-    return (
-        row["iteration"],
-        row["actor"],
-        role,
-        row["correctness"],
-        row["scope_judgement"],
-        row["hallucination"],
-        row["edits"],
-        row["updated_at"][:16].replace("T", " "),
-        cut(" ".join(row["note"].split()), _NOTE_WIDTH),
-    )
+    cells = []
+    for row in rows:
+        role = row["role"]
+        if row["admin_override"]:
+            role = f"{role}, overrides"
+        person = (row["iteration"], row["actor"], role)
+        judgements = (row["correctness"], row["scope_judgement"], row["hallucination"])
+        updated = row["updated_at"][:16].replace("T", " ")
+        note = cut(" ".join(row["note"].split()), _NOTE_WIDTH)
+        cells.append((*person, *judgements, row["edits"], updated, note))
+    yield Table(_COLUMNS, cells)
 
 
 def candidates(
@@ -118,22 +112,21 @@ def candidates(
         before = [each for each in values[:position] if each is not None]
         after = [each for each in values[position + 1 :] if each is not None]
         nearest = [*before[-1:], *after[:1]]
-        neighbours = sum(nearest) / len(nearest) if nearest else None
+        neighbours = mean_or_none(nearest)
         distance = 0.0
         if value is not None and neighbours is not None:
             distance = abs(value - neighbours)
 
         rows = [row for row in score.breakdown if row.signal != HUMAN_LABEL]
-        waiting.append(
-            {
-                "iteration": score.iteration,
-                "task_id": task_id,
-                "value": value,
-                "neighbours": neighbours,
-                "coverage": coverage_of(rows).weight,
-                "distance": distance,
-            }
-        )
+        candidate = {
+            "iteration": score.iteration,
+            "task_id": task_id,
+            "value": value,
+            "neighbours": neighbours,
+            "coverage": coverage_of(rows).weight,
+            "distance": distance,
+        }
+        waiting.append(candidate)
 
     def order(candidate: PlainData) -> tuple[float, float, int]:
         distance = round(candidate["distance"], _DISTANCE_DIGITS)
@@ -142,7 +135,7 @@ def candidates(
     return sorted(waiting, key=order)
 
 
-def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Page:
+def next_page(waiting: Sequence[PlainData], total: int) -> Page:
     """Yield which iteration to label next, and why.
 
     Args:

@@ -1,23 +1,23 @@
 """What the meters print: an advice, how often it agrees with labels, the rounds of a meeting."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
-from typing import Any
 
+from scoring.frozen import PlainData
 from scoring.meters import PLACES, rounded
-from scoring.meters.dr.calibrate import Agreement, Calibration, Collection, FileOutcome
+from scoring.meters.dr.calibrate import Agreement, Calibration, Collection
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.obstacles import words
-from scoring.meters.meeting.stated_differences import Difference
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import cut, quote, some_of
 from scoring.views.table import (
     Cell,
-    Cells,
     Column,
     Line,
+    Lines,
     Page,
+    Pair,
     Table,
     TableRow,
     columns_of,
@@ -35,7 +35,7 @@ _LONGEST_QUOTE = 200
 _MOST_ROUNDS = 5  # that are listed
 
 
-def advice_view(advice: Mapping[str, Any]) -> Page:
+def advice_view(advice: PlainData) -> Page:
     """Yield an advice of the diminishing-returns meter: its signal, and a line for each part."""
     rows = [TableRow((Cell(label, style="bold"), text)) for label, text in _advice_parts(advice)]
     note = (Cell("Note", style="bold"), advice["does_not_claim"])
@@ -47,7 +47,7 @@ def advice_view(advice: Mapping[str, Any]) -> Page:
     yield Table(columns_of(Column("", width=5), ""), rows, heads=False)
 
 
-def _advice_parts(advice: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _advice_parts(advice: PlainData) -> Iterator[Pair]:
     for position, reason in enumerate(advice["reasons"], 1):
         yield str(position), reason
 
@@ -61,32 +61,25 @@ def _advice_parts(advice: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Flags", "; ".join(flags)
 
     observations = advice.get("observations")
-    if observations:
-        yield "Sure", _confidence_text(observations["confidence"])
-        yield "Seen", _agreement_text(observations["structural_agreement_by_round"])
+    if not observations:
+        return
 
-
-def _confidence_text(confidence: Mapping[str, Any]) -> str:
-    """Return how many of the neighbouring settings give the same signal."""
+    # How many of the neighbouring settings give the same signal.
+    confidence = observations["confidence"]
     settings = confidence["settings"]
     others = sorted(confidence["others"].items())
     agreeing = settings - sum(count for _, count in others)
-
     text = f"{agreeing} of {settings} neighbouring settings give the same signal"
     if others:
         text += "; " + ", ".join(f"{count} say {signal}" for signal, count in others)
-    return text
+    yield "Sure", text
 
-
-def _agreement_text(agreement: Iterable[Mapping[str, Any]]) -> str:
-    """Return in which rounds which agent agreed."""
     rounds_by_agreement: dict[str, list[int]] = {}
-    for row in agreement:
+    for row in observations["structural_agreement_by_round"]:
         name = f"{row['agreement']} by {row['agent']}"
         rounds_by_agreement.setdefault(name, []).append(row["round"])
-
     texts = [f"{name} in {_rounds_text(rounds)}" for name, rounds in rounds_by_agreement.items()]
-    return "; ".join(texts) or "no two agents are named"
+    yield "Seen", "; ".join(texts) or "no two agents are named"
 
 
 def _rounds_text(numbers: Sequence[int]) -> str:
@@ -103,7 +96,7 @@ def calibration_lines(
     collection: Collection,
     calibrations: Sequence[Calibration],
     left_out: str,
-) -> Iterator[str]:
+) -> Lines:
     """Yield how often the meter agrees with labels.
 
     First comes the agreement under each setting, then for each its confusion table and the files
@@ -124,27 +117,33 @@ def calibration_lines(
     heads = ("SETTING", "AGREE", "SHARE", "95 % INTERVAL", "NOVELTY", "READINESS")
     yield _padded(heads, _SETTING_WIDTHS)
     for calibration in calibrations:
-        yield _padded(_setting_cells(calibration), _SETTING_WIDTHS)
+        agreement = calibration.agreement
+        low, high = agreement.interval
+        cells = (
+            str(calibration.setting),
+            _agreed_text(agreement),
+            number(agreement.share),
+            f"{low:.3f} to {high:.3f}",
+            _agreed_text(calibration.agreement_on("novelty")),
+            _agreed_text(calibration.agreement_on("readiness")),
+        )
+        yield _padded(cells, _SETTING_WIDTHS)
     if left_out:
         yield f"L2 not measured: {left_out}"
 
     for calibration in calibrations:
         yield ""
         yield from _details(calibration)
-    yield from _not_counted(collection)
 
-
-def _setting_cells(calibration: Calibration) -> Sequence[str]:
-    agreement = calibration.agreement
-    low, high = agreement.interval
-    return (
-        str(calibration.setting),
-        _agreed_text(agreement),
-        number(agreement.share),
-        f"{low:.3f} to {high:.3f}",
-        _agreed_text(calibration.agreement_on("novelty")),
-        _agreed_text(calibration.agreement_on("readiness")),
-    )
+    reasons = [(file, "no label") for file in collection.unlabelled]
+    reasons += [(file, f"broken: {why}") for file, why in collection.broken.items()]
+    not_a_name = "not named as a transcript is (.json, .jsonl, .ndjson)"
+    reasons += [(file, not_a_name) for file in collection.others]
+    if reasons:
+        yield ""
+        yield "Not counted"
+    for file, reason in reasons:
+        yield f"  {file}: {reason}"
 
 
 def _agreed_text(agreement: Agreement) -> str:
@@ -158,7 +157,7 @@ def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
     return "".join(padded).rstrip()
 
 
-def _details(calibration: Calibration) -> Iterator[str]:
+def _details(calibration: Calibration) -> Lines:
     """Yield the confusion table of one setting, and the files on which it disagrees."""
     yield str(calibration.setting)
 
@@ -166,37 +165,18 @@ def _details(calibration: Calibration) -> Iterator[str]:
     widths = repeat(_CONFUSION_WIDTH)
     yield "  " + _padded(("EXPECTED", *confusion), widths)
     for expected, counts in confusion.items():
-        cells = (expected, *(str(count) for count in counts.values()))
-        yield "  " + _padded(cells, widths)
+        yield "  " + _padded((expected, *map(str, counts.values())), widths)
 
     for outcome in calibration.outcomes:
-        yield from _disagreement(outcome)
-
-
-def _disagreement(outcome: FileOutcome) -> Iterator[str]:
-    beginning = f"{outcome.file}: the same signal, but "
-    if not outcome.agrees:
-        beginning = "  "
-        expected = outcome.expected.signal
-        signal = outcome.found.signal
-        yield f"  {outcome.file}: expected {expected}, found {signal} by the rule {outcome.rule}"
-        yield f"    {outcome.why}"
-    if outcome.other_classes:
-        yield f"  {beginning}the label wants {'; '.join(outcome.other_classes)}"
-
-
-def _not_counted(collection: Collection) -> Iterator[str]:
-    reasons = [(file, "no label") for file in collection.unlabelled]
-    reasons += [(file, f"broken: {why}") for file, why in collection.broken.items()]
-    not_a_name = "not named as a transcript is (.json, .jsonl, .ndjson)"
-    reasons += [(file, not_a_name) for file in collection.others]
-    if not reasons:
-        return
-
-    yield ""
-    yield "Not counted"
-    for file, reason in reasons:
-        yield f"  {file}: {reason}"
+        file = outcome.file
+        beginning = f"{file}: the same signal, but "
+        if not outcome.agrees:
+            beginning = "  "
+            signals = f"expected {outcome.expected.signal}, found {outcome.found.signal}"
+            yield f"  {file}: {signals} by the rule {outcome.rule}"
+            yield f"    {outcome.why}"
+        if outcome.other_classes:
+            yield f"  {beginning}the label wants {'; '.join(outcome.other_classes)}"
 
 
 _SCORES = {
@@ -249,84 +229,73 @@ def meeting_view(
     rounds = f"{limits.min_rounds} to {limits.max_rounds} rounds"
     yield Line(f"Deliberation — {name} · config {config_name}, {rounds}", "bold")
     yield ""
-    yield Table(_ROUND_COLUMNS, [_round_row(verdict) for verdict in verdicts])
+    rows = []
+    for verdict in verdicts:
+        scores = [rounded(getattr(verdict.scores, name)) for name in _SCORES.values()]
+        may_end = "yes" if verdict.ending_allowed else "no"
+        state = (_status_cell(verdict), verdict.strength or "-", may_end)
+        rows.append((verdict.round_index, *state, *(f"{score:.{PLACES}f}" for score in scores)))
+    yield Table(_ROUND_COLUMNS, rows)
     yield ""
     yield from (Line(line, only="pipe") for line in _LEGEND)
     yield Line(" ".join(_LEGEND), "dim", only="terminal")
+
     for verdict in verdicts:
-        yield from _round_blocks(verdict)
-
-
-def _round_row(verdict: MeetingVerdict) -> Cells:
-    scores = [rounded(getattr(verdict.scores, name)) for name in _SCORES.values()]
-    return (
-        verdict.round_index,
-        _status_cell(verdict),
-        verdict.strength or "-",
-        "yes" if verdict.ending_allowed else "no",
-        *(f"{score:.{PLACES}f}" for score in scores),
-    )
+        yield ""
+        yield Line((Cell(f"Round {verdict.round_index}: ", style="bold"), _status_cell(verdict)))
+        lines = list(_labelled_lines(verdict))
+        for label, text in lines:
+            yield Line(f"  {label:<11}{text}", only="pipe")
+        cells = [(Cell(label, style="dim"), text) for label, text in lines]
+        yield Table(
+            columns_of("", ""),
+            cells,
+            heads=False,
+            indent=2,
+            only="terminal",
+        )
 
 
 def _status_cell(verdict: MeetingVerdict) -> Cell:
     return Cell(verdict.status, style=_STATUS_STYLES[verdict.status])
 
 
-def _round_blocks(verdict: MeetingVerdict) -> Page:
-    lines = list(_labelled_lines(verdict))
-    cells = [(Cell(label, style="dim"), text) for label, text in lines]
-
-    yield ""
-    yield Line((Cell(f"Round {verdict.round_index}: ", style="bold"), _status_cell(verdict)))
-    for label, text in lines:
-        yield Line(f"  {label:<11}{text}", only="pipe")
-    yield Table(columns_of("", ""), cells, heads=False, indent=2, only="terminal")
-
-
-def _labelled_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:
+def _labelled_lines(verdict: MeetingVerdict) -> Iterator[Pair]:
     """Yield the lines about a round, each with its label, "" for a line that goes on."""
+    stated = []
+    for difference in verdict.stated_differences:
+        values = f"{_value_text(difference.stated)}, computed {_value_text(difference.computed)}"
+        stated.append(f"{difference.field} {values}")
+
+    used = verdict.pressure
+    used_parts = [f"{used.rounds_used * 100:.0f} % of the rounds"]
+    if used.time_used is not None:
+        used_parts.append(f"{used.time_used * 100:.0f} % of the time")
+    if used.cost_total is not None:
+        used_parts.append(f"cost {words(used.cost_total)}")
+
     parts = {
         "why": [*verdict.reasons, f"(rule {verdict.rule})"],
         "to say": [verdict.facilitator_prompt],
-        "next focus": list(verdict.next_round_focus_prompts),
-        "used": [_used_text(verdict)],
-        "stated": [_difference_text(difference) for difference in verdict.stated_differences],
-        "messages": list(_message_lines(verdict)),
+        "next focus": verdict.next_round_focus_prompts,
+        "used": [", ".join(used_parts)],
+        "stated": stated,
     }
     for label, lines in parts.items():
         for index, line in enumerate(lines):
             yield "" if index else label, line
 
-
-def _used_text(verdict: MeetingVerdict) -> str:
-    used = verdict.pressure
-    parts = [f"{used.rounds_used * 100:.0f} % of the rounds"]
-    if used.time_used is not None:
-        parts.append(f"{used.time_used * 100:.0f} % of the time")
-    if used.cost_total is not None:
-        parts.append(f"cost {words(used.cost_total)}")
-    return ", ".join(parts)
-
-
-def _difference_text(difference: Difference) -> str:
-    stated = _value_text(difference.stated)
-    return f"{difference.field} {stated}, computed {_value_text(difference.computed)}"
+    novelty = verdict.from_messages
+    if novelty:
+        judge = "not counted by the judge"
+        if novelty.judge_share is not None:
+            counts = f"{novelty.judge_novel} new, {novelty.judge_repeated} repeated"
+            judge = f"the judge: {counts} ({words(novelty.judge_share)})"
+        counts = f"{novelty.novel} new, {novelty.repeated} repeated by {novelty.matched_by}"
+        yield "messages", f"{counts} ({words(novelty.share)}); {judge}"
 
 
 def _value_text(value: float | str | None) -> str:
     if value is None:
         return "nothing"
     return value if isinstance(value, str) else words(value)
-
-
-def _message_lines(verdict: MeetingVerdict) -> Iterator[str]:
-    novelty = verdict.from_messages
-    if not novelty:
-        return
-
-    judge = "not counted by the judge"
-    if novelty.judge_share is not None:
-        counts = f"{novelty.judge_novel} new, {novelty.judge_repeated} repeated"
-        judge = f"the judge: {counts} ({words(novelty.judge_share)})"
-    counts = f"{novelty.novel} new, {novelty.repeated} repeated by {novelty.matched_by}"
-    yield f"{counts} ({words(novelty.share)}); {judge}"

@@ -60,7 +60,7 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
         yield "no iterations"
         return
 
-    yield Table(_COLUMNS, [_outcome_row(row) for row in rows], full=True)
+    yield Table(_COLUMNS, list(map(_outcome_row, rows)), full=True)
 
     yield ""
     yield states_text(Counter(row.unit.state for row in rows), "iteration", "iterations")
@@ -124,31 +124,30 @@ def outcome_text(outcome: Outcome | None, landing: Landing | None, horizon_days:
             "too young to tell."
         )
 
+    # What undid the work, or else how much of it was changed.
+    taken = outcome.taken_back
+    if taken:
+        text = taken_back_text(taken)
+        if taken.said:
+            text = f"it was {text}"
+    elif not outcome.lines_added:
+        text = "it added no line of code"
+    else:
+        text = (
+            f"within {horizon_days:g} days {outcome.lines_changed} of the {outcome.lines_added} "
+            "lines of code that it added were changed"
+        )
+        if outcome.lines_fixed:
+            fixes = [short(commit) for commit in outcome.fixed_in]
+            more = and_more(fixes, _MOST_FIXES)
+            text += f", {outcome.lines_fixed} of them in what is called a fix: "
+            text += f"{', '.join(fixes[:_MOST_FIXES])}{more}"
+            if more:
+                text += ", which --json lists as fixed_in"
+
     verdict = "It counts as defective." if outcome.defective else "It does not count as defective."
-    facts = [_lines_text(outcome, horizon_days), *_facts(outcome)]
-    return f"{'. '.join(fact[0].upper() + fact[1:] for fact in facts)}. {verdict}"
-
-
-def _lines_text(outcome: Outcome, horizon_days: float) -> str:
-    """Return what undid the work, or else how much of it was changed."""
-    if outcome.taken_back:
-        text = taken_back_text(outcome.taken_back)
-        return f"it was {text}" if outcome.taken_back.said else text
-    if not outcome.lines_added:
-        return "it added no line of code"
-
-    changed = (
-        f"within {horizon_days:g} days {outcome.lines_changed} of the {outcome.lines_added} "
-        "lines of code that it added were changed"
-    )
-    if outcome.lines_fixed:
-        fixes = [short(commit) for commit in outcome.fixed_in]
-        more = and_more(fixes, _MOST_FIXES)
-        changed += f", {outcome.lines_fixed} of them in what is called a fix: "
-        changed += f"{', '.join(fixes[:_MOST_FIXES])}{more}"
-        if more:
-            changed += ", which --json lists as fixed_in"
-    return changed
+    sentences = [fact[0].upper() + fact[1:] for fact in (text, *_facts(outcome))]
+    return f"{'. '.join(sentences)}. {verdict}"
 
 
 def _facts(outcome: Outcome) -> list[str]:

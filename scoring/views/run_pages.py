@@ -10,7 +10,7 @@ from rubric import BAND_INSUFFICIENT
 from rubric.model import FULL_TEXT
 from scoring.frozen import Frozen, PlainData
 from scoring.outcomes.outcome_rules import HORIZON_DAYS
-from scoring.scored import LogSummary, ScoredIteration, ScoredLine
+from scoring.scored import LogSummary, ScoredIteration
 from scoring.sidecars.losses import in_words
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss
@@ -45,7 +45,7 @@ from scoring.views.table import (
     number,
 )
 from scoring.views.work_pages import became_page
-from scoring.views.work_rows import WorkRow, work_by, work_summary
+from scoring.views.work_rows import WorkRows, work_by, work_summary
 
 _REFERENCE_COLUMNS = [
     ITER,
@@ -76,7 +76,7 @@ class RunShown(Frozen):
         notes: what people should know of the history that was judged.
     """
 
-    rows: Sequence[WorkRow] = ()
+    rows: WorkRows = ()
     subjects: Mapping[str, str] = field(default_factory=dict)
     meaning: Meaning = NOT_MEASURED
     horizon_days: float = HORIZON_DAYS
@@ -178,7 +178,20 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
     if more.terminal and not more.every:
         shown = lines[-_MOST_ROWS:]
     columns = columns_of(*NAMED, SCORE, BOUNDS, BAND, COVERAGE, "DATE", _LOST_EVIDENCE)
-    rows = [_iteration_row(line, more) for line in shown]
+    rows: list[Cells] = []
+    for line in shown:
+        subject = more.subjects.get(line.commit) or line.summary
+        lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
+        row = (
+            *named_cells(line.iteration, line.task_id, subject, line.commit),
+            number(line.value, line.scored),
+            bounds_text(line.bounds, line.scored),
+            band_cell(line.band, more.meaning.means_something),
+            coverage_cell(line.coverage),
+            line.date,
+            lost,
+        )
+        rows.append(row)
     yield Table(with_score_named(more.meaning, columns), rows, full=True)
     if len(shown) < len(lines):
         every = counted(len(lines), "iteration")
@@ -193,20 +206,6 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
         rows = session_rows(sessions, members, intervals=more.terminal, graded=graded)
         yield ""
         yield Table(with_score_named(more.meaning, SESSIONS), rows, full=True)
-
-
-def _iteration_row(line: ScoredLine, more: RunShown) -> Cells:
-    subject = more.subjects.get(line.commit) or line.summary
-    lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
-    return (
-        *named_cells(line.iteration, line.task_id, subject, line.commit),
-        number(line.value, line.scored),
-        bounds_text(line.bounds, line.scored),
-        band_cell(line.band, more.meaning.means_something),
-        coverage_cell(line.coverage),
-        line.date,
-        lost,
-    )
 
 
 def run_payload(

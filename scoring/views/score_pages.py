@@ -1,12 +1,12 @@
 """What ``run`` and ``iteration`` show of a score (docs/COMMANDS.md, "Tables on a pipe")."""
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from rubric import SignalContribution
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.facts import IterationFacts
 from scoring.frozen import PlainData, fields_of
@@ -19,7 +19,6 @@ from scoring.sidecars.states import CURRENT, State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.views.session_pages import score_text, spending_section
 from scoring.views.table import (
-    Cells,
     Column,
     Line,
     Page,
@@ -49,6 +48,13 @@ _HOOKS = [
     Column("RESULT", width=10, cut=True),
     Column("INTERVENTION", width=0),
 ]
+_HOOK_CELLS = attrgetter(
+    "rule_id",
+    "sentinel_id",
+    "lifecycle_point",
+    "result",
+    "intervention_class",
+)
 _CHECKS = columns_of("CHECK", "SEEN", Column("DETAIL", prose=True))
 
 
@@ -96,13 +102,22 @@ def iteration_page(
         yield Line(f"This score is {state}", style, only=only)
 
     yield ""
-    yield Table(_BREAKDOWN, [_breakdown_row(row) for row in score.breakdown], full=full)
+    rows = []
+    for row in score.breakdown:
+        cells = (
+            row.signal,
+            "yes" if row.present else "no",
+            number(row.sub_score, row.present),
+            number(row.effective_weight if row.present else row.nominal_weight),
+            number(row.contribution, row.present),
+            row.detail,
+            " · ".join(text for text in (row.fact, row.detail) if text),
+        )
+        rows.append(TableRow(cells, style="" if row.present else "dim"))
+    yield Table(_BREAKDOWN, rows, full=full)
     if hooks:
-        rows: list[Cells] = []
-        for hook in hooks:
-            gate = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
-            rows.append((*gate, hook.result, hook.intervention_class))
-        yield from _section("Hook outcome sources", Table(_HOOKS, rows, full=full))
+        gates = list(map(_HOOK_CELLS, hooks))
+        yield from _section("Hook outcome sources", Table(_HOOKS, gates, full=full))
     if deliberation is not None:
         yield from _deliberation_section(deliberation, score)
     if objectives is not None:
@@ -110,21 +125,6 @@ def iteration_page(
     yield from spending_section(spending, full)
     yield ""
     yield Line(f"Source: {source}", "dim")
-
-
-def _breakdown_row(row: SignalContribution) -> TableRow:
-    weight = row.effective_weight if row.present else row.nominal_weight
-    detail = " · ".join(text for text in (row.fact, row.detail) if text)
-    cells = (
-        row.signal,
-        "yes" if row.present else "no",
-        number(row.sub_score, row.present),
-        number(weight),
-        number(row.contribution, row.present),
-        row.detail,
-        detail,
-    )
-    return TableRow(cells, style="" if row.present else "dim")
 
 
 def _section(title: str, table: Table) -> Page:
@@ -141,36 +141,32 @@ def _deliberation_section(deliberation: Deliberation, score: PersistedScore) -> 
     role = "votes" if votes else "observed, does not vote"
     title = f"Diminishing returns ({role} under rubric {score.rubric_version})"
 
+    meter = deliberation.meter
     rows = [("ABSENT", deliberation.value.detail)]
-    if deliberation.meter is not None and deliberation.value.present:
-        rows = _meter_rows(deliberation.meter, deliberation.value.sub_score)
+    if meter is not None and deliberation.value.present:
+        stop = meter["stop_recommendation"]
+        parts = meter["components"]
+        novelty = f"{parts['novelty_rate']:.3f} {stop['novelty_classification']}"
+        low_rounds = stop["k_consecutive_low_novelty"]
+        rounds = len(meter["novelty_by_round"])
+        rows = [
+            ("SIGNAL", stop["signal"]),
+            ("SCORE", number(deliberation.value.sub_score)),
+            ("NOVELTY", f"{novelty}, low in the last {low_rounds} of {rounds} rounds"),
+            ("READINESS", f"{parts['action_readiness']:.2f} {stop['readiness_classification']}"),
+            ("RATIONALE", stop["rationale"]),
+            ("NEXT", meter["hint"]),
+        ]
+
+        flags = []
+        for flag in meter["flags"]:
+            where = "" if flag["round"] is None else f" (round {flag['round']})"
+            flags.append(f"{flag['flag']}{where}")
+        if flags:
+            rows.append(("FLAGS", ", ".join(flags)))
+
     rows += [("PROFILE", deliberation.profile), ("SOURCE", str(deliberation.source))]
     yield from _section(title, pairs(rows, width=9))
-
-
-def _meter_rows(meter: Mapping[str, Any], sub_score: float) -> list[tuple[str, str]]:
-    stop = meter["stop_recommendation"]
-    parts = meter["components"]
-
-    novelty = f"{parts['novelty_rate']:.3f} {stop['novelty_classification']}"
-    low_rounds = stop["k_consecutive_low_novelty"]
-    rounds = len(meter["novelty_by_round"])
-    rows = [
-        ("SIGNAL", stop["signal"]),
-        ("SCORE", number(sub_score)),
-        ("NOVELTY", f"{novelty}, low in the last {low_rounds} of {rounds} rounds"),
-        ("READINESS", f"{parts['action_readiness']:.2f} {stop['readiness_classification']}"),
-        ("RATIONALE", stop["rationale"]),
-        ("NEXT", meter["hint"]),
-    ]
-
-    flags = []
-    for flag in meter["flags"]:
-        where = "" if flag["round"] is None else f" (round {flag['round']})"
-        flags.append(f"{flag['flag']}{where}")
-    if flags:
-        rows.append(("FLAGS", ", ".join(flags)))
-    return rows
 
 
 def _objectives_section(objectives: IterationObjectives) -> Page:

@@ -2,9 +2,9 @@
 
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 from rubric import Bounds
 from rubric.breakdown import Rested
@@ -14,8 +14,8 @@ from scoring.sessions import SessionScore
 from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.scores import PersistedScore, session_as_dict
 from scoring.sidecars.states import CURRENT, State
-from scoring.statistics import Interval, bootstrap_interval
-from scoring.views.spending_text import spending_lines
+from scoring.statistics import Interval, bootstrap_interval, mean_or_none
+from scoring.views.amounts import spending_lines
 from scoring.views.table import (
     BAND,
     BOUNDS,
@@ -40,6 +40,9 @@ from scoring.views.table import (
     number,
     numeric,
 )
+
+Members: TypeAlias = Mapping[int, Rested]
+"""What the scores of iterations rest on, as far as it is known."""
 
 SESSIONS = [
     Column("SESSION", width=40, cut=True),
@@ -68,7 +71,7 @@ _SHORTEST_ID = 8  # characters of a session id that are shown at least
 
 def session_rows(
     sessions: Sequence[SessionScore],
-    members: Mapping[int, Rested],
+    members: Members,
     intervals: bool,
     graded: bool = True,
 ) -> list[Cells]:
@@ -80,24 +83,25 @@ def session_rows(
         intervals: whether to compute the interval of each mean, which takes a moment.
         graded: whether scores mean something here, so that bands are shown.
     """
-    brief_ids = _brief_ids([session.session_id for session in sessions])
+    brief_ids = _brief_ids(session.session_id for session in sessions)
     rows: list[Cells] = []
     for session in sessions:
         interval = _interval(session) if intervals else None
-        row = (
-            Cell(session.session_id, brief=brief_ids[session.session_id]),
-            number(session.value, session.scored),
-            bounds_text(_bounds(session, members)),
-            str(interval or ""),
-            len(session.iterations),
-            band_cell(session.band, graded),
-            _coverage_cell(session, members),
+        rows.append(
+            (
+                Cell(session.session_id, brief=brief_ids[session.session_id]),
+                number(session.value, session.scored),
+                bounds_text(_bounds(session, members)),
+                str(interval or ""),
+                len(session.iterations),
+                band_cell(session.band, graded),
+                _coverage_cell(session, members),
+            )
         )
-        rows.append(row)
     return rows
 
 
-def _brief_ids(ids: Sequence[str]) -> dict[str, str]:
+def _brief_ids(ids: Iterable[str]) -> dict[str, str]:
     """Return for each session id the first characters that no other id begins with."""
     length_by_id = dict.fromkeys(ids, _SHORTEST_ID)
     for session_id, following in itertools.pairwise(sorted(length_by_id)):
@@ -109,7 +113,7 @@ def _brief_ids(ids: Sequence[str]) -> dict[str, str]:
 
 def session_page(
     session: SessionScore,
-    members: Mapping[int, Rested],
+    members: Members,
     source: Path,
     intervals: bool,
     full: bool,
@@ -147,27 +151,32 @@ def session_page(
         yield Line(became, only=only)
     yield Line(score_text(meaning, session, _bounds(session, members)), only=only)
 
-    coverage = _coverage_cell(session, members, what=" iterations scored", average=" on average")
-    yield Line(coverage.shown(), "dim", only=only)
+    rests_on = _coverage_cell(session, members, what=" iterations scored", average=" on average")
+    yield Line(rests_on.shown(), "dim", only=only)
     interval = _interval(session) if intervals else None
     if interval:
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield ""
 
     graded = meaning.means_something or not (full or intervals)
-    rows: list[Cells] = []
+    rows = []
     for ref in session.per_iteration:
         named = names.get(ref.iteration) or named_cells(ref.iteration, "", "", None)
+        bounds = ""
+        coverage: AnyCell = "-"
         member = members.get(ref.iteration)
-        row = (
-            *named,
-            number(ref.value, ref.scored),
-            bounds_text(member.bounds, ref.scored) if member else "",
-            band_cell(ref.band, graded),
-            coverage_cell(member.coverage) if member else "-",
-            _state_cell(states.get(ref.iteration)),
-        )
-        rows.append(row)
+        if member:
+            bounds = bounds_text(member.bounds, ref.scored)
+            coverage = coverage_cell(member.coverage)
+
+        state: AnyCell = ""
+        sidecar = states.get(ref.iteration)
+        if sidecar:
+            style = "dim" if sidecar.name == "current" else "bold yellow"
+            state = Cell(sidecar.name, str(sidecar), style, brief=sidecar.name)
+
+        score = number(ref.value, ref.scored)
+        rows.append((*named, score, bounds, band_cell(ref.band, graded), coverage, state))
 
     columns = _MEMBERS if graded else with_score_named(meaning, _MEMBERS)
     yield Table(columns, rows, full=full)
@@ -180,13 +189,6 @@ def with_score_named(meaning: Meaning, columns: Sequence[Column]) -> list[Column
     """Return columns with the heading of :data:`SCORE` by what scores are called here."""
     score = SCORE._replace(head=meaning.name.partition(" ")[0].upper())
     return [score if column is SCORE else column for column in columns]
-
-
-def _state_cell(state: State | None) -> AnyCell:
-    if state is None:
-        return ""
-    style = "dim" if state.name == "current" else "bold yellow"
-    return Cell(state.name, str(state), style, brief=state.name)
 
 
 def spending_section(spending: Spending | None, full: bool) -> Page:
@@ -224,7 +226,7 @@ def _interval(session: SessionScore) -> Interval | None:
     return bootstrap_interval([ref.value for ref in session.per_iteration if ref.suffices])
 
 
-def _bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | None:
+def _bounds(session: SessionScore, members: Members) -> Bounds | None:
     """Return the mean bounds of the iterations that count, or None where one is not known."""
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
     if not counting or not members.keys() >= {*counting}:
@@ -237,35 +239,25 @@ def _bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | No
     )
 
 
-class SessionCoverage(NamedTuple):
-    """How much evidence the score of a session rests on.
+def _coverage(session: SessionScore, members: Members) -> PlainData:
+    """Return how much evidence the score of a session rests on.
 
-    Attributes:
-        scored: how many of its iterations have a score.
-        total: how many iterations it has.
-        weight: the mean share of the rubric's weight that voted, 0 to 1; None if not known.
-        insufficient: how many iterations have too little evidence to count.
+    That is how many of its iterations have a score, and how many there are; the mean share of the
+    rubric's weight that voted, 0 to 1, or None if not known; and how many iterations have too
+    little evidence to count.
     """
-
-    scored: int
-    total: int
-    weight: float | None
-    insufficient: int
-
-
-def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> SessionCoverage:
     weights = [members[n].coverage.weight for n in session.iterations if n in members]
-    return SessionCoverage(
-        scored=sum(ref.scored for ref in session.per_iteration),
-        total=len(session.iterations),
-        weight=sum(weights) / len(weights) if weights else None,
-        insufficient=session.insufficient,
-    )
+    return {
+        "scored": sum(ref.scored for ref in session.per_iteration),
+        "total": len(session.iterations),
+        "weight": mean_or_none(weights),
+        "insufficient": session.insufficient,
+    }
 
 
 def _coverage_cell(
     session: SessionScore,
-    members: Mapping[int, Rested],
+    members: Members,
     what: str = "",
     average: str = "",
 ) -> Cell:
@@ -278,22 +270,23 @@ def _coverage_cell(
         average: words after the share of the weight.
     """
     coverage = _coverage(session, members)
-    texts = [f"{coverage.scored} of {coverage.total}{what}"]
-    brief = [f"{coverage.scored}/{coverage.total}"]
+    texts = [f"{coverage['scored']} of {coverage['total']}{what}"]
+    brief = [f"{coverage['scored']}/{coverage['total']}"]
 
-    if coverage.weight is not None:
-        texts.append(f"{coverage.weight * 100:.1f} % of the weight{average}")
-        brief.append(f"{coverage.weight * 100:.0f} %")
-    if coverage.insufficient:
-        texts.append(f"{coverage.insufficient} without enough evidence")
-        brief.append(f"{coverage.insufficient} not enough")
+    weight = coverage["weight"]
+    if weight is not None:
+        texts.append(f"{weight * 100:.1f} % of the weight{average}")
+        brief.append(f"{weight * 100:.0f} %")
+    if session.insufficient:
+        texts.append(f"{session.insufficient} without enough evidence")
+        brief.append(f"{session.insufficient} not enough")
 
     return Cell(None, ", ".join(texts), brief=" · ".join(brief))
 
 
 def session_payload(
     session: SessionScore,
-    members: Mapping[int, Rested],
+    members: Members,
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
     sidecar: State = CURRENT,
@@ -312,7 +305,7 @@ def session_payload(
         **session_as_dict(session),
         "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
         "interval": _interval(session),
-        "coverage": _coverage(session, members)._asdict(),
+        "coverage": _coverage(session, members),
     }
     if spending:
         payload["spending"] = spending.as_dict()

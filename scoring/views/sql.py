@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from scoring.errors import InputError
 from scoring.temporary import temporary_directory
+from scoring.views.amounts import DECIDED
 from scoring.views.columns import TABLES, NamedRow
 from scoring.views.formats import require, write_directory
-from scoring.views.shares import DECIDED
 from scoring.views.work_rows import STATES
 
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "yes/no": "BOOLEAN"}
@@ -167,7 +167,11 @@ def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
     """
     import duckdb
 
-    _add_views(db)
+    db.execute(_WILSON.replace("$z", str(_Z)))
+    counts = [f"count(*) FILTER (state = '{state}') AS {state}" for state in STATES]
+    values = {"counts": ",\n".join(counts), "decided": " + ".join(DECIDED)}
+    for view, grouping in VIEWS.items():
+        db.execute(Template(_VIEW).substitute(grouping._asdict(), view=view, **values))
     db.execute("SET enable_external_access = false; SET python_enable_replacements = false")
     db.execute("SET lock_configuration = true")
     try:
@@ -181,29 +185,16 @@ def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
             yield Answer(names, _rows_of(result))
     except duckdb.Error as e:
         known = ", ".join((*tables, *VIEWS))
-        raise InputError(f"query: {_what_is_wrong(e)}; the tables are {known}") from e
-
-
-def _add_views(db: Any) -> None:
-    db.execute(_WILSON.replace("$z", str(_Z)))
-    for view, grouping in VIEWS.items():
-        counts = [f"count(*) FILTER (state = '{state}') AS {state}" for state in STATES]
-        statement = Template(_VIEW).substitute(
-            grouping._asdict(), view=view, counts=",\n".join(counts), decided=" + ".join(DECIDED)
-        )
-        db.execute(statement)
+        # DuckDB also draws a picture of where the error is.
+        lines = [line.strip() for line in str(e).splitlines()]
+        words = [line for line in lines if line and not line.startswith(("LINE ", "^"))]
+        text = " ".join(words) or "failed"
+        raise InputError(f"query: {text}; the tables are {known}") from e
 
 
 def _rows_of(result: Any) -> Iterator[tuple[Any, ...]]:
     while rows := result.fetchmany(_FETCHED_AT_ONCE):
         yield from rows
-
-
-def _what_is_wrong(error: Exception) -> str:
-    """Return an error of DuckDB in one line, without its picture of where it is."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    words = [line for line in lines if line and not line.startswith(("LINE ", "^"))]
-    return " ".join(words) or "failed"
 
 
 @contextlib.contextmanager

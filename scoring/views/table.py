@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_LABELS, Bounds
 from rubric.breakdown import Coverage
+from scoring.frozen import PlainData
 from scoring.text import as_utf8, cut, printable, short
 
 Place: TypeAlias = Literal["pipe", "terminal"]
@@ -154,33 +155,33 @@ class Table(NamedTuple):
         rows = table.table_rows()
         if self.heads:
             rows.insert(0, TableRow([column.head for column in table.columns]))
-        lines = [table._pipe_cells(row) for row in rows]
+
+        lines = []
+        for row in rows:
+            texts = []
+            for column, cell in zip(table.columns, row.cells, strict=True):
+                text = as_cell(cell).shown()
+                if column.cut and column.width is not None and not self.full:
+                    text = cut(text, column.width)
+                texts.append(text)
+            lines.append(texts)
 
         widths = []
-        for column, texts in zip(table.columns, zip(*lines, strict=True), strict=False):
+        for column, column_texts in zip(table.columns, zip(*lines, strict=True), strict=False):
             width = column.width
             if self.full or width is None:
-                width = max(map(len, texts))
+                width = max(map(len, column_texts))
             widths.append(width)
 
-        text = []
+        page = []
         is_padded = not self.full and all(column.width is not None for column in table.columns)
         margin = " " * (self.indent + self.notes_indent)
         for row, cells in zip(rows, lines, strict=True):
             padded = map(str.ljust, cells[:-1], widths)
             line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
-            text.append(line if is_padded else line.rstrip(" "))
-            text += [margin + printable(note) for note in row.notes]
-        return "".join(f"{line}\n" for line in text)
-
-    def _pipe_cells(self, row: TableRow) -> list[str]:
-        texts = []
-        for column, cell in zip(self.columns, row.cells, strict=True):
-            text = as_cell(cell).shown()
-            if column.cut and column.width is not None and not self.full:
-                text = cut(text, column.width)
-            texts.append(text)
-        return texts
+            page.append(line if is_padded else line.rstrip(" "))
+            page += [margin + printable(note) for note in row.notes]
+        return "".join(f"{line}\n" for line in page)
 
     def shown_in(self, *places: str | None) -> "Table":
         """Return the table with the columns that have one of these places as ``only``.
@@ -197,7 +198,7 @@ class Table(NamedTuple):
         chosen_rows = [row._replace(cells=list(compress(row.cells, is_shown))) for row in rows]
         return self._replace(columns=list(compress(self.columns, is_shown)), rows=chosen_rows)
 
-    def as_json(self) -> list[dict[str, Any]]:
+    def as_json(self) -> list[PlainData]:
         """Return the rows as data: the values of the columns that have a key."""
         data = []
         for row in self.table_rows():
@@ -240,8 +241,14 @@ class Line(NamedTuple):
 Block: TypeAlias = Line | Table | str
 """A part of a page; a bare text is a line in the usual style."""
 
+Pair: TypeAlias = tuple[str, str]
+"""A name and a text."""
+
 Page: TypeAlias = Iterator[Block]
 """What a command shows, from top to bottom."""
+
+Lines: TypeAlias = Iterator[str]
+"""Lines of a page, each a text."""
 
 
 def titled(title: str, *blocks: Block) -> Iterator[Block]:
@@ -251,11 +258,11 @@ def titled(title: str, *blocks: Block) -> Iterator[Block]:
     yield from blocks
 
 
-def pairs(rows: Iterable[tuple[str, str]], width: int | None = None) -> Table:
+def pairs(rows: Iterable[Pair], width: int | None = None) -> Table:
     """Return names and texts as a table without headings.
 
     Args:
-        rows: pairs of a name and a text.
+        rows: the names and texts.
         width: characters for the names; None takes as many as the longest name has.
     """
     return Table(columns_of(Column("", width=width), ""), list(rows), heads=False)
@@ -325,6 +332,11 @@ def subject_cell(subject: str) -> Cell:
     return Cell(subject, text, brief=brief)
 
 
-def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> Cells:
+def named_cells(
+    iteration: int,
+    task: str,
+    subject: str,
+    sha: str | None,
+) -> Cells:
     """Return the cells of :data:`NAMED`."""
     return iteration, task, subject_cell(subject), short(sha or "") or "-"

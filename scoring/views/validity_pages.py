@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from scoring.examine import ExaminedIteration
-from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Became, Case, OutcomeName, case_of
+from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Became, Case, case_of
 from scoring.outcomes.validity import Validity
 from scoring.prediction import LEAST_OF_A_KIND, Foretold
 from scoring.sidecars.meaning import score_mark
@@ -12,6 +12,7 @@ from scoring.text import counted
 from scoring.views.table import (
     Cells,
     Line,
+    Lines,
     Page,
     Table,
     band_text,
@@ -43,7 +44,13 @@ def with_cases(
         score = iteration.score
         marks.append(score_mark(score, iteration.facts))
         became = Became(iteration.outcome)
-        case = case_of(iteration.facts, iteration.signals, score, "defective", became)
+        case = case_of(
+            iteration.facts,
+            iteration.signals,
+            score,
+            "defective",
+            became,
+        )
         if case and score.rubric_version == version:
             cases.append(case)
         yield iteration
@@ -79,12 +86,12 @@ def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Page:
     yield ""
 
 
-def validity_sentences(validity: Validity) -> Iterator[str]:
+def validity_sentences(validity: Validity) -> Lines:
     """Yield the question, the verdict, and the figure that supports it, each as a line."""
     foretells = "foretell which work"
     if validity.measure == "spearman":
         foretells = "foretell"
-    question = _question(validity.outcome, validity.horizon_days)
+    question = _QUESTIONS[validity.outcome].format(days=f"{validity.horizon_days:g} days")
     yield f"Does the score of rubric {validity.rubric} {foretells} {question}?"
 
     yield f"Verdict: {validity.verdict}."
@@ -103,18 +110,15 @@ def validity_sentences(validity: Validity) -> Iterator[str]:
         )
 
 
-def _question(outcome: OutcomeName, horizon_days: float) -> str:
-    days = f"{horizon_days:g} days"
-    questions: dict[OutcomeName, str] = {
-        "defective": f"was reverted, or fixes changed at least 5 % of its lines within {days}",
-        "reverted": f"was reverted within {days}",
-        "survival": f"how much of the work is still there after {days}",
-        "label": "how people judged the work",
-        "landed": "landed",
-        "reward": "gets the higher reward, of two runs of one task",
-        "yield": f"how many of the lines that were written are on the trunk after {days}",
-    }
-    return questions[outcome]
+_QUESTIONS = {
+    "defective": "was reverted, or fixes changed at least 5 % of its lines within {days}",
+    "reverted": "was reverted within {days}",
+    "survival": "how much of the work is still there after {days}",
+    "label": "how people judged the work",
+    "landed": "landed",
+    "reward": "gets the higher reward, of two runs of one task",
+    "yield": "how many of the lines that were written are on the trunk after {days}",
+}
 
 
 class _Words(NamedTuple):
@@ -125,10 +129,12 @@ class _Words(NamedTuple):
     counted: str
 
 
-_WORDS: dict[OutcomeName, _Words] = {
+_WORDS = {
     "landed": _Words("work that landed", "work that came to nothing", "came to nothing"),
     "reward": _Words(
-        "a run with a higher reward", "another one of its task", "below the full reward"
+        "a run with a higher reward",
+        "another one of its task",
+        "below the full reward",
     ),
 }
 _OTHER_WORDS = _Words("sound work", "defective work", "not sound")
@@ -180,20 +186,19 @@ def validity_parts(validity: Validity) -> dict[str, list[Cells]]:
         "Each signal": validity.signals,
         "What else was observed (below a half: more of it, worse work)": observed,
     }
-    rows = {}
+    chance = 0.0 if validity.measure == "spearman" else 0.5
+    rows_of_parts = {}
     for title, part in parts.items():
-        rows[title] = [_row(validity, name, figure) for name, figure in part.items()]
-    return rows
-
-
-def _row(validity: Validity, name: str, foretold: Foretold) -> Cells:
-    figure = "-" if foretold.auc is None else f"{foretold.auc:.2f}"
-    interval = "-"
-    clear = ""
-    if foretold.interval:
-        low, high = foretold.interval
-        interval = f"{low:.2f} to {high:.2f}"
-        chance = 0.0 if validity.measure == "spearman" else 0.5
-        if foretold.rarer >= LEAST_OF_A_KIND and not low <= chance <= high:
-            clear = "clear" if (foretold.auc or 0) > chance else "the wrong way"
-    return name, foretold.n, figure, interval, clear
+        rows: list[Cells] = []
+        for name, figure in part.items():
+            value = "-" if figure.auc is None else f"{figure.auc:.2f}"
+            interval = "-"
+            clear = ""
+            if figure.interval:
+                low, high = figure.interval
+                interval = f"{low:.2f} to {high:.2f}"
+                if figure.rarer >= LEAST_OF_A_KIND and not low <= chance <= high:
+                    clear = "clear" if (figure.auc or 0) > chance else "the wrong way"
+            rows.append((name, figure.n, value, interval, clear))
+        rows_of_parts[title] = rows
+    return rows_of_parts

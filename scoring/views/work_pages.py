@@ -1,7 +1,7 @@
 """What became of the work, for people: ``run``, ``work`` and ``report`` begin with this."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.transcripts.facts import NS
@@ -9,23 +9,24 @@ from scoring.outcomes.outcome import DAY
 from scoring.outcomes.spending import sum_of_known
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN
 from scoring.text import counted, short, shortened
-from scoring.views.comparisons import comparisons, months, trend
-from scoring.views.landing_text import STATE_WORDS, named_commit, states_text, unit_text
-from scoring.views.look_at import look_at, look_at_page
-from scoring.views.outcome_pages import outcome_text
-from scoring.views.shares import CountedShare
-from scoring.views.spending_text import (
+from scoring.views.amounts import (
+    CountedShare,
     cost_text,
     duration_text,
     models_text,
     per_landed_text,
     tokens_text,
 )
-from scoring.views.table import Cell, Cells, Line, Page, Table, columns_of, numeric
+from scoring.views.comparisons import comparisons, months, trend
+from scoring.views.landing_text import STATE_WORDS, named_commit, states_text, unit_text
+from scoring.views.look_at import look_at, look_at_page
+from scoring.views.outcome_pages import outcome_text
+from scoring.views.table import Cell, Cells, Line, Lines, Page, Table, columns_of, numeric
 from scoring.views.work_rows import (
     CAME_TO_NOTHING,
     WorkGroup,
     WorkRow,
+    WorkRows,
     day_of,
     in_state,
     total_cost,
@@ -43,7 +44,7 @@ def notes_on_history(
     tip_time: int | None,
     horizon_days: float,
     left_out: int = 0,
-) -> Iterator[str]:
+) -> Lines:
     """Yield a sentence for each thing to know of a history: its trunk, its age, what is cut off.
 
     Args:
@@ -67,7 +68,7 @@ def notes_on_history(
         yield f"No session of this repository was found; {files} left out (da-score doctor)."
 
 
-def work_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str]) -> Page:
+def work_page(rows: WorkRows, horizon_days: float, notes: Iterable[str]) -> Page:
     """Yield what became of the work, what each state of it cost and took, and what to look at.
 
     Args:
@@ -130,7 +131,7 @@ def unit_page(row: WorkRow, horizon_days: float, asked: str) -> Page:
     yield "It has no score, which needs an entry in the log."
 
 
-def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:
+def became_page(rows: WorkRows, horizon_days: float, notes: Iterable[str] = ()) -> Page:
     """Yield what became of the work and what it cost, then the same by harness, model and month.
 
     Args:
@@ -149,7 +150,14 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[st
 
     work = WorkGroup.of("", rows)
     yield Line(states_text(work.summary, "unit of work", "units of work"), "bold")
-    yield _fixed_sentence(work, horizon_days)
+    days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
+    fixed = work.fixed
+    if fixed.whole:
+        verb = "was" if fixed.part == 1 else "were"
+        yield f"Of those on the trunk for {days} {fixed} {verb} reverted or fixed later."
+    else:
+        yield f"None of their commits can be judged yet, which takes {days} on the trunk."
+
     yield from _cost_lines(work)
     missing = work.summary["missing_sessions"]
     if missing:
@@ -166,20 +174,28 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[st
     if lines_of_notes:
         yield from lines_of_notes
         yield ""
-    yield from _comparison_blocks(rows)
+    compared = comparisons(rows, least=1)
+    table_rows = []
+    for comparison in compared:
+        table_rows += [_by_row(comparison.kind, group) for group in comparison.groups]
+    table_rows += [_by_row("Month", month) for month in months(rows)]
+    yield Table(_BY, table_rows)
+
+    sentences = []
+    for comparison in compared:
+        by = f", by {comparison.kind.lower()}:"
+        sentences += [verdict.replace(":", by, 1) for verdict in comparison.verdicts]
+    for comparison in compared:
+        if comparison.more:
+            sentences.append(f"and {comparison.more} more of {comparison.kind.lower()}")
+    sentences += trend(rows)
+
+    if sentences:
+        yield ""
+        yield from sentences
 
 
-def _fixed_sentence(work: WorkGroup, horizon_days: float) -> str:
-    days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
-    fixed = work.fixed
-    if not fixed.whole:
-        return f"None of their commits can be judged yet, which takes {days} on the trunk."
-
-    verb = "was" if fixed.part == 1 else "were"
-    return f"Of those on the trunk for {days} {fixed} {verb} reverted or fixed later."
-
-
-def _cost_lines(work: WorkGroup) -> Iterator[str]:
+def _cost_lines(work: WorkGroup) -> Lines:
     """Yield what the work cost, and then what that part cost that did not land."""
     cost = work.summary["cost"]
     if cost is None:
@@ -204,12 +220,7 @@ def _cost_lines(work: WorkGroup) -> Iterator[str]:
         responses = counted(sum(unpriced.values()), "response has", "responses have")
         yield f"{responses} no known price: {models_text(unpriced)}."
 
-    text = "; ".join(_costs_without_landing(work))
-    if text:
-        yield f"{text[0].upper()}{text[1:]}."
-
-
-def _costs_without_landing(work: WorkGroup) -> Iterator[str]:
+    costs = []
     to_nothing = work.summary["came_to_nothing"]
     if to_nothing["units"]:
         were = counted(to_nothing["units"], "unit was", "units were")
@@ -217,8 +228,7 @@ def _costs_without_landing(work: WorkGroup) -> Iterator[str]:
         text = f"{were} {ends}: {_cost_or_unknown(to_nothing['cost'])}"
         if to_nothing["without_cost"] and to_nothing["cost"] is not None:
             text += f" (the cost of {to_nothing['without_cost']} of them is not known)"
-        yield text
-
+        costs.append(text)
     for state in ("open", "unclear", "talk", SPLIT_NOT_KNOWN):
         in_this_state = in_state(work.rows, state)
         count = len(in_this_state)
@@ -229,36 +239,16 @@ def _costs_without_landing(work: WorkGroup) -> Iterator[str]:
             sessions = counted(count, "session belongs", "sessions belong")
             what = f"{sessions} to landed work, split not known"
         if count:
-            yield f"{what}: {_cost_or_unknown(total_cost(in_this_state))}"
+            costs.append(f"{what}: {_cost_or_unknown(total_cost(in_this_state))}")
+    if costs:
+        text = "; ".join(costs)
+        yield f"{text[0].upper()}{text[1:]}."
 
 
 def _cost_or_unknown(cost: float | None) -> str:
     if cost is None:
         return "cost not known"
     return cost_text(cost)
-
-
-def _comparison_blocks(rows: Sequence[WorkRow]) -> Page:
-    """Yield the work by harness, model and month as a table, and sentences that compare them."""
-    compared = comparisons(rows, least=1)
-    table_rows = []
-    for comparison in compared:
-        table_rows += [_by_row(comparison.kind, group) for group in comparison.groups]
-    table_rows += [_by_row("Month", month) for month in months(rows)]
-    yield Table(_BY, table_rows)
-
-    sentences = []
-    for comparison in compared:
-        by = f", by {comparison.kind.lower()}:"
-        sentences += [verdict.replace(":", by, 1) for verdict in comparison.verdicts]
-    for comparison in compared:
-        if comparison.more:
-            sentences.append(f"and {comparison.more} more of {comparison.kind.lower()}")
-    sentences += trend(rows)
-
-    if sentences:
-        yield ""
-        yield from sentences
 
 
 def _by_row(kind: str, group: WorkGroup) -> Cells:
@@ -282,7 +272,7 @@ def _share_cell(share: CountedShare) -> Cell:
     return Cell(None, str(share), brief=brief)
 
 
-def by_state(rows: Sequence[WorkRow]) -> Iterator[tuple[str, int, str, str, str]]:
+def by_state(rows: WorkRows) -> Iterator[Cells]:
     """Yield for each state, and talk: its name, units, cost, time and output, as people read it."""
     others = [(name, name) for name in ("talk", SPLIT_NOT_KNOWN)]
     for state, word in (*STATE_WORDS.items(), *others):

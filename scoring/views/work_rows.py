@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -25,10 +25,11 @@ from scoring.outcomes.prices import model_name, stored_prices
 from scoring.outcomes.spending import Spending
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN, State, Unit
 from scoring.sidecars.provenance import time_stamp
+from scoring.statistics import mean_or_none
+from scoring.views.amounts import DECIDED, CountedShare
 from scoring.views.landing_text import STATE_WORDS
-from scoring.views.shares import DECIDED, CountedShare
 
-STATES: tuple[State, ...] = tuple(STATE_WORDS)
+STATES = tuple(STATE_WORDS)
 """The states of work, in the order in which they are shown. Talk is a state, but not work."""
 
 CAME_TO_NOTHING: tuple[State, ...] = ("lost", "reverted", "taken_back")
@@ -47,6 +48,10 @@ class WorkRow(NamedTuple):
     unit: Unit
     cost: float | None
     values: PlainData
+
+
+WorkRows: TypeAlias = Sequence[WorkRow]
+"""Some of the work, in order."""
 
 
 def work_of(
@@ -224,7 +229,7 @@ def _tokens_of(counted: TranscriptFacts | None) -> dict[str, int | None]:
     return {kind: tokens.get(kind) for kind in kinds}
 
 
-def work_summary(rows: Sequence[WorkRow]) -> PlainData:
+def work_summary(rows: WorkRows) -> PlainData:
     """Return the counts and costs of some work, for JSON.
 
     Talk is not a unit that could land, so ``units`` leaves it out; ``cost`` includes it. Sessions
@@ -248,7 +253,7 @@ def work_summary(rows: Sequence[WorkRow]) -> PlainData:
         "cost": total_cost(rows),
         "cost_landed": total_cost(landed),
         "landed_priced": len(landed_costs),
-        "cost_per_landed": sum(landed_costs) / len(landed_costs) if landed_costs else None,
+        "cost_per_landed": mean_or_none(landed_costs),
         "unpriced": dict(sorted(unpriced.items())),
         "cost_lost": total_cost(in_state(rows, "lost")),
         "cost_talk": total_cost(in_state(rows, "talk")),
@@ -265,7 +270,7 @@ def work_summary(rows: Sequence[WorkRow]) -> PlainData:
     }
 
 
-def in_state(rows: Iterable[WorkRow], state: str) -> list[WorkRow]:
+def in_state(rows: WorkRows, state: str) -> list[WorkRow]:
     """Return the work that is in a state: one of :data:`STATES`, ``talk``, or SPLIT_NOT_KNOWN."""
     return [row for row in rows if _shown_state(row.unit) == state]
 
@@ -274,7 +279,7 @@ def _shown_state(unit: Unit) -> str:
     return SPLIT_NOT_KNOWN if unit.of_landed else unit.state
 
 
-def total_cost(rows: Sequence[WorkRow]) -> float | None:
+def total_cost(rows: WorkRows) -> float | None:
     """Return what some work cost, as far as that is known, or None where nothing is known of it."""
     costs = [row.cost for row in rows if row.cost is not None]
     if costs or not rows:
@@ -282,7 +287,7 @@ def total_cost(rows: Sequence[WorkRow]) -> float | None:
     return None
 
 
-def without_cost(rows: Iterable[WorkRow]) -> int:
+def without_cost(rows: WorkRows) -> int:
     """Return how many units have no known cost. Talk is not a unit that could land."""
     return sum(row.cost is None and row.unit.kind != "talk" for row in rows)
 
@@ -298,11 +303,11 @@ class WorkGroup(NamedTuple):
     """
 
     name: str
-    rows: Sequence[WorkRow]
+    rows: WorkRows
     summary: PlainData
 
     @classmethod
-    def of(cls, name: str, rows: Sequence[WorkRow]) -> "WorkGroup":
+    def of(cls, name: str, rows: WorkRows) -> "WorkGroup":
         """Return some work as a group."""
         return cls(name, rows, work_summary(rows))
 
@@ -322,7 +327,7 @@ class WorkGroup(NamedTuple):
         return CountedShare(self.summary["defective"], self.summary["judged"])
 
 
-def grouped(rows: Iterable[WorkRow], grouping: str) -> list[WorkGroup]:
+def grouped(rows: WorkRows, grouping: str) -> list[WorkGroup]:
     """Return some work by ``repository``, ``harness``, ``model`` or ``month``, by name."""
     groups: dict[str, list[WorkRow]] = {}
     costs: dict[str, float] = {}
@@ -330,7 +335,11 @@ def grouped(rows: Iterable[WorkRow], grouping: str) -> list[WorkGroup]:
         name = month_of(row) if grouping == "month" else row.values.get(grouping) or ""
         groups.setdefault(name, []).append(row)
         if grouping == "model":
-            for model, cost in _cost_by_model(row).items():
+            kept = row.values.get("cost_by_model") or {}  # as JSON in the table of a fleet
+            by_model = json.loads(kept) if isinstance(kept, str) else kept
+            if not by_model and row.cost is not None:  # a fleet may only know the main model
+                by_model = {row.values.get("model") or "": row.cost}
+            for model, cost in by_model.items():
                 groups.setdefault(model, [])
                 costs[model] = costs.get(model, 0.0) + cost
 
@@ -342,31 +351,21 @@ def grouped(rows: Iterable[WorkRow], grouping: str) -> list[WorkGroup]:
     return work
 
 
-def _cost_by_model(row: WorkRow) -> dict[str, float]:
-    """Return what the models of a unit cost. A fleet may only know the one with most output."""
-    kept = row.values.get("cost_by_model") or {}
-    costs: dict[str, float] = json.loads(kept) if isinstance(kept, str) else kept
-    if not costs and row.cost is not None:
-        return {row.values.get("model") or "": row.cost}
-    return costs
-
-
-def work_by(rows: Sequence[WorkRow]) -> dict[str, list[PlainData]]:
+def work_by(rows: WorkRows) -> dict[str, list[PlainData]]:
     """Return the work by harness, model and month, for JSON."""
     by = {}
     for grouping in ("harness", "model", "month"):
-        by[grouping] = [_group_payload(group) for group in grouped(rows, grouping)]
+        values = []
+        for group in grouped(rows, grouping):
+            summary = group.summary
+            value = {
+                "name": group.name or "unknown",
+                **{key: summary[key] for key in ("units", *STATES, "judged", "defective")},
+                "decided": group.landed.whole,
+                "landed_share": group.landed.as_dict(),
+                "defective_share": group.fixed.as_dict(),
+                **{key: summary[key] for key in ("cost", "landed_priced", "cost_per_landed")},
+            }
+            values.append(value)
+        by[grouping] = values
     return by
-
-
-def _group_payload(group: WorkGroup) -> PlainData:
-    summary = group.summary
-    keys = ("units", *STATES, "judged", "defective")
-    return {
-        "name": group.name or "unknown",
-        **{key: summary[key] for key in keys},
-        "decided": group.landed.whole,
-        "landed_share": group.landed.as_dict(),
-        "defective_share": group.fixed.as_dict(),
-        **{key: summary[key] for key in ("cost", "landed_priced", "cost_per_landed")},
-    }

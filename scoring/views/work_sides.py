@@ -2,7 +2,6 @@
 
 import datetime
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from scoring.evidence.git.agents import without_mark
 from scoring.evidence.transcripts.facts import NS
 from scoring.log.selection import parse_period
 from scoring.text import short
-from scoring.views.work_rows import WorkRow, month_of
+from scoring.views.work_rows import WorkRow, WorkRows, month_of
 
 _MOST_NAMES = 12
 """How many names an error lists."""
@@ -59,7 +58,7 @@ class Other(NamedTuple):
     name: str
 
 
-def other_named(text: str, rows: Sequence[WorkRow], newest: datetime.date) -> Other:
+def other_named(text: str, rows: WorkRows, newest: datetime.date) -> Other:
     """Return what a user means by a month, a harness, a model or an author.
 
     Args:
@@ -97,7 +96,7 @@ def other_named(text: str, rows: Sequence[WorkRow], newest: datetime.date) -> Ot
     )
 
 
-def _values_of(rows: Sequence[WorkRow], column: str) -> list[str]:
+def _values_of(rows: WorkRows, column: str) -> list[str]:
     values = {row.values[column] for row in rows}
     return sorted(filter(None, values))
 
@@ -113,8 +112,8 @@ def _names_of(row: WorkRow, kind: str) -> list[str]:
 
 def sides_of(
     other: Other,
-    chosen: Sequence[WorkRow],
-    rows: Sequence[WorkRow],
+    chosen: WorkRows,
+    rows: WorkRows,
     chosen_name: str,
 ) -> Sides:
     """Return two sides: the chosen work, and what it is compared with.
@@ -151,10 +150,16 @@ def sides_of(
             raise InputError(f"--against: there is no work of {name}")
 
     why = f"their {other.kind} is not known"
-    return Sides((first_name, other.name), (first, second), left_out, why, other.kind == "month")
+    return Sides(
+        (first_name, other.name),
+        (first, second),
+        left_out,
+        why,
+        other.kind == "month",
+    )
 
 
-def sides_of_commit(sha: str, time: int, rows: Sequence[WorkRow]) -> Sides:
+def sides_of_commit(sha: str, time: int, rows: WorkRows) -> Sides:
     """Return the work after a commit, and the work before it.
 
     Args:
@@ -188,4 +193,10 @@ def sides_of_commit(sha: str, time: int, rows: Sequence[WorkRow]) -> Sides:
         if not side:
             raise InputError(f"--since-commit: there is no work {name}")
     why = "the commit was made while they went on, or their time is not known"
-    return Sides(names, (after, before), left_out, why, True)
+    return Sides(
+        names,
+        (after, before),
+        left_out,
+        why,
+        True,
+    )

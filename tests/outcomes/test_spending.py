@@ -34,7 +34,7 @@ from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
 from scoring.outcomes import prices
 from scoring.outcomes.prices import price
 from scoring.outcomes.spending import Spending, spending_of, together
-from scoring.views.spending_text import cost_text, duration_text, spending_lines, tokens_text
+from scoring.views.amounts import cost_text, duration_text, spending_lines, tokens_text
 
 SONNET, OPUS, GPT = "claude-sonnet-4-5", "claude-opus-4-5", "gpt-5-codex"
 WHEN = datetime.datetime.fromtimestamp(START, datetime.UTC)

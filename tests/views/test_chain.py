@@ -28,7 +28,7 @@ from scoring.log.model import IterationRecord
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import KEEP_TRANSCRIPT
 from scoring.signals.table import signal_of
-from scoring.views.chain_text import chain_lines
+from scoring.views.explain_text import chain_lines
 from scoring.views.score_pages import chain_payload, kept_payload
 
 ABSENT = "0123456789ab"

@@ -26,12 +26,10 @@ from scoring.demo import Demo
 from scoring.errors import installing
 from scoring.examine import LogView
 from scoring.sidecars.meaning import NOT_MEASURED
+from scoring.views.amounts import cost_text
 from scoring.views.landing_text import STATE_WORDS
-from scoring.views.report import page_parts
-from scoring.views.report.digest import Digest, digest
-from scoring.views.report.report_text import report_lines
-from scoring.views.report.reported import ReportedIteration
-from scoring.views.spending_text import cost_text
+from scoring.views.report import page_parts, report_lines
+from scoring.views.report.digest import Digest, ReportedIteration, digest
 from scoring.views.table import pipe_text
 from scoring.views.work_rows import work_of
 

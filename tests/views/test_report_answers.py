@@ -16,13 +16,12 @@ from rubric import SignalContribution, default_rubric
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.spending import PaidWork, Spending, purchase
 from scoring.outcomes.unit import State, Unit
+from scoring.views.amounts import CountedShare
 from scoring.views.comparisons import NO_DIFFERENCE, comparisons, months, trend
 from scoring.views.report import page_parts
 from scoring.views.report.answers import nothing_known, pieces, signal_rows
 from scoring.views.report.commit_links import commit_page, commit_pages, where_it_is
-from scoring.views.report.digest import Digest
-from scoring.views.report.reported import ReportedIteration, TranscriptLines
-from scoring.views.shares import CountedShare
+from scoring.views.report.digest import Digest, ReportedIteration, TranscriptLines
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import WorkRow, grouped, without_cost
 

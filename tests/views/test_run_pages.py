@@ -14,8 +14,8 @@ from rubric import Bounds, Coverage, default_rubric
 from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.scored import LogSummary, ScoredLine
 from scoring.sidecars.meaning import Meaning, keep_meaning, kept_meaning
+from scoring.views.amounts import cost_text
 from scoring.views.run_pages import RunShown, run_page
-from scoring.views.spending_text import cost_text
 from scoring.views.table import line_or_table, pipe_text
 
 NEW, OLD = ("--rubric", "3.1.0"), ("--rubric", "2.1.0")

@@ -20,7 +20,7 @@ from scoring.evidence.harnesses.unread import UnreadSessions, sessions_not_read
 from scoring.evidence.openable import openable_survey
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import TranscriptSurvey
-from scoring.evidence.transcripts.observed_facts import Method
+from scoring.evidence.transcripts.observed_facts import Method, Observed
 from scoring.evidence.transcripts.scan import Scan
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
@@ -183,7 +183,13 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
 
     iterations: list[IterationFacts] = []
     with uncached.transcripts().start() as scan:
-        repository, evidence = _survey_repository(records, iter_log_dir, uncached, scan, rubric)
+        repository, evidence = _survey_repository(
+            records,
+            iter_log_dir,
+            uncached,
+            scan,
+            rubric,
+        )
         try:
             if evidence is not None and records:
                 iterations = [evidence.of(record, evidence.answers(record)) for record in records]
@@ -192,6 +198,12 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
         except DaScoreError as e:
             repository = repository._replace(problem=repository.problem or str(e))
         transcripts = openable_survey(scan.survey(), sources.repo_dir)
+
+    uncovered = []
+    for facts in iterations:
+        lines = facts.transcripts
+        if facts.record.session_tokens is None and lines and not lines.flags:
+            uncovered.append(facts.record.iteration)
 
     return Examination(
         rubric=rubric,
@@ -206,7 +218,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
         repository=repository,
         transcripts=transcripts,
         signals=list(_signal_presences(rubric, iterations)),
-        uncovered=_uncovered(iterations),
+        uncovered=uncovered,
         warnings=list(dict.fromkeys(warnings)),
         attribution=survey_attribution(iterations) if sources.rules.as_observed else None,
         unread=sessions_not_read(sources.places),
@@ -226,7 +238,13 @@ def _survey_repository(
     without a name is used.
     """
     profile = meter_profile(rubric)
-    evidence_from = partial(Evidence, records, log_dir, profile=profile, labels=labels_vote(rubric))
+    evidence_from = partial(
+        Evidence,
+        records,
+        log_dir,
+        profile=profile,
+        labels=labels_vote(rubric),
+    )
     trunk_problem = ""
     try:
         try:
@@ -243,7 +261,9 @@ def _survey_repository(
 
 
 def _described(
-    evidence: Evidence, records: Sequence[IterationRecord], trunk_problem: str
+    evidence: Evidence,
+    records: Sequence[IterationRecord],
+    trunk_problem: str,
 ) -> RepositorySurvey:
     path = Path(evidence.sources.repo_dir)
     repository = GitRepository(path)
@@ -258,46 +278,31 @@ def _described(
         elif evidence.git.resolve(commit) is None:
             unresolved[record.iteration] = record.commit
 
+    assisted = 0
+    git = evidence.git
+    if isinstance(git, AttributedHistory):
+        for written in git.written(git.walk).values():
+            agents = written.agents
+            is_derived = written.checkpoints or agents.coauthors or agents.authors
+            if agents.assisting and not is_derived and len(written.parents) < 2:
+                assisted += 1
+
     own = own_repository(path)
     remotes = [(name, same_remote(url)) for name, url in own.remotes.items()]
     return RepositorySurvey(
         path=path,
         top_level=own.top_level,
         git_version=git_version(repository),
-        trunk=evidence.git.trunk,
+        trunk=git.trunk,
         trunk_problem=trunk_problem,
         unresolved=unresolved,
         without_commit=without_commit,
         branch=own.branch,
         branches=sum(name.startswith("refs/heads/") for _, name, _ in repository.branches),
         remotes=tuple(sorted(remotes)),
-        assisted=_count_assisted(evidence),
+        assisted=assisted,
         work_trees=len(own.work_trees),
     )
-
-
-def _count_assisted(evidence: Evidence) -> int:
-    """Count the commits of the trunk of which only a line says that an agent assisted."""
-    git = evidence.git
-    if not isinstance(git, AttributedHistory):
-        return 0
-
-    count = 0
-    for commit in git.written(git.walk).values():
-        agents = commit.agents
-        is_derived = commit.checkpoints or agents.coauthors or agents.authors
-        if agents.assisting and not is_derived and len(commit.parents) < 2:
-            count += 1
-    return count
-
-
-def _uncovered(iterations: Sequence[IterationFacts]) -> list[int]:
-    uncovered = []
-    for facts in iterations:
-        lines = facts.transcripts
-        if facts.record.session_tokens is None and lines and not lines.flags:
-            uncovered.append(facts.record.iteration)
-    return uncovered
 
 
 def _signal_presences(
@@ -311,46 +316,46 @@ def _signal_presences(
     signal_sets = [signal_set(facts, wanted, rubric.claims_vote) for facts in read]
 
     for spec in rubric.signals:
-        values = [signals.value(spec.id) for signals in signal_sets]
-        reasons = Counter(value.reason for value in values if not value.present).most_common()
+        lacking: dict[str, list[IterationFacts]] = {}
+        for facts, signals in zip(read, signal_sets, strict=True):
+            value = signals.value(spec.id)
+            if not value.present:
+                lacking.setdefault(value.reason, []).append(facts)
 
+        most_first = sorted(lacking.items(), key=lambda item: -len(item[1]))
         signal = signal_of(spec.id)
         advice = ""
-        if reasons and signal:
-            usual_reason, _ = reasons[0]
-            for facts, value in zip(read, values, strict=True):
-                if not value.present and value.reason == usual_reason:
-                    advice = signal.advice(False, facts)
-                    break
+        if signal and most_first:
+            _, usual = most_first[0]
+            advice = signal.advice(False, usual[0])
 
         yield SignalPresence(
             signal=spec.id,
-            present=sum(value.present for value in values),
-            iterations=len(values),
-            absent=dict(reasons),
+            present=len(iterations) - sum(map(len, lacking.values())),
+            iterations=len(iterations),
+            absent={reason: len(facts_lacking) for reason, facts_lacking in most_first},
             advice=advice,
         )
 
 
 def survey_attribution(iterations: Sequence[IterationFacts]) -> AttributionSurvey:
     """Count how the transcript lines of some iterations were found."""
-    counts: Counter[str] = Counter()
-    sessions: dict[str, set[str]] = {method: set() for method in get_args(Method)}
+    found_by: dict[str | None, list[Observed]] = {}
     without: dict[str, list[int]] = {}
-
     for facts in iterations:
         observed = facts.observed
         if observed and observed.method:
-            counts[observed.method] += 1
-            sessions[observed.method].update(observed.sessions)
+            found_by.setdefault(observed.method, []).append(observed)
         else:
             reason = observed.problem if observed else ""
             without.setdefault(reason or NO_SESSION, []).append(facts.record.iteration)
 
     methods = {}
-    for method, ids in sessions.items():
-        methods[method] = MethodCount(counts[method], len(ids))
-    methods["none"] = MethodCount(len(iterations) - counts.total(), 0)
+    for method in get_args(Method):
+        found = found_by.get(method, [])
+        sessions = set().union(*(observed.sessions for observed in found))
+        methods[method] = MethodCount(len(found), len(sessions))
+    methods["none"] = MethodCount(sum(map(len, without.values())), 0)
 
     most_first = sorted(without.items(), key=lambda item: -len(item[1]))
     return AttributionSurvey(methods, dict(most_first))

@@ -1,6 +1,7 @@
 """What an examination means for the user, and what to do about each thing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, TypeAlias
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from rubric.model import STRICT
@@ -16,12 +17,44 @@ from scoring.log.find import commands_that_make_a_log
 from scoring.signals.table import is_chosen
 from scoring.text import counted, some_spans
 from scoring.views.doctor import Examination, SignalPresence
-from scoring.views.doctor.finding import Finding, Level
+
+Level = Literal["problem", "note"]
+"""A problem costs evidence or stops a run; a note is good to know."""
+
+
+class Finding(NamedTuple):
+    """One thing that was found, and what to do about it.
+
+    Attributes:
+        topic: what it is about.
+        level: how much it matters.
+        what: what was found.
+        advice: what to do; it begins with ``nothing`` where the user need not act.
+        change: what following the advice would change; "" for nothing.
+        gain: how much evidence it would bring, in iterations with all of the rubric's weight.
+    """
+
+    topic: str
+    level: Level
+    what: str
+    advice: str
+    change: str = ""
+    gain: float = 0.0
+
+    @property
+    def needs_nothing(self) -> bool:
+        """Whether the user need not do anything about it."""
+        return self.advice.startswith("nothing")
+
 
 BEST = newest_version(EVIDENCE_ATTRIBUTED)
 """The rubric that da-score init chooses."""
 
 _MOST_REASONS = 3  # that one finding gives
+
+
+Findings: TypeAlias = Iterator[Finding]
+"""What is worth saying of one topic."""
 
 
 def findings(examination: Examination) -> list[Finding]:
@@ -33,18 +66,14 @@ def findings(examination: Examination) -> list[Finding]:
         _entries,
         _transcript_roots,
         _transcripts,
-        _checkpoints,
-        _iterations_without_session,
-        _sessions_without_iteration,
-        _skipped_lines,
+        _attribution,
         _signals,
-        _reference_rules,
-        _warnings,
+        _reading,
     )
     return [finding for rule in rules for finding in rule(examination)]
 
 
-def _repository(examination: Examination) -> Iterator[Finding]:
+def _repository(examination: Examination) -> Findings:
     repository = examination.repository
     if repository.problem:
         yield Finding(
@@ -65,7 +94,7 @@ def _repository(examination: Examination) -> Iterator[Finding]:
         )
 
 
-def _trunk(examination: Examination) -> Iterator[Finding]:
+def _trunk(examination: Examination) -> Findings:
     repository = examination.repository
     if repository.trunk_problem:
         advice = "name a branch that is there, or fetch it; a run stops here"
@@ -94,7 +123,7 @@ def _trunk(examination: Examination) -> Iterator[Finding]:
         )
 
 
-def _log(examination: Examination) -> Iterator[Finding]:
+def _log(examination: Examination) -> Findings:
     log = examination.log
     if log.problem:
         how = commands_that_make_a_log(log.path)
@@ -121,7 +150,7 @@ def _log(examination: Examination) -> Iterator[Finding]:
         yield Finding("log", "problem", f"an entry cannot be read: {text}", advice)
 
 
-def _entries(examination: Examination) -> Iterator[Finding]:
+def _entries(examination: Examination) -> Findings:
     repository = examination.repository
     if repository.assisted:
         yield Finding(
@@ -155,7 +184,7 @@ _IN_TIME = (
 )
 
 
-def _transcript_roots(examination: Examination) -> Iterator[Finding]:
+def _transcript_roots(examination: Examination) -> Findings:
     for root in examination.transcripts.roots:
         was_named = root.origin == "--transcript-dir"
         if not root.problem or (root.problem == "no such directory" and not was_named):
@@ -171,7 +200,7 @@ def _transcript_roots(examination: Examination) -> Iterator[Finding]:
         yield Finding("transcripts", level, f"{root.path}: {root.problem}", advice)
 
 
-def _transcripts(examination: Examination) -> Iterator[Finding]:
+def _transcripts(examination: Examination) -> Findings:
     survey = examination.transcripts
     if not survey.roots:
         advice = "set transcripts to auto, or name folders with --transcript-dir"
@@ -200,7 +229,24 @@ def _transcripts(examination: Examination) -> Iterator[Finding]:
         yield Finding("transcripts", "note", what, _IN_TIME)
 
 
-def _checkpoints(examination: Examination) -> Iterator[Finding]:
+_ADVICE_WITHOUT_SESSION = {
+    NO_TRANSCRIPT: (
+        "fetch the branch of the checkpoints, if another clone has more of it; "
+        "some are kept without one"
+    ),
+    NO_WINDOW: "fetch the branches that held their commits (git fetch --all)",
+    NOT_COVERED: (
+        f"{_IN_TIME}; where work trees are gone, name their folders with the setting worktrees"
+    ),
+}
+_ADVICE_FOR_OVERLAP = (
+    "name the session in the entry (agent.session_id), or the commit that it made: "
+    "time alone cannot tell"
+)
+_NOTHING_TO_DO = "nothing: what is here does not say more"
+
+
+def _attribution(examination: Examination) -> Findings:
     if examination.attribution is None:
         return
 
@@ -231,28 +277,6 @@ def _checkpoints(examination: Examination) -> Iterator[Finding]:
             f"fetch them: git fetch origin '{REFS}*:{REFS}*'; a plain clone leaves them out",
         )
 
-
-_ADVICE_WITHOUT_SESSION = {
-    NO_TRANSCRIPT: (
-        "fetch the branch of the checkpoints, if another clone has more of it; "
-        "some are kept without one"
-    ),
-    NO_WINDOW: "fetch the branches that held their commits (git fetch --all)",
-    NOT_COVERED: (
-        f"{_IN_TIME}; where work trees are gone, name their folders with the setting worktrees"
-    ),
-}
-_ADVICE_FOR_OVERLAP = (
-    "name the session in the entry (agent.session_id), or the commit that it made: "
-    "time alone cannot tell"
-)
-_NOTHING_TO_DO = "nothing: what is here does not say more"
-
-
-def _iterations_without_session(examination: Examination) -> Iterator[Finding]:
-    if examination.attribution is None:
-        return
-
     for reason, numbers in examination.attribution.without.items():
         default = _ADVICE_FOR_OVERLAP if reason.endswith(OVERLAP) else _NOTHING_TO_DO
         yield Finding(
@@ -263,23 +287,19 @@ def _iterations_without_session(examination: Examination) -> Iterator[Finding]:
             gain=len(numbers) / 2,
         )
 
-
-def _sessions_without_iteration(examination: Examination) -> Iterator[Finding]:
     unclaimed = examination.transcripts.unclaimed
-    if examination.attribution is None or not unclaimed:
-        return
-
-    first = unclaimed[0]
-    sessions = counted(
-        len(unclaimed), "session worked here and belongs", "sessions worked here and belong"
-    )
-    yield Finding(
-        "attribution",
-        "note",
-        f"{sessions} to no iteration, as {first.session} in {first.path}",
-        "nothing, if they committed nothing; "
-        "else name their commits in entries, or the session in agent",
-    )
+    if unclaimed:
+        first = unclaimed[0]
+        sessions = counted(
+            len(unclaimed), "session worked here and belongs", "sessions worked here and belong"
+        )
+        yield Finding(
+            "attribution",
+            "note",
+            f"{sessions} to no iteration, as {first.session} in {first.path}",
+            "nothing, if they committed nothing; "
+            "else name their commits in entries, or the session in agent",
+        )
 
 
 _ADVICE_FOR_LINES = {
@@ -290,15 +310,13 @@ _ADVICE_FOR_LINES = {
 }
 
 
-def _skipped_lines(examination: Examination) -> Iterator[Finding]:
+def _signals(examination: Examination) -> Findings:
     few = "nothing, if there are few; many point to a newer form of the harness's files"
     for reason, count in examination.transcripts.lines_skipped.items():
         lines = counted(count, "line was", "lines were")
         advice = _ADVICE_FOR_LINES.get(reason, few)
         yield Finding("transcripts", "note", f"{lines} skipped: {reason}", advice)
 
-
-def _signals(examination: Examination) -> Iterator[Finding]:
     specs = examination.rubric.signals
     total_weight = sum(spec.weight for spec in specs)
 
@@ -330,22 +348,53 @@ def _reasons(signal: SignalPresence) -> str:
     return text
 
 
-def _reference_rules(examination: Examination) -> Iterator[Finding]:
-    if examination.sources.rules.as_observed:
-        return
-    yield Finding(
-        "rubric",
-        "note",
-        f"rubric {examination.rubric.version} reads evidence as the reference does: "
-        "folders named by hand without sub-folders, repeated responses counted again, "
-        "a trunk called master",
-        f"da-score doctor --rubric {BEST} shows what is found under the rules of the newest rubric",
-    )
+def _reading(examination: Examination) -> Findings:
+    if not examination.sources.rules.as_observed:
+        yield Finding(
+            "rubric",
+            "note",
+            f"rubric {examination.rubric.version} reads evidence as the reference does: "
+            "folders named by hand without sub-folders, repeated responses counted again, "
+            "a trunk called master",
+            f"da-score doctor --rubric {BEST} shows what is found under the rules of the newest "
+            "rubric",
+        )
 
-
-def _warnings(examination: Examination) -> Iterator[Finding]:
     roots = examination.transcripts.roots
     about_roots = tuple(f"transcript directory {root.path}: " for root in roots)
     for text in examination.warnings:
         if not text.startswith(about_roots):  # those are findings already
             yield Finding("reading", "note", text, "see what it names")
+
+
+_CHANGES = {
+    "log": "what cannot be read now gets a score",
+    "repository": "what landed can be known, and how",
+    "trunk": "what landed can be known",
+    "entries": "whether these iterations landed can be known, and which lines are theirs",
+    "transcripts": "tests, corrections and tokens can be known",
+    "attribution": "tests, corrections and tokens can be known",
+    "hook": "a task is scored when the agent stops",
+    "settings": "the settings are used",
+    "rubric": "evidence is read where it is, and each response once",
+}
+"""What following advice on a topic would change, where the finding itself does not say it."""
+
+
+def most_useful_first(found: Iterable[Finding]) -> list[Finding]:
+    """Return findings by how useful they are.
+
+    Problems come first, and their causes before the signals that lack evidence. Then comes what
+    would bring most evidence, and last what needs nothing.
+    """
+    with_change = []
+    for finding in found:
+        change = finding.change or _CHANGES.get(finding.topic, "")
+        with_change.append(finding._replace(change=change))
+    return sorted(with_change, key=_rank)
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, bool, float]:
+    is_problem = finding.level == "problem"
+    is_consequence = is_problem and finding.topic == "signals"
+    return not is_problem, finding.needs_nothing, is_consequence, -finding.gain

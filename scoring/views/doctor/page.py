@@ -1,7 +1,7 @@
 """What ``doctor`` shows: what was found to score from, and what to do about it."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct, structs
@@ -9,9 +9,9 @@ from msgspec import Struct, structs
 from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
 from scoring.frozen import PlainData, fields_of
 from scoring.text import counted, short, some_spans, spans
-from scoring.views.doctor import AttributionSurvey, Examination, RepositorySurvey
-from scoring.views.doctor.finding import Finding
-from scoring.views.table import AnyCell, Cell, Cells, Column, Line, Page, Table, columns_of, pairs
+from scoring.views.doctor import AttributionSurvey, Examination
+from scoring.views.doctor.findings import Finding
+from scoring.views.table import Cell, Cells, Line, Page, Pair, Table, columns_of, pairs
 
 _MOST_EXAMPLES = 2  # folders of transcripts that are left out for one reason
 _MOST_SESSIONS = 5
@@ -36,8 +36,7 @@ def doctor_page(
     rubric = examination.rubric
     yield Line(f"da-score doctor — rubric {rubric.version}, {rubric.evidence} evidence", "bold")
     yield ""
-    heads = [("LOG", _log_text(examination)), *_repository_heads(examination)]
-    yield pairs([*heads, *_transcript_heads(examination)], width=12)
+    yield pairs([*_heads(examination), *_transcript_heads(examination)], width=12)
 
     for section in _sections(examination, list_files):
         if section.rows and (every or section.columns[0].head == "SIGNAL"):
@@ -48,10 +47,6 @@ def doctor_page(
         yield ""
     yield from (f"{sessions}." for sessions in examination.unread)
     yield ""
-    yield from _what_to_do(found, every)
-
-
-def _what_to_do(found: Sequence[Finding], every: bool) -> Page:
     yield Line("WHAT TO DO", "bold") if found else "Nothing is missing."
     shown = found if every else found[:_MOST_FINDINGS]
     for number, finding in enumerate(shown, 1):
@@ -72,18 +67,49 @@ def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
     for root in survey.roots:
         roots.append((str(root.path), root.origin, root.files, root.problem or "read"))
     yield Table(columns_of("PLACE", "NAMED BY", "FILES", "STATE"), roots)
-    yield _harness_section(survey)
-    if examination.attribution:
-        yield from _attribution_sections(examination.attribution, list_files)
+
+    harnesses = []
+    for harness in survey.harnesses:
+        failed = "unknown" if harness.ends_unknown else harness.tool_errors
+        counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
+        harnesses.append((harness.name, *counts, failed, harness.duplicates_dropped))
+    columns = columns_of(
+        "HARNESS",
+        "SESSIONS",
+        "FILES",
+        "TURNS",
+        "TOOL CALLS",
+        "FAILED",
+        "DUPLICATES DROPPED",
+    )
+    yield Table(columns, harnesses)
+
+    attribution = examination.attribution
+    if attribution:
+        methods = [(method, *count) for method, count in attribution.methods.items()]
+        yield Table(columns_of("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
+
+        without = []
+        for reason, numbers in attribution.without.items():
+            most = len(numbers) if list_files else _MOST_ITERATIONS
+            without.append((len(numbers), reason, some_spans(numbers, most)))
+        yield Table(columns_of("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
 
     unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
-    sessions = []
-    for each in unclaimed:
-        sessions.append((each.session, each.harness, each.lines, str(each.path)))
+    cells_of = attrgetter("session", "harness", "lines", "path")
+    sessions = list(map(cells_of, unclaimed))
     yield Table(columns_of("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"), sessions)
 
-    left_out = list(_left_out(survey.files))
-    yield Table(columns_of("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), left_out)
+    left_out: dict[str, list[str]] = {}
+    for file in survey.files:
+        if file.left_out:
+            left_out.setdefault(file.left_out, []).append(file.cwd or str(file.path))
+    reasons = []
+    for reason, places in sorted(left_out.items(), key=lambda item: -len(item[1])):
+        examples = list(dict.fromkeys(places))[:_MOST_EXAMPLES]
+        reasons.append((len(places), reason, ", ".join(examples)))
+    yield Table(columns_of("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), reasons)
+
     skipped = [(count, reason) for reason, count in survey.lines_skipped.items()]
     yield Table(columns_of("LINES", "SKIPPED BECAUSE"), skipped)
 
@@ -97,46 +123,18 @@ def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
         yield _file_section(survey.files)
 
 
-def _harness_section(survey: TranscriptSurvey) -> Table:
-    rows: list[Cells] = []
-    for harness in survey.harnesses:
-        failed = "unknown" if harness.ends_unknown else harness.tool_errors
-        counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
-        rows.append((harness.name, *counts, failed, harness.duplicates_dropped))
-
-    heads = ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED")
-    return Table(list(map(Column, heads)), rows)
-
-
-def _attribution_sections(attribution: AttributionSurvey, list_files: bool) -> Iterator[Table]:
-    methods = [(method, *count) for method, count in attribution.methods.items()]
-    yield Table(columns_of("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
-
-    without = []
-    for reason, numbers in attribution.without.items():
-        most = len(numbers) if list_files else _MOST_ITERATIONS
-        without.append((len(numbers), reason, some_spans(numbers, most)))
-    yield Table(columns_of("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
-
-
-def _left_out(files: Sequence[FileFound]) -> Iterator[Cells]:
-    reasons = Counter(file.left_out for file in files if file.left_out)
-    for reason, count in reasons.most_common():
-        places = [file.cwd or str(file.path) for file in files if file.left_out == reason]
-        examples = list(dict.fromkeys(places))[:_MOST_EXAMPLES]
-        yield count, reason, ", ".join(examples)
-
-
 def _file_section(files: Sequence[FileFound]) -> Table:
-    sessions_known = _sessions_known(files)
-    heads = ["HARNESS", "SESSIONS", "WORKED IN"] if sessions_known else []
     rows: list[Cells] = []
+    if not _sessions_known(files):
+        for file in files:
+            rows.append((str(file.path), file.left_out or "-"))
+        return Table(columns_of("TRANSCRIPT", "LEFT OUT BECAUSE"), rows)
+
     for file in files:
-        session: list[AnyCell] = []
-        if sessions_known:
-            session = [file.harness or "-", len(file.sessions), file.cwd or "-"]
+        session = (file.harness or "-", len(file.sessions), file.cwd or "-")
         rows.append((str(file.path), *session, file.left_out or "-"))
-    return Table(columns_of("TRANSCRIPT", *heads, "LEFT OUT BECAUSE"), rows)
+    columns = columns_of("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
+    return Table(columns, rows)
 
 
 def _sessions_known(files: Sequence[FileFound]) -> bool:
@@ -144,21 +142,17 @@ def _sessions_known(files: Sequence[FileFound]) -> bool:
     return not files or any(file.harness or file.sessions or file.cwd for file in files)
 
 
-def _log_text(examination: Examination) -> str:
+def _heads(examination: Examination) -> Iterator[Pair]:
+    """Yield what was found of the log and the repository."""
     log = examination.log
-    if log.problem:
-        return log.problem
-
     text = f"{counted(len(log.iterations), 'iteration')} in {log.path}"
     if log.broken:
         text += f", {len(log.broken)} that cannot be read"
     schemas = [f"schema {version}: {count}" for version, count in log.schema_versions.items()]
     if schemas:
         text += f" ({', '.join(schemas)})"
-    return text
+    yield "LOG", log.problem or text
 
-
-def _repository_heads(examination: Examination) -> Iterator[tuple[str, str]]:
     repository = examination.repository
     yield "REPOSITORY", repository.problem or str(repository.top_level)
     if repository.branches:
@@ -178,7 +172,7 @@ def _repository_heads(examination: Examination) -> Iterator[tuple[str, str]]:
         tip = f" at {short(trunk.commit)}"
     yield "TRUNK", f"{trunk.name or 'none'}{tip}: {trunk.how}"
     yield "HISTORY", "shallow" if trunk.shallow else "complete"
-    if examination.log.iterations:
+    if log.iterations:
         text = "every one that the log names is here"
         unresolved = sorted(repository.unresolved)
         if unresolved:
@@ -186,7 +180,7 @@ def _repository_heads(examination: Examination) -> Iterator[tuple[str, str]]:
         yield "COMMITS", text
 
 
-def _transcript_heads(examination: Examination) -> Iterator[tuple[str, str]]:
+def _transcript_heads(examination: Examination) -> Iterator[Pair]:
     survey = examination.transcripts
     counting = [file for file in survey.files if not file.left_out]
     sessions = {session for file in counting for session in file.sessions}
@@ -227,7 +221,15 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
         "rubric_version": examination.rubric.version,
         "evidence": examination.rubric.evidence,
         "log": _plain(log) | {"iterations": len(log.iterations), "broken": log.broken},
-        "repository": _repository_payload(repository),
+        "repository": {
+            **fields_of(repository, "path", "top_level"),
+            "git_version": ".".join(map(str, repository.git_version)) or None,
+            "shallow": repository.trunk and repository.trunk.shallow,
+            "problem": repository.problem or None,
+            "branch": repository.branch or None,
+            **fields_of(repository, "branches", "work_trees"),
+            "remotes": dict(repository.remotes),
+        },
         "trunk": repository.trunk and structs.asdict(repository.trunk),
         "trunk_problem": repository.trunk_problem or None,
         "commits": {
@@ -245,17 +247,6 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
         ],
         "warnings": examination.warnings,
         "findings": [finding._asdict() for finding in found],
-    }
-
-
-def _repository_payload(repository: RepositorySurvey) -> PlainData:
-    plain = _plain(repository)
-    return {
-        **{name: plain[name] for name in ("path", "top_level")},
-        "git_version": ".".join(map(str, repository.git_version)) or None,
-        "shallow": repository.trunk and repository.trunk.shallow,
-        **{name: plain[name] for name in ("problem", "branch", "branches", "work_trees")},
-        "remotes": dict(repository.remotes),
     }
 
 

@@ -14,22 +14,22 @@ from scoring.frozen import PlainData, fields_of
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
 from scoring.text import counted
-from scoring.views.gates import drops, evidence_gates, score_gates, work_gates
+from scoring.views.gates import drops, score_gates, work_gates
 from scoring.views.gates.gate import Demand, Gate, mean_score
-from scoring.views.work_rows import WorkRow
+from scoring.views.work_rows import WorkRow, WorkRows
 
-GATES: list[Gate] = [
+GATES = [
     score_gates.MIN_SCORE,
     score_gates.MIN_BAND,
     score_gates.MIN_MEAN,
     score_gates.MIN_COVERAGE,
     score_gates.MIN_LOW,
     drops.MAX_DROP,
-    evidence_gates.NO_OVER_CLAIMS,
+    score_gates.NO_OVER_CLAIMS,
     score_gates.NO_UNSCORED,
-    evidence_gates.NO_UNRESOLVED_COMMITS,
-    evidence_gates.NO_STALE,
-    evidence_gates.REQUIRE_VERIFIED,
+    score_gates.NO_UNRESOLVED_COMMITS,
+    score_gates.NO_STALE,
+    score_gates.REQUIRE_VERIFIED,
     work_gates.MAX_REVERTED,
     work_gates.MAX_TAKEN_BACK,
     work_gates.MAX_LOST_COST,
@@ -172,7 +172,7 @@ def check(
     made: Sequence[Demand],
     last: int | None = None,
     allow_empty: bool = False,
-    work: Callable[[], Sequence[WorkRow]] = tuple,
+    work: Callable[[], WorkRows] = tuple,
 ) -> Verdict:
     """Check iterations by the score that the evidence gives, and what became of the work.
 
@@ -187,7 +187,15 @@ def check(
             the log as a whole.
         work: returns the work, for the gates that look at it; asked after the iterations.
     """
-    verdict = Verdict(_demanded_data(made) | {"last": last})
+    demanded: PlainData = {}
+    for gate in GATES:
+        for option in gate.options:
+            demanded[option.key] = False if option.kind == "flag" else None
+    for gate, value in made:
+        keys = [option.key for option in gate.options]
+        demanded |= zip(keys, gate.as_data(value), strict=True)
+    verdict = Verdict(demanded | {"last": last})
+
     on_work = [demand for demand in made if demand.gate.work_reasons is not None]
     without_subject = list(made)
 
@@ -234,19 +242,6 @@ def _note_nothing(verdict: Verdict, gates: Iterable[Gate]) -> None:
         verdict.notes.append(
             f"{nothing_found}, so there was nothing to judge for {', '.join(names)}"
         )
-
-
-def _demanded_data(made: Sequence[Demand]) -> PlainData:
-    """Return the value of every option of every gate, by key."""
-    data: PlainData = {}
-    for gate in GATES:
-        for option in gate.options:
-            data[option.key] = False if option.kind == "flag" else None
-
-    for gate, value in made:
-        keys = [option.key for option in gate.options]
-        data |= zip(keys, gate.as_data(value), strict=True)
-    return data
 
 
 def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:

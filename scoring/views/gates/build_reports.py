@@ -1,12 +1,12 @@
 """A check as the files that builds show: JUnit XML, and Markdown for a summary."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from scoring.text import as_utf8, counted, cut, visible
 from scoring.views.gates import Checked, Failure, Verdict
-from scoring.views.table import number
+from scoring.views.table import Lines, number
 
 _MOST_ROWS = 500
 """Rows of a table in a summary; GitHub shows no summary of more than 1 MiB."""
@@ -32,8 +32,20 @@ def junit(verdict: Verdict, log: str) -> bytes:
         name = f"iteration {checked.iteration}"
         if checked.task_id:
             name += f" ({cut(checked.task_id, _LONGEST)})"
-        _add_test_case(suite, log, name, checked.failures, checked.notes)
-    _add_test_case(suite, log, "the log as a whole", verdict.whole, verdict.notes)
+        _add_test_case(
+            suite,
+            log,
+            name,
+            checked.failures,
+            checked.notes,
+        )
+    _add_test_case(
+        suite,
+        log,
+        "the log as a whole",
+        verdict.whole,
+        verdict.notes,
+    )
 
     suites = ElementTree.Element("testsuites", suite.attrib)
     suites.append(suite)
@@ -49,12 +61,19 @@ def _add_test_case(
     notes: Sequence[str],
 ) -> None:
     case = ElementTree.SubElement(
-        suite, "testcase", classname=xml_text(log), name=xml_text(name), time="0"
+        suite,
+        "testcase",
+        classname=xml_text(log),
+        name=xml_text(name),
+        time="0",
     )
     if failures:
         first = failures[0]
         element = ElementTree.SubElement(
-            case, "failure", message=xml_text(first.reason), type=first.gate
+            case,
+            "failure",
+            message=xml_text(first.reason),
+            type=first.gate,
         )
         lines = [f"{failure.gate}: {failure.reason}" for failure in failures]
         element.text = xml_text("\n".join(lines))
@@ -99,7 +118,7 @@ def markdown(verdict: Verdict, log: str) -> str:
     return "\n".join(lines)
 
 
-def _failure_table(failures: Sequence[Failure]) -> Iterator[str]:
+def _failure_table(failures: Sequence[Failure]) -> Lines:
     if not failures:
         return
 
@@ -120,7 +139,7 @@ def _iteration_row(checked: Checked) -> str:
     return f"| {checked.iteration} | {task} | {score} | {band} | {result} |"
 
 
-def _left_out(count: int, what: str) -> Iterator[str]:
+def _left_out(count: int, what: str) -> Lines:
     if count > _MOST_ROWS:
         yield f"and {count - _MOST_ROWS} more {what}"
         yield ""

@@ -3,7 +3,7 @@
 A baseline is a file of scores, or a revision of the repository that has the sidecars.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from scoring.frozen import Frozen
 from scoring.paths import in_checkout
 from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name
-from scoring.views.gates.gate import Gate, GateOption, lowest, mean_score, why_low
+from scoring.views.gates.gate import Gate, GateOption, Reasons, lowest, mean_score, why_low
 
 SIZE_LIMIT = 128 << 20
 """The most bytes of a file of scores."""
@@ -92,7 +92,7 @@ def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
     return Drop(most, baseline, log.selection.last)
 
 
-def _fell(drop: Drop, iteration: ExaminedIteration) -> Iterator[str]:
+def _fell(drop: Drop, iteration: ExaminedIteration) -> Reasons:
     value = iteration.score.value
     earlier = _comparable_value(drop, iteration)
     if earlier is not None and earlier - value > drop.most + TOLERANCE:
@@ -112,7 +112,7 @@ def _comparable_value(drop: Drop, iteration: ExaminedIteration) -> float | None:
     return earlier.value
 
 
-def _why_not_compared(drop: Drop, iteration: ExaminedIteration) -> Iterator[str]:
+def _why_not_compared(drop: Drop, iteration: ExaminedIteration) -> Reasons:
     if not iteration.score.scored:
         return
 
@@ -128,7 +128,7 @@ def _why_not_compared(drop: Drop, iteration: ExaminedIteration) -> Iterator[str]
         )
 
 
-def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
+def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Reasons:
     """Compare the means of both sides, over scores of rubrics that both sides have."""
     versions = {score.rubric_version for score in scores if score.scored}
     by_iteration = sorted(drop.baseline.scores.items())

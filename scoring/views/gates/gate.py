@@ -7,7 +7,8 @@ from rubric import BAND_INSUFFICIENT, SignalContribution
 from scoring.examine import ExaminedIteration
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import signal_of
-from scoring.views.work_rows import WorkRow
+from scoring.statistics import mean_or_none
+from scoring.views.work_rows import WorkRows
 
 
 class GateOption(NamedTuple):
@@ -31,12 +32,15 @@ class GateOption(NamedTuple):
         return self.name.replace("-", "_")
 
 
-IterationReasons: TypeAlias = Callable[[Any, ExaminedIteration], Iterator[str]]
-LogReasons: TypeAlias = Callable[[Any, Sequence[PersistedScore]], Iterator[str]]
-WorkReasons: TypeAlias = Callable[[Any, Sequence[WorkRow]], Iterator[str]]
+Reasons: TypeAlias = Iterator[str]
+"""Sentences that say why something fails, or what is worth saying of it."""
+
+IterationReasons: TypeAlias = Callable[[Any, ExaminedIteration], Reasons]
+LogReasons: TypeAlias = Callable[[Any, Sequence[PersistedScore]], Reasons]
+WorkReasons: TypeAlias = Callable[[Any, WorkRows], Reasons]
 
 
-def _nothing_to_say(_: Any, __: Any) -> Iterator[str]:
+def _nothing_to_say(_: Any, __: Any) -> Reasons:
     return iter(())
 
 
@@ -91,10 +95,7 @@ def is_enough(score: PersistedScore) -> bool:
 
 def mean_score(scores: Sequence[PersistedScore]) -> float | None:
     """Return the mean, 0 to 1, of the scores on enough evidence, or None without any."""
-    values = [score.value for score in scores if is_enough(score)]
-    if not values:
-        return None
-    return sum(values) / len(values)
+    return mean_or_none([score.value for score in scores if is_enough(score)])
 
 
 def lowest(scores: Sequence[PersistedScore]) -> str:

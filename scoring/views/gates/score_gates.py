@@ -1,16 +1,21 @@
-"""Gates on scores, on their mean, and on how much evidence they have."""
+"""Gates on scores, on how much evidence they have, and on what they are made from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT
 from rubric.breakdown import TOLERANCE
 from scoring.errors import OptionError
+from scoring.evidence.git.facts import Unknown
 from scoring.examine import ExaminedIteration, LogView
 from scoring.sidecars.scores import PersistedScore
+from scoring.sidecars.states import CURRENT
+from scoring.signals.values import SignalValue
+from scoring.text import cut, printable
 from scoring.views.gates.gate import (
     Gate,
     GateOption,
+    Reasons,
     is_enough,
     lowest,
     mean_score,
@@ -33,7 +38,7 @@ _ON_SCORES = Gate(
 """What gates have in common that look at every score."""
 
 
-def _below_score(least: float, iteration: ExaminedIteration) -> Iterator[str]:
+def _below_score(least: float, iteration: ExaminedIteration) -> Reasons:
     score = iteration.score
     if score.scored and score.value < least - TOLERANCE:
         yield f"score {score.value:.3f} is below {least:g}; {why_low(iteration)}"
@@ -66,7 +71,7 @@ def _least_band(name: str, log: LogView) -> LeastBand:
     return LeastBand(name, floors)
 
 
-def _below_band(least: LeastBand, iteration: ExaminedIteration) -> Iterator[str]:
+def _below_band(least: LeastBand, iteration: ExaminedIteration) -> Reasons:
     score = iteration.score
     if score.band == BAND_INSUFFICIENT:
         yield f"there is not enough evidence for a band: {score.coverage}; {why_little(iteration)}"
@@ -91,7 +96,7 @@ MIN_BAND = _ON_BANDS._replace(
 )
 
 
-def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Iterator[str]:
+def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Reasons:
     mean = mean_score(scores)
     if mean is not None and mean < least - TOLERANCE:
         yield f"the mean score {mean:.3f} is below {least:g}; {lowest(scores)}"
@@ -103,7 +108,7 @@ MIN_MEAN = _ON_BANDS._replace(
 )
 
 
-def _unscored(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
+def _unscored(_: bool, iteration: ExaminedIteration) -> Reasons:
     if not iteration.score.scored:
         yield f"has no score: no signal is present; {why_little(iteration)}"
 
@@ -114,7 +119,7 @@ NO_UNSCORED = Gate(
 )
 
 
-def _below_coverage(least: float, iteration: ExaminedIteration) -> Iterator[str]:
+def _below_coverage(least: float, iteration: ExaminedIteration) -> Reasons:
     coverage = iteration.score.coverage  # 0 without a score
     if coverage.weight < least - TOLERANCE:
         needed = f"which is below {least * 100:.1f} %"
@@ -134,7 +139,7 @@ MIN_COVERAGE = _ON_SCORES._replace(
 )
 
 
-def _below_low(least: float, iteration: ExaminedIteration) -> Iterator[str]:
+def _below_low(least: float, iteration: ExaminedIteration) -> Reasons:
     score = iteration.score
     low = score.bounds.low  # 0 without a score
     if low < least - TOLERANCE:
@@ -145,4 +150,76 @@ def _below_low(least: float, iteration: ExaminedIteration) -> Iterator[str]:
 MIN_LOW = _ON_SCORES._replace(
     options=(GateOption("min-low", "Every score's lower bound is at least X.", "X", "share"),),
     reasons=_below_low,
+)
+
+
+def _over_claims(_: bool, iteration: ExaminedIteration) -> Reasons:
+    for pair in iteration.signals.integrity:
+        if pair.delta < 0:
+            claim = f"claimed {_side(pair.claimed)}, observed {_side(pair.observed)}"
+            advice = "do what was claimed, or correct the claim in the entry"
+            yield f"{pair.role} over-claimed {pair.signal}: {claim}; {advice}"
+
+
+def _side(value: SignalValue) -> str:
+    return f"{value.sub_score:.2f} ({value.detail})"
+
+
+NO_OVER_CLAIMS = Gate(
+    options=(GateOption("no-over-claims", "No claim is above what was observed."),),
+    reasons=_over_claims,
+    looks_at=lambda _, iteration: any(pair.comparable for pair in iteration.signals.integrity),
+    nothing_found="no iteration has both a claim and an observation to compare",
+    forbids=True,
+)
+
+
+def _unresolved(_: bool, iteration: ExaminedIteration) -> Reasons:
+    landing = iteration.facts.landing
+    is_missing = landing.sha is None and landing.commit is None
+    if landing.field and is_missing and not iteration.record.known_from:
+        missing = f"commit {cut(printable(landing.field), 80)} is not in this repository"
+        yield f"{missing}; fetch it, or name in the entry the commit that it became"
+
+
+def _without_commit(_: bool, iteration: ExaminedIteration) -> Reasons:
+    no_commit = iteration.facts.landing.unknown is Unknown.NO_COMMIT
+    if no_commit and not iteration.record.known_from:
+        yield "names no commit"
+
+
+NO_UNRESOLVED_COMMITS = Gate(
+    options=(GateOption("no-unresolved-commits", "Every commit that an entry names is here."),),
+    reasons=_unresolved,
+    looks_at=lambda _, iteration: bool(iteration.facts.landing.field),
+    nothing_found="no iteration names a commit",
+    notes=_without_commit,
+)
+
+
+def _stale(_: bool, iteration: ExaminedIteration) -> Reasons:
+    state = iteration.state
+    if state.name != "stale" or state.says_more:  # one that says more fails without this gate
+        return
+    command = f"da-score iteration {iteration.record.iteration} --recompute"
+    yield f"its sidecar is {state}; '{command}' brings it up to date"
+
+
+NO_STALE = Gate(
+    options=(GateOption("no-stale", "No sidecar differs from what the evidence gives."),),
+    reasons=_stale,
+    looks_at=lambda _, iteration: iteration.origin == "sidecar" or iteration.state != CURRENT,
+    nothing_found="no iteration has a sidecar",
+)
+
+
+def _unverified(_: bool, iteration: ExaminedIteration) -> Reasons:
+    if iteration.state.name == "unverified":
+        advice = "bring that evidence back, or let 'da-score run' score without it"
+        yield f"its sidecar is {iteration.state}; {advice}"
+
+
+REQUIRE_VERIFIED = NO_STALE._replace(
+    options=(GateOption("require-verified", "Every sidecar's evidence is here."),),
+    reasons=_unverified,
 )

@@ -1,17 +1,15 @@
 """Gates on what became of the work: reverted, taken back, lost, and with tests that failed."""
 
-from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from scoring.errors import OptionError
 from scoring.examine import LogView
 from scoring.text import and_more, counted, printable, short
-from scoring.views.gates.gate import Gate, GateOption, WorkReasons
+from scoring.views.amounts import DECIDED, cost_text
+from scoring.views.gates.gate import Gate, GateOption, Reasons, WorkReasons
 from scoring.views.look_at import failing_tests
-from scoring.views.shares import DECIDED
-from scoring.views.spending_text import cost_text
-from scoring.views.work_rows import WorkRow, in_state, total_cost
+from scoring.views.work_rows import WorkRows, in_state, total_cost
 
 _MOST_NAMED = 3  # units in one reason
 _ON_WORK = Gate(
@@ -50,7 +48,7 @@ def _limit(option: str, text: str, _: LogView) -> Limit:
     return Limit(text, number / 100 if is_share else number, is_share)
 
 
-def _units(rows: Sequence[WorkRow]) -> str:
+def _units(rows: WorkRows) -> str:
     """Return the subjects of some units, each with its commit and the one that undid it."""
     names = []
     for row in rows:
@@ -64,7 +62,12 @@ def _units(rows: Sequence[WorkRow]) -> str:
     return f"{', '.join(names[:_MOST_NAMED])}{and_more(names, _MOST_NAMED)}"
 
 
-def _too_many(state: str, advice: str, most: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
+def _too_many(
+    state: str,
+    advice: str,
+    most: Limit,
+    rows: WorkRows,
+) -> Reasons:
     """Yield why too many units are in a state."""
     in_this_state = in_state(rows, state)
     decided = sum(row.unit.state in DECIDED for row in rows)
@@ -112,7 +115,7 @@ MAX_TAKEN_BACK = _at_most(
 )
 
 
-def _lost_cost(most: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
+def _lost_cost(most: Limit, rows: WorkRows) -> Reasons:
     lost = in_state(rows, "lost")
     cost = total_cost(lost) or 0.0
     limit = most.number
@@ -127,7 +130,7 @@ def _lost_cost(most: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
         )
 
 
-def _lost_without_cost(_: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
+def _lost_without_cost(_: Limit, rows: WorkRows) -> Reasons:
     count = sum(row.cost is None for row in in_state(rows, "lost"))
     if count:
         yield f"the cost of {counted(count, 'lost unit')} is not known"
@@ -138,7 +141,7 @@ MAX_LOST_COST = _at_most(
 )._replace(work_notes=_lost_without_cost)
 
 
-def _failing_tests(_: bool, rows: Sequence[WorkRow]) -> Iterator[str]:
+def _failing_tests(_: bool, rows: WorkRows) -> Reasons:
     for row in failing_tests(rows):
         yield (
             f"the last test run of {_units([row])} failed; run the tests in that session until "

@@ -1,35 +1,54 @@
-"""The report of a log: a page of HTML in one file, which asks no network for anything."""
+"""The report of a log: a page of HTML in one file, which asks no network, or its essentials."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from scoring.files import read_file
 from scoring.frozen import PlainData
 from scoring.outcomes.spending import together
-from scoring.outcomes.validity import Validity
-from scoring.text import SHORT_LENGTH, counted, shortened, some_spans, visible
-from scoring.views.comparisons import comparisons, months, trend
-from scoring.views.cost import HEADINGS, shares_of
-from scoring.views.landing_text import STATE_WORDS
-from scoring.views.report import answers
-from scoring.views.report.commit_links import commit_page
-from scoring.views.report.digest import Digest
-from scoring.views.report.page_data import days_of, page_data
-from scoring.views.report.report_text import certainty
-from scoring.views.report.reported import DETAIL
-from scoring.views.spending_text import (
+from scoring.text import (
+    SHORT_LENGTH,
+    counted,
+    json_escaped,
+    short,
+    shortened,
+    show_hidden,
+    some_spans,
+    spans,
+    visible,
+)
+from scoring.views.amounts import (
     cost_text,
     duration_text,
     per_landed_text,
     price_note,
+    spending_lines,
 )
-from scoring.views.table import band_text, number
+from scoring.views.comparisons import comparisons, months, trend
+from scoring.views.cost import HEADINGS, cost_sums, expenses, shares_of
+from scoring.views.landing_text import STATE_WORDS
+from scoring.views.look_at import look_at, look_at_page
+from scoring.views.report import answers
+from scoring.views.report.answers import Piece
+from scoring.views.report.commit_links import commit_page
+from scoring.views.report.digest import DETAIL, Digest, ReportedIteration
+from scoring.views.run_pages import scores_head
+from scoring.views.table import Lines, Page, band_text, number, titled
 from scoring.views.validity_pages import validity_parts, validity_sentences
-from scoring.views.work_pages import by_state
-from scoring.views.work_rows import WorkGroup, WorkRow, spending_of_unit
+from scoring.views.work_pages import became_page, by_state
+from scoring.views.work_rows import (
+    STATES,
+    WorkGroup,
+    WorkRows,
+    spending_of_unit,
+    work_by,
+    work_summary,
+)
 
 _SIZE_LIMIT = 256 << 20  # bytes of an earlier page; that of 100,000 iterations has about 80 MB
 _AT_ONCE = 1000  # parts of a page that are joined before they are written
@@ -75,6 +94,14 @@ def _contents(digest: Digest) -> PlainData:
     """Return what the template shows, and the functions that it calls, by its names for them."""
     work = digest.work
     pieces = answers.pieces(digest)
+    foretold = None
+    if digest.validity:
+        foretold = {
+            "any": digest.validity.score.auc is not None,
+            "sentences": list(validity_sentences(digest.validity)),
+            "parts": validity_parts(digest.validity),
+            "bands": digest.validity.bands,
+        }
     return {
         "d": digest,
         "project": digest.project or "This log",
@@ -93,7 +120,7 @@ def _contents(digest: Digest) -> PlainData:
         "price_notes": [] if digest.is_fleet else list(_price_notes(work)),
         "score": digest.meaning.name,
         "certainty": list(certainty(digest)),
-        "foretold": _foretold(digest.validity) if digest.validity else None,
+        "foretold": foretold,
         "signals": answers.signal_rows(digest),
         "nothing": answers.nothing_known(digest) if digest.lines else [],
         "days": days_of(digest.work),
@@ -113,7 +140,7 @@ def _contents(digest: Digest) -> PlainData:
     }
 
 
-def _price_notes(work: Sequence[WorkRow]) -> Iterator[str]:
+def _price_notes(work: WorkRows) -> Iterator[str]:
     """Yield which prices the costs are of, and what they leave out."""
     spending = together(spending_of_unit(row.unit) for row in work)
     if not spending:
@@ -130,18 +157,190 @@ def _price_notes(work: Sequence[WorkRow]) -> Iterator[str]:
         )
 
 
-def _foretold(validity: Validity) -> PlainData:
-    return {
-        "any": validity.score.auc is not None,
-        "sentences": list(validity_sentences(validity)),
-        "parts": validity_parts(validity),
-        "bands": validity.bands,
-    }
-
-
 def is_report(path: Path) -> bool:
     """Return whether a file may be replaced by a report: it is one, or it does not exist."""
     try:
         return _DATA_ELEMENT in read_file(path, _SIZE_LIMIT)
     except FileNotFoundError:
         return True
+
+
+_MOST_DOTS = 3000  # of a chart: the newest
+_DIGITS = 9  # of a number; every other command shows three
+
+
+def _packed(value: Any, numbers: dict[str, int]) -> Any:
+    """Return a value with each text in it replaced by its number, as details repeat themselves.
+
+    Args:
+        value: the value.
+        numbers: the number of each text; a new one gets the next number.
+    """
+    if isinstance(value, str):
+        return numbers.setdefault(value, len(numbers))
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    if isinstance(value, tuple | list):
+        return [_packed(item, numbers) for item in value]
+    return value
+
+
+def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
+    """Yield one JSON object, part by part.
+
+    ``report.js`` reads an iteration by the positions of :func:`_iteration_values`.
+    """
+    signals = digest.signals
+    head = {
+        "snapshot": {
+            line.iteration: [line.rubric_version, line.value, line.band] for line in digest.lines
+        },
+        "score": digest.meaning.name,
+        "graded": digest.meaning.means_something,
+        "work": _work(digest, pieces),
+        "signals": list(signals.items()),
+    }
+    yield _json(head)[:-1]
+
+    texts: dict[str, int] = {}
+    signal_positions = {signal: position for position, signal in enumerate(signals)}
+    subjects = {line.iteration: piece.subject for piece in pieces for line in piece.lines}
+    yield ',"breakdowns":['
+    for index, line in enumerate(digest.lines):
+        values = _iteration_values(line, digest, signal_positions, subjects)
+        yield ("," if index else "") + _json(_packed(values, texts))
+
+    yield '],"texts":['
+    for index, text in enumerate(texts):
+        yield ("," if index else "") + _json(text)
+    yield "]}"
+
+
+def _work(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
+    counts_by_month = []
+    for month in months(digest.work):
+        if month.name:
+            counts = [month.summary[state] for state in STATES]
+            counts_by_month.append((month.name, *counts))
+
+    units = []
+    for piece in pieces:
+        row = piece.row
+        if row and piece.date:
+            unit = (
+                piece.number,
+                row.values["ended"],
+                piece.subject,
+                short(piece.commit),
+                row.unit.state,
+                row.cost,
+                row.unit.minutes,
+            )
+            units.append(unit)
+
+    return {
+        "summary": work_summary(digest.work),
+        "by": work_by(digest.work),
+        "look_at": look_at(digest.work),
+        "months": counts_by_month,
+        "days": [(day["name"], day["cost"]) for day in days_of(digest.work)],
+        "units": units[-_MOST_DOTS:],
+    }
+
+
+def days_of(work: WorkRows) -> list[PlainData]:
+    """Return what work cost on each day of this machine's time zone, from :func:`cost_sums`."""
+    dated = [expense for expense in expenses(work) if expense.day]
+    return [day for day in cost_sums(dated, "day") if day["cost"] is not None]
+
+
+_FIRST_VALUES = attrgetter(
+    "iteration",
+    "task_id",
+    "date",
+    "session_id",
+    "rubric_version",
+    "value",
+    "band",
+    "origin",
+    "state",
+    "state_reason",
+)
+
+
+def _iteration_values(
+    line: ReportedIteration,
+    digest: Digest,
+    signal_positions: Mapping[str, int],
+    subjects: Mapping[int, str],
+) -> Sequence[Any]:
+    votes = []
+    for row in line.rows:
+        weight = row.effective_weight if row.present else row.nominal_weight
+        numbers = (int(row.present), row.sub_score, weight, row.contribution)
+        votes.append((signal_positions[row.signal], *numbers, row.detail))
+
+    return (
+        *_FIRST_VALUES(line),
+        votes,
+        line.claims,
+        " · ".join(spending_lines(line.spending)),
+        short(line.commit),
+        commit_page(digest.pages, line.commit),
+        line.places,
+        subjects.get(line.iteration, ""),
+    )
+
+
+def _json(value: Any) -> str:
+    """Return JSON in which nothing ends the script element that holds it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json_escaped(show_hidden(text, "\\")).replace("<", "\\u003c")
+
+
+def report_lines(digest: Digest) -> Page:
+    """Yield what became of the work, what the scores are worth, and what to look at."""
+    yield from became_page(digest.work, digest.horizon_days)
+    if not digest.is_fleet:
+        yield ""
+        scores = [(line.value, line.band) for line in digest.lines]
+        yield from scores_head(digest.meaning, digest.rubric.version, scores, digest.log)
+        yield from certainty(digest)
+
+        claims = [digest.words.text] if digest.words else []
+        for row in digest.integrity:
+            if row.over_claims:
+                count = f"{row.over_claims} of {row.comparable}"
+                where = f"iteration {spans(row.over_claimed)}"
+                claim = f"by {row.role} of {row.signal}: {count}, in {where}."
+                claims.append(f"More claimed than was observed, {claim}")
+        if claims:
+            yield from titled("Claimed against observed", *claims)
+    yield ""
+    yield from look_at_page(digest.work)
+
+
+def certainty(digest: Digest) -> Lines:
+    """Yield how much evidence the scores have, and which of them are in no mean.
+
+    The mean and its trend are shown only where scores mean something.
+    """
+    compares = digest.meaning.means_something
+    if compares and digest.interval:
+        low, high = digest.interval
+        yield f"The mean is between {low:.3f} and {high:.3f}, with 95 % confidence."
+    if digest.coverage is not None:
+        weight = f"{digest.coverage * 100:.0f} % of the rubric's weight"
+        yield f"On average there is evidence for {weight}."
+    if compares and digest.trend:
+        trend = digest.trend
+        halves = f"older half {trend.older:.3f}, newer half {trend.newer:.3f}"
+        change = f"{trend.change:+.3f} ({trend.interval.low:+.2f} to {trend.interval.high:+.2f})"
+        yield f"{trend.verdict.capitalize()}: {halves}, {change}."
+
+    for state, iterations in digest.states.items():
+        scores = counted(len(iterations), "score is", "scores are")
+        yield f"{scores} {state}: iteration {some_spans(iterations)}."
+    if digest.insufficient:
+        iterations_text = counted(digest.insufficient, "iteration")
+        yield f"{iterations_text} without enough evidence, not counted in any mean."

@@ -1,13 +1,14 @@
 """What a report answers: the rows of all work, what to look at, and what signals do to the mean."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from scoring.frozen import PlainData
 from scoring.outcomes.unit import Unit
+from scoring.statistics import mean_or_none
 from scoring.text import shortened
 from scoring.views.look_at import look_at
-from scoring.views.report.digest import Digest
-from scoring.views.report.reported import ReportedIteration
+from scoring.views.report.digest import Digest, ReportedIteration
 from scoring.views.work_rows import WorkRow, day_of
 
 _WORST = 5  # iterations of a signal that are listed
@@ -57,7 +58,7 @@ class Piece(NamedTuple):
         return ""
 
 
-def fleet_work(rows: Iterable[Mapping[str, Any]]) -> list[WorkRow]:
+def fleet_work(rows: Iterable[PlainData]) -> list[WorkRow]:
     """Return the rows of a fleet's table of work as those of one log, by when they ended."""
     by_end = sorted(rows, key=lambda row: (row["ended"] or "", row["repository"], row["unit"]))
     work = []
@@ -95,7 +96,7 @@ def pieces(digest: Digest) -> list[Piece]:
     return every_piece
 
 
-def looked_at(rows: Sequence[Piece]) -> list[tuple[Piece, dict[str, Any]]]:
+def looked_at(rows: Sequence[Piece]) -> list[tuple[Piece, PlainData]]:
     """Return the pieces that are worth a look, each with the reason as data."""
     piece_of = {piece.row.unit.unit: piece for piece in rows if piece.row}
     worst = look_at([piece.row for piece in rows if piece.row])
@@ -124,37 +125,37 @@ class SignalRow(NamedTuple):
 
 def signal_rows(digest: Digest) -> list[SignalRow]:
     """Return every signal, the one that takes most from the mean score first."""
-    rows = [_signal_row(digest.lines, name, label) for name, label in digest.signals.items()]
-    return sorted(rows, key=lambda row: (not row.present, -row.lost, row.label))
+    counted = sum(line.counted for line in digest.lines)
+    signals = []
+    for signal, label in digest.signals.items():
+        values = []
+        losses = []
+        losing = []
+        zeros = []
+        for line in digest.lines:
+            for row in line.rows:
+                if row.signal != signal or not row.present:
+                    continue
+                values.append(row.sub_score)
+                lost = row.effective_weight - row.contribution
+                if line.counted:
+                    losses.append(lost)
+                if line.counted and lost > 0:
+                    losing.append((lost, line))
+                    if not row.sub_score:
+                        zeros.append(line.iteration)
 
-
-def _signal_row(lines: Sequence[ReportedIteration], signal: str, label: str) -> SignalRow:
-    values = []
-    losses = []
-    losing = []
-    zeros = []
-    for line in lines:
-        for row in line.rows:
-            if row.signal != signal or not row.present:
-                continue
-            values.append(row.sub_score)
-            lost = row.effective_weight - row.contribution
-            if line.counted:
-                losses.append(lost)
-            if line.counted and lost > 0:
-                losing.append((lost, line))
-                if not row.sub_score:
-                    zeros.append(line.iteration)
-
-    worst_first = sorted(losing, key=lambda pair: (-pair[0], -pair[1].iteration))
-    return SignalRow(
-        label=label,
-        present=len(values),
-        mean=sum(values) / len(values) if values else None,
-        lost=sum(losses) / (sum(line.counted for line in lines) or 1),
-        zeros=zeros,
-        worst=[line for _, line in worst_first[:_WORST]],
-    )
+        worst_first = sorted(losing, key=lambda pair: (-pair[0], -pair[1].iteration))
+        row_of_signal = SignalRow(
+            label=label,
+            present=len(values),
+            mean=mean_or_none(values),
+            lost=sum(losses) / (counted or 1),
+            zeros=zeros,
+            worst=[line for _, line in worst_first[:_WORST]],
+        )
+        signals.append(row_of_signal)
+    return sorted(signals, key=lambda row: (not row.present, -row.lost, row.label))
 
 
 def nothing_known(digest: Digest) -> list[str]:

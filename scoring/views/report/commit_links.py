@@ -34,15 +34,11 @@ def commit_pages(remotes: Mapping[str, str]) -> str:
         url = remotes[name]
         host, _, path = same_remote(url).partition("/")
         pages = next((pages for word, pages in _PATHS.items() if word in host), "")
-        if pages and _HOST.fullmatch(host) and _is_repository_path(path):
+        parts = path.split("/")
+        is_path = len(path) <= _PATH_LIMIT and len(parts) > 1 and {"", ".", ".."}.isdisjoint(parts)
+        if pages and _HOST.fullmatch(host) and is_path:
             return f"https://{host}/{quote(path)}{pages}"
     return ""
-
-
-def _is_repository_path(path: str) -> bool:
-    parts = path.split("/")
-    is_short = len(path) <= _PATH_LIMIT
-    return is_short and len(parts) > 1 and {"", ".", ".."}.isdisjoint(parts)
 
 
 def commit_page(pages: str, sha: str) -> str:

@@ -1,23 +1,28 @@
-"""What a report is made of: all of the work, and the numbers of every iteration."""
+"""What a report is made of: all of the work, and what it keeps of every iteration."""
 
 import functools
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric
+from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution
+from scoring.evidence.git.checkpoints import is_in_git
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.examine import ExaminedIteration
+from scoring.frozen import PlainData
 from scoring.log.selection import day_or_none
+from scoring.outcomes.spending import Spending
 from scoring.outcomes.validity import Validity
 from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.meaning import Meaning
-from scoring.signals.values import SignalSet
-from scoring.statistics import Interval, bootstrap_interval, difference_interval
+from scoring.signals.table import signal_of
+from scoring.signals.values import Deliberation, SignalSet
+from scoring.statistics import Interval, bootstrap_interval, difference_interval, mean_or_none
 from scoring.text import as_utf8, shortened
 from scoring.views.integrity import (
     IntegritySummary,
@@ -25,8 +30,144 @@ from scoring.views.integrity import (
     summarize_integrity,
     summarize_words,
 )
-from scoring.views.report.reported import ReportedClaim, ReportedIteration, line_of
-from scoring.views.work_rows import WorkRow, day_of
+from scoring.views.work_rows import WorkRows, day_of
+
+DETAIL = 1000  # characters of a detail that a report shows
+_MOST_TRANSCRIPTS = 5  # of one iteration that a report names
+
+
+class ReportedClaim(NamedTuple):
+    """What a role claimed about a signal, and what was observed.
+
+    Attributes:
+        role: who claimed.
+        signal: what was claimed about.
+        claimed: the claimed sub-score, 0 to 1; None without a claim.
+        observed: the observed sub-score; None without an observation.
+        said: the claim in words.
+        seen: the observation in words.
+    """
+
+    role: str
+    signal: str
+    claimed: float | None
+    observed: float | None
+    said: str
+    seen: str
+
+    @property
+    def delta(self) -> float:
+        """Observed minus claimed, or 0 when they do not compare."""
+        if self.claimed is None or self.observed is None:
+            return 0.0
+        return self.observed - self.claimed
+
+
+class TranscriptLines(NamedTuple):
+    """The lines of an iteration in one transcript: its path, the first and last line, from 1."""
+
+    path: str
+    first: int
+    last: int
+
+
+class ReportedIteration(NamedTuple):
+    """One iteration in a report.
+
+    Attributes:
+        iteration: its number.
+        task_id: its task.
+        date: when the agent says it was.
+        session_id: its session.
+        rubric_version: the rubric of its score.
+        value: its score; None without one.
+        band: the band of the score.
+        origin: where the score comes from.
+        weight: the share of the rubric's weight that voted, 0 to 1.
+        rows: the breakdown, with the names that people read, and its texts cut.
+        claims: the claims, compared with what was observed.
+        deliberation: what the diminishing-returns meter says.
+        state: how far the sidecar can be trusted.
+        state_reason: why it is not current.
+        commit: its commit.
+        spending: what it used.
+        places: its lines in transcripts.
+    """
+
+    iteration: int
+    task_id: str
+    date: str
+    session_id: str
+    rubric_version: str
+    value: float | None
+    band: str
+    origin: str
+    weight: float
+    rows: tuple[SignalContribution, ...]
+    claims: tuple[ReportedClaim, ...]
+    deliberation: Deliberation | None = None
+    state: str = "current"
+    state_reason: str = ""
+    commit: str = ""
+    spending: Spending | None = None
+    places: tuple[TranscriptLines, ...] = ()
+
+    @property
+    def counted(self) -> bool:
+        """Whether it has a score on enough evidence to be in means."""
+        return self.value is not None and self.band != BAND_INSUFFICIENT
+
+
+def line_of(examined: ExaminedIteration) -> ReportedIteration:
+    """Return what a report keeps of an iteration."""
+    facts = examined.facts
+    rows = []
+    for row in examined.score.breakdown:
+        signal = signal_of(row.signal)
+        label = shortened(signal.named(row.label, facts) if signal else row.label)
+        rows.append(replace(row, label=label, detail=shortened(row.detail, DETAIL), fact=""))
+
+    claims = []
+    for pair in examined.signals.integrity:
+        claim = ReportedClaim(
+            role=str(pair.role),
+            signal=str(pair.signal),
+            claimed=pair.claimed.sub_score if pair.claimed.present else None,
+            observed=pair.observed.sub_score if pair.observed.present else None,
+            said=shortened(pair.claimed.detail, DETAIL),
+            seen=shortened(pair.observed.detail, DETAIL),
+        )
+        claims.append(claim)
+
+    places = []
+    for lines in facts.observed.lines[:_MOST_TRANSCRIPTS] if facts.observed else ():
+        path = str(lines.path)
+        if not is_in_git(path):
+            path = os.path.abspath(path)
+        places.append(TranscriptLines(as_utf8(path), lines.first, lines.last))
+
+    score = examined.score
+    record = examined.record
+    return ReportedIteration(
+        iteration=score.iteration,
+        task_id=shortened(record.task_id),
+        date=shortened(record.date),
+        session_id=shortened(record.agent.session_id),
+        rubric_version=shortened(score.rubric_version),
+        value=score.value if score.scored else None,
+        band=shortened(score.band),
+        origin=examined.origin,
+        weight=score.coverage.weight,
+        rows=tuple(rows),
+        claims=tuple(claims),
+        deliberation=examined.signals.deliberation,
+        state=examined.state.name,
+        state_reason=shortened(examined.state.reason, DETAIL),
+        commit=shortened(facts.landing.commit or facts.landing.sha or ""),
+        spending=examined.spending,
+        places=tuple(places),
+    )
+
 
 RESULTS = ("remediate", "advise", "allow", "other")
 """The results of hook gates, the gravest first; any other result is "other"."""
@@ -56,7 +197,7 @@ class Trend(NamedTuple):
             return "worse"
         return "no clear change"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
         return self._asdict() | {"verdict": self.verdict}
 
@@ -89,7 +230,7 @@ class Digest:
     integrity: list[IntegritySummary] = field(default_factory=list)
     words: WordsSummary | None = None
     validity: Validity | None = None
-    work: Sequence[WorkRow] = ()
+    work: WorkRows = ()
     horizon_days: float = 0.0
     is_fleet: bool = False
     project: str = ""
@@ -132,9 +273,7 @@ class Digest:
     @property
     def mean(self) -> float | None:
         """The mean of the scores on enough evidence, or None without any."""
-        if not self.values:
-            return None
-        return sum(self.values) / len(self.values)
+        return mean_or_none(self.values)
 
     @property
     def dates(self) -> str:
@@ -149,9 +288,7 @@ class Digest:
     @property
     def coverage(self) -> float | None:
         """The mean share of the rubric's weight that voted, 0 to 1, or None for an empty log."""
-        if not self.lines:
-            return None
-        return sum(line.weight for line in self.lines) / len(self.lines)
+        return mean_or_none([line.weight for line in self.lines])
 
     @property
     def bands(self) -> dict[str, int]:

@@ -1,9 +1,55 @@
-"""Tokens, costs and durations as people read them."""
+"""Amounts as people read them: shares of work, tokens, costs and durations."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import NamedTuple
 
+from scoring.frozen import PlainData
 from scoring.outcomes.spending import Spending
+from scoring.statistics import wilson
+
+DECIDED = ("landed", "reverted", "taken_back", "lost")
+"""The states in which it is certain whether the work landed and stayed."""
+
+
+class CountedShare(NamedTuple):
+    """A share of a whole, in numbers of units."""
+
+    part: int
+    whole: int
+
+    @property
+    def value(self) -> float | None:
+        """The share, 0 to 1, or None of nothing."""
+        if not self.whole:
+            return None
+        return self.part / self.whole
+
+    @property
+    def range(self) -> str:
+        """The share and its Wilson interval, as ``50 %, 9–91 %``, or "" of nothing."""
+        if self.value is None:
+            return ""
+        low, high = wilson(self.part, self.whole)
+        return f"{percent(self.value)} %, {percent(low)}\u2013{percent(high)} %"
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return the share and its Wilson interval for JSON. All are None of nothing."""
+        low, high = wilson(self.part, self.whole) if self.whole else (None, None)
+        return {"value": self.value, "low": low, "high": high}
+
+    def __str__(self) -> str:
+        if not self.whole:
+            return "-"
+        return f"{self.part} of {self.whole} ({self.range})"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent. Only none is 0, and only all is 100."""
+    value = round(share * 100, 6)
+    if value in (0, 100) or 0.5 <= value < 99.5:
+        return f"{value:.0f}"
+    return f"{min(max(value, 0.1), 99.9):.1f}"
+
 
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 
@@ -26,7 +72,7 @@ def cost_text(cost: float | None) -> str:
     return f"${cost:,.2f}"
 
 
-def per_landed_text(summary: Mapping[str, Any]) -> str:
+def per_landed_text(summary: PlainData) -> str:
     """Return what a landed unit cost, and of how many that is known where it is not of all."""
     text = cost_text(summary["cost_per_landed"])
     if 0 < summary["landed_priced"] < summary["landed"]:
@@ -80,21 +126,6 @@ def spending_lines(spending: Spending | None) -> list[str]:
     if spending is None:
         return []
 
-    lines = [_circumstances(spending)]
-    if spending.spent:
-        by_kind = []
-        for kind, count in spending.tokens.items():
-            by_kind.append(f"{kind.replace('_', ' ')} {tokens_text(count)}")
-        lines.insert(0, f"tokens {tokens_text(spending.total_tokens)}: {', '.join(by_kind)}")
-        lines.append(price_note(spending))
-    if spending.source == "transcripts":
-        lines.append(
-            "counted up to the commit; da-score work also counts what the agent wrote to report it"
-        )
-    return list(filter(None, lines))
-
-
-def _circumstances(spending: Spending) -> str:
     facts = []
     if spending.cost is not None:
         facts.append(f"cost {cost_text(spending.cost)}")
@@ -106,4 +137,16 @@ def _circumstances(spending: Spending) -> str:
         facts.append(f"shared with iteration {spending.shared_with}")
     if spending.source == "entry":
         facts.append("as the entry says")
-    return " · ".join(facts)
+
+    lines = [" · ".join(facts)]
+    if spending.spent:
+        by_kind = []
+        for kind, count in spending.tokens.items():
+            by_kind.append(f"{kind.replace('_', ' ')} {tokens_text(count)}")
+        lines.insert(0, f"tokens {tokens_text(spending.total_tokens)}: {', '.join(by_kind)}")
+        lines.append(price_note(spending))
+    if spending.source == "transcripts":
+        lines.append(
+            "counted up to the commit; da-score work also counts what the agent wrote to report it"
+        )
+    return list(filter(None, lines))
