@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import click
+
 from scoring.cli.options import (
     PATH,
     ROOTS,
     SCORING_OPTIONS,
     Whole,
-    command_with_example,
     flag,
     prepared_settings,
     shared_options,
@@ -45,7 +46,7 @@ _ABSENT_COLUMNS = (
 )
 
 
-@command_with_example("backfill . --dry-run")
+@click.command
 @ROOTS
 @shared_options(*_ALL_BUT_LOG)
 @valued("--from-file", "LIST", "Read roots from a file, one on each line.", type=PATH)
@@ -77,6 +78,8 @@ def command(
     current directory. Scores iterations without a sidecar, with one of another rubric, and with
     one from inputs that changed. Skips what is up to date, continues after a broken log, and can be
     interrupted and started again. Exits with 1 when a log failed.
+
+    Example:  da-score backfill . --dry-run
     """
     settings = prepared_settings(options)
     rubric = rubric_of(settings)

@@ -16,7 +16,6 @@ from scoring.cli.options import (
     SCORING_OPTIONS,
     SHARE,
     Command,
-    command_with_example,
     flag,
     prepared_settings,
     selection_options,
@@ -60,7 +59,7 @@ def _gate_options(command: Command) -> Command:
     return command
 
 
-@command_with_example("check --min-score 0.5 --no-over-claims")
+@click.command
 @shared_options(*SCORING_OPTIONS)
 @_gate_options
 @selection_options
@@ -99,6 +98,8 @@ def command(
 
     With --trusted a pull request contributes nothing but entries and commits: settings come from
     options and variables, transcripts from the default folders, and the rubric is a released one.
+
+    Example:  da-score check --min-score 0.5 --no-over-claims
     """
     summary_file = _summary_file() if github_summary else None
     settings = prepared_settings(options, files=not trusted)

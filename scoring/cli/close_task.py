@@ -34,9 +34,7 @@ class _GaveUp(BaseException):
     """The deadline of the hook has passed."""
 
 
-@click.command(
-    "close-task", epilog='Example:  echo \'{"cwd": "/home/me/app"}\' | da-score close-task --json'
-)
+@click.command
 @click.argument("arguments", nargs=-1, metavar="[N] [HOOK-JSON]")
 @shared_options(*SCORING_OPTIONS, "derive")
 @click.option(
@@ -72,6 +70,8 @@ def command(
     one line of warning when something went wrong; with --strict it then exits with 1. It gives up
     after --timeout. With the setting derive, commits of the session without an entry get theirs
     first.
+
+    Example:  echo '{"cwd": "/home/me/app"}' | da-score close-task --json
     """
     warnings: list[str] = []
     broken: list[LogError] = []

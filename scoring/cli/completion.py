@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
-from scoring.cli.options import command_with_example, flag
+from scoring.cli.options import flag
 from scoring.cli.output import write
 from scoring.errors import OptionError
 from scoring.files import make_folder, overwrite, read_file, write_atomically
@@ -27,7 +27,7 @@ _LOAD_COMPDEF = "(( $+functions[compdef] )) || { autoload -Uz compinit && compin
 """Loads what the script needs and zsh starts without."""
 
 
-@command_with_example("completion bash --install")
+@click.command
 @click.argument("shell", type=click.Choice(_SHELLS), required=False)
 @flag("--install", "Write the script, and have the shell read it when it starts.")
 def command(shell: str | None, install: bool) -> None:
@@ -35,6 +35,8 @@ def command(shell: str | None, install: bool) -> None:
 
     Evaluate the printed script in the shell's start-up file. Without a name, the shell is that of
     the variable SHELL.
+
+    Example:  da-score completion bash --install
     """
     name = shell or Path(os.environ.get("SHELL", "")).name
     if name not in _SHELLS:

@@ -10,7 +10,6 @@ from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     OUTCOME_OPTIONS,
     choice,
-    command_with_example,
     flag,
     settings_options,
     valued,
@@ -27,7 +26,7 @@ from scoring.views import cost
 from scoring.views.work_rows import without_cost, work_rows, zone_text
 
 
-@command_with_example("cost last week --by model")
+@click.command
 @settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
 @click.argument("days", nargs=-1, metavar="[DAYS]")
 @valued("--since", "DAYS", "Only from the first of these days on.")
@@ -51,6 +50,8 @@ def command(
     DAYS are a day (2026-06-03), a month (2026-06), the newest days (30d), today, yesterday, or
     this or last week or month; all days by default. Costs are those of da-score work. Writes
     nothing.
+
+    Example:  da-score cost last week --by model
     """
     zone = _zone(timezone)
     period = _period(" ".join(days), since, until, datetime.now(zone))

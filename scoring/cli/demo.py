@@ -10,7 +10,7 @@ from rubric import RUBRIC_VERSION, newest_version
 from scoring.cli.explain import command as explain
 from scoring.cli.iteration import command as iteration
 from scoring.cli.log_integrity import command as integrity
-from scoring.cli.options import PATH, command_with_example, settings_options
+from scoring.cli.options import PATH, settings_options
 from scoring.cli.output import say
 from scoring.cli.run import command as run
 from scoring.cli.work import command as work
@@ -24,7 +24,7 @@ _REVERTED = "5"
 _REFERENCE = f"--rubric={RUBRIC_VERSION}"
 
 
-@command_with_example("demo /tmp/da-score-demo")
+@click.command
 @click.argument("directory", type=PATH, required=False)
 @settings_options()
 def command(directory: Path | None, settings: Settings) -> None:
@@ -32,6 +32,8 @@ def command(directory: Path | None, settings: Settings) -> None:
 
     Shows what became of the work and why one iteration went as it did, and then scores under the
     rubric of the reference. The repository goes to DIRECTORY, by default a new temporary folder.
+
+    Example:  da-score demo /tmp/da-score-demo
     """
     root = directory or Path(tempfile.mkdtemp(prefix="da-score-demo-"))
     demo = build_demo(root)

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import click
+
 from scoring.cli.init import write_settings_as_found
 from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     PATH,
-    command_with_example,
     flag,
     shared_options,
     valued,
@@ -43,7 +44,7 @@ _ENTRY_COLUMNS = (
 _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose=True))
 
 
-@command_with_example("derive --since 2026-06-01 --dry-run")
+@click.command
 @shared_options(*EVIDENCE_OPTIONS)
 @valued("--since", "DAYS", "Only commits from the first of these days on.")
 @flag("--mine", "Only your work, by your name and address in git.")
@@ -71,6 +72,8 @@ def command(
     names, and in transcripts alone. An entry says what git and the session show, and claims
     nothing. Never changes an entry that exists. In a repository without settings and log, also
     writes the settings that init would write.
+
+    Example:  da-score derive --since 2026-06-01 --dry-run
     """
     settings = settings_of_whole_repository(options)
     if jobs is not None:

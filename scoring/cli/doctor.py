@@ -4,10 +4,11 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 from msgspec.structs import replace
 
 from rubric import RubricError, default_rubric
-from scoring.cli.options import SCORING_OPTIONS, command_with_example, flag, shared_options
+from scoring.cli.options import SCORING_OPTIONS, flag, shared_options
 from scoring.cli.output import reply
 from scoring.cli.reading import rubric_of, sources
 from scoring.errors import InputError, SettingsError
@@ -21,7 +22,7 @@ from scoring.views.doctor.findings import BEST, Finding, findings, most_useful_f
 from scoring.views.doctor.page import doctor_page, doctor_payload
 
 
-@command_with_example("doctor --rubric 3.1.0")
+@click.command
 @shared_options(*SCORING_OPTIONS)
 @flag("--all", "Show all findings, not only the five most useful ones.", key="every")
 @flag("--files", "List every transcript too.", key="list_files")
@@ -31,6 +32,8 @@ def command(options: PlainData, every: bool, list_files: bool) -> None:
     Looks at log, repository, trunk and transcripts, and at how much each signal gets of them.
     Says at most five things to do, causes before effects, and what each would change. Writes
     nothing.
+
+    Example:  da-score doctor --rubric 3.1.0
     """
     of_settings: list[Finding] = []
     settings = _usable_settings(options, of_settings)

@@ -43,13 +43,15 @@ _TRANSCRIPT_OR_TEXT = "a transcript or a text"
 _MOST_ROUNDS = 1_000_000
 
 
-@click.group("dr", epilog="Example:  da-score dr stop deliberation.json")
+@click.group
 def command() -> None:
     """Say whether a deliberation still finds something new, and is ready to act.
 
     A transcript is JSON, or JSONL with a line for each round; da-score dr schema describes it.
     You can tune the meter in [dr] of the settings, or in a file that you give with --thresholds:
     k, a table of thresholds, and words that extend the lists.
+
+    Example:  da-score dr stop deliberation.json
     """
 
 
@@ -130,7 +132,7 @@ def _profile(settings: Settings, thresholds: Path | None) -> "Profile":
     return tuning_from(tables)
 
 
-@command.command("score", epilog="Example:  da-score dr score deliberation.json --observe")
+@command.command
 @_FILE
 @meter_options
 @_OBSERVE_OPTION
@@ -151,6 +153,8 @@ def score(
     """Score a transcript, and print everything about it as JSON.
 
     The file - is standard input.
+
+    Example:  da-score dr score deliberation.json --observe
     """
     metered = _meter(file, settings, **tuning)
     value = metered.result.payload()
@@ -159,7 +163,7 @@ def score(
     write_json(value)
 
 
-@command.command("stop", epilog="Example:  da-score dr stop deliberation.jsonl --k 1")
+@command.command
 @_FILE
 @meter_options
 @_OBSERVE_OPTION
@@ -176,6 +180,8 @@ def stop(
 
     There are three reasons. The exit status is 0 whatever the answer is, unless --exit-code asks
     for one status for each answer.
+
+    Example:  da-score dr stop deliberation.jsonl --k 1
     """
     from scoring.views.meter_pages import advice_view
 
@@ -188,7 +194,7 @@ def stop(
     return EXIT_STATUS[metered.result.signal] if exit_code else 0
 
 
-@command.command("extract", epilog="Example:  da-score dr extract notes.md > deliberation.json")
+@command.command
 @_FILE
 @click.option(
     "-o", "--out", type=PATH, metavar="FILE", help="Write it there instead of printing it."
@@ -203,6 +209,8 @@ def extract(
 
     The rules are rough. FILE is text, in which a line "Round 2" begins a round, or a transcript
     with outputs that have a text and no claims. An output with claims stays as it is.
+
+    Example:  da-score dr extract notes.md > deliberation.json
     """
     from scoring.meters.dr.transcript import extracted
 
@@ -216,7 +224,7 @@ def extract(
     write_atomically(out, text.encode(), mode=0o644)
 
 
-@command.command("from-session", epilog="Example:  da-score dr from-session 0a1b2c3d --iteration 7")
+@command.command
 @click.argument("session", metavar="SESSION")
 @valued("--iteration", "N", "Save it next to the entry of iteration N.", type=NUMBER)
 @settings_options(*LOG_OPTIONS, "transcript-dir", "transcripts")
@@ -226,6 +234,8 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
     A deliberation is what several sub-agents answered to one prompt. SESSION is a session in
     checkpoints or transcript directories, by its id or the beginning of it, or a transcript of
     Claude Code.
+
+    Example:  da-score dr from-session 0a1b2c3d --iteration 7
     """
     from scoring.evidence.deliberations import (
         deliberations_in,
@@ -256,7 +266,7 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
     _report_saved(path, settings)
 
 
-@command.command("judge", epilog="Example:  da-score dr judge deliberation.json --verdict ESCALATE")
+@command.command
 @_FILE
 @choice("--verdict", SIGNALS, "What should have been done.", required=True)
 @choice("--novelty", LEVELS, "How much was new in the last round.")
@@ -275,6 +285,8 @@ def judge(
 
     The file - is standard input. The verdict goes under _expected. What the meter says is not
     shown, so that it does not influence you.
+
+    Example:  da-score dr judge deliberation.json --verdict ESCALATE
     """
     from scoring.meters.dr.calibrate import with_label
 
@@ -288,7 +300,7 @@ def judge(
     write_json(with_label(*read_given(file, "a transcript"), given_label))
 
 
-@command.command("save", epilog="Example:  da-score dr save 7 deliberation.json")
+@command.command
 @click.argument("iteration", metavar="N", type=NUMBER)
 @_FILE
 @flag("--force", "Replace the transcript that the iteration has.")
@@ -304,6 +316,8 @@ def save(
     The file - is standard input. Next to the entry, the meter is shown with the score and may
     vote. The transcript is checked first, and saved as it is: JSON as iter-N.dr.json, JSONL as
     iter-N.dr.jsonl.
+
+    Example:  da-score dr save 7 deliberation.json
     """
     path = save_deliberation(
         settings.iter_log_dir, iteration, *read_given(file, _TRANSCRIPT_OR_TEXT), force
@@ -318,17 +332,20 @@ def _report_saved(path: Path, settings: Settings) -> None:
     reply(settings, {"path": path}, f"{printable(path)}: saved\n")
 
 
-@command.command("schema", epilog="Example:  da-score dr schema > transcript.schema.json")
+@command.command
 @flag("--lines", "Print the schema of a line of JSONL instead.")
 @settings_options()
 def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON in any case
-    """Print the JSON Schema of a transcript."""
+    """Print the JSON Schema of a transcript.
+
+    Example:  da-score dr schema > transcript.schema.json
+    """
     from scoring.meters.dr.transcript import line_schema, transcript_schema
 
     write_json(line_schema() if lines else transcript_schema())
 
 
-@command.command("calibrate", epilog="Example:  da-score dr calibrate labelled/ --json")
+@command.command
 @click.argument("directory", metavar="DIR", type=PATH)
 @click.option(
     "--k",
@@ -354,6 +371,8 @@ def calibrate(
     A label is an object under _expected (in JSONL, in the header line) with stop_recommendation,
     and optionally novelty_classification and readiness_classification. Files without a label, and
     broken ones, are named and not counted. Exits with 1 when a file is broken.
+
+    Example:  da-score dr calibrate labelled/ --json
     """
     from scoring.meters.dr import calibrate as meter
     from scoring.meters.dr import semantic

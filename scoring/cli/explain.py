@@ -1,12 +1,13 @@
 """``da-score explain ITERATION``: one score in plain words."""
 
+import click
+
 from scoring.cli.became import landing_line
 from scoring.cli.completion import ITERATION
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
-    command_with_example,
     flag,
     settings_options,
 )
@@ -31,7 +32,7 @@ from scoring.views.explain_text import explanation_page
 from scoring.views.landing_text import named_commit
 
 
-@command_with_example("explain 3")
+@click.command
 @ITERATION
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @flag("--recompute", "Explain the score that the evidence gives now, not that of the sidecar.")
@@ -43,6 +44,8 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     raised the score, and how claims compare with what was observed. Explains the score of the
     sidecar, if there is one. Work that no entry names has no score: what became of it is said.
     Writes nothing.
+
+    Example:  da-score explain 3
     """
     try:
         if has_no_log(settings):

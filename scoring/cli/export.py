@@ -13,7 +13,6 @@ from scoring.cli.options import (
     ROOTS,
     SCORING_OPTIONS,
     choice,
-    command_with_example,
     flag,
     selection_options,
     shared_options,
@@ -31,7 +30,7 @@ _STANDARD_OUTPUT = Path("-")
 _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", width=0))
 
 
-@command_with_example("export --format parquet --out tables")
+@click.command
 @ROOTS
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @choice("--format", [*FORMATS], "The format.", key="form", default="csv", show_default=True)
@@ -64,6 +63,8 @@ def command(
     Without ROOT it exports the log of this repository. There is a row for each iteration, signal,
     claim, session, task and unit of work. Scores are those of the sidecars; an iteration without
     one is scored in memory. --json prints all tables as one JSON object, unless --out is given.
+
+    Example:  da-score export --format parquet --out tables
     """
     names = _table_names(tables)
     as_json = bool(options["json"])

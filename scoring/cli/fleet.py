@@ -107,7 +107,6 @@ def run(
     cls=GroupWithDefault,
     default=run,
     usage="FLEET.toml",
-    epilog="Example:  da-score fleet FLEET.toml",
 )
 def command() -> None:
     """Score many repositories on Dask, and keep their rows as Delta tables.
@@ -115,6 +114,8 @@ def command() -> None:
     FLEET.toml lists the sources; da-score fleet init writes one with comments. If you run it
     again, it scores what changed in the meantime. Exits with 1 when a repository failed, after
     all others are done. Needs the extra 'fleet'.
+
+    Example:  da-score fleet FLEET.toml
     """
 
 
@@ -176,7 +177,7 @@ def open_dataset(place: str) -> "DataSet":
 _PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
 
 
-@command.command("status", epilog="Example:  da-score fleet status FLEET.toml")
+@command.command
 @_PLACE
 @_json_option
 def status(place: str, as_json: bool) -> None:
@@ -184,6 +185,8 @@ def status(place: str, as_json: bool) -> None:
 
     Prints the number of repositories and iterations under each rubric, and why what failed last
     did so.
+
+    Example:  da-score fleet status FLEET.toml
     """
     dataset = open_dataset(place)
     rubrics: list[PlainData] = []
@@ -212,7 +215,7 @@ def status(place: str, as_json: bool) -> None:
     reply(Settings(json=as_json), {"results": dataset.url, "rubrics": rubrics}, page)
 
 
-@command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
+@command.command
 @_PLACE
 @valued("--rubric", "VERSION|FILE", "The rubric to score under.", required=True)
 @valued(
@@ -228,6 +231,8 @@ def rescore(
     """Score what is kept under another rubric, without git and transcripts.
 
     Both rubrics must read evidence in the same way; otherwise it says so, and exits with 1.
+
+    Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0
     """
     from rubric import find_rubric
     from scoring.fleet.rescore import rescore as rescore_dataset
@@ -243,10 +248,13 @@ def rescore(
             warn(text)
 
 
-@command.command("init", epilog="Example:  da-score fleet init")
+@command.command
 @click.argument("file", metavar="[FLEET.toml]", type=PATH, default=Path("FLEET.toml"))
 def init(file: Path) -> None:
-    """Write a FLEET.toml with comments, for you to change."""
+    """Write a FLEET.toml with comments, for you to change.
+
+    Example:  da-score fleet init
+    """
     from importlib.resources import files
 
     if os.path.lexists(file):

@@ -53,6 +53,8 @@ class HelpfulContext(click.Context):
 def with_help_layout(command: click.Command, shared: Collection[str]) -> click.Command:
     """Return the command, with help that lists its own options first and whole summaries.
 
+    The last paragraph of its docstring may be an example, which goes to the end of the help.
+
     Args:
         command: the command, which is changed; so are the commands of a group.
         shared: long names of the options that many commands have, which come last.
@@ -61,6 +63,10 @@ def with_help_layout(command: click.Command, shared: Collection[str]) -> click.C
     def is_shared(parameter: click.Parameter) -> bool:
         return parameter.name is not None and parameter.name.replace("_", "-") in shared
 
+    text, _, example = (command.help or "").rpartition("\n\n")
+    if "Example:" in example:
+        command.help = text
+        command.epilog = example
     command.context_class = HelpfulContext
     command.params.sort(key=is_shared)
 

@@ -41,9 +41,12 @@ from scoring.text import printable
 from scoring.views.table import Cell, Column, Table
 
 
-@click.group("hook", epilog="Example:  da-score hook install --harness claude --scope project")
+@click.group
 def command() -> None:
-    """Install, remove and show the hook that scores every task of an agent."""
+    """Install, remove and show the hook that scores every task of an agent.
+
+    Example:  da-score hook install --harness claude --scope project
+    """
 
 
 def _place_options(command: Command) -> Command:
@@ -65,7 +68,7 @@ def _place_options(command: Command) -> Command:
     return harness(scope(command))
 
 
-@command.command("install", epilog="Example:  da-score hook install --harness codex --scope user")
+@command.command
 @_place_options
 @shared_options("repo-dir")
 def install(harness: str, scope: str, options: PlainData) -> None:
@@ -75,6 +78,8 @@ def install(harness: str, scope: str, options: PlainData) -> None:
     tracks goes the command alone, as others have it on their path. Else the absolute path of this
     da-score goes into settings for you alone, where a harness has them, as Claude Code has
     .claude/settings.local.json. Runs the command once before. A project is a git work tree.
+
+    Example:  da-score hook install --harness codex --scope user
     """
     settings = resolve_settings(options)
     hook = hook_of(harness)
@@ -93,13 +98,14 @@ def install(harness: str, scope: str, options: PlainData) -> None:
     _report(change, settings, done="installed", not_done="already installed")
 
 
-@command.command(
-    "uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user"
-)
+@command.command
 @_place_options
 @shared_options("repo-dir")
 def uninstall(harness: str, scope: str, options: PlainData) -> None:
-    """Take the hook out of the settings file, with everything that installing it added."""
+    """Take the hook out of the settings file, with everything that installing it added.
+
+    Example:  da-score hook uninstall --harness codex --scope user
+    """
     settings = resolve_settings(options)
     paths = _settings_files_of(harness, scope, settings, options)
     with_hook = [path for path in paths if hook_install.installed_in(path)]
@@ -140,11 +146,7 @@ def _report(
     reply(settings, value, f"{text}\n")
 
 
-@command.command(
-    "record",
-    epilog="Example:  da-score hook record --sentinel run-7 --rule tests.R1 --result advise "
-    "--lifecycle stop",
-)
+@command.command
 @click.argument("iteration", metavar="[N]", type=NUMBER, required=False)
 @valued("--sentinel", "ID", "The run of the gate.", key="sentinel_id", required=True)
 @valued(
@@ -182,6 +184,8 @@ def record(
     N is by default the newest iteration of the log. A record that the file has already, of the
     same sentinel, rule, lifecycle and class, is not added again. Several processes may do this at
     once: each waits for the others.
+
+    Example:  da-score hook record --sentinel run-7 --rule tests.R1 --result advise --lifecycle stop
     """
     intervention_class = intervention or LIFECYCLES[fields["lifecycle_point"]]
     outcome = HookOutcome(
@@ -212,10 +216,13 @@ def record(
     reply(settings, value, f"{text}\n")
 
 
-@command.command("show", epilog="Example:  da-score hook show --json")
+@command.command
 @settings_options("repo-dir")
 def show(settings: Settings) -> None:
-    """Show where the hook is installed, and whether it runs."""
+    """Show where the hook is installed, and whether it runs.
+
+    Example:  da-score hook show --json
+    """
     rows = []
     problems_of_rows = []
     for harness, scope, path in hook_files(settings.repo_dir):

@@ -10,7 +10,7 @@ import click
 from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
-from scoring.cli.options import EVIDENCE_OPTIONS, command_with_example, flag, shared_options
+from scoring.cli.options import EVIDENCE_OPTIONS, flag, shared_options
 from scoring.cli.output import on_terminal, progress, say, warn, write, write_json
 from scoring.cli.reading import LEFT_OUT, observing_sources, settings_of_whole_repository, sources
 from scoring.errors import DaScoreError, SettingsError
@@ -44,7 +44,7 @@ def _confirmed(question: str) -> bool:
     return click.confirm(question, default=True, err=True)
 
 
-@command_with_example("init --yes")
+@click.command
 @shared_options(*EVIDENCE_OPTIONS)
 @flag("--force", "Replace a settings file that exists.")
 @flag("--print", "Print the settings and write nothing.", key="only_print")
@@ -63,6 +63,8 @@ def command(
     notes what was found of log, trunk and transcripts. Options given here go into the file. If
     there is no log, offers to derive one from git and transcripts. If an agent works here, offers
     to install the hook that scores its tasks.
+
+    Example:  da-score init --yes
     """
     settings = settings_of_whole_repository(options, files=False)
     derives = False

@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 from msgspec.structs import replace
 
 from rubric import rubric_behind
@@ -13,7 +14,6 @@ from scoring.cli.completion import ITERATION
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
     SCORING_OPTIONS,
-    command_with_example,
     flag,
     prepared_settings,
     shared_options,
@@ -97,7 +97,7 @@ class IterationToShow(NamedTuple):
     evidence: Evidence | None = None
 
 
-@command_with_example("iteration 3 --recompute")
+@click.command
 @ITERATION
 @shared_options(*SCORING_OPTIONS)
 @flag("--recompute", "Score the iteration again, write its sidecar, and show the new score.")
@@ -108,6 +108,8 @@ def command(iteration: str, options: PlainData, recompute: bool) -> None:
     last iteration). Shows the score in the iteration's sidecar, and says whether the evidence
     still gives that score. Without a sidecar, or with --recompute, scores the iteration, writes
     its sidecar, and updates the sidecar of its session.
+
+    Example:  da-score iteration 3 --recompute
     """
     settings = prepared_settings(options)
     number = iteration_named(iteration, settings)

@@ -127,7 +127,6 @@ def label_one(
     cls=GroupWithDefault,
     default=label_one,
     usage="N",
-    epilog="Example:  da-score label 3 --correctness 3 --scope on-target --hallucination none",
 )
 def command() -> None:
     """Record your judgement of iteration N, or look at labels.
@@ -136,10 +135,12 @@ def command() -> None:
     first label of an iteration needs --correctness, --scope and --hallucination. If you label it
     again, what you give is changed and the rest is kept; the file keeps the history. Labels are
     in iter-N.labels.yaml next to the entry, and vote as human_label since rubric 3.0.0.
+
+    Example:  da-score label 3 --correctness 3 --scope on-target --hallucination none
     """
 
 
-@command.command("import", epilog="Example:  da-score label import labels.csv --as ann")
+@command.command("import")
 @click.argument("file", type=PATH)
 @_AS_OPTION
 @settings_options(*LOG_OPTIONS)
@@ -148,6 +149,8 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
 
     Columns, or keys: iteration, actor, correctness, scope, hallucination, note. A row without an
     actor is yours. If a row cannot be taken, prints its line and why, and imports nothing.
+
+    Example:  da-score label import labels.csv --as ann
     """
     from scoring.jobs.label_import import read_rows  # loads pydantic
 
@@ -168,11 +171,14 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     return None
 
 
-@command.command("list", epilog="Example:  da-score label list --json")
+@command.command("list")
 @settings_options(*LOG_OPTIONS)
 @selection_options
 def list_(settings: Settings, selection: Selection) -> None:
-    """List the labels of the log."""
+    """List the labels of the log.
+
+    Example:  da-score label list --json
+    """
     labels = labelled.labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
     rows: list[PlainData] = []
     for iteration, of_iteration in labels.items():
@@ -180,7 +186,7 @@ def list_(settings: Settings, selection: Selection) -> None:
     reply(settings, rows, labelled.list_page(rows))
 
 
-@command.command("next", epilog="Example:  da-score label next --as ann")
+@command.command("next")
 @valued(
     "--as", "NAME", "Also offer iterations that others have labelled and NAME has not.", key="actor"
 )
@@ -190,6 +196,8 @@ def next_(actor: str | None, settings: Settings) -> None:
 
     That is one with a score far from those of its neighbours. Of several, it is one that rests
     on little evidence, and then the oldest.
+
+    Example:  da-score label next --as ann
     """
     with progress("Scoring the log"):
         scores = [(each.score, each.record.task_id) for each in log_view(settings).examine()]
@@ -202,13 +210,15 @@ def next_(actor: str | None, settings: Settings) -> None:
     reply(settings, value, labelled.next_page(waiting, len(scores)))
 
 
-@command.command("agreement", epilog="Example:  da-score label agreement --json")
+@command.command
 @settings_options(*SCORING_OPTIONS)
 def agreement(settings: Settings) -> None:
     """Measure how far people agree, and how far the score agrees with them.
 
     Prints Krippendorff's alpha for each judgement, Cohen's weighted kappa for each two people,
     and the rank correlation of the score with the labels, each with a 95 % bootstrap interval.
+
+    Example:  da-score label agreement --json
     """
     scores = [each.score for each in log_view(settings).examine()]
     iterations = [score.iteration for score in scores]

@@ -13,12 +13,15 @@ from scoring.log.settings import Settings
 from scoring.text import printable
 
 
-@click.group("entry", epilog="Example:  da-score log entry new 12")
+@click.group
 def command() -> None:
-    """Write an entry of the log, or set a value in one."""
+    """Write an entry of the log, or set a value in one.
+
+    Example:  da-score log entry new 12
+    """
 
 
-@command.command("new", epilog="Example:  da-score log entry new 12 --commit HEAD~1")
+@command.command
 @click.argument("iteration", metavar="[N]", type=NUMBER, required=False)
 @valued("--commit", "REF", "The commit that holds the work.", default="HEAD", show_default=True)
 @shared_options(*LOG_OPTIONS)
@@ -26,6 +29,8 @@ def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
     """Write the entry of iteration N, by default the next, with what git knows of a commit.
 
     Every other field is a comment that says what it means. Never replaces an entry.
+
+    Example:  da-score log entry new 12 --commit HEAD~1
     """
     from scoring.jobs.entries import new_entry  # loads pydantic and ruamel.yaml
 
@@ -40,7 +45,7 @@ def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
     _report_written(path, settings)
 
 
-@command.command("set", epilog="Example:  da-score log entry set 12 impl.retries 1")
+@command.command("set")
 @click.argument("iteration", metavar="N", type=Whole(0), shell_complete=complete_iterations)
 @click.argument("key")
 @click.argument("value")
@@ -54,6 +59,8 @@ def set_(
     """Set one field of an entry, named by its path: impl.retries or verifiers.0.status.
 
     Checks the value before it writes it. Comments and everything else stay as they are.
+
+    Example:  da-score log entry set 12 impl.retries 1
     """
     from scoring.jobs.entry_edit import set_value  # loads pydantic and ruamel.yaml
 

@@ -14,7 +14,7 @@ from scoring.signals.values import SignalSet
 from scoring.views.integrity import integrity_page, summarize_integrity, summarize_words
 
 
-@click.command("integrity", epilog="Example:  da-score log integrity --json")
+@click.command
 @settings_options(*SCORING_OPTIONS)
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:
@@ -22,6 +22,8 @@ def command(settings: Settings, selection: Selection) -> None:
 
     Has a row for each role and signal. Weights and bands play no part; --rubric only chooses the
     rules under which evidence is read.
+
+    Example:  da-score log integrity --json
     """
     signal_sets: list[SignalSet] = []
     observed: list[Observed | None] = []

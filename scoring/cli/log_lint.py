@@ -10,7 +10,7 @@ from scoring.log.settings import Settings
 from scoring.text import counted, printable
 
 
-@click.command("lint", epilog="Example:  da-score log lint --json")
+@click.command
 @settings_options(*EVIDENCE_OPTIONS)
 @flag("--strict", "Also report keys that only dot-agents knows.")
 def command(settings: Settings, strict: bool) -> int | None:
@@ -20,6 +20,8 @@ def command(settings: Settings, strict: bool) -> int | None:
     a commit that two entries name. Keys that dot-agents writes and da-score ignores are right
     unless you say --strict. Warnings, which --quiet only counts, are sessions that no transcript
     knows, and values that do not mean what they look like. Exits with 1 when there is an error.
+
+    Example:  da-score log lint --json
     """
     session_ids = None  # which is unknown where the settings say that no transcript is read
     if settings.transcripts != "none":

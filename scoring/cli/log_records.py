@@ -11,11 +11,14 @@ from scoring.log.settings import Settings
 from scoring.yamlread import TRUE_FLAGS
 
 
-@click.command("records", epilog="Example:  da-score log records --last 1")
+@click.command
 @settings_options(*LOG_OPTIONS)
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:
-    """Print the entries of a log as JSON, both schemas in one shape."""
+    """Print the entries of a log as JSON, both schemas in one shape.
+
+    Example:  da-score log records --last 1
+    """
     rubric = rubric_of(settings)
     records = load_log_for([rubric], settings.iter_log_dir, TRUE_FLAGS, report_broken_entries)
     write_json([record.as_dict() for record in selection.select(records)])

@@ -7,18 +7,22 @@ import click
 from scoring.cli.options import shared_options
 from scoring.cli.output import write_json
 
-_EXAMPLE = "Example:  da-score log schema entry > entry.schema.json"
 
-
-@click.group("schema", epilog=_EXAMPLE)
+@click.group
 def command() -> None:
-    """Print the JSON Schema of a file, for an editor or an agent's instructions."""
+    """Print the JSON Schema of a file, for an editor or an agent's instructions.
+
+    Example:  da-score log schema entry > entry.schema.json
+    """
 
 
-@command.command("entry", epilog=_EXAMPLE)
+@command.command
 @shared_options()
 def entry(options: dict[str, Any]) -> None:  # noqa: ARG001 - it prints JSON in any case
-    """Print what an entry (iter-N.yaml) may hold in either schema, and what each field means."""
+    """Print what an entry (iter-N.yaml) may hold in either schema, and what each field means.
+
+    Example:  da-score log schema entry > entry.schema.json
+    """
     from scoring.log.schema import entry_schema  # loads pydantic, which help does not need
 
     write_json(entry_schema())

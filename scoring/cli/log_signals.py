@@ -13,13 +13,15 @@ from scoring.log.settings import Settings
 from scoring.score import score_log_under
 
 
-@click.command("signals", epilog="Example:  da-score log signals --last 1")
+@click.command
 @settings_options(*SCORING_OPTIONS)
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:
     """Print the signals of every iteration as JSON.
 
     With them come integrity, the objective checks, and the deliberation, where there is one.
+
+    Example:  da-score log signals --last 1
     """
     rubrics = [rubric_of(settings)]
     evidence = sources_by_rules(rubrics, settings)

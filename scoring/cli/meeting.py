@@ -28,7 +28,7 @@ _CONFIG_OPTION = valued(
 )
 
 
-@click.command("score", epilog="Example:  da-score meeting score rounds.jsonl --json")
+@click.command
 @_FILE
 @_CONFIG_OPTION
 @flag("--semantic", "Also compare messages by meaning; needs the extra 'semantic'.")
@@ -39,7 +39,10 @@ def score(
     semantic: bool,
     settings: Settings,
 ) -> None:
-    """Score the rounds of a meeting, as "meeting FILE" does."""
+    """Score the rounds of a meeting, as "meeting FILE" does.
+
+    Example:  da-score meeting score rounds.jsonl --json
+    """
     from scoring.meters.dr import open_embedder
     from scoring.meters.meeting import score_meeting
     from scoring.meters.meeting.record_reading import read_meeting
@@ -63,7 +66,6 @@ def score(
     cls=GroupWithDefault,
     default=score,
     usage="FILE",
-    epilog="Example:  da-score meeting rounds.jsonl",
 )
 def command() -> None:
     """Score each round of a meeting of experts, and say whether it may end.
@@ -71,6 +73,8 @@ def command() -> None:
     FILE holds a judge's record of each round: a JSON object, a JSON list or JSONL; - is standard
     input. "meeting FILE" is short for "meeting score FILE". docs/DELIBERATION.md explains scores
     and rules. The command says nothing about whether the experts agreed on the right thing.
+
+    Example:  da-score meeting rounds.jsonl
     """
 
 
@@ -93,7 +97,7 @@ def _config(config: str | PlainData) -> "MeetingConfig":
     return found
 
 
-@command.command("run", epilog="Example:  da-score meeting run --state meeting.json --example")
+@command.command
 @valued("--state", "FILE", "The file that keeps the meeting.", key="path", required=True, type=PATH)
 @valued("--config", "NAME|FILE", "What a new meeting is judged by.  [default: default]")
 @valued("--topic", "TEXT", "What is to be decided, for experts and judge.")
@@ -145,6 +149,8 @@ def run(
     over. The state keeps every answer at once, so the same command continues wherever it was
     stopped. Without a judge, a record may come from standard input. Without any of these, the
     command says what the meeting needs next.
+
+    Example:  da-score meeting run --state meeting.json --example
     """
     from scoring.meters.meeting import driver, scripted
     from scoring.meters.meeting.autopilot import ask_command, run_rounds
@@ -204,9 +210,7 @@ def run(
     reply(settings, question, text)
 
 
-@command.command(
-    "no-decision", epilog="Example:  da-score meeting no-decision rounds.jsonl > no-decision.md"
-)
+@command.command("no-decision")
 @_FILE
 @_CONFIG_OPTION
 @settings_options()
@@ -214,6 +218,8 @@ def without_decision(file: str, config: str | None, settings: Settings) -> None:
     """Write down a meeting that ends without a decision, as Markdown or JSON.
 
     Says what the options, the positions and the blockers were.
+
+    Example:  da-score meeting no-decision rounds.jsonl > no-decision.md
     """
     from scoring.meters.meeting import score_meeting
     from scoring.meters.meeting.record_reading import read_meeting
@@ -236,11 +242,14 @@ def without_decision(file: str, config: str | None, settings: Settings) -> None:
         write(as_markdown(document))
 
 
-@command.command("schema", epilog="Example:  da-score meeting schema record > record.schema.json")
+@command.command
 @click.argument("kind", type=click.Choice(["record", "config"]))
 @settings_options()
 def schema(kind: str, settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON in any case
-    """Print the JSON Schema of a judge's record or of a config."""
+    """Print the JSON Schema of a judge's record or of a config.
+
+    Example:  da-score meeting schema record > record.schema.json
+    """
     from scoring.meters.meeting.config import config_schema
     from scoring.meters.meeting.records import record_schema
 

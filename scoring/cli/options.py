@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import click
 
-from scoring.cli.group import PROGRAM, loudness_options
+from scoring.cli.group import loudness_options
 from scoring.errors import SettingsError
 from scoring.frozen import PlainData
 from scoring.log.selection import Selection, first_day
@@ -75,11 +75,6 @@ Command: TypeAlias = Callable[..., Any]
 """The function of a command, which options decorate."""
 
 Decorator: TypeAlias = Callable[[Command], Command]
-
-
-def command_with_example(example: str) -> Callable[[Command], click.Command]:
-    """Return the decorator of a command, with an example at the end of its help."""
-    return click.command(epilog=f"Example:  {PROGRAM} {example}")
 
 
 def flag(name: str, summary: str, key: str = "") -> Decorator:

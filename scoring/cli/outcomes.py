@@ -1,9 +1,10 @@
 """``da-score outcomes``: what became of the work of each iteration."""
 
+import click
+
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
-    command_with_example,
     settings_options,
 )
 from scoring.cli.output import reply
@@ -16,7 +17,7 @@ from scoring.log.settings import Settings
 from scoring.views.outcome_pages import BecameRow, outcomes_page
 
 
-@command_with_example("outcomes --horizon 4w")
+@click.command
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 def command(settings: Settings) -> None:
     """Say what became of the work of each iteration within the horizon.
@@ -25,6 +26,8 @@ def command(settings: Settings) -> None:
     removed, how many of them in a fix, and whether the work was undone. --json also says how many
     of the lines that the agent wrote landed. Outcomes never vote, and are the same under every
     rubric. Writes nothing.
+
+    Example:  da-score outcomes --horizon 4w
     """
     rules = outcome_rules(settings)
     records = entries_of(settings)

@@ -32,9 +32,7 @@ from scoring.views.sql import Answer, answered, ask, database, named_in
 from scoring.views.table import Table, columns_of
 
 
-@click.command(
-    epilog='Example:  da-score query "select band, count(*) from iterations group by band"'
-)
+@click.command
 @click.argument("sql", metavar="SQL|-|@FILE")
 @ROOTS
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
@@ -58,6 +56,8 @@ def command(
     by_model and by_harness sum up the work, with intervals. The dialect is that of DuckDB, which
     can read these tables and no files. Of several statements with ; between them, the answer of
     the last is printed. Needs the extra 'query'.
+
+    Example:  da-score query "select band, count(*) from iterations group by band"
     """
     statement = _statement(sql)
     if fleet is not None:

@@ -10,7 +10,6 @@ from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
-    command_with_example,
     flag,
     selection_options,
     settings_options,
@@ -40,7 +39,7 @@ from scoring.views.work_rows import work_of, work_summary
 _STANDARD_OUTPUT = Path("-")
 
 
-@command_with_example("report --out report.html")
+@click.command
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option(
     "-o",
@@ -66,6 +65,8 @@ def command(
 
     You can mail the page, publish it, or open it from disk. It needs the extra 'report';
     --terminal does not.
+
+    Example:  da-score report --out report.html
     """
     if not terminal:
         _check_output(out, settings)

@@ -57,15 +57,21 @@ _PROPERTIES: dict[str, dict[object, str]] = {
 """The properties of a rubric in words, except values that the reference's rubrics have."""
 
 
-@click.group("rubric", epilog="Example:  da-score rubric show 2.1.0")
+@click.group
 def command() -> None:
-    """List, show, check and compare rubrics."""
+    """List, show, check and compare rubrics.
+
+    Example:  da-score rubric show 2.1.0
+    """
 
 
-@command.command("list", epilog="Example:  da-score rubric list --json")
+@command.command("list")
 @settings_options()
 def list_(settings: Settings) -> None:
-    """List the released rubrics."""
+    """List the released rubrics.
+
+    Example:  da-score rubric list --json
+    """
     rows = []
     for version in rubric_versions():
         count = len(released_rubric(version).signals)
@@ -77,11 +83,14 @@ def list_(settings: Settings) -> None:
     reply(settings, table.as_json(), [table])
 
 
-@command.command("show", epilog="Example:  da-score rubric show 2.0.2")
+@command.command
 @click.argument("rubric", metavar="[VERSION|FILE]", required=False)
 @settings_options()
 def show(rubric: str | None, settings: Settings) -> None:
-    """Show the signals, weights and bands of a rubric, by default the one that scores."""
+    """Show the signals, weights and bands of a rubric, by default the one that scores.
+
+    Example:  da-score rubric show 2.0.2
+    """
     chosen = find_rubric(rubric or settings.rubric)
     reply(settings, asdict(chosen), _rubric_page(chosen))
 
@@ -108,13 +117,15 @@ def _rubric_page(rubric: Rubric) -> Page:
     yield Line("BANDS  " + "   ".join(f"{band.name} from {band.min:g}" for band in rubric.bands))
 
 
-@command.command("validate", epilog="Example:  da-score rubric validate my-rubric.yaml")
+@command.command
 @click.argument("file", type=PATH)
 @settings_options()
 def validate(file: Path, settings: Settings) -> None:
     """Check a rubric file.
 
     If the file is not valid, says what is wrong and exits with 1.
+
+    Example:  da-score rubric validate my-rubric.yaml
     """
     rubric = load_rubric(file)
     count = len(rubric.signals)
@@ -123,7 +134,7 @@ def validate(file: Path, settings: Settings) -> None:
     reply(settings, value, text)
 
 
-@command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")
+@command.command
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @shared_options(*EVIDENCE_OPTIONS)
@@ -138,6 +149,8 @@ def diff(
 
     Shows weights and bands side by side. If there is a log, also shows which scores move from A
     to B, by how much, and which signals move them. Writes nothing.
+
+    Example:  da-score rubric diff 2.1.0 2.2.0
     """
     settings = prepared_settings(options)
     rubric_a = find_rubric(a)

@@ -2,12 +2,12 @@
 
 from tempfile import SpooledTemporaryFile
 
+import click
 from msgspec.structs import replace
 
 from rubric.model import FULL_TEXT
 from scoring.cli.options import (
     SCORING_OPTIONS,
-    command_with_example,
     flag,
     selection_options,
     settings_options,
@@ -33,7 +33,7 @@ _MEMORY_FOR_JSON = 8 << 20
 """How many bytes of JSON wait in memory; beyond that they wait in a temporary file."""
 
 
-@command_with_example("run --last 5")
+@click.command
 @settings_options(*SCORING_OPTIONS)
 @selection_options
 @flag("--all", "Show every iteration on a terminal, not only the last 20.", key="every")
@@ -50,6 +50,8 @@ def command(
 
     Writes iter-N.score.yaml and session-ID.score.yaml next to the entries. --last, --since and
     --task choose what is printed; the whole log is scored and written in any case.
+
+    Example:  da-score run --last 5
     """
     log_dir = settings.iter_log_dir
     rubric = rubric_of(settings)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from scoring.cli.became import states_line
 from scoring.cli.completion import complete_sessions, session_ids
-from scoring.cli.options import SCORING_OPTIONS, command_with_example, settings_options
+from scoring.cli.options import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import silent_view
 from scoring.cli.work_reading import meaning_of
@@ -59,7 +59,7 @@ class SessionToShow(NamedTuple):
         return together(each.spending for each in self.examined)
 
 
-@command_with_example("session 3f1c2a --json")
+@click.command
 @click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
 @settings_options(*SCORING_OPTIONS)
 def command(session_id: str, settings: Settings) -> None:
@@ -68,6 +68,8 @@ def command(session_id: str, settings: Settings) -> None:
     ID may be the beginning of a session's id, if no other id begins like that. The score is
     computed from the entries of the session as they are now; where a sidecar differs, that is
     said.
+
+    Example:  da-score session 3f1c2a --json
     """
     log_dir = settings.iter_log_dir
     session_id = _complete_id(session_id, log_dir)

@@ -7,7 +7,6 @@ from rubric import find_rubric
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
-    command_with_example,
     settings_options,
     valued,
 )
@@ -23,7 +22,7 @@ from scoring.views.validity_pages import gain_lines, validity_page
 _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
 
 
-@command_with_example("validate --rubric 2.2.0 --rubric 3.1.0")
+@click.command
 @settings_options(*_ALL_BUT_RUBRIC, *OUTCOME_OPTIONS)
 @valued(
     "--rubric",
@@ -47,6 +46,8 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     work, with a 95 % interval by session. Says the same of each signal, of everything else that
     was observed, and of counting lines. Computes the scores from the evidence, whatever sidecars
     hold; run and explain show the latest result. Writes nothing to the log.
+
+    Example:  da-score validate --rubric 2.2.0 --rubric 3.1.0
     """
     measured_rubrics = [find_rubric(name) for name in rubrics or (settings.rubric,)]
     settings = replace(settings, rubric=measured_rubrics[0].version)

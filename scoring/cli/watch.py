@@ -1,10 +1,11 @@
 """``da-score watch``: score entries while they are written."""
 
+import click
+
 from scoring.cli.options import (
     SCORING_OPTIONS,
     Number,
     Whole,
-    command_with_example,
     flag,
     settings_options,
     valued,
@@ -22,7 +23,7 @@ from scoring.views.table import band_text
 _TASK_WIDTH = 60
 
 
-@command_with_example("watch --json")
+@click.command
 @settings_options(*SCORING_OPTIONS)
 @valued(
     "--last",
@@ -54,6 +55,8 @@ def command(
     Waits for half-written entries, and for a log that is not there yet. Also reports entries that
     are removed, and those that score differently after the trunk moves. With --json every line is
     a JSON object, for a status bar.
+
+    Example:  da-score watch --json
     """
     watch = LogWatch(settings.iter_log_dir, rubric_of(settings), sources(settings))
     WARNINGS.hold_no_longer()

@@ -8,7 +8,6 @@ import click
 from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     OUTCOME_OPTIONS,
-    command_with_example,
     flag,
     settings_options,
     valued,
@@ -60,7 +59,7 @@ class _Choice(NamedTuple):
         return [row for row in rows if self.includes(row.unit)]
 
 
-@command_with_example("work --since 2026-05-01 --until 2026-05-31")
+@click.command
 @settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
 @valued(
     "--since",
@@ -92,6 +91,8 @@ def command(
 
     Every line of every session, and so every response that was billed, belongs to one unit of
     work: a commit, the rest of a session after its last commit, or talk. Writes nothing.
+
+    Example:  da-score work --since 2026-05-01 --until 2026-05-31
     """
     if against is not None and since_commit is not None:
         raise click.UsageError("--against and --since-commit are two comparisons: give one.")

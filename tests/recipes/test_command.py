@@ -22,10 +22,13 @@ from scoring.log.settings import Settings
 from scoring.views.table import Column, Table
 
 
-@click.command(epilog="Example:  da-score toy --json")
+@click.command
 @settings_options(*LOG_OPTIONS)
 def command(settings: Settings) -> None:
-    """Count the iterations of a log."""
+    """Count the iterations of a log.
+
+    Example:  da-score toy --json
+    """
     count = len(load_iteration_log(settings.iter_log_dir))
     found = Table((Column("ITERATIONS", "iterations"),), [(count,)])
     if settings.json:
