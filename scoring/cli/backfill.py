@@ -30,8 +30,7 @@ from scoring.cli.reading import (
 from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
 from scoring.frozen import PlainData
-from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
-from scoring.jobs.backfill_logs import backfill_logs
+from scoring.jobs.backfill import BackfillPlan, LogReport, backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import first_day
 from scoring.text import printable, spans
@@ -93,6 +92,7 @@ def command(
 
     processes = min(at_once or os.cpu_count() or 1, len(logs))
     plan = BackfillPlan(
+        settings,
         rubric,
         since=first_day(since),
         only_absent=only,
@@ -135,7 +135,7 @@ def _backfill(
     # SIGTERM acts like Ctrl-C, so that the processes of this one end with it.
     previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        jobs: list[LogJob] = []
+        plans: list[BackfillPlan] = []
         failed: list[LogReport] = []
         for log in logs:
             try:
@@ -147,11 +147,9 @@ def _backfill(
 
             for text in settings_without_effect(settings, rules_of(rubric)):
                 warn(f"{log.iter_log_dir}: {text}")
-            jobs.append(LogJob(log.iter_log_dir, settings, rubric))
+            plans.append(plan._replace(settings=settings, rubric=rubric))
 
-        finished: Iterable[LogReport] = itertools.chain(
-            failed, backfill_logs(jobs, plan, processes)
-        )
+        finished: Iterable[LogReport] = itertools.chain(failed, backfill_logs(plans, processes))
         if draws_bar:
             from rich.console import Console
             from rich.progress import track

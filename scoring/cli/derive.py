@@ -16,8 +16,7 @@ from scoring.cli.options import (
 from scoring.cli.output import reply, say, warn
 from scoring.cli.reading import observing_sources, settings_of_whole_repository
 from scoring.frozen import PlainData
-from scoring.jobs.derive import Derivation, DerivedEntry, derive
-from scoring.jobs.derive_runs import derive_runs
+from scoring.jobs.derive import Derivation, DerivedEntry, derive, derive_runs
 from scoring.log.find import holds_entries
 from scoring.log.selection import first_day
 from scoring.log.settings import Settings

@@ -68,7 +68,7 @@ def settings_of_whole_repository(options: PlainData, files: bool = True) -> Sett
 
 
 def settings_of_log(log: FoundLog, options: PlainData) -> Settings:
-    """Return the settings of the repository that a log is about.
+    """Return the settings of the repository that a log is about, with that log.
 
     Raises:
         NotARepositoryError: nothing says which repository that is.
@@ -79,7 +79,8 @@ def settings_of_log(log: FoundLog, options: PlainData) -> Settings:
     repository = options.get("repo-dir") or log.repo_dir
     if not repository:
         repository = GitRepository(log.iter_log_dir).top_level
-    return prepared_settings({**options, "repo-dir": repository})
+    settings = prepared_settings({**options, "repo-dir": repository})
+    return replace(settings, iter_log_dir=log.iter_log_dir)
 
 
 def settings_without_effect(settings: Settings, rules: EvidenceRules) -> Iterator[str]:
@@ -301,10 +302,7 @@ def rows_of_logs(
     """
     from scoring.views.columns import rows_of_view
 
-    all_settings = []
-    for log in find_logs(roots):
-        settings = settings_of_log(log, options)
-        all_settings.append(replace(settings, iter_log_dir=log.iter_log_dir))
+    all_settings = [settings_of_log(log, options) for log in find_logs(roots)]
     if not roots:
         all_settings = [prepared_settings(options)]
 

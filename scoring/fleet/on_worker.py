@@ -22,7 +22,7 @@ from scoring.fleet.fleet_rows import FleetRow, arrow_tables, rows_of_iteration, 
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, folder_state
 from scoring.fleet.unpack import scratch_folder, unpacked
-from scoring.jobs.backfill import BackfillPlan, IterationResult, LogJob, LogReport, backfill_log
+from scoring.jobs.backfill import BackfillPlan, IterationResult, LogReport, backfill_log
 from scoring.log.settings import Settings, days_of, resolve_settings
 from scoring.outcomes.outcome import Outcome, log_outcomes
 from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
@@ -121,6 +121,7 @@ def _score(
     # A worker keeps things where the fleet says, and is one process.
     settings = replace(
         resolve_settings(repository.options(), environment={}),
+        iter_log_dir=repository.log,
         cache_dir=Path(config.cache) if config.cache else None,
         no_cache=config.cache == "",
         processes=1,
@@ -128,6 +129,7 @@ def _score(
     old_fingerprint = fingerprint_of(repository, config, rubric)
 
     plan = BackfillPlan(
+        settings,
         rubric,
         dry_run=True,
         cache_dir=settings.store_dir,
@@ -136,7 +138,7 @@ def _score(
         observe=True,
     )
     iterations: list[IterationResult] = []
-    report = backfill_log(LogJob(repository.log, settings, rubric), plan, iterations.append)
+    report = backfill_log(plan, iterations.append)
     if report.error:
         raise DaScoreError(report.error)
 

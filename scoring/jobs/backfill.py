@@ -1,9 +1,11 @@
 """Brings logs up to date: scores what has no score, or one that what is on disk no longer gives."""
 
 import datetime
+import os
+import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +23,7 @@ from scoring.jobs.sidecar_comparison import (
     compare_with_sidecar,
     lost_signals,
 )
+from scoring.log.selection import day_or_none
 from scoring.log.settings import Settings
 from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
@@ -29,15 +32,17 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.stamp import Stamps, stamps_of_log
 from scoring.sidecars.writing import write_scores, write_session
 from scoring.temporary import remove_stale_files
+from scoring.worker_processes import end_with_parent
 
 _NS_PER_SECOND = 1e9
 
 
 class BackfillPlan(NamedTuple):
-    """What a backfill does with every log.
+    """A log to bring up to date, and what to do with it.
 
     Attributes:
-        rubric: the rubric, for logs without one of their own.
+        settings: the settings of its repository, with the log.
+        rubric: the rubric of its repository.
         force: whether every iteration is scored again.
         dry_run: whether nothing is written.
         refresh_git: whether an iteration is scored again where only git answers otherwise.
@@ -50,6 +55,7 @@ class BackfillPlan(NamedTuple):
         observe: whether the evidence of optional signals is gathered although they do not vote.
     """
 
+    settings: Settings
     rubric: Rubric
     force: bool = False
     dry_run: bool = False
@@ -79,20 +85,6 @@ class IterationResult(NamedTuple):
 
 TakeResult = Callable[[IterationResult], None]
 """Takes each iteration that has a score, in order."""
-
-
-class LogJob(NamedTuple):
-    """A log to bring up to date.
-
-    Attributes:
-        iter_log_dir: the log.
-        settings: the settings of its repository.
-        rubric: the rubric of its repository; None for that of the plan.
-    """
-
-    iter_log_dir: Path
-    settings: Settings
-    rubric: Rubric | None = None
 
 
 @dataclass(slots=True)
@@ -139,23 +131,21 @@ class LogReport:
         return data
 
 
-def backfill_log(job: LogJob, plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
+def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
     """Bring one log up to date.
 
     Args:
-        job: the log.
-        plan: what to do.
+        plan: the log, and what to do.
         take: takes every iteration with its score.
 
     Returns:
         What was done; errors that a user can act on are in it.
     """
-    report = LogReport(job.iter_log_dir)
-    plan = plan._replace(rubric=job.rubric or plan.rubric)
+    report = LogReport(plan.settings.iter_log_dir)
     start = time.monotonic()
 
     try:
-        _bring_up_to_date(job, plan, report, take)
+        _bring_up_to_date(plan, report, take)
     except LogError as e:
         report.error = str(e)
         report.broken = list(e.faults)
@@ -166,15 +156,10 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: TakeResult = silent) -> 
     return report
 
 
-def _bring_up_to_date(
-    job: LogJob,
-    plan: BackfillPlan,
-    report: LogReport,
-    take: TakeResult,
-) -> None:
-    log = job.iter_log_dir
+def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -> None:
+    log = report.iter_log_dir
     rubric = plan.rubric
-    settings = job.settings
+    settings = plan.settings
     options: Options = {
         **options_of(settings),
         "warn": report.warnings.append,
@@ -187,7 +172,7 @@ def _bring_up_to_date(
 
     broken: list[LogError] = []
     records = sources.entries([rubric], log, broken.append)
-    report.broken = [str(error) for error in broken]
+    report.broken = list(map(str, broken))
     if records and not plan.dry_run:
         remove_stale_files(log)
 
@@ -225,32 +210,33 @@ def _bring_iteration_up_to_date(
 ) -> PersistedScore | None:
     """Write the sidecar of an iteration where it is not up to date, and return what counts."""
     log = report.iter_log_dir
+    iteration = scored.record.iteration
     comparison = compare_with_sidecar(scored, log, stamps)
 
     reason = _reason_to_score(comparison, plan, report)
     if reason is not None and not plan.allow_evidence_loss:
         lost = lost_signals(comparison)
         if lost:
-            report.kept[comparison.iteration] = lost
+            report.kept[iteration] = lost
             reason = None
 
     if reason is not None:
-        report.scored[comparison.iteration] = reason
+        report.scored[iteration] = reason
         if not plan.dry_run:
             write_scores(log, [comparison.files])
-            stamps.put(comparison.iteration, comparison.stamp)
+            stamps.put(iteration, comparison.stamp)
     elif comparison.same_bytes:
         # What it was computed from may be missing in the store or in the log.
         if comparison.stamp != comparison.old_stamp:
-            stamps.put(comparison.iteration, comparison.stamp)
-        if comparison.provenance and comparison.old_provenance is None and not plan.dry_run:
+            stamps.put(iteration, comparison.stamp)
+        if scored.provenance and comparison.old_provenance is None and not plan.dry_run:
             write_scores(log, [comparison.files])
 
     score = comparison.old_score if reason is None else comparison.files.score
     if score is None:
         return None
 
-    take(IterationResult(comparison.facts, comparison.files.score, score))
+    take(IterationResult(scored.facts, comparison.files.score, score))
     for row in score.breakdown:
         if not row.present:
             cause = scored.signals.value(row.signal).reason or row.detail
@@ -284,14 +270,14 @@ def _reason_to_score(
             return cause
         if plan.refresh_git:
             return "git answers differently"
-        report.git_changed.append(comparison.iteration)
+        report.git_changed.append(comparison.scored.record.iteration)
 
     report.up_to_date += 1
     return None
 
 
 def _is_passed_over(comparison: SidecarComparison, plan: BackfillPlan) -> bool:
-    if plan.since is not None and not _is_since(comparison.facts, plan.since):
+    if plan.since is not None and not _is_since(comparison.scored.facts, plan.since):
         return True
     if not plan.only_absent or comparison.old_score is None:
         return False
@@ -301,13 +287,69 @@ def _is_passed_over(comparison: SidecarComparison, plan: BackfillPlan) -> bool:
 
 
 def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
-    try:
-        return datetime.date.fromisoformat(facts.record.date[:10]) >= since
-    except ValueError:
-        pass
+    date = day_or_none(facts.record.date[:10])
+    if date is not None:
+        return date >= since
 
     # The entry has no date, so the end of its time decides.
     if facts.window is None:
         return True
     start_of_day = datetime.datetime.combine(since, datetime.time(), datetime.UTC)
     return facts.window.end >= start_of_day.timestamp() * _NS_PER_SECOND
+
+
+# Many logs
+
+
+def backfill_logs(
+    plans: list[BackfillPlan],
+    processes: int,
+) -> Iterator[LogReport]:
+    """Bring logs up to date, and yield a report for each as it is done.
+
+    Args:
+        plans: the logs.
+        processes: how many logs at once. A caller that stops early ends these processes.
+    """
+    if processes <= 1:
+        yield from map(_report_of, plans)
+        return
+
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(processes, context, _prepare_worker, (os.getpid(),)) as pool:
+        try:
+            submitted = {pool.submit(_report_of, plan): plan for plan in plans}
+            for future in as_completed(submitted):
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    yield LogReport(
+                        submitted[future].settings.iter_log_dir,
+                        error="a process was ended from outside before this log was done;"
+                        " start backfill again",
+                    )
+        except BaseException:
+            # Files are replaced whole, so that none is left half written.
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            # Leaving the pool waits for its thread, which would meet a closed pipe at exit.
+            raise
+
+
+def _report_of(plan: BackfillPlan) -> LogReport:
+    try:
+        return backfill_log(plan)
+    except Exception as e:
+        error = f"internal error, please report it: {type(e).__name__}: {e}"
+        return LogReport(plan.settings.iter_log_dir, error=error)
+
+
+def _prepare_worker(parent: int) -> None:
+    """Leave interruptions to the process that started this one, and end when that is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with_parent(parent)

@@ -1,7 +1,7 @@
-"""Writes an entry for every commit that an agent made.
+"""Writes an entry for every commit that an agent made, or for every graded run.
 
-Such an entry claims nothing. It says what git, transcripts and checkpoints show: ``docs/LOG.md``,
-"A log where there is none".
+The entry of a commit claims nothing. It says what git, transcripts and checkpoints show:
+``docs/LOG.md``, "A log where there is none". For runs see ``docs/VALIDITY.md``, "Rewards".
 """
 
 import datetime
@@ -10,13 +10,14 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import WriteError
+from scoring.errors import InputError, WriteError
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.commit_makers import agent_commits, authors_of
 from scoring.evidence.git.agents import names_of_user
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.rewards import GradedRun, graded_runs, reward_file_name, source_of_reward
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.session_commits import AgentCommits, FoundBy
 from scoring.evidence.unlogged import named_by_entries
@@ -243,3 +244,52 @@ def _text_of(entry: DerivedEntry) -> bytes:
 
     agent = {"session_id": entry.session_ids[0]} if entry.session_ids else {}
     return entry_text(entry.iteration, fields, agent, summary)
+
+
+def derive_runs(
+    log_dir: Path,
+    repo_dir: Path | str,
+    folder: Path,
+    dry_run: bool,
+) -> list[tuple[int, GradedRun]]:
+    """Write an entry, with a reward file, for every graded run that does not have one.
+
+    Args:
+        log_dir: the log, which is made where it does not exist.
+        repo_dir: the repository of the log.
+        folder: the folder of the runs.
+        dry_run: whether nothing is written.
+
+    Returns:
+        The runs that were new, with the numbers of their entries.
+
+    Raises:
+        InputError: the folder does not exist.
+        LogError, NotARepositoryError, GitError, WriteError: as for :func:`derive`.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such directory")
+
+    with exclusive_lock(GitRepository(repo_dir).common_dir, seconds=PATIENCE):
+        log = read_existing_log(log_dir)
+        sources = {source_of_reward(log_dir, record.iteration) for record in log.records}
+        new_runs = [run for run in graded_runs(folder) if run.source not in sources]
+        numbered = list(enumerate(new_runs, start=log.highest + 1))
+
+        files: list[tuple[Path, bytes]] = []
+        for iteration, run in numbered:
+            fields = {"date": quoted(run.date), "task_id": quoted(run.task)}
+            agent = {"session_id": run.session, "harness": run.harness, "model": run.model}
+            entry = entry_text(iteration, fields, agent, run.source)
+            files.append((log_dir / f"iter-{iteration}.yaml", entry))
+
+            reward = f"source: {quoted(run.source)}\n"
+            if run.reward is not None:
+                reward += f"reward: {run.reward!r}\n"
+            files.append((log_dir / reward_file_name(iteration), reward.encode()))
+
+        if files and not dry_run:
+            make_folder(log_dir)
+            write_together(files, ENTRY_MODE)
+
+    return numbered

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import InputError
-from scoring.evidence.facts import IterationFacts
 from scoring.files import holds, read_file
 from scoring.scored import ScoredIteration
 from scoring.sidecars.losses import in_words, lost_evidence
@@ -22,29 +21,22 @@ class SidecarComparison(NamedTuple):
     """An iteration as it is scored now, and its sidecar as it is on disk.
 
     Attributes:
-        facts: the evidence.
+        scored: the iteration, with the evidence.
         files: the sidecar that the evidence gives now.
         stamp: what that is computed from.
-        provenance: the same in numbers, under rules that keep it.
         old_score: the score on disk; None for no sidecar, or one that cannot be read.
         old_data: the bytes of the sidecar on disk; None for no sidecar.
         old_stamp: what the last score was computed from; None where that was not kept.
         old_provenance: the same in numbers.
     """
 
-    facts: IterationFacts
+    scored: ScoredIteration
     files: Sidecar
     stamp: Stamp
-    provenance: Provenance | None
     old_score: PersistedScore | None
     old_data: bytes | None
     old_stamp: Stamp | None
     old_provenance: Provenance | None
-
-    @property
-    def iteration(self) -> int:
-        """The number of the iteration."""
-        return self.facts.record.iteration
 
     @property
     def same_bytes(self) -> bool:
@@ -97,10 +89,9 @@ def compare_with_sidecar(scored: ScoredIteration, log: Path, stamps: Stamps) -> 
             old_score = parse_iteration_score(old_data, str(path))
 
     return SidecarComparison(
-        facts=scored.facts,
+        scored=scored,
         files=files,
         stamp=stamp_of_score(scored.inputs, scored.facts, files.data),
-        provenance=provenance,
         old_score=old_score,
         old_data=old_data,
         old_stamp=stamps.get(iteration),
@@ -115,8 +106,9 @@ def cause_of_change(comparison: SidecarComparison) -> str | None:
         return None if comparison.stamp.same_inputs(old_stamp) else "inputs changed"
 
     # The store does not tell, but the provenance in the log may.
-    if comparison.old_provenance and comparison.provenance:
-        changed = changed_between(comparison.old_provenance, comparison.provenance)
+    provenance = comparison.scored.provenance
+    if comparison.old_provenance and provenance:
+        changed = changed_between(comparison.old_provenance, provenance)
         return f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
     return _UNKNOWN_CHANGE
 
@@ -133,8 +125,8 @@ def lost_signals(comparison: SidecarComparison) -> list[str]:
     lost = lost_evidence(
         comparison.old_score,
         comparison.files.score,
-        comparison.facts,
+        comparison.scored.facts,
         comparison.old_provenance,
-        comparison.provenance,
+        comparison.scored.provenance,
     )
     return in_words(lost)

@@ -22,12 +22,12 @@ from helpers.projects import CODEX_SESSION as CODEX
 from helpers.projects import LOG, Project, edit, tree
 from helpers.repos import Repo
 
-import scoring.jobs.backfill_logs
+import scoring.jobs.backfill
 from rubric import default_rubric
 from scoring import store
 from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
-from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
+from scoring.jobs.backfill import BackfillPlan, LogReport, backfill_log
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.settings import Settings
 
@@ -149,9 +149,9 @@ def backfill(project: Project, **how: Any) -> LogReport:
     """Bring the demo up to date by way of the library."""
     transcripts = (project.transcripts / "claude", project.transcripts / "codex")
     cache = {"cache_dir": Path(os.environ["DA_SCORE_CACHE_DIR"])}
-    plan = BackfillPlan(**{"rubric": default_rubric()} | cache | how)
+    settings = Settings(project.log, project.repo, transcript_dirs=transcripts)
     return backfill_log(
-        LogJob(project.log, Settings(repo_dir=project.repo, transcript_dirs=transcripts)), plan
+        BackfillPlan(**{"settings": settings, "rubric": default_rubric()} | cache | how)
     )
 
 
@@ -537,7 +537,7 @@ class TestSeveralLogs:
             os.kill(os.getpid(), 9)
             raise AssertionError
 
-        monkeypatch.setattr(scoring.jobs.backfill_logs, "backfill_log", die)
+        monkeypatch.setattr(scoring.jobs.backfill, "backfill_log", die)
         found = da_score("backfill", tmp_path / "src", "--jobs", "2", "--json")
         assert found.status == 1
         assert [log["error"] for log in json.loads(found.out)["logs"]] == [

@@ -22,7 +22,7 @@ from scoring.errors import WriteError
 from scoring.evidence.transcripts.facts import HarnessFacts
 from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, Observed, TestsSeen
 from scoring.files import write_together
-from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
+from scoring.jobs.backfill import BackfillPlan, LogReport, backfill_log
 from scoring.log.model import IterationRecord
 from scoring.log.settings import Settings
 from scoring.score import score_log
@@ -465,9 +465,7 @@ class TestOwnLines:
 
 
 def backfill(place: Place, **plan: Any) -> LogReport:
-    return backfill_log(
-        LogJob(place.log, Settings(repo_dir=place.path)), BackfillPlan(RUBRIC, **plan)
-    )
+    return backfill_log(BackfillPlan(Settings(place.log, place.path), RUBRIC, **plan))
 
 
 def gone(place: Place) -> None:

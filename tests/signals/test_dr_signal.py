@@ -18,7 +18,7 @@ from rubric import Rubric, default_rubric, released_rubric
 from scoring import build_signal_sets, examine_iteration, score_log
 from scoring.cli import main
 from scoring.evidence.entry_files import deliberation_facts
-from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
+from scoring.jobs.backfill import BackfillPlan, backfill_log
 from scoring.log.settings import Settings
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberation_value
 from scoring.signals.table import optional_signals
@@ -380,10 +380,8 @@ class TestBackfill:
 
     @staticmethod
     def scored(log: Log, rubric: Rubric, cache: Path) -> dict[int, str]:
-        report = backfill_log(
-            LogJob(log.path, Settings(repo_dir=log.repo.path)),
-            BackfillPlan(rubric, cache_dir=cache),
-        )
+        settings = Settings(log.path, log.repo.path)
+        report = backfill_log(BackfillPlan(settings, rubric, cache_dir=cache))
         assert report.error is None
         return report.scored
 
