@@ -18,7 +18,7 @@ from rubric import DaScoreError
 from scoring.cli.catalog import COMMANDS, OLD_NAMES
 from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import WARNINGS, complain, warn, write
-from scoring.errors import LogError, MeetingError, OptionError, Warn
+from scoring.errors import OptionError, Warn
 
 EXIT_OK = 0
 EXIT_ERROR = 1
@@ -109,18 +109,10 @@ def _status_of_error(error: BaseException, report: Warn) -> int:
             report("interrupted")
             return EXIT_INTERRUPTED
 
-        case LogError() | MeetingError():
-            for fault in error.faults:
-                report(fault)
-            return EXIT_ERROR
-
-        case OptionError():
-            report(str(error))
-            return EXIT_USAGE
-
         case DaScoreError():
-            report(str(error))
-            return EXIT_ERROR
+            for fault in getattr(error, "faults", [error]):
+                report(str(fault))
+            return EXIT_USAGE if isinstance(error, OptionError) else EXIT_ERROR
 
         case SystemExit() if COMPLETION_VARIABLE in os.environ:
             return error.code if isinstance(error.code, int) else EXIT_OK

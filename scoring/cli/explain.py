@@ -2,7 +2,6 @@
 
 import click
 
-from scoring.cli.became import landing_line
 from scoring.cli.completion import ITERATION
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
@@ -15,6 +14,7 @@ from scoring.cli.output import reply
 from scoring.cli.reading import exit_if_broken, log_view, outcome_rules
 from scoring.cli.work_reading import (
     has_no_log,
+    landing_line,
     meaning_of,
     read_ledger,
 )

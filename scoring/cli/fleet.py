@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.default_command import DefaultCommand, GroupWithDefault
-from scoring.cli.group import loudness_options
+from scoring.cli.group import DefaultCommand, GroupWithDefault, loudness_options
 from scoring.cli.options import PATH, Command, Whole, flag, json_before_command, valued
 from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError

@@ -1,7 +1,10 @@
-"""The program ``da-score``: which commands it has, and the options that all of them share."""
+"""The program ``da-score``: its groups of commands, their help, and the options that all share.
+
+A group may do something itself: ``da-score label 3`` next to ``da-score label list``.
+"""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +12,6 @@ import click
 from rubric.datafiles import RUBRIC_VERSION
 from scoring import __version__
 from scoring.cli.catalog import OLD_NAMES, SECTIONS, commands_in, module_of
-from scoring.cli.helptext import HelpfulContext, with_help_layout
 from scoring.cli.output import WARNINGS
 from scoring.log.setting_rows import SETTINGS
 
@@ -22,6 +24,84 @@ COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
 BROKEN_ENTRIES = "da-score.broken"
 """Under this key the context of a command keeps the errors of entries that it left out."""
 
+_NARROW = 72
+"""Help of fewer columns gives less room to names of options, and more to what they do."""
+
+_UNBREAKABLE_HYPHEN = "\u2011"
+"""Stands for a hyphen while text is folded, since lines would break after a plain one."""
+
+
+# How help is laid out
+
+
+class _HelpFormatter(click.HelpFormatter):
+    """Folds help between words only, and never inside ``da-score``."""
+
+    def write_usage(
+        self,
+        prog: str,
+        args: str = "",
+        prefix: str | None = None,
+    ) -> None:
+        super().write_usage(_unbreakable(prog), _unbreakable(args), prefix)
+
+    def write_text(self, text: str) -> None:
+        super().write_text(_unbreakable(text))
+
+    def write_dl(
+        self,
+        rows: Iterable[tuple[str, str]],
+        col_max: int = 30,
+        col_spacing: int = 2,
+    ) -> None:
+        if self.width < _NARROW:
+            col_max = _NARROW // 4
+        unbreakable_rows = [(name, _unbreakable(text)) for name, text in rows]
+        super().write_dl(unbreakable_rows, col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        return super().getvalue().replace(_UNBREAKABLE_HYPHEN, "-")
+
+
+def _unbreakable(text: str) -> str:
+    return text.replace("-", _UNBREAKABLE_HYPHEN)
+
+
+class HelpfulContext(click.Context):
+    """The context of a command, with help that is folded between words only."""
+
+    formatter_class = _HelpFormatter
+
+
+def with_help_layout(command: click.Command, shared: Collection[str]) -> click.Command:
+    """Return the command, with help that lists its own options first and whole summaries.
+
+    The last paragraph of its docstring may be an example, which goes to the end of the help.
+
+    Args:
+        command: the command, which is changed; so are the commands of a group.
+        shared: long names of the options that many commands have, which come last.
+    """
+
+    def is_shared(parameter: click.Parameter) -> bool:
+        return parameter.name is not None and parameter.name.replace("_", "-") in shared
+
+    text, _, example = (command.help or "").rpartition("\n\n")
+    if "Example:" in example:
+        command.help = text
+        command.epilog = example
+    command.context_class = HelpfulContext
+    command.params.sort(key=is_shared)
+
+    if isinstance(command, click.Group):
+        for subcommand in command.commands.values():
+            subcommand.short_help = subcommand.get_short_help_str(limit=10**6)
+            with_help_layout(subcommand, shared)
+    return command
+
+
+# Groups of commands
+
 
 class LazyGroup(click.Group):
     """A group of commands that ``commands.txt`` lists, each of which is loaded when it runs.
@@ -31,15 +111,7 @@ class LazyGroup(click.Group):
     """
 
     context_class = HelpfulContext
-
-    def __init__(
-        self,
-        *arguments: Any,
-        path: str = "",
-        **options: Any,
-    ) -> None:
-        super().__init__(*arguments, **options)
-        self.path = path
+    path = ""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the commands, in the order of the help."""
@@ -93,6 +165,76 @@ def _load(command: str) -> click.Command:
     """Return a command by its full name, such as "log lint"."""
     module = importlib.import_module(module_of(command))
     return with_help_layout(module.command, {*SETTINGS, "quiet", "verbose"})
+
+
+class _ContextOfGroup(click.Context):
+    """The context of a default command, which users know by the name of its group."""
+
+    @property
+    def command_path(self) -> str:
+        return self.parent.command_path if self.parent else ""
+
+
+class DefaultCommand(click.Command):
+    """What a :class:`GroupWithDefault` does itself. Its help is the help of the group."""
+
+    context_class = _ContextOfGroup
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help of the group."""
+        return ctx.parent.get_help() if ctx.parent else ""
+
+
+class GroupWithDefault(click.Group):
+    """A group that passes its arguments to a default command, unless they name another one.
+
+    Attributes:
+        default: the command that runs without a command's name.
+        usage: the argument of the default command, as the help shows it.
+    """
+
+    def __init__(
+        self,
+        default: click.Command,
+        usage: str,
+        **group: Any,
+    ) -> None:
+        super().__init__(**group, context_settings={"ignore_unknown_options": True})
+        self.default = default
+        self.usage = usage
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name of the command to run, the command, and its arguments.
+
+        ``--json`` may come before the name, as it may before any command.
+        """
+        if args[:1] == ["--json"] and len(args) > 1 and args[1] in self.commands:
+            args = [args[1], "--json", *args[2:]]
+
+        if args[0] in self.commands:
+            return super().resolve_command(ctx, args)
+        return self.name, self.default, args
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
+        """Return the two ways to call the group."""
+        return [f"{self.usage} [OPTIONS]", "| COMMAND [ARGS]..."]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of the default command, then the commands."""
+        self.default.format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Offer the commands, and the values of the default command's argument."""
+        offers = super().shell_complete(ctx, incomplete)
+        if not incomplete.startswith("-"):
+            offers += self.default.params[0].shell_complete(ctx, incomplete)
+        return offers
+
+
+# The program
 
 
 def _set_loudness(_: click.Context, param: click.Parameter, is_set: bool) -> None:

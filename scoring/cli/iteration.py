@@ -9,7 +9,6 @@ import click
 from msgspec.structs import replace
 
 from rubric import rubric_behind
-from scoring.cli.became import landing_line
 from scoring.cli.completion import ITERATION
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
@@ -26,7 +25,7 @@ from scoring.cli.reading import (
     silent_view,
     sources,
 )
-from scoring.cli.work_reading import meaning_of
+from scoring.cli.work_reading import landing_line, meaning_of
 from scoring.errors import DaScoreError, LogError, NotFoundError
 from scoring.evidence.entry_files import (
     PROFILE,

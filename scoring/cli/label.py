@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from scoring.cli.completion import complete_iterations
-from scoring.cli.default_command import DefaultCommand, GroupWithDefault
+from scoring.cli.group import DefaultCommand, GroupWithDefault
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
     LOG_OPTIONS,

@@ -4,10 +4,10 @@ from scoring.cli.group import LazyGroup
 
 command = LazyGroup(
     "log",
-    path="log",
     help="""Check, print and write the entries of a log.
 
     What a log holds is described in docs/LOG.md. To score it, use run, iteration or check.
     """,
     epilog="Example:  da-score log lint",
 )
+command.path = "log"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scoring.cli.default_command import GroupWithDefault
+from scoring.cli.group import GroupWithDefault
 from scoring.cli.options import PATH, Number, Whole, choice, flag, settings_options, valued
 from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError

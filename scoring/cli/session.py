@@ -7,12 +7,11 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
-from scoring.cli.became import states_line
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.options import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import silent_view
-from scoring.cli.work_reading import meaning_of
+from scoring.cli.work_reading import meaning_of, states_line
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.examine import ExaminedIteration
 from scoring.log.selection import Selection

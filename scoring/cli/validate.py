@@ -10,13 +10,15 @@ from scoring.cli.options import (
     settings_options,
     valued,
 )
-from scoring.cli.output import progress, show, write_json
+from scoring.cli.output import progress, reply
 from scoring.cli.reading import outcome_rules, report_broken_entries, sources_by_rules
 from scoring.cli.work_reading import meaning_key
+from scoring.frozen import PlainData
 from scoring.log.settings import Settings
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
 from scoring.outcomes.validity import gain_over, validity
 from scoring.sidecars.meaning import keep_meaning
+from scoring.views.table import Block
 from scoring.views.validity_pages import gain_lines, validity_page
 
 _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
@@ -54,6 +56,8 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     rules = outcome_rules(settings)
 
     marks_by_rubric: list[list[bytes]] = []
+    values: list[PlainData] = []
+    page: list[Block] = []
 
     # Memory holds the marks of each log, and not the logs.
     with progress("Scoring the log, and looking at what became of the work"):
@@ -67,22 +71,20 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
             lambda log: marks_by_rubric.append(log.marks),
         )
 
-        results = []
-        for rubric, cases in zip(measured_rubrics, cases_by_rubric, strict=True):
-            results.append(validity(cases, outcome, rubric.version, rules.horizon_days))
-    if outcome == "defective":
-        for marks, result in zip(marks_by_rubric, results, strict=True):
-            about = meaning_key(settings, result.rubric)
-            keep_meaning(settings.store_dir, about, marks, result.verdict)
+        for rubric, cases, marks in zip(
+            measured_rubrics, cases_by_rubric, marks_by_rubric, strict=True
+        ):
+            result = validity(cases, outcome, rubric.version, rules.horizon_days)
+            value = result.as_dict()
+            gain: PlainData = {}
+            if values:
+                gain = gain_over(cases_by_rubric[0], cases, outcome)
+                value["against"] = {"rubric": settings.rubric, **gain}
+            if outcome == "defective":
+                about = meaning_key(settings, rubric.version)
+                keep_meaning(settings.store_dir, about, marks, result.verdict)
 
-    first_cases = cases_by_rubric[0]
-    gains = [gain_over(first_cases, cases, outcome) for cases in cases_by_rubric[1:]]
-    if not settings.json:
-        for result, gain in zip(results, [None, *gains], strict=True):
-            show([*validity_page(result), *gain_lines(results[0].rubric, gain)])
-        return
+            values.append(value)
+            page += [*validity_page(result), *gain_lines(settings.rubric, gain)]
 
-    values = [result.as_dict() for result in results]
-    for value, gain in zip(values[1:], gains, strict=True):
-        value["against"] = {"rubric": results[0].rubric, **gain}
-    write_json(values[0] if len(values) == 1 else values)
+    reply(settings, values[0] if len(values) == 1 else values, page)
