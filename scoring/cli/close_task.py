@@ -163,16 +163,14 @@ def _settings_for(hook: HookInput, options: PlainData) -> Settings:
 
 def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
     """Return the transcript folders of the harness that the settings do not name."""
-    taken = {os.path.realpath(folder) for folder in settings.transcript_dirs}
-    hinted = []
+    folders: dict[str, Path] = {}
     for folder in hook.transcript_dirs:
-        if not os.path.isdir(folder):  # which also takes names that no file can have
-            continue
-        real_path = os.path.realpath(folder)
-        if real_path not in taken:
-            taken.add(real_path)
-            hinted.append(folder)
-    return hinted
+        if os.path.isdir(folder):  # which also takes names that no file can have
+            folders.setdefault(os.path.realpath(folder), folder)
+
+    for folder in settings.transcript_dirs:
+        folders.pop(os.path.realpath(folder), None)
+    return list(folders.values())
 
 
 def _derive_entries(

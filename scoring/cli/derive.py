@@ -21,7 +21,7 @@ from scoring.log.find import holds_entries
 from scoring.log.selection import first_day
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
-from scoring.views.table import Cells, Column, Page, Table, columns_of
+from scoring.views.table import Block, Cells, Column, Page, Table, columns_of
 
 _RUN_COLUMNS = {
     "iteration": "ITER",
@@ -105,8 +105,16 @@ def _derive_runs(settings: Settings, jobs: Path, dry_run: bool) -> None:
     for iteration, run in runs:
         rows.append({"iteration": iteration, "kind": "run", **run._asdict()})
 
+    page: list[Block] = []
+    if rows:
+        cells = []
+        for row in rows:
+            texts = [str(row[key]) if row[key] is not None else "" for key in _RUN_COLUMNS]
+            cells.append([printable(text) or "-" for text in texts])
+        page = [Table(columns_of(*_RUN_COLUMNS.values()), cells), ""]
+
     advice = f"; score them with: da-score run --transcript-dir {jobs}"
-    page = _runs_page(rows, _count_text(len(rows), settings, dry_run, advice))
+    page.append(_count_text(len(rows), settings, dry_run, advice))
     reply(settings, {"written": rows, "skipped": []}, page)
 
 
@@ -116,17 +124,6 @@ def _count_text(count: int, settings: Settings, dry_run: bool, advice: str) -> s
     if dry_run:
         return f"Would write {entries}"
     return f"Wrote {entries}{advice if count else ''}"
-
-
-def _runs_page(rows: list[PlainData], count_text: str) -> Page:
-    if rows:
-        cells = []
-        for row in rows:
-            texts = [str(row[key]) if row[key] is not None else "" for key in _RUN_COLUMNS]
-            cells.append([printable(text) or "-" for text in texts])
-        yield Table(columns_of(*_RUN_COLUMNS.values()), cells)
-        yield ""
-    yield count_text
 
 
 def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:

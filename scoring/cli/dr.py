@@ -263,7 +263,7 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
 
     data = json.dumps(transcript).encode()
     path = save_deliberation(settings.iter_log_dir, iteration, data, session)
-    _report_saved(path, settings)
+    reply(settings, {"path": path}, f"{printable(path)}: saved\n")
 
 
 @command.command
@@ -325,10 +325,6 @@ def save(
     places_of_entry = (f"iter-{iteration}.yaml", ARCHIVE_NAME)
     if not any((settings.iter_log_dir / name).exists() for name in places_of_entry):
         warn(f"{settings.iter_log_dir}: has no entry for iteration {iteration} yet")
-    _report_saved(path, settings)
-
-
-def _report_saved(path: Path, settings: Settings) -> None:
     reply(settings, {"path": path}, f"{printable(path)}: saved\n")
 
 

@@ -4,7 +4,7 @@ A group may do something itself: ``da-score label 3`` next to ``da-score label l
 """
 
 import importlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -73,18 +73,17 @@ class HelpfulContext(click.Context):
     formatter_class = _HelpFormatter
 
 
-def with_help_layout(command: click.Command, shared: Collection[str]) -> click.Command:
+def with_help_layout(command: click.Command) -> click.Command:
     """Return the command, with help that lists its own options first and whole summaries.
 
     The last paragraph of its docstring may be an example, which goes to the end of the help.
 
     Args:
         command: the command, which is changed; so are the commands of a group.
-        shared: long names of the options that many commands have, which come last.
     """
 
     def is_shared(parameter: click.Parameter) -> bool:
-        return parameter.name is not None and parameter.name.replace("_", "-") in shared
+        return str(parameter.name).replace("_", "-") in (*SETTINGS, "quiet", "verbose")
 
     text, _, example = (command.help or "").rpartition("\n\n")
     if "Example:" in example:
@@ -96,7 +95,7 @@ def with_help_layout(command: click.Command, shared: Collection[str]) -> click.C
     if isinstance(command, click.Group):
         for subcommand in command.commands.values():
             subcommand.short_help = subcommand.get_short_help_str(limit=10**6)
-            with_help_layout(subcommand, shared)
+            with_help_layout(subcommand)
     return command
 
 
@@ -164,7 +163,7 @@ class LazyGroup(click.Group):
 def _load(command: str) -> click.Command:
     """Return a command by its full name, such as "log lint"."""
     module = importlib.import_module(module_of(command))
-    return with_help_layout(module.command, {*SETTINGS, "quiet", "verbose"})
+    return with_help_layout(module.command)
 
 
 class _ContextOfGroup(click.Context):

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -136,7 +136,12 @@ def _set_up(
     derives = not examination.log.iterations and accepted(
         "Write a log entry for each commit of an agent?"
     )
-    harnesses = [] if no_hook else _accepted_harnesses(examination, accepted)
+    harnesses = []
+    if not no_hook:
+        for harness in list(_harnesses_without_hook(examination)):
+            file = hook_of(harness).file
+            if accepted(f"Score each task of {harness}, by a hook in {file}?"):
+                harnesses.append(harness)
 
     lines = [f"Kept {settings_file}, which was there already"]
     if not keeps_settings:
@@ -148,39 +153,42 @@ def _set_up(
     if asks and _confirmed("Have git ignore .agents/? Say no to commit it."):
         exclude_file = _ignore_agents_folder(examination)
 
-    value: PlainData = {"path": settings_file, "rubric": settings.rubric}
     derivation = None
     if derives:
         derivation = _derive_entries(settings)
-        value["derived"] = derivation.as_dict()
-        lines.append(_line_about_entries(derivation, settings.iter_log_dir))
+        count = counted(len(derivation.written), "entry", "entries")
+        text = f"Wrote {count} to {settings.iter_log_dir}, one for each commit that an agent made"
+        if not derivation.written:
+            text = "No commit that an agent made was found: da-score doctor shows what is looked at"
+        lines.append(text)
     if exclude_file:
         lines.append(f"Wrote /.agents/ to {exclude_file}, so git leaves it alone")
 
     hooks = list(_install_hooks(harnesses, top_level))
     files_with_hook = [hook.path for hook in hooks]
-    if hooks:
-        value["hooks"] = files_with_hook
     lines += [f"Wrote the hook to {path}" for path in files_with_hook]
     if accepts_all and not no_hook and not harnesses:
         lines += _why_no_hook(examination, top_level)
 
-    written = [settings_file, settings.iter_log_dir, *files_with_hook]
-    value["untracked"] = _untracked(written, top_level)
-    personal = _untracked([hook.path for hook in hooks if not hook.shared], top_level)
+    untracked = _untracked([settings_file, settings.iter_log_dir, *files_with_hook], top_level)
     if settings.json:
-        write_json(value)
+        value: PlainData = {"path": settings_file, "rubric": settings.rubric}
+        if derivation:
+            value["derived"] = derivation.as_dict()
+        if hooks:
+            value["hooks"] = files_with_hook
+        write_json(value | {"untracked": untracked})
         return
 
-    lines += _lines_about_git(value["untracked"], personal)
-    # ``work`` shows the work of sessions that people committed, once there is a log.
-    if derivation and not derivation.written and _transcripts_read(examination):
-        make_folder(settings.iter_log_dir)
+    lines += _lines_about_git(untracked, hooks, top_level)
     lines.append(f"Next: da-score {_next_command(settings, examination, derivation)}")
     say("".join(f"{printable(line)}\n" for line in lines))
 
 
-def _lines_about_git(untracked: list[str], personal: list[str]) -> Iterator[str]:
+def _lines_about_git(
+    untracked: list[str], hooks: list[PlaceOfHook], top_level: Path
+) -> Iterator[str]:
+    personal = _untracked([hook.path for hook in hooks if not hook.shared], top_level)
     shared = [name for name in untracked if name not in personal]
     if shared:
         files = some_of(shared, _MOST_FILES)
@@ -206,16 +214,6 @@ def _untracked(paths: list[Path], top_level: Path) -> list[str]:
         return []
     answer = GitRepository(real_top).ask("ls-files", *options, "--", *names)
     return [os.fsdecode(name) for name in answer.stdout.split(b"\0") if name]
-
-
-def _accepted_harnesses(examination: Examination, accepted: Callable[[str], bool]) -> list[str]:
-    """Return the harnesses without a hook for which one is accepted."""
-    harnesses = []
-    for harness in list(_harnesses_without_hook(examination)):
-        file = hook_of(harness).file
-        if accepted(f"Score each task of {harness}, by a hook in {file}?"):
-            harnesses.append(harness)
-    return harnesses
 
 
 def _harnesses_without_hook(examination: Examination) -> Iterator[str]:
@@ -306,16 +304,14 @@ def _ignore_agents_folder(examination: Examination) -> Path | None:
     return path
 
 
-def _line_about_entries(derivation: Derivation, log_dir: Path) -> str:
-    if not derivation.written:
-        return "No commit that an agent made was found: da-score doctor shows what is looked at"
-    count = counted(len(derivation.written), "entry", "entries")
-    return f"Wrote {count} to {log_dir}, one for each commit that an agent made"
-
-
 def _next_command(
     settings: Settings, examination: Examination, derivation: Derivation | None
 ) -> str:
+    """Return what to run next; this may make the folder of a log that is still empty."""
+    # ``work`` shows the work of sessions that people committed, once there is a log.
+    if derivation and not derivation.written and _transcripts_read(examination):
+        make_folder(settings.iter_log_dir)
+
     if examination.log.iterations or settings.iter_log_dir.is_dir():
         return "work"
     if derivation is None:

@@ -247,9 +247,8 @@ def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
         payload["hook_outcome_sources"] = [
             fields_of(hook, *_KEYS_OF_HOOK_SOURCES) for hook in hooks
         ]
-    if shown.facts is None:
-        return payload | {"subject": None}
-    return payload | {"subject": subject_of(settings.repo_dir, shown.facts) or None}
+    subject = shown.facts and subject_of(settings.repo_dir, shown.facts)
+    return payload | {"subject": subject or None}
 
 
 def _print_page(shown: IterationToShow, settings: Settings) -> None:
@@ -295,8 +294,7 @@ def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
 
     The list is empty where the hook signal is absent. Warns where the outcomes cannot be read.
     """
-    hooks_vote = any(row.signal == "hook_outcomes" and row.present for row in score.breakdown)
-    if not hooks_vote:
+    if not any(row.signal == "hook_outcomes" and row.present for row in score.breakdown):
         return []
 
     facts = hook_facts(log_dir, score.iteration)

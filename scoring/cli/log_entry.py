@@ -1,6 +1,5 @@
 """``da-score log entry``: an entry written by hand, with help."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -42,7 +41,7 @@ def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
         commit,
         warn,
     )
-    _report_written(path, settings)
+    reply(settings, {"path": path}, f"Wrote {printable(path)}\n")
 
 
 @command.command("set")
@@ -65,8 +64,4 @@ def set_(
     from scoring.jobs.entry_edit import set_value  # loads pydantic and ruamel.yaml
 
     path = set_value(settings.iter_log_dir, iteration, key, value)
-    _report_written(path, settings)
-
-
-def _report_written(path: Path, settings: Settings) -> None:
     reply(settings, {"path": path}, f"Wrote {printable(path)}\n")

@@ -7,7 +7,7 @@ import contextlib
 import datetime
 import re
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -154,15 +154,12 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
         raise InputError(f"{path}: would be larger than {size}; nothing is added to it")
 
     new_records = labels_in(data, path, label.iteration).labels or ()
-    if _without(new_records, position) != _without(records, position):
+    changed = set(new_records).symmetric_difference(records)
+    if any(record.position != position for record in changed):
         raise InputError(
             f"{path}: its labels share parts by aliases; nothing is added to it, edit it by hand"
         )
     return data
-
-
-def _without(records: Iterable[LabelRecord], position: int) -> list[LabelRecord]:
-    return [record for record in records if record.position != position]
 
 
 def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:

@@ -125,18 +125,24 @@ def record_hook_outcome(
     Args:
         log_dir: the log.
         iteration: the number of the iteration; None is the newest one.
-        outcome: the record. Without a correlation it gets that of its sentinel.
+        outcome: the record, with words of the tables above. Without a correlation it gets that of
+            its sentinel.
 
     Returns:
         Where the record is; None without a number where the log has no entry.
 
     Raises:
-        InputError: the record has no id or a word that is not known; the log does not exist; or
+        InputError: the record has no id, or a rule that is not one; the log does not exist; or
             the file cannot be read or would not keep what it says.
         WriteError: the file cannot be written.
     """
-    if problem := _problem_with(outcome):
-        raise InputError(problem)
+    if not outcome.sentinel_id.strip():
+        raise InputError("a hook outcome needs the id of the run of its gate; give --sentinel")
+    if not _RULE.fullmatch(outcome.rule_id):
+        raise InputError(
+            f"the rule {shown(outcome.rule_id)} must name its gate and its number,"
+            " as iteration-close.R1.1 does"
+        )
     if iteration is None:
         names = names_in_log(log_dir) if log_dir.is_dir() else []
         iteration = max(map(number_of, filter(is_entry_name, names)), default=None)
@@ -160,30 +166,6 @@ def record_hook_outcome(
             return Recorded(path, is_new=False)
         overwrite(path, _with_record(path, old, records, outcome))
     return Recorded(path, is_new=True)
-
-
-def _problem_with(outcome: HookOutcome) -> str:
-    """Return why a hook outcome cannot be recorded, or "" where it can."""
-    if not outcome.sentinel_id.strip():
-        return "a hook outcome needs the id of the run of its gate; give --sentinel"
-    if not _RULE.fullmatch(outcome.rule_id):
-        return (
-            f"the rule {shown(outcome.rule_id)} must name its gate and its number,"
-            " as iteration-close.R1.1 does"
-        )
-
-    words = {
-        "result": RESULTS,
-        "lifecycle_point": LIFECYCLES,
-        "intervention_class": CLASSES,
-        "skill": ("", *SKILLS),
-        "platform": ("", *PLATFORMS),
-    }
-    for name, known in words.items():
-        word = getattr(outcome, name)
-        if word not in known:
-            return f"the {name} {shown(word)} must be one of {', '.join(filter(None, known))}"
-    return ""
 
 
 _KEY_OF_EVENT = ("sentinel_id", "rule_id", "lifecycle_point", "intervention_class")
