@@ -14,7 +14,7 @@ from scoring.cli.options import SCORING_OPTIONS, Number, flag, shared_options, v
 from scoring.cli.output import pipe_shows_everything, reply, warn
 from scoring.cli.reading import observing_sources, rubric_of, sources
 from scoring.cli.work_reading import meaning_of
-from scoring.errors import InputError, LogError, SettingsError, Warn
+from scoring.errors import InputError, LogError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.frozen import PlainData
 from scoring.jobs.close_task import ClosedTask, close_task
@@ -84,7 +84,11 @@ def command(
         settings = _settings_for(hook, options)
         hinted = _hinted_folders(hook, settings)
         if settings.derive and iteration is None:
-            count = _derive_entries(settings, hook, hinted, warnings.append)
+            from scoring.jobs.derive import derive  # loads every harness, which takes 0.04 s
+
+            # Where the harness does not name the session, the commits of all sessions get entries.
+            of_work = observing_sources(settings, warnings.append, hinted)
+            count = len(derive(settings.iter_log_dir, of_work, session=hook.session_id).written)
             if not holds_entries(settings.iter_log_dir):
                 return 0
             if count and score_recompute == "current":
@@ -171,22 +175,6 @@ def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
     for folder in settings.transcript_dirs:
         folders.pop(os.path.realpath(folder), None)
     return list(folders.values())
-
-
-def _derive_entries(
-    settings: Settings,
-    hook: HookInput,
-    hinted: list[Path],
-    warn_later: Warn,
-) -> int:
-    """Write the entries of the session's commits, and return how many were written.
-
-    Where the harness does not name the session, the commits of all sessions get entries.
-    """
-    from scoring.jobs.derive import derive  # loads every harness, which takes 0.04 s
-
-    evidence = observing_sources(settings, warn_later, hinted)
-    return len(derive(settings.iter_log_dir, evidence, session=hook.session_id).written)
 
 
 def _text(closed: ClosedTask, settings: Settings) -> str:

@@ -18,7 +18,7 @@ from scoring.cli.output import progress, reply
 from scoring.cli.reading import observing_sources
 from scoring.cli.work_reading import notes_on_sources, read_ledger
 from scoring.errors import OptionError
-from scoring.log.selection import Period, parse_period, period_between
+from scoring.log.selection import parse_period, period_between
 from scoring.log.settings import Settings
 from scoring.outcomes.everything import used_by_sessions
 from scoring.outcomes.prices import stored_prices
@@ -54,7 +54,13 @@ def command(
     Example:  da-score cost last week --by model
     """
     zone = _zone(timezone)
-    period = _period(" ".join(days), since, until, datetime.now(zone))
+    today = datetime.now(zone).date()
+    named_days = " ".join(days)
+    if named_days and (since, until) != (None, None):
+        raise OptionError("give DAYS, or --since and --until")
+    period = period_between(since, until, today)
+    if named_days:
+        period = parse_period(named_days, today)
 
     value: dict[str, Any] = {"timezone": zone_text(timezone), "since": None, "until": None}
     if period and period.first > date.min:
@@ -100,12 +106,3 @@ def _zone(name: str | None) -> ZoneInfo | None:
         raise OptionError(
             f"--timezone {name!r} is not a time zone; write it as Europe/Paris or UTC"
         ) from None
-
-
-def _period(days: str, since: str | None, until: str | None, now: datetime) -> Period | None:
-    """Return the days that the user asks for, or None for all days."""
-    if not days:
-        return period_between(since, until, now.date())
-    if since is not None or until is not None:
-        raise OptionError("give DAYS, or --since and --until")
-    return parse_period(days, now.date())

@@ -101,9 +101,7 @@ def command(
 def _derive_runs(settings: Settings, jobs: Path, dry_run: bool) -> None:
     """Write the entries of graded runs below a folder, and print them."""
     runs = derive_runs(settings.iter_log_dir, settings.repo_dir, jobs, dry_run)
-    rows: list[PlainData] = []
-    for iteration, run in runs:
-        rows.append({"iteration": iteration, "kind": "run", **run._asdict()})
+    rows = [{"iteration": number, "kind": "run", **run._asdict()} for number, run in runs]
 
     page: list[Block] = []
     if rows:

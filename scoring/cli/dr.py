@@ -32,11 +32,10 @@ from scoring.text import json_escaped, printable
 if TYPE_CHECKING:
     from scoring.meters.dr.profile import Profile
 
-SIGNALS = ("CONTINUE", "SHIP", "ASK", "ESCALATE")
 LEVELS = ("HIGH", "MEDIUM", "LOW")
 METER_SETTINGS = ("repo-dir", "cache-dir", "no-cache")
 
-EXIT_STATUS = {"SHIP": 0, "ASK": 10, "CONTINUE": 11, "ESCALATE": 12}
+EXIT_STATUS = {"CONTINUE": 11, "SHIP": 0, "ASK": 10, "ESCALATE": 12}
 """The exit status of ``dr stop --exit-code`` for each signal."""
 
 _TRANSCRIPT_OR_TEXT = "a transcript or a text"
@@ -64,13 +63,13 @@ def _thresholds_option(content: str) -> Command:
     )
 
 
-_OBSERVE_OPTION = flag("--observe", "Also print structural agreement, and how firm the signal is.")
 _FILE = click.argument("file", type=PATH, metavar="FILE")
 
 
 def meter_options(command: Command) -> Command:
-    """Add the options that tune the meter: --k, --semantic and --thresholds."""
+    """Add the options that tune the meter, --k, --semantic and --thresholds, and --observe."""
     for option in (
+        flag("--observe", "Also print structural agreement, and how firm the signal is."),
         _thresholds_option("k, thresholds and words"),
         flag("--semantic", "Compare meanings too (level L2); needs the extra 'semantic'."),
         click.option(
@@ -135,7 +134,6 @@ def _profile(settings: Settings, thresholds: Path | None) -> "Profile":
 @command.command
 @_FILE
 @meter_options
-@_OBSERVE_OPTION
 @valued(
     "--agents",
     "NAME NAME",
@@ -166,7 +164,6 @@ def score(
 @command.command
 @_FILE
 @meter_options
-@_OBSERVE_OPTION
 @flag("--exit-code", "Exit with 0 to ship, 10 to ask, 11 to continue, 12 to escalate.")
 @settings_options(*METER_SETTINGS)
 def stop(
@@ -268,7 +265,7 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
 
 @command.command
 @_FILE
-@choice("--verdict", SIGNALS, "What should have been done.", required=True)
+@choice("--verdict", [*EXIT_STATUS], "What should have been done.", required=True)
 @choice("--novelty", LEVELS, "How much was new in the last round.")
 @choice("--readiness", LEVELS, "How ready it was to act.")
 @valued("--notes", "TEXT", "Why.")

@@ -153,10 +153,11 @@ class LazyGroup(click.Group):
         """Offer the commands that begin like the word, without loading any of them."""
         from click.shell_completion import CompletionItem  # only a shell asks
 
-        offers = []
-        for name, summary in commands_in(self.path).items():
-            if name.startswith(incomplete):
-                offers.append(CompletionItem(name, help=summary))
+        offers = [
+            CompletionItem(name, help=summary)
+            for name, summary in commands_in(self.path).items()
+            if name.startswith(incomplete)
+        ]
         return offers + click.Command.shell_complete(self, ctx, incomplete)
 
 

@@ -38,7 +38,7 @@ from scoring.jobs.write_beside import (
 )
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
-from scoring.views.table import Cell, Column, Table
+from scoring.views.table import Column, Table
 
 
 @click.group
@@ -223,23 +223,18 @@ def show(settings: Settings) -> None:
 
     Example:  da-score hook show --json
     """
+    value: list[PlainData] = []
     rows = []
-    problems_of_rows = []
     for harness, scope, path in hook_files(settings.repo_dir):
         events = hook_install.installed_in(path)
-        problems = list(hook_install.hooks_that_do_not_run(path)) if events else []
-        problems_of_rows.append(problems)
+        row: PlainData = {"harness": harness, "scope": scope, "events": events, "path": path}
+        if problems := list(hook_install.hooks_that_do_not_run(path)):
+            row["problems"] = problems
         for problem in problems:
             warn(f"{path}: the hook does not run: {problem}; 'da-score hook install' repairs it")
 
-        events_cell = Cell(events, ", ".join(events) or "not installed")
-        rows.append((harness, scope, events_cell, str(path)))
+        value.append(row)
+        rows.append((harness, scope, ", ".join(events) or "not installed", str(path)))
 
-    columns = [Column("", key) for key in ("harness", "scope", "events", "path")]
-    table = Table(columns, rows, heads=False)
-
-    value = table.as_json()
-    for row, problems in zip(value, problems_of_rows, strict=True):
-        if problems:
-            row["problems"] = problems
+    table = Table([Column("")] * 4, rows, heads=False)
     reply(settings, value, [table])

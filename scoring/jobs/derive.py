@@ -146,7 +146,14 @@ def derive(
 
         agents = agent_commits(scan, history, sources, landed_only, assisted)
 
-        names = _in_time_of_choice(agents, since, session)
+        # The oldest on the trunk comes first.
+        names = [
+            name
+            for name, made_by in reversed(agents.makers.items())
+            if session is None or session in made_by.session_ids
+        ]
+        if since is not None:
+            names = [name for name in names if agents.commits[name].date >= since.isoformat()]
         if authors or mine:
             people = set(authors)
             if mine:
@@ -175,20 +182,6 @@ def derive(
             _write_entries(log_dir, written)
 
     return Derivation(written, skipped, log.broken)
-
-
-def _in_time_of_choice(
-    agents: AgentCommits,
-    since: datetime.date | None,
-    session: str | None,
-) -> list[str]:
-    """Return the commits since a day, and of a session, the oldest on the trunk first."""
-    names: list[str] = []
-    for name, made_by in reversed(agents.makers.items()):
-        is_late = since is None or agents.commits[name].date >= since.isoformat()
-        if is_late and (session is None or session in made_by.session_ids):
-            names.append(name)
-    return names
 
 
 def _new_entries(

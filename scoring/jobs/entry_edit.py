@@ -73,7 +73,7 @@ def _with_value(
     try:
         source = data.decode()
         root = YAML(typ="rt", pure=True).compose(source)
-        new = _edited(source, root, path.split("."), value, path).encode()
+        new = _edited(source, root, path, value).encode()
         faults = faults_of(parse(new))
     except (UnicodeError, YAMLError, YamlError) as e:
         raise InputError(
@@ -110,10 +110,10 @@ def _field_at(path: str, version: int) -> DescribedField:
     problem = "stays as it is"
     if path not in _FIXED_FIELDS:
         problem = "is not a field that holds one value"
-        numberless = numberless_path(path)
+        field_path = numberless_path(path).removesuffix("[]")
         for field in described_fields(ENTRIES[version]):
             holds_one_value = field.kind != "block" and not field.path.endswith("[]")
-            if holds_one_value and field.path in (numberless, numberless.removesuffix("[]")):
+            if field.path == field_path and holds_one_value:
                 return field
 
     raise SettingsError(
@@ -144,46 +144,48 @@ def _as_yaml(field: DescribedField, text: str, path: str) -> str:
 
 def _edited(
     source: str,
-    node: WrittenNode,
-    parts: list[str],
-    value: str,
+    root: WrittenNode,
     path: str,
+    value: str,
 ) -> str:
-    """Return the text of an entry with a value set somewhere in a node.
+    """Return the text of an entry with a value set.
 
     Args:
-        source: the whole text.
-        node: the block or list.
-        parts: the way from it to the field.
+        source: the text.
+        root: the entry in it.
+        path: the field.
         value: the value, as YAML.
-        path: the whole path of the field, for errors.
     """
-    name = parts[0]
-    inner_parts = parts[1:]
+    node = root
+    parts = path.split(".")
+    while True:
+        name, *inner_parts = parts
 
-    # A node that begins before its key ends is elsewhere in the text: an alias.
-    earliest = node.start_mark.index
-    inner = None
-    if isinstance(node, SequenceNode):
-        inner = _item_at(node, name, path)
-    elif isinstance(node, MappingNode):
-        for key, key_value in node.value:
-            if key.value == name:
-                inner = key_value
-                earliest = key.end_mark.index
-                break
-    else:
-        parent = path.removesuffix("." + ".".join(parts))
-        raise SettingsError(f"{path}: {parent} holds no fields; change it by hand")
+        # A node that begins before its key ends is elsewhere in the text: an alias.
+        earliest = node.start_mark.index
+        inner = None
+        if isinstance(node, SequenceNode):
+            inner = _item_at(node, name, path)
+        elif isinstance(node, MappingNode):
+            for key, key_value in node.value:
+                if key.value == name:
+                    inner = key_value
+                    earliest = key.end_mark.index
+                    break
+        else:
+            parent = path.removesuffix("." + ".".join(parts))
+            raise SettingsError(f"{path}: {parent} holds no fields; change it by hand")
 
-    if inner is None:
-        return _with_part(source, node, parts, value)
-    if inner.start_mark.index < earliest:
-        raise YamlError("an alias")
+        if inner is None:
+            return _with_part(source, node, parts, value)
+        if inner.start_mark.index < earliest:
+            raise YamlError("an alias")
 
-    is_null = isinstance(inner, ScalarNode) and not inner.style and inner.value in NULLS
-    if inner_parts and not is_null:
-        return _edited(source, inner, inner_parts, value, path)
+        is_null = isinstance(inner, ScalarNode) and not inner.style and inner.value in NULLS
+        if is_null or not inner_parts:
+            break
+        node = inner
+        parts = inner_parts
 
     start: int = inner.start_mark.index
     end = _end_of(source, inner)
@@ -214,51 +216,42 @@ def _with_part(
     value: str,
 ) -> str:
     """Return the text with a field added to a block, or an item to a list."""
-    is_list = isinstance(node, SequenceNode)
+    name, *inner_parts = parts
+    inline = _in_one_line(inner_parts, value)
+    head = f"{name}: "
+    if isinstance(node, SequenceNode):
+        head = ""
+
     index: int = node.end_mark.index - 1  # before the bracket of an empty one
     if node.value:
         index = _end_of(source, _last_node(node))
-
     if node.flow_style:
         separator = ", " if node.value else ""
-        name = "" if is_list else f"{parts[0]}: "
-        text = separator + name + _in_one_line(parts[1:], value)
-        return source[:index] + text + source[index:]
+        return source[:index] + separator + head + inline + source[index:]
 
     line_break = "\r\n" if "\r\n" in source else "\n"
     next_line = f"{line_break}{' ' * node.start_mark.column}"
-    inner_parts = parts[1:]
-    if not is_list:
-        text = _new_field(node, parts, value, next_line)
-    elif len(inner_parts) == 1 and not inner_parts[0].isdigit():
-        text = f"- {inner_parts[0]}: {value}"
-    else:
-        text = f"- {_in_one_line(inner_parts, value)}"
+    holds_field = bool(inner_parts) and not inner_parts[0].isdigit()
+    if not head:
+        head = "- "
+        if holds_field and len(inner_parts) == 1:
+            inline = inline[1:-1]
+    elif holds_field:
+        head = f"{name}:{next_line}{' ' * _indent_of_blocks(node)}"
+        inline = inline[1:-1]
 
     while index < len(source) and source[index] not in "\r\n":
         index += 1
-    return source[:index] + next_line + text + source[index:]
+    return source[:index] + next_line + head + inline + source[index:]
 
 
-def _new_field(
-    block: CollectionNode,
-    parts: list[str],
-    value: str,
-    next_line: str,
-) -> str:
-    inner_parts = parts[1:]
-    if not inner_parts or inner_parts[0].isdigit():
-        return f"{parts[0]}: {_in_one_line(inner_parts, value)}"
-
-    # A new block is indented as the first one that the entry has.
-    step = _USUAL_INDENT
+def _indent_of_blocks(block: CollectionNode) -> int:
+    """Return by how much the first block inside of a block is indented."""
     for _, inner in block.value:
         if isinstance(inner, MappingNode) and not inner.flow_style:
-            step = inner.start_mark.column - block.start_mark.column
-            break
-
-    field = f"{inner_parts[0]}: {_in_one_line(inner_parts[1:], value)}"
-    return f"{parts[0]}:{next_line}{' ' * step}{field}"
+            indent: int = inner.start_mark.column - block.start_mark.column
+            return indent
+    return _USUAL_INDENT
 
 
 def _last_node(node: CollectionNode) -> WrittenNode:

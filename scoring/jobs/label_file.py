@@ -21,6 +21,7 @@ from scoring.evidence.labels import (
     REVIEWER,
     SCHEMA_VERSION,
     Judgement,
+    LabelEdit,
     LabelRecord,
     labels_in,
 )
@@ -218,16 +219,12 @@ def _edit(
     now: str,
 ) -> CommentedMap:
     """Return an edit for the history of a label. A value that is not given stays the last one."""
-    latest = last.latest if last else None
-
-    note = label.note
-    if note is None:
-        note = latest.note if latest else ""
+    latest = last.latest if last else LabelEdit(label.judgement)
+    note = latest.note if label.note is None else label.note
 
     names = ("correctness", "scope_judgement", "hallucination")
-    old_values = latest.judgement if latest else label.judgement
     values: dict[str, Any] = {}
-    for name, new_value, old_value in zip(names, label.judgement, old_values, strict=True):
+    for name, new_value, old_value in zip(names, label.judgement, latest.judgement, strict=True):
         values[name] = old_value if new_value is None else new_value
 
     edit = CommentedMap(actor=Quoted(label.actor), role=role, timestamp=Quoted(now))

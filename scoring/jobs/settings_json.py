@@ -65,13 +65,16 @@ def json_in_layout_of(path: Path, data: Any, layout: str) -> bytes:
         InputError: the data cannot be written as JSON.
     """
     body = layout.strip()
+    indent = None
+    if "\n" in body or body in ("", "{}"):
+        indent = "  "
+    if indented_line := re.search(r"\n([ \t]+)\S", body):
+        indent = indented_line[1]
     # Such an escape may be half of a character, which UTF-8 cannot hold.
     has_surrogates = re.search(r"\\u[dD][89a-fA-F]", body) is not None
 
     try:
-        text = json.dumps(
-            data, indent=_indent_of(body), ensure_ascii=has_surrogates, allow_nan=False
-        )
+        text = json.dumps(data, indent=indent, ensure_ascii=has_surrogates, allow_nan=False)
     except (ValueError, RecursionError) as e:
         raise InputError(f"{path}: cannot be written again: {e}; {BY_HAND}") from e
 
@@ -79,16 +82,6 @@ def json_in_layout_of(path: Path, data: Any, layout: str) -> bytes:
         text = text.replace("\n", "\r\n")
     end = layout[len(layout.rstrip()) :] if body else "\n"
     return (text + end).encode()
-
-
-def _indent_of(body: str) -> str | None:
-    """Return the indentation of a JSON text, or None where it is on one line."""
-    indented_line = re.search(r"\n([ \t]+)\S", body)
-    if indented_line is not None:
-        return indented_line[1]
-    if "\n" in body or body in ("", "{}"):
-        return "  "
-    return None
 
 
 def backup_of(path: Path) -> Path:

@@ -3,7 +3,6 @@
 The trunk is followed too, because an iteration scores differently once its work has landed.
 """
 
-import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -191,8 +190,14 @@ class LogWatch:
 
     def _compare_records(self) -> None:
         """Note which iterations have to be scored, and report those that were removed."""
+        # The file with the last name counts, and the archive has the first of all.
+        records: dict[int, IterationRecord] = {}
+        for name in sorted(self._files, reverse=True):
+            for record in self._files[name].records:
+                records.setdefault(record.iteration, record)
+
         entries: dict[int, tuple[IterationRecord, list[_FileState]]] = {}
-        for number, record in self._current_records().items():
+        for number, record in sorted(records.items()):
             states: list[_FileState] = [
                 state_of(self._log / name) if name in self._names else None
                 for name in entry_file_names(number, self._optional_signals)
@@ -211,19 +216,6 @@ class LogWatch:
             self._unreported.append(LogChange("removed", number, record.task_id, before=before))
 
         self._entries = entries
-
-    def _current_records(self) -> dict[int, IterationRecord]:
-        """Return the records that count, sorted by iteration."""
-        records: dict[int, IterationRecord] = {}
-        for name in sorted(self._files.keys() - {ARCHIVE_NAME}, key=os.fsencode):
-            for record in self._files[name].records:
-                records[record.iteration] = record
-
-        if ARCHIVE_NAME in self._files:
-            for record in self._files[ARCHIVE_NAME].records:
-                records.setdefault(record.iteration, record)
-
-        return dict(sorted(records.items()))
 
     def _score_changed(self) -> list[LogChange]:
         changes = self._score(dict(sorted(self._to_score.items())))

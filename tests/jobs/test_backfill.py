@@ -150,9 +150,7 @@ def backfill(project: Project, **how: Any) -> LogReport:
     transcripts = (project.transcripts / "claude", project.transcripts / "codex")
     cache = {"cache_dir": Path(os.environ["DA_SCORE_CACHE_DIR"])}
     settings = Settings(project.log, project.repo, transcript_dirs=transcripts)
-    return backfill_log(
-        BackfillPlan(**{"settings": settings, "rubric": default_rubric()} | cache | how)
-    )
+    return backfill_log(BackfillPlan(settings, **{"rubric": default_rubric()} | cache | how))
 
 
 Change = Callable[[Project], object]
