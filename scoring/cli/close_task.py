@@ -42,7 +42,6 @@ class _GaveUp(BaseException):
     "--score-recompute",
     "score_recompute",
     default="current",
-    show_default=True,
     metavar="current|recent-K|all",
     help="Which iterations to score again, in addition to those of the session without a score.",
 )
@@ -52,7 +51,6 @@ class _GaveUp(BaseException):
     "When to give up.",
     type=Number(0, 86400, min_open=True),
     default=20.0,
-    show_default=True,
 )
 @flag("--strict", "Exit 1 when the task could not be scored.")
 def command(

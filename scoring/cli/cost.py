@@ -31,9 +31,7 @@ from scoring.views.work_rows import without_cost, work_rows, zone_text
 @click.argument("days", nargs=-1, metavar="[DAYS]")
 @valued("--since", "DAYS", "Only from the first of these days on.")
 @valued("--until", "DAYS", "Only up to the last of these days.")
-@choice(
-    "--by", tuple(cost.GROUPINGS), "What has a row of its own.", default="day", show_default=True
-)
+@choice("--by", tuple(cost.GROUPINGS), "What has a row of its own.", default="day")
 @flag("--everything", "All sessions of this machine, by repository, harness and model.")
 @valued("--timezone", "ZONE", "Whose days count, such as Europe/Paris.")
 def command(

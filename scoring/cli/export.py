@@ -33,7 +33,7 @@ _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", wi
 @click.command
 @ROOTS
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
-@choice("--format", [*FORMATS], "The format.", key="form", default="csv", show_default=True)
+@choice("--format", [*FORMATS], "The format.", key="form", default="csv")
 @valued(
     "--tables",
     "NAMES",

@@ -84,12 +84,12 @@ def run(
     if rubric:
         config = config._replace(rubric=rubric)
 
-    printer: contextlib.AbstractContextManager[Say] = contextlib.nullcontext(_print_line_event)
-    if as_json:
-        printer = contextlib.nullcontext(_print_json_event)
-    elif sys.stderr is not None and sys.stderr.isatty():
-        printer = _progress_bar()
-    with printer as print_event:
+    print_event: Say = _print_line_event
+    with contextlib.ExitStack() as stack:
+        if as_json:
+            print_event = _print_json_event
+        elif sys.stderr is not None and sys.stderr.isatty():
+            print_event = stack.enter_context(_progress_bar())
         report = run_fleet(config, print_event, force=force, **where)
     if not as_json:
         show(_report_page(report))

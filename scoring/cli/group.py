@@ -256,7 +256,11 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(
     cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 110,
+        "show_default": True,
+    },
     epilog="Example:  da-score work",
 )
 @click.option(

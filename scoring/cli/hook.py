@@ -1,5 +1,6 @@
 """``da-score hook``: put the close-task hook into a harness's settings, take it out, or show it."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -34,7 +35,6 @@ from scoring.jobs.write_beside import (
     RESULTS,
     SKILLS,
     record_hook_outcome,
-    stamp,
 )
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
@@ -56,14 +56,12 @@ def _place_options(command: Command) -> Command:
         [*HOOKS],
         "Which harness runs it.",
         default="claude",
-        show_default=True,
     )
     scope = choice(
         "--scope",
         SCOPES,
         "The settings of the project, or of the user.",
         default="project",
-        show_default=True,
     )
     return harness(scope(command))
 
@@ -166,7 +164,6 @@ def _report(
     "ID",
     "What the records of one event have in common.  [default: the sentinel]",
     key="correlation_id",
-    default="",
 )
 @choice("--skill", SKILLS, "The skill of the gate.")
 @choice("--platform", PLATFORMS, "The harness.")
@@ -174,10 +171,8 @@ def _report(
 def record(
     iteration: int | None,
     intervention: str | None,
-    skill: str | None,
-    platform: str | None,
     settings: Settings,
-    **fields: str,
+    **fields: str | None,
 ) -> None:
     """Add what a hook gate did to the hook outcomes of iteration N.
 
@@ -187,13 +182,12 @@ def record(
 
     Example:  da-score hook record --sentinel run-7 --rule tests.R1 --result advise --lifecycle stop
     """
-    intervention_class = intervention or LIFECYCLES[fields["lifecycle_point"]]
+    texts = {name: text or "" for name, text in fields.items()}
+    intervention_class = intervention or LIFECYCLES[texts["lifecycle_point"]]
     outcome = HookOutcome(
-        **fields,
-        skill=skill or "",
-        platform=platform or "",
+        **texts,
         intervention_class=intervention_class,
-        ts=stamp(),
+        ts=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
     recorded = record_hook_outcome(settings.iter_log_dir, iteration, outcome)
     if recorded is None:

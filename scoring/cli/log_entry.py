@@ -22,7 +22,7 @@ def command() -> None:
 
 @command.command
 @click.argument("iteration", metavar="[N]", type=NUMBER, required=False)
-@valued("--commit", "REF", "The commit that holds the work.", default="HEAD", show_default=True)
+@valued("--commit", "REF", "The commit that holds the work.", default="HEAD")
 @shared_options(*LOG_OPTIONS)
 def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
     """Write the entry of iteration N, by default the next, with what git knows of a commit.

@@ -117,7 +117,6 @@ def _config(config: str | PlainData) -> "MeetingConfig":
     "--timeout",
     type=Number(0.01, 86400),
     default=600,
-    show_default=True,
     help="How many seconds one answer may take.",
 )
 @click.option("--rounds", type=Whole(1, 1000), help="Hold at most this many rounds now.")

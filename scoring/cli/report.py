@@ -47,7 +47,7 @@ _STANDARD_OUTPUT = Path("-")
     type=PATH,
     metavar="FILE",
     default=Path("report.html"),
-    help="Where the page goes; - is standard output.  [default: report.html]",
+    help="Where the page goes; - is standard output.",
 )
 @selection_options
 @valued("--fleet", "URL", "Show the work of a fleet instead: its folder, its URL, or a FLEET.toml.")

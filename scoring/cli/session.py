@@ -38,24 +38,16 @@ class SessionToShow(NamedTuple):
         members: the scores of its iterations that are known, by iteration.
         state: whether the evidence still gives the score of the sidecar.
         examined: the iterations as the evidence shows them; None where it cannot be read.
+        states: whether the evidence still gives the score of each iteration's sidecar.
+        spending: what the iterations cost together; None where the evidence cannot be read.
     """
 
     session: SessionScore
     members: dict[int, PersistedScore]
     state: State
     examined: list[ExaminedIteration] | None
-
-    @property
-    def states(self) -> dict[int, State]:
-        """Whether the evidence still gives the score of each iteration's sidecar."""
-        return {each.record.iteration: each.state for each in self.examined or ()}
-
-    @property
-    def spending(self) -> Spending | None:
-        """What the iterations cost together; None where the evidence cannot be read."""
-        if self.examined is None:
-            return None
-        return together(each.spending for each in self.examined)
+    states: dict[int, State]
+    spending: Spending | None
 
 
 @click.command
@@ -130,11 +122,18 @@ def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> Session
     try:
         examined = list(replace(view, subjects=True).examine())
     except DaScoreError:  # the evidence cannot be read: the sidecars are all there is
-        return SessionToShow(sidecar, members, CURRENT, examined=None)
+        return SessionToShow(sidecar, members, CURRENT, None, {}, None)
 
     members = {each.record.iteration: each.by_evidence.score for each in examined}
     session = session_score(view.rubric, sidecar.session_id, members.values())
-    return SessionToShow(session, members, session_state(sidecar, session), examined)
+    return SessionToShow(
+        session,
+        members,
+        session_state(sidecar, session),
+        examined,
+        states={each.record.iteration: each.state for each in examined},
+        spending=together(each.spending for each in examined),
+    )
 
 
 def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:

@@ -39,7 +39,6 @@ _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
     f"What the score should predict: {', '.join(OUTCOMES)}.",
     type=click.Choice(OUTCOMES),
     default="defective",
-    show_default=True,
 )
 def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) -> None:
     """Measure whether the scores predict what becomes of the work.

@@ -31,7 +31,6 @@ _TASK_WIDTH = 60
     "Begin with the K newest iterations.",
     type=Whole(0),
     default=1,
-    show_default=True,
 )
 @valued(
     "--interval",
@@ -39,7 +38,6 @@ _TASK_WIDTH = 60
     "How long to wait between two looks at the log.",
     type=Number(0.05, 3600),
     default=1.0,
-    show_default=True,
 )
 @flag("--write", "Write the sidecars of what is scored.", key="writes")
 @flag("--once", "Look once, then end.")

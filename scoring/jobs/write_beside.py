@@ -6,7 +6,6 @@ A file is replaced whole or not at all, and keeps everything else that it says.
 import contextlib
 import os
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -209,11 +208,6 @@ def _with_record(
             " edit it by hand"
         )
     return data
-
-
-def stamp() -> str:
-    """Return the time as hook outcomes have it: in UTC, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _require_log(log_dir: Path) -> None:
