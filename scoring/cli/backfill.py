@@ -130,13 +130,13 @@ def _backfill(
     ``prints_progress``.
     """
     draws_bar = sys.stderr is not None and sys.stderr.isatty()
-    reports: list[LogReport] = []
+    reports = []
 
     # SIGTERM acts like Ctrl-C, so that the processes of this one end with it.
     previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        plans: list[BackfillPlan] = []
-        failed: list[LogReport] = []
+        plans = []
+        failed = []
         for log in logs:
             try:
                 settings = settings_of_log(log, options)

@@ -188,7 +188,7 @@ def status(place: str, as_json: bool) -> None:
     Example:  da-score fleet status FLEET.toml
     """
     dataset = open_dataset(place)
-    rubrics: list[PlainData] = []
+    rubrics = []
     rows = []
     failed: list[RepositoryState] = []
 

@@ -217,7 +217,7 @@ def show(settings: Settings) -> None:
 
     Example:  da-score hook show --json
     """
-    value: list[PlainData] = []
+    value = []
     rows = []
     for harness, scope, path in hook_files(settings.repo_dir):
         events = hook_install.installed_in(path)

@@ -7,10 +7,8 @@ import click
 from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import reply
 from scoring.cli.reading import log_view
-from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
-from scoring.signals.values import SignalSet
 from scoring.views.integrity import integrity_page, summarize_integrity, summarize_words
 
 
@@ -25,8 +23,8 @@ def command(settings: Settings, selection: Selection) -> None:
 
     Example:  da-score log integrity --json
     """
-    signal_sets: list[SignalSet] = []
-    observed: list[Observed | None] = []
+    signal_sets = []
+    observed = []
     for iteration in log_view(settings, recompute=True, selection=selection).examine():
         signal_sets.append(iteration.signals)
         observed.append(iteration.facts.observed)

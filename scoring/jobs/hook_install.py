@@ -283,7 +283,7 @@ def _installed_hooks(data: Any) -> list[_InstalledHook]:
     if not isinstance(events, dict):
         return []
 
-    installed: list[_InstalledHook] = []
+    installed = []
     for event, groups in events.items():
         if not isinstance(groups, list):
             continue

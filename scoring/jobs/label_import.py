@@ -93,8 +93,8 @@ def read_rows(path: Path, iterations: Collection[int], actor: str) -> ImportedLa
 
     is_csv = path.suffix.lower() == ".csv" or not text.lstrip().startswith("{")
     rows = _rows_of_csv(text) if is_csv else _rows_of_jsonl(text)
-    labels: list[NewLabel] = []
-    faults: list[str] = []
+    labels = []
+    faults = []
     try:
         for row in rows:
             label = _label_of(row, iterations, actor)
