@@ -177,7 +177,9 @@ def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
     time = datetime.datetime.now(datetime.UTC)
     now = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     # Readers do not count nulls.
-    items = [node for node in nodes if not (isinstance(node, AsWritten) and node.is_null)]
+    items = [
+        node for node in nodes if not (isinstance(node, AsWritten) and node.tag.endswith(":null"))
+    ]
 
     if last:
         role = last.role

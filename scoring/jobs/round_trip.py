@@ -27,11 +27,6 @@ class AsWritten(str):
     tag: str
     """Its YAML tag."""
 
-    @property
-    def is_null(self) -> bool:
-        """Whether it reads as null."""
-        return self.tag.endswith(":null")
-
 
 class _Constructor(RoundTripConstructor):
     def construct_as_written(self, node: Any) -> AsWritten:
