@@ -15,8 +15,7 @@ from collections.abc import Sequence
 import click
 
 from rubric import DaScoreError
-from scoring.cli.catalog import COMMANDS, OLD_NAMES
-from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
+from scoring.cli.group import COMMANDS, COMPLETION_VARIABLE, OLD_NAMES, PROGRAM, cli
 from scoring.cli.output import WARNINGS, complain, warn, write
 from scoring.errors import OptionError, Warn
 

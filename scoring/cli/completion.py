@@ -1,25 +1,18 @@
 """``da-score completion SHELL``, and the iterations and sessions that completion offers."""
 
 import contextlib
-import functools
 import os
-import re
 import shlex
 from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import get_completion_class
 
 from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.options import flag
 from scoring.cli.output import write
 from scoring.errors import OptionError
 from scoring.files import make_folder, overwrite, read_file, write_atomically
-from scoring.log.find import names_in_log
-from scoring.log.settings import resolve_settings
-
-_ENTRY_NAME = re.compile(r"iter-([0-9]+)\.yaml")
-_SESSION_SIDECAR_NAME = re.compile(r"session-(.+)\.score\.yaml")
 
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -100,39 +93,3 @@ def _add_line(path: Path, line: str) -> str:
         content += b"\n"
     overwrite(target, content + line.encode() + b"\n")
     return f"added a line to {path} that reads it\n"
-
-
-def session_ids(log_dir: Path) -> list[str]:
-    """Return the ids of the sessions that have a sidecar in a log, sorted."""
-    return _names_matching(_SESSION_SIDECAR_NAME, log_dir)
-
-
-def _names_matching(pattern: re.Pattern[str], log_dir: Path) -> list[str]:
-    """Return the first group of a pattern in the names of a log's files that match it."""
-    matches = map(pattern.fullmatch, names_in_log(log_dir))
-    return [match[1] for match in matches if match]
-
-
-def _complete(
-    pattern: re.Pattern[str],
-    ctx: click.Context,
-    _: click.Parameter,
-    incomplete: str,
-) -> list[CompletionItem]:
-    """Offer names from the log that the command line or the settings name, or none on an error."""
-    options = {
-        "iter-log-dir": ctx.params.get("iter_log_dir"),
-        "repo-dir": ctx.params.get("repo_dir"),
-    }
-    try:
-        names = _names_matching(pattern, resolve_settings(options).iter_log_dir)
-    except Exception:
-        return []
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
-
-
-complete_iterations = functools.partial(_complete, _ENTRY_NAME)
-ITERATION = click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
-"""The argument of commands about one iteration, which is a number, last, a commit or a session."""
-
-complete_sessions = functools.partial(_complete, _SESSION_SIDECAR_NAME)

@@ -2,8 +2,7 @@
 
 import click
 
-from scoring.cli.completion import ITERATION
-from scoring.cli.iteration_names import iteration_named
+from scoring.cli.iteration_names import ITERATION, iteration_named
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,

@@ -1,17 +1,23 @@
 """The program ``da-score``: its groups of commands, their help, and the options that all share.
 
+``commands.txt`` lists the commands with their summaries. A command without indentation there begins
+a section of the help, and one that is indented twice belongs to the group above it. The module of a
+command has its name: ``scoring/cli/close_task.py`` is ``close-task``, and
+``scoring/cli/log_lint.py`` is ``log lint``.
+
 A group may do something itself: ``da-score label 3`` next to ``da-score label list``.
 """
 
 import importlib
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rubric.datafiles import RUBRIC_VERSION
 from scoring import __version__
-from scoring.cli.catalog import OLD_NAMES, SECTIONS, commands_in, module_of
 from scoring.cli.output import WARNINGS
 from scoring.log.setting_rows import SETTINGS
 
@@ -29,6 +35,68 @@ _NARROW = 72
 
 _UNBREAKABLE_HYPHEN = "\u2011"
 """Stands for a hyphen while text is folded, since lines would break after a plain one."""
+
+
+# The commands
+
+SECTIONS: dict[str, dict[str, str]] = {}
+"""The summaries of the commands at the top, by section of the help and by name."""
+
+SUBCOMMANDS: dict[str, dict[str, str]] = {}
+"""The summaries of the commands of each group that ``commands.txt`` lists, by name."""
+
+OLD_NAMES: Mapping[str, str] = {
+    "entry": "log entry",
+    "integrity": "log integrity",
+    "lint": "log lint",
+    "records": "log records",
+    "schema": "log schema",
+    "signals": "log signals",
+}
+"""Names of earlier versions, which still work and which no help shows."""
+
+
+def _read_commands() -> None:
+    text = (Path(__file__).parent / "commands.txt").read_text("utf-8")
+    section = ""
+    group = ""
+
+    for line in text.splitlines():
+        indentation = len(line) - len(line.lstrip())
+        name, _, summary = line.strip().partition(": ")
+        if not name:
+            continue
+
+        if indentation == 0:
+            section = name
+            SECTIONS[section] = {}
+        elif indentation == 2:
+            group = name
+            SECTIONS[section][name] = summary
+        else:
+            SUBCOMMANDS.setdefault(group, {})[name] = summary
+
+
+_read_commands()
+
+COMMANDS: Mapping[str, str] = ChainMap(*reversed(SECTIONS.values()))
+"""The summaries of all commands at the top, in the order of the help."""
+
+
+def commands_in(group: str) -> Mapping[str, str]:
+    """Return the summaries of the commands of a group, by name.
+
+    Args:
+        group: the name of the group; "" for the program itself.
+    """
+    if group:
+        return SUBCOMMANDS[group]
+    return COMMANDS
+
+
+def module_of(command: str) -> str:
+    """Return the module of a command, named in full: "scoring.cli.log_lint" of "log lint"."""
+    return "scoring.cli." + command.replace("-", "_").replace(" ", "_")
 
 
 # How help is laid out

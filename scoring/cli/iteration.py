@@ -9,8 +9,7 @@ import click
 from msgspec.structs import replace
 
 from rubric import rubric_behind
-from scoring.cli.completion import ITERATION
-from scoring.cli.iteration_names import iteration_named
+from scoring.cli.iteration_names import ITERATION, iteration_named
 from scoring.cli.options import (
     SCORING_OPTIONS,
     flag,

@@ -1,14 +1,23 @@
-"""Which iteration a user means by a number, ``last``, a commit or a session."""
+"""Which iteration a user means by a number, ``last``, a commit or a session, and what is offered."""
 
+import functools
 import re
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
 
 from rubric.model import STRICT
 from scoring.cli.reading import report_broken_entries, rubric_of
 from scoring.errors import LogError, NotFoundError, SettingsError
+from scoring.log.find import names_in_log
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.log.settings import Settings
+from scoring.log.settings import Settings, resolve_settings
 from scoring.text import short
+
+_ENTRY_NAME = re.compile(r"iter-([0-9]+)\.yaml")
+_SESSION_SIDECAR_NAME = re.compile(r"session-(.+)\.score\.yaml")
 
 _MOST_SESSIONS_NAMED = 5
 """How many session ids a message lists."""
@@ -95,3 +104,42 @@ def _last_iteration_of_session(text: str, records: list[IterationRecord]) -> int
         names = ", ".join(list(last_iterations)[:_MOST_SESSIONS_NAMED])
         raise SettingsError(f"several sessions begin with {text!r}: {names}")
     return next(iter(last_iterations.values()), None)
+
+
+# Completion
+
+
+def session_ids(log_dir: Path) -> list[str]:
+    """Return the ids of the sessions that have a sidecar in a log, sorted."""
+    return _names_matching(_SESSION_SIDECAR_NAME, log_dir)
+
+
+def _names_matching(pattern: re.Pattern[str], log_dir: Path) -> list[str]:
+    """Return the first group of a pattern in the names of a log's files that match it."""
+    matches = map(pattern.fullmatch, names_in_log(log_dir))
+    return [match[1] for match in matches if match]
+
+
+def _complete(
+    pattern: re.Pattern[str],
+    ctx: click.Context,
+    _: click.Parameter,
+    incomplete: str,
+) -> list[CompletionItem]:
+    """Offer names from the log that the command line or the settings name, or none on an error."""
+    options = {
+        "iter-log-dir": ctx.params.get("iter_log_dir"),
+        "repo-dir": ctx.params.get("repo_dir"),
+    }
+    try:
+        names = _names_matching(pattern, resolve_settings(options).iter_log_dir)
+    except Exception:
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+complete_iterations = functools.partial(_complete, _ENTRY_NAME)
+ITERATION = click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
+"""The argument of commands about one iteration, which is a number, last, a commit or a session."""
+
+complete_sessions = functools.partial(_complete, _SESSION_SIDECAR_NAME)

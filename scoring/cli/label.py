@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from scoring.cli.completion import complete_iterations
 from scoring.cli.group import DefaultCommand, GroupWithDefault
-from scoring.cli.iteration_names import iteration_named
+from scoring.cli.iteration_names import complete_iterations, iteration_named
 from scoring.cli.options import (
     LOG_OPTIONS,
     PATH,

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from scoring.cli.completion import complete_iterations
+from scoring.cli.iteration_names import complete_iterations
 from scoring.cli.options import LOG_OPTIONS, NUMBER, Whole, settings_options, shared_options, valued
 from scoring.cli.output import reply, warn
 from scoring.cli.reading import settings_of_whole_repository

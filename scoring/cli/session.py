@@ -7,7 +7,7 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
-from scoring.cli.completion import complete_sessions, session_ids
+from scoring.cli.iteration_names import complete_sessions, session_ids
 from scoring.cli.options import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import silent_view

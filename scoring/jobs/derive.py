@@ -26,7 +26,7 @@ from scoring.evidence.session_commits import AgentCommits, FoundBy
 from scoring.evidence.unlogged import named_by_entries
 from scoring.files import exclusive_lock, list_names, make_folder, read_file, write_together
 from scoring.frozen import PlainData
-from scoring.jobs.entry_fields import ENTRY_MODE, entry_text, git_fields, quoted
+from scoring.jobs.entries import ENTRY_MODE, entry_text, git_fields, quoted
 from scoring.log.find import ARCHIVE_NAME, is_entry_name
 from scoring.log.load import load_archive, load_entry
 from scoring.log.model import IterationRecord

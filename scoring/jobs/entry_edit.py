@@ -15,8 +15,7 @@ from ruamel.yaml.nodes import Node as WrittenNode
 
 from scoring.errors import InputError, SettingsError, YamlError
 from scoring.files import exclusive_lock, overwrite, read_file
-from scoring.jobs.entries import existing_entries
-from scoring.jobs.entry_fields import quoted
+from scoring.jobs.entries import existing_entries, quoted
 from scoring.log.load import no_such_entry
 from scoring.log.parse import ENTRIES, DescribedField, described_fields, parse_iteration_record
 from scoring.log.schema import faults_of, numberless_path

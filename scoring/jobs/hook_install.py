@@ -20,9 +20,9 @@ from scoring.errors import InputError, WriteError
 from scoring.evidence.harnesses.harness import Hook
 from scoring.files import reason
 from scoring.frozen import PlainData
-from scoring.jobs.hook_places import PROGRAM
-from scoring.jobs.settings_json import (
+from scoring.jobs.hook_places import (
     BY_HAND,
+    PROGRAM,
     backup_of,
     json_in_layout_of,
     read_json_file,

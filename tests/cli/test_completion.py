@@ -9,7 +9,7 @@ from helpers.commands import DaScore, one_line
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION
 
 from scoring.cli import main
-from scoring.cli.catalog import COMMANDS
+from scoring.cli.group import COMMANDS
 
 Complete = Callable[[str], set[str]]
 

@@ -7,8 +7,7 @@ import click
 import pytest
 from helpers.commands import DaScore
 
-from scoring.cli.catalog import COMMANDS, OLD_NAMES, SUBCOMMANDS
-from scoring.cli.group import cli
+from scoring.cli.group import COMMANDS, OLD_NAMES, SUBCOMMANDS, cli
 
 
 def every_command() -> Iterator[tuple[str, ...]]:

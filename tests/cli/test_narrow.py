@@ -17,7 +17,7 @@ from helpers.deliberations import OWNED, document, new_claims, outputs, write_js
 from helpers.meetings import record
 
 from scoring.cli import main
-from scoring.cli.catalog import COMMANDS, SUBCOMMANDS
+from scoring.cli.group import COMMANDS, SUBCOMMANDS
 
 DATA = {
     "log records": "JSON of all entries, for other programs",

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import scoring
-from scoring.cli.catalog import COMMANDS, SUBCOMMANDS
+from scoring.cli.group import COMMANDS, SUBCOMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")

@@ -17,8 +17,7 @@ from msgspec.structs import fields
 
 from rubric import RUBRIC_VERSION
 from scoring import score_log, session_score_path
-from scoring.cli.catalog import COMMANDS, SUBCOMMANDS, module_of
-from scoring.cli.group import PROGRAM
+from scoring.cli.group import COMMANDS, PROGRAM, SUBCOMMANDS, module_of
 from scoring.errors import installing
 from scoring.log.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, resolve_settings
 

@@ -41,7 +41,7 @@ from scoring.evidence.reference.transcripts import read_exactly
 from scoring.evidence.scopes import path_scope
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.jobs.derive import _COMMIT_LINE
-from scoring.jobs.entry_fields import task_of
+from scoring.jobs.entries import task_of
 from scoring.jobs.hook_input import parse_hook_input
 from scoring.jobs.hook_install import install_hook
 from scoring.jobs.round_trip import round_trip

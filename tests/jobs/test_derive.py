@@ -16,7 +16,7 @@ from helpers.histories import Session
 from helpers.repos import START, STEP, Repo
 
 from scoring.evidence.git.agents import Identity
-from scoring.jobs.entry_fields import task_of
+from scoring.jobs.entries import task_of
 from scoring.log.parse import parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR
 

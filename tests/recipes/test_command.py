@@ -8,7 +8,7 @@ import pytest
 from helpers.commands import DaScore, Outcome, one_line
 
 import scoring.cli
-from scoring.cli.catalog import SECTIONS
+from scoring.cli.group import SECTIONS
 from scoring.demo import Demo
 
 TOY = '''"""``da-score toy``: how many iterations a log has."""
