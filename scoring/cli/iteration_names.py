@@ -1,4 +1,4 @@
-"""Which iteration a user means by a number, ``last``, a commit or a session, and what is offered."""
+"""Which iteration a user means by a number, ``last``, a commit or a session, and completion."""
 
 import functools
 import re
