@@ -11,7 +11,7 @@ from scoring.cli.options import (
     OUTCOME_OPTIONS,
     choice,
     flag,
-    settings_options,
+    settings_command,
     valued,
 )
 from scoring.cli.output import progress, reply
@@ -26,8 +26,7 @@ from scoring.views import cost
 from scoring.views.work_rows import without_cost, work_rows, zone_text
 
 
-@click.command
-@settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
+@settings_command(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
 @click.argument("days", nargs=-1, metavar="[DAYS]")
 @valued("--since", "DAYS", "Only from the first of these days on.")
 @valued("--until", "DAYS", "Only up to the last of these days.")

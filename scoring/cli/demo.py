@@ -10,7 +10,7 @@ from rubric import RUBRIC_VERSION, newest_version
 from scoring.cli.explain import command as explain
 from scoring.cli.iteration import command as iteration
 from scoring.cli.log_integrity import command as integrity
-from scoring.cli.options import PATH, settings_options
+from scoring.cli.options import PATH, settings_command
 from scoring.cli.output import say
 from scoring.cli.run import command as run
 from scoring.cli.work import command as work
@@ -24,9 +24,8 @@ _REVERTED = "5"
 _REFERENCE = f"--rubric={RUBRIC_VERSION}"
 
 
-@click.command
+@settings_command()
 @click.argument("directory", type=PATH, required=False)
-@settings_options()
 def command(directory: Path | None, settings: Settings) -> None:
     """Make a small example repository with a log, and show what da-score says of it.
 

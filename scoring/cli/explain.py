@@ -1,13 +1,11 @@
 """``da-score explain ITERATION``: one score in plain words."""
 
-import click
-
 from scoring.cli.iteration_names import ITERATION, iteration_named
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
     flag,
-    settings_options,
+    settings_command,
 )
 from scoring.cli.output import reply
 from scoring.cli.reading import exit_if_broken, log_view, outcome_rules
@@ -31,9 +29,8 @@ from scoring.views.explain_text import explanation_page
 from scoring.views.landing_text import named_commit
 
 
-@click.command
+@settings_command(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @ITERATION
-@settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @flag("--recompute", "Explain the score that the evidence gives now, not that of the sidecar.")
 def command(iteration: str, settings: Settings, recompute: bool) -> None:
     """Explain in plain words what became of work, and why an iteration has its score.

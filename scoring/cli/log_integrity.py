@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import click
-
-from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
+from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_command
 from scoring.cli.output import reply
 from scoring.cli.reading import log_view
 from scoring.log.selection import Selection
@@ -12,8 +10,7 @@ from scoring.log.settings import Settings
 from scoring.views.integrity import integrity_page, summarize_integrity, summarize_words
 
 
-@click.command
-@settings_options(*SCORING_OPTIONS)
+@settings_command(*SCORING_OPTIONS)
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:
     """Compare what agents claimed with what was observed, over the whole log.

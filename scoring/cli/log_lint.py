@@ -1,8 +1,6 @@
 """``da-score log lint``: check a log against the schema of entries."""
 
-import click
-
-from scoring.cli.options import EVIDENCE_OPTIONS, flag, settings_options
+from scoring.cli.options import EVIDENCE_OPTIONS, flag, settings_command
 from scoring.cli.output import WARNINGS, reply
 from scoring.cli.reading import observing_sources
 from scoring.jobs.lint import lint_log
@@ -10,8 +8,7 @@ from scoring.log.settings import Settings
 from scoring.text import counted, printable
 
 
-@click.command
-@settings_options(*EVIDENCE_OPTIONS)
+@settings_command(*EVIDENCE_OPTIONS)
 @flag("--strict", "Also report keys that only dot-agents knows.")
 def command(settings: Settings, strict: bool) -> int | None:
     """Check the entries of a log, each by itself and all together.

@@ -1,8 +1,6 @@
 """``da-score log records``: the normalised records of a log."""
 
-import click
-
-from scoring.cli.options import LOG_OPTIONS, selection_options, settings_options
+from scoring.cli.options import LOG_OPTIONS, selection_options, settings_command
 from scoring.cli.output import write_json
 from scoring.cli.reading import report_broken_entries, rubric_of
 from scoring.log.load import load_log_for
@@ -11,8 +9,7 @@ from scoring.log.settings import Settings
 from scoring.yamlread import TRUE_FLAGS
 
 
-@click.command
-@settings_options(*LOG_OPTIONS)
+@settings_command(*LOG_OPTIONS)
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:
     """Print the entries of a log as JSON, both schemas in one shape.

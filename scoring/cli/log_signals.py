@@ -2,9 +2,7 @@
 
 from dataclasses import asdict
 
-import click
-
-from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
+from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_command
 from scoring.cli.output import write_json
 from scoring.cli.reading import report_broken_entries, rubric_of, sources_by_rules
 from scoring.frozen import PlainData
@@ -13,8 +11,7 @@ from scoring.log.settings import Settings
 from scoring.score import score_log_under
 
 
-@click.command
-@settings_options(*SCORING_OPTIONS)
+@settings_command(*SCORING_OPTIONS)
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:
     """Print the signals of every iteration as JSON.

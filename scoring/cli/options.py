@@ -184,6 +184,11 @@ def settings_options(*names: str) -> Decorator:
     return decorate
 
 
+def settings_command(*names: str) -> Callable[[Command], click.Command]:
+    """Return the decorator of a command that gets ``settings``, as :func:`settings_options`."""
+    return lambda command: click.command(settings_options(*names)(command))
+
+
 def prepared_settings(options: PlainData, files: bool = True) -> Settings:
     """Return the settings of a command, and remove temporary files that killed commands left.
 

@@ -1,11 +1,9 @@
 """``da-score outcomes``: what became of the work of each iteration."""
 
-import click
-
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
-    settings_options,
+    settings_command,
 )
 from scoring.cli.output import reply
 from scoring.cli.reading import outcome_rules
@@ -17,8 +15,7 @@ from scoring.log.settings import Settings
 from scoring.views.outcome_pages import BecameRow, outcomes_page
 
 
-@click.command
-@settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
+@settings_command(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 def command(settings: Settings) -> None:
     """Say what became of the work of each iteration within the horizon.
 

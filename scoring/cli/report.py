@@ -12,7 +12,7 @@ from scoring.cli.options import (
     SCORING_OPTIONS,
     flag,
     selection_options,
-    settings_options,
+    settings_command,
     valued,
 )
 from scoring.cli.output import on_terminal, progress, reply, show, write_bytes
@@ -39,8 +39,7 @@ from scoring.views.work_rows import work_of, work_summary
 _STANDARD_OUTPUT = Path("-")
 
 
-@click.command
-@settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
+@settings_command(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option(
     "-o",
     "--out",

@@ -2,7 +2,6 @@
 
 from tempfile import SpooledTemporaryFile
 
-import click
 from msgspec.structs import replace
 
 from rubric.model import FULL_TEXT
@@ -10,7 +9,7 @@ from scoring.cli.options import (
     SCORING_OPTIONS,
     flag,
     selection_options,
-    settings_options,
+    settings_command,
 )
 from scoring.cli.output import on_terminal, progress, put_item, say, show, write_json_around
 from scoring.cli.reading import log_view, outcome_rules, report_broken_entries, rubric_of, sources
@@ -33,8 +32,7 @@ _MEMORY_FOR_JSON = 8 << 20
 """How many bytes of JSON wait in memory; beyond that they wait in a temporary file."""
 
 
-@click.command
-@settings_options(*SCORING_OPTIONS)
+@settings_command(*SCORING_OPTIONS)
 @selection_options
 @flag("--all", "Show every iteration on a terminal, not only the last 20.", key="every")
 @flag("--sessions", "Show the sessions even if there are 20 or more.")

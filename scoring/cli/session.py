@@ -8,7 +8,7 @@ import click
 from msgspec.structs import replace
 
 from scoring.cli.iteration_names import complete_sessions, session_ids
-from scoring.cli.options import SCORING_OPTIONS, settings_options
+from scoring.cli.options import SCORING_OPTIONS, settings_command
 from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import silent_view
 from scoring.cli.work_reading import meaning_of, states_line
@@ -50,9 +50,8 @@ class SessionToShow(NamedTuple):
     spending: Spending | None
 
 
-@click.command
+@settings_command(*SCORING_OPTIONS)
 @click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
-@settings_options(*SCORING_OPTIONS)
 def command(session_id: str, settings: Settings) -> None:
     """Show the score of one session that has a sidecar.
 

@@ -7,7 +7,7 @@ from rubric import find_rubric
 from scoring.cli.options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
-    settings_options,
+    settings_command,
     valued,
 )
 from scoring.cli.output import progress, reply
@@ -24,8 +24,7 @@ from scoring.views.validity_pages import gain_lines, validity_page
 _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
 
 
-@click.command
-@settings_options(*_ALL_BUT_RUBRIC, *OUTCOME_OPTIONS)
+@settings_command(*_ALL_BUT_RUBRIC, *OUTCOME_OPTIONS)
 @valued(
     "--rubric",
     "VERSION|FILE",

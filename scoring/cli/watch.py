@@ -1,13 +1,11 @@
 """``da-score watch``: score entries while they are written."""
 
-import click
-
 from scoring.cli.options import (
     SCORING_OPTIONS,
     Number,
     Whole,
     flag,
-    settings_options,
+    settings_command,
     valued,
 )
 from scoring.cli.output import WARNINGS, reply, warn
@@ -23,8 +21,7 @@ from scoring.views.table import band_text
 _TASK_WIDTH = 60
 
 
-@click.command
-@settings_options(*SCORING_OPTIONS)
+@settings_command(*SCORING_OPTIONS)
 @valued(
     "--last",
     "K",

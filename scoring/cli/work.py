@@ -9,7 +9,7 @@ from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     OUTCOME_OPTIONS,
     flag,
-    settings_options,
+    settings_command,
     valued,
 )
 from scoring.cli.output import reply
@@ -59,8 +59,7 @@ class _Choice(NamedTuple):
         return [row for row in rows if self.includes(row.unit)]
 
 
-@click.command
-@settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
+@settings_command(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
 @valued(
     "--since",
     "DAYS",
