@@ -283,7 +283,7 @@ def _is_passed_over(comparison: SidecarComparison, plan: BackfillPlan) -> bool:
         return False
 
     rows = comparison.old_score.breakdown
-    return any(row.present for row in rows if row.signal == plan.only_absent)
+    return any(row.present and row.signal == plan.only_absent for row in rows)
 
 
 def _is_since(facts: IterationFacts, since: datetime.date) -> bool:

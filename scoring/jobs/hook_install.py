@@ -231,17 +231,16 @@ def uninstall_hook(path: Path) -> HookChange:
 
     backup = backup_of(path)
     is_ours = data in ({}, _ONLY_VERSION) and not backup.is_file() and not path.is_symlink()
-    if not is_ours:
+    if is_ours:
+        try:
+            path.unlink()
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
+        except OSError as e:
+            raise WriteError(f"{path}: cannot write: {reason(e)}") from e
+    else:
         write_settings_file(path, _former_bytes(path, data, text), keep=False)
         backup.unlink(missing_ok=True)
-        return HookChange(path, changed=True)
-
-    try:
-        path.unlink()
-        if not any(path.parent.iterdir()):
-            path.parent.rmdir()
-    except OSError as e:
-        raise WriteError(f"{path}: cannot write: {reason(e)}") from e
     return HookChange(path, changed=True)
 
 
