@@ -134,14 +134,10 @@ def _report(
     done: str,
     not_done: str,
 ) -> None:
-    path = str(change.path)
-    backup = str(change.backup or "")
-
-    text = f"{printable(path)}: {done if change.changed else not_done}"
-    if backup:
-        text += f" (the former file is {printable(backup)})"
-    value = {"path": path, "changed": change.changed, "backup": backup or None}
-    reply(settings, value, f"{text}\n")
+    text = f"{printable(change.path)}: {done if change.changed else not_done}"
+    if change.backup:
+        text += f" (the former file is {printable(change.backup)})"
+    reply(settings, change._asdict(), f"{text}\n")
 
 
 @command.command
