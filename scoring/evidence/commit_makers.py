@@ -5,7 +5,7 @@ session making it, where its message names an agent as co-author, or where an ag
 committer.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
@@ -19,9 +19,10 @@ from scoring.evidence.session_commits import (
     FoundBy,
     MadeBy,
     SessionTimes,
+    WorkOfAgents,
     add_checkpoints,
+    add_commits_of_sessions,
     add_lost_commits,
-    commits_of_sessions,
     drop_rewritten,
     find_amended,
     find_by_subject,
@@ -60,23 +61,12 @@ def agent_commits(
     unnamed: Mapping[str, str] = {}
     if not (landed_only or sources.trusted):
         unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, history)
-    return commits_of_agents(
-        sessions,
-        scan,
-        history,
-        shas_shown,
-        unnamed,
-        landed_only=landed_only,
-        assisted=assisted,
-    )
+    work = WorkOfAgents(sessions, scan, history, shas_shown, unnamed)
+    return commits_of_agents(work, landed_only=landed_only, assisted=assisted)
 
 
 def commits_of_agents(
-    sessions: Collection[Session],
-    scan: AttributedScan,
-    history: AttributedHistory,
-    shas_shown: Mapping[str, str],
-    unnamed: Mapping[str, str],
+    work: WorkOfAgents,
     *,
     landed_only: bool = False,
     assisted: bool = False,
@@ -84,53 +74,45 @@ def commits_of_agents(
     """Return the commits that agents made, on the trunk and off it.
 
     Args:
-        sessions: all sessions.
-        scan: what checkpoints show.
-        history: what git knows.
-        shas_shown: the SHAs of the commits that sessions show, by the digits that they show.
-        unnamed: the commits of checkpoints that no message names, by the ids of these.
+        work: what shows them.
         landed_only: whether to leave out commits off the trunk that are not tips of branches.
         assisted: whether commits count of which the message only says that an agent assisted.
     """
-    in_question = list(shas_shown.values())
-    in_question += [sha for _, sha in history.iterations]
-    everything, agents = _commits_in_git(history, in_question, landed_only)
+    agents = _commits_in_git(work, landed_only)
+    checkpoint_times = _times_of_checkpoints(work)
 
-    checkpoint_times = _times_of_checkpoints(scan, sessions)
-    made = commits_of_sessions(sessions, shas_shown, agents)
-    find_amended(made, agents, checkpoint_times)
-    find_by_subject(made, agents)
-    drop_rewritten(made, agents, shas_shown)
+    add_commits_of_sessions(agents, work)
+    find_amended(agents, checkpoint_times)
+    find_by_subject(agents)
+    drop_rewritten(agents, work.shas_shown)
     if not landed_only:
-        add_lost_commits(made, agents)
-        idle = _idle_checkpoints(scan, sessions)
-        add_checkpoints(made, agents, scan, everything, shas_shown, unnamed, idle)
+        add_lost_commits(agents)
+        add_checkpoints(agents, work, _idle_checkpoints(work))
 
     for name, commit in agents.commits.items():
-        maker = _maker_of(name, commit, checkpoint_times, made.times, assisted)
+        maker = _maker_of(name, commit, checkpoint_times, agents.times, assisted)
         if maker is not None:
             agents.makers[name] = maker
-    _put_editors_first(agents, history, sessions)
-    _put_committers_first(agents, made.times)
+    _put_editors_first(agents, work)
+    _put_committers_first(agents)
     return agents
 
 
-def _idle_checkpoints(scan: AttributedScan, sessions: Iterable[Session]) -> set[str]:
+def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
     """Return the checkpoints for which sessions edited nothing, as for a question."""
     read: set[str] = set()
     edited: set[str] = set()
-    for session in sessions:
+    for session in work.sessions:
         for file in session.files:
             read.add(file.checkpoint)
             for kind in (Edit, PossibleEdit, UnseenEdit):
                 if any(event.line >= (file.start or 0) for event in file.events.of(kind)):
                     edited.add(file.checkpoint)
-    return {name for name in read - edited - {""} if not scan.checkpoints[name].files_touched}
+    checkpoints = work.scan.checkpoints
+    return {name for name in read - edited - {""} if not checkpoints[name].files_touched}
 
 
-def _put_editors_first(
-    agents: AgentCommits, history: AttributedHistory, sessions: Iterable[Session]
-) -> None:
+def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
     """Put first among several sessions of a commit those that edited its files, the last first.
 
     A checkpoint also lists sessions that did other work at that time.
@@ -138,14 +120,14 @@ def _put_editors_first(
     unsure = {name: made_by for name, made_by in agents.makers.items() if made_by.session_ids[1:]}
     wanted = {session_id for made_by in unsure.values() for session_id in made_by.session_ids}
     edits: dict[str, list[tuple[str, int]]] = {}
-    for session in sessions:
+    for session in work.sessions:
         if session.key[1] in wanted:
             edits[id_of_session(session)] = [
                 (file.events.texts[edit.path], file.times[index])
                 for file, index, edit in own_events(session, Edit)
             ]
     in_git = [name for name in unsure if name not in agents.known_from]
-    files = history.files(agents.commits[name] for name in in_git)
+    files = work.history.files(agents.commits[name] for name in in_git)
 
     for name, made_by in unsure.items():
         commit = agents.commits[name]
@@ -161,28 +143,21 @@ def _put_editors_first(
         agents.makers[name] = made_by._replace(session_ids=tuple(by_edits))
 
 
-def _put_committers_first(agents: AgentCommits, commit_times: SessionTimes) -> None:
+def _put_committers_first(agents: AgentCommits) -> None:
     """Put first among the sessions of a commit those that show that they made it."""
     for name, made_by in agents.makers.items():
-        committers = commit_times.get(name, {})
+        committers = agents.times.get(name, {})
         by_commit = sorted(made_by.session_ids, key=lambda each: each not in committers)
         missing = [each for each in committers if each and each not in by_commit]
         agents.makers[name] = made_by._replace(session_ids=(*missing, *by_commit))
 
 
-def _commits_in_git(
-    history: AttributedHistory, in_question: Sequence[str], landed_only: bool
-) -> tuple[Collection[WrittenCommit], AgentCommits]:
-    """Return the commits in git.
+def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
+    """Return the commits in git that may get an entry: no merge, and none that became another."""
+    history = work.history
+    in_question = list(work.shas_shown.values())
+    in_question += [sha for _, sha in history.iterations]
 
-    Args:
-        history: what git knows.
-        in_question: the SHAs of commits that sessions made or entries name.
-        landed_only: as for :func:`agent_commits`.
-
-    Returns:
-        All commits; and those that may get an entry: not a merge, and not one that became another.
-    """
     branches = history.tips() if landed_only else history.branches_off_trunk
     trunk = history.walk
     off_trunk = [sha for sha in (*branches, *in_question) if sha not in trunk]
@@ -225,7 +200,8 @@ def _commits_in_git(
             )
 
     dangling = commits.keys() - trunk.keys() - branches.keys()
-    return everything.values(), AgentCommits(commits, branches, same, dangling=frozenset(dangling))
+    checkpoints = set().union(*(commit.checkpoints for commit in everything.values()))
+    return AgentCommits(commits, branches, same, dangling, checkpoints)
 
 
 def _maker_of(
@@ -261,15 +237,15 @@ def _maker_of(
     return MadeBy(found_by, tuple(newest_first))
 
 
-def _times_of_checkpoints(scan: AttributedScan, sessions: Iterable[Session]) -> SessionTimes:
+def _times_of_checkpoints(work: WorkOfAgents) -> SessionTimes:
     """Return when each session last named a checkpoint: by its transcript, or by its metadata."""
     stated: SessionTimes = {}
-    for name, checkpoint in scan.checkpoints.items():
+    for name, checkpoint in work.scan.checkpoints.items():
         for listed in checkpoint.sessions:
             note_time(stated, name, listed.session_id, timestamp_ns(listed.created_at) or 0)
 
     shown: SessionTimes = {}
-    for session in sessions:
+    for session in work.sessions:
         for file in session.files:
             if file.checkpoint:
                 note_time(shown, file.checkpoint, id_of_session(session), file.order[0])

@@ -20,6 +20,7 @@ from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import is_document
+from scoring.evidence.session_commits import WorkOfAgents
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.work_trees import WorkTrees
@@ -85,7 +86,8 @@ def ask_transcripts(
     if not sources.trusted:
         unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, git)
     start = windows[max(windows)].end if windows else None
-    of_agents = unlogged_commits(sessions, scan, git, records, shas_shown, unnamed, start)
+    shown = WorkOfAgents(sessions, scan, git, shas_shown, unnamed)
+    of_agents = unlogged_commits(shown, records, start)
     unlogged = of_agents.unlogged
     became = shas_shown if sources.trusted else of_agents.became
 

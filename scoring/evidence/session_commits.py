@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.iteration_shares import DAY
 from scoring.evidence.attribution.makers import HeldCommit, amended, amends
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.transcripts.events import Edit, FileRemoved, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
@@ -42,47 +43,22 @@ class MadeBy(NamedTuple):
     session_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentCommits:
-    """The commits that agents made.
-
-    Each has a name: its SHA; for a commit that git does not have the digits that a transcript
-    shows, or else its checkpoint.
+class WorkOfAgents(NamedTuple):
+    """What shows which commits agents made.
 
     Attributes:
-        commits: the commits by name, those of agents among others.
-        branches: the branches with commits off the trunk, by the SHAs of these.
-        same: what a commit became, by another name that it has or had.
-        makers: who made each commit of an agent.
-        known_from: the only evidence of a commit that git does not have.
-        dangling: the SHAs of commits that git still has and that no branch has any more.
+        sessions: all sessions.
+        scan: what transcripts and checkpoints show.
+        history: what git knows.
+        shas_shown: the SHAs of the commits that sessions show, by the digits that they show.
+        unnamed: the commits of checkpoints that no message names, by the ids of these.
     """
 
-    commits: dict[str, WrittenCommit]
-    branches: Mapping[str, str]
-    same: dict[str, str]
-    makers: dict[str, MadeBy] = field(default_factory=dict)
-    known_from: dict[str, str] = field(default_factory=dict)
-    dangling: frozenset[str] = frozenset()
-
-
-def note_time(
-    times: SessionTimes,
-    name: str,
-    session_id: str,
-    time: int,
-) -> None:
-    """Note the time at which a session named a commit or checkpoint, if it is the last one."""
-    sessions = times.setdefault(name, {})
-    sessions[session_id] = max(sessions.get(session_id, time), time)
-
-
-def id_of_session(session: Session) -> str:
-    """Return the id of a session, or "" where only the name of its file is known."""
-    session_id = session.key[1]
-    if any(session_id == file.transcript.name for file in session.files):
-        return ""
-    return session_id
+    sessions: Collection[Session]
+    scan: AttributedScan
+    history: AttributedHistory
+    shas_shown: Mapping[str, str]
+    unnamed: Mapping[str, str]
 
 
 MadeBySession: TypeAlias = tuple[str, SessionCommit]
@@ -97,55 +73,72 @@ class LostCommit(NamedTuple):
 
 
 @dataclass(slots=True)
-class SessionCommits:
-    """The commits that sessions made.
+class AgentCommits:
+    """The commits that agents made.
+
+    Each has a name: its SHA; for a commit that git does not have the digits that a transcript
+    shows, or else its checkpoint.
 
     Attributes:
-        by_session: all of them, by session.
+        commits: the commits by name, those of agents among others.
+        branches: the branches with commits off the trunk, by the SHAs of these.
+        same: what a commit became, by another name that it has or had.
+        dangling: the SHAs of commits that git still has and that no branch has any more.
+        checkpoints: the ids of the checkpoints that messages in git name.
+        makers: who made each commit of an agent.
+        known_from: the only evidence of a commit that git does not have.
+        by_session: the commits that sessions made, by session.
         by_sha: those that git has or that became such, with the sessions that made them.
         times: when each session made such a commit.
         lost: the others, and those that no branch has any more.
     """
 
+    commits: dict[str, WrittenCommit]
+    branches: Mapping[str, str]
+    same: dict[str, str]
+    dangling: Collection[str]
+    checkpoints: Collection[str]
+    makers: dict[str, MadeBy] = field(default_factory=dict)
+    known_from: dict[str, str] = field(default_factory=dict)
     by_session: dict[str, list[SessionCommit]] = field(default_factory=dict)
     by_sha: dict[str, list[MadeBySession]] = field(default_factory=dict)
     times: SessionTimes = field(default_factory=dict)
     lost: list[LostCommit] = field(default_factory=list)
 
 
-def commits_of_sessions(
-    sessions: Iterable[Session], shas_shown: Mapping[str, str], agents: AgentCommits
-) -> SessionCommits:
-    """Return the commits that sessions made, apart by whether git has them.
+def note_time(times: SessionTimes, name: str, session_id: str, time: int) -> None:
+    """Note the time at which a session named a commit or checkpoint, if it is the last one."""
+    sessions = times.setdefault(name, {})
+    sessions[session_id] = max(sessions.get(session_id, time), time)
 
-    Args:
-        sessions: the sessions.
-        shas_shown: the SHAs of the digits that git knows.
-        agents: what is known of the commits that agents made.
-    """
-    commits = SessionCommits()
-    same = agents.same
 
-    for session in sessions:
+def id_of_session(session: Session) -> str:
+    """Return the id of a session, or "" where only the name of its file is known."""
+    session_id = session.key[1]
+    if any(session_id == file.transcript.name for file in session.files):
+        return ""
+    return session_id
+
+
+def add_commits_of_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
+    """Add the commits that sessions made, apart by whether git has them."""
+    for session in work.sessions:
         session_id = id_of_session(session)
-        commits.by_session.setdefault(session_id, []).extend(session.made)
+        agents.by_session.setdefault(session_id, []).extend(session.made)
 
         for made in session.made:
-            sha = shas_shown.get(made.sha)
+            sha = work.shas_shown.get(made.sha)
             if sha:
-                became = same.get(sha, sha)
-                note_time(commits.times, became, session_id, made.time)
-                commits.by_sha.setdefault(became, []).append((session_id, made))
+                became = agents.same.get(sha, sha)
+                note_time(agents.times, became, session_id, made.time)
+                agents.by_sha.setdefault(became, []).append((session_id, made))
+
             is_unknown = not sha and made.sha not in session.elsewhere
             if is_unknown or sha in agents.dangling:
-                commits.lost.append(LostCommit(session, made))
-
-    return commits
+                agents.lost.append(LostCommit(session, made))
 
 
-def find_amended(
-    made: SessionCommits, agents: AgentCommits, checkpoint_times: SessionTimes
-) -> None:
+def find_amended(agents: AgentCommits, checkpoint_times: SessionTimes) -> None:
     """Note which lost commits were amended or rebased to one that git has."""
     in_git: dict[str, HeldCommit] = {}
     for sha, commit in agents.commits.items():
@@ -154,20 +147,20 @@ def find_amended(
         listed: set[str] = set()
         for checkpoint in commit.checkpoints:
             listed.update(checkpoint_times.get(checkpoint, ()))
-        in_git[sha] = HeldCommit(commit.time * NS, listed, made.by_sha.get(sha, ()))
+        in_git[sha] = HeldCommit(commit.time * NS, listed, agents.by_sha.get(sha, ()))
 
-    lost = {commit.made for commit in made.lost}
-    for lost_commit, sha in amended(made.by_session, lost, in_git).items():
+    lost = {commit.made for commit in agents.lost}
+    for lost_commit, sha in amended(agents.by_session, lost, in_git).items():
         agents.same[lost_commit.sha] = sha
 
 
-def find_by_subject(made: SessionCommits, agents: AgentCommits) -> None:
+def find_by_subject(agents: AgentCommits) -> None:
     """Note which lost commits are one of the same subject that git has.
 
     That is so where one session alone made a commit of the subject within a day.
     """
     lost_by_subject: dict[int, list[MadeBySession]] = {}
-    for session, lost in made.lost:
+    for session, lost in agents.lost:
         worked_here = any(any(file.here) for file in session.files)
         if worked_here and lost.sha not in agents.same:
             same_subject = lost_by_subject.setdefault(lost.subject, [])
@@ -183,41 +176,39 @@ def find_by_subject(made: SessionCommits, agents: AgentCommits) -> None:
         near = [each for each in same_subject if abs(each[1].time - commit.time * NS) <= DAY]
 
         session_ids = {session_id for session_id, _ in near}
-        session_ids.update(made.times.get(sha, {}))
+        session_ids.update(agents.times.get(sha, {}))
         if len(session_ids) != 1:
             continue
 
         for _, lost in near:
             agents.same[lost.sha] = sha
-        if sha not in made.times:
+        if sha not in agents.times:
             session_id = near[0][0]
-            made.times[sha] = {session_id: max(lost.time for _, lost in near)}
+            agents.times[sha] = {session_id: max(lost.time for _, lost in near)}
 
 
-def drop_rewritten(
-    made: SessionCommits, agents: AgentCommits, shas_shown: Mapping[str, str]
-) -> None:
+def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:
     """Take commits that no branch has any more for what they became, where that is known."""
-    for lost in made.lost:
+    for lost in agents.lost:
         sha = shas_shown.get(lost.made.sha)
         became = agents.same.get(lost.made.sha)
         if sha and became and became != sha:
             agents.same[sha] = became
             agents.commits.pop(sha, None)
-            for session_id, time in made.times.pop(sha, {}).items():
-                note_time(made.times, became, session_id, time)
-    made.lost = [lost for lost in made.lost if lost.made.sha not in shas_shown]
+            for session_id, time in agents.times.pop(sha, {}).items():
+                note_time(agents.times, became, session_id, time)
+    agents.lost = [lost for lost in agents.lost if lost.made.sha not in shas_shown]
 
 
-def add_lost_commits(made: SessionCommits, agents: AgentCommits) -> None:
+def add_lost_commits(agents: AgentCommits) -> None:
     """Add the commits that only transcripts show, each once: of several attempts the last."""
-    all_lost = {commit.made for commit in made.lost}
+    all_lost = {commit.made for commit in agents.lost}
     amended_to: dict[str, str] = {}
-    for commit, former in amends(made.by_session, all_lost).items():
+    for commit, former in amends(agents.by_session, all_lost).items():
         amended_to[former.sha] = commit.sha
 
     last_of_subject: dict[tuple[str, int], SessionCommit] = {}
-    for session, lost in sorted(made.lost, key=lambda commit: commit.made.time, reverse=True):
+    for session, lost in sorted(agents.lost, key=lambda commit: commit.made.time, reverse=True):
         if lost.sha in agents.same or not _edited_before(session, lost):
             continue
 
@@ -234,7 +225,7 @@ def add_lost_commits(made: SessionCommits, agents: AgentCommits) -> None:
         last_of_subject[attempt] = lost
         agents.commits.setdefault(lost.sha, _unseen_commit(lost.sha, lost.time))
         agents.known_from[lost.sha] = "transcript"
-        note_time(made.times, lost.sha, session_id, lost.time)
+        note_time(agents.times, lost.sha, session_id, lost.time)
 
 
 def _edited_before(session: Session, made: SessionCommit) -> bool:
@@ -251,40 +242,25 @@ def _edited_before(session: Session, made: SessionCommit) -> bool:
     return False
 
 
-def add_checkpoints(
-    made: SessionCommits,
-    agents: AgentCommits,
-    scan: AttributedScan,
-    everything: Iterable[WrittenCommit],
-    shas_shown: Mapping[str, str],
-    unnamed: Mapping[str, str],
-    idle: Collection[str],
-) -> None:
+def add_checkpoints(agents: AgentCommits, work: WorkOfAgents, idle: Collection[str]) -> None:
     """Add the checkpoints that no commit names, unless a session committed just before.
 
     Args:
-        made: the commits that sessions made.
         agents: what is known of the commits that agents made.
-        scan: what was read.
-        everything: all commits.
-        shas_shown: the SHAs of the digits that git knows.
-        unnamed: the commits of checkpoints that are found in another way, by the ids of these.
+        work: what shows these.
         idle: the checkpoints for which nothing was edited.
     """
-    named: set[str] = set()
-    for commit in everything:
-        named.update(commit.checkpoints)
-
-    for name, checkpoint in scan.checkpoints.items():
+    for name, checkpoint in work.scan.checkpoints.items():
         stored: list[tuple[int, str]] = []
         for listed in checkpoint.sessions:
             time = timestamp_ns(listed.created_at)
             if time:
                 stored.append((time, listed.session_id))
-        if name in named or not stored:
+        if name in agents.checkpoints or not stored:
             continue
-        if name in unnamed:
-            sha = agents.same.get(unnamed[name], unnamed[name])
+        if name in work.unnamed:
+            sha = work.unnamed[name]
+            sha = agents.same.get(sha, sha)
             agents.same[name] = sha
             if sha in agents.commits:
                 commit = agents.commits[sha]
@@ -292,9 +268,9 @@ def add_checkpoints(
             continue
 
         sha = ""
-        commit_before = _commit_just_before(stored, made.by_session)
+        commit_before = _commit_just_before(stored, agents.by_session)
         if commit_before is not None:
-            sha = shas_shown.get(commit_before.sha, commit_before.sha)
+            sha = work.shas_shown.get(commit_before.sha, commit_before.sha)
         sha = agents.same.get(sha, sha)
 
         time, session_id = max(stored)
@@ -310,7 +286,7 @@ def add_checkpoints(
             continue
 
         agents.known_from[sha or name] = f"checkpoint {name}"
-        note_time(made.times, sha or name, session_id, time)
+        note_time(agents.times, sha or name, session_id, time)
 
 
 def _commit_just_before(

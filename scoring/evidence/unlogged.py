@@ -7,17 +7,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.iteration_shares import DAY
 from scoring.evidence.attribution.written import SAME_PATCH
 from scoring.evidence.commit_makers import commits_of_agents
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.facts import Landing, Unknown
-from scoring.evidence.session_commits import AgentCommits
+from scoring.evidence.session_commits import AgentCommits, WorkOfAgents
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.evidence.transcripts.streams import Session, commits_shown
+from scoring.evidence.transcripts.streams import commits_shown
 from scoring.log.model import AgentInfo, ImplBlock, IterationRecord
 from scoring.text import trim
 
@@ -51,26 +50,19 @@ class CommitsWithoutEntry(NamedTuple):
 
 
 def unlogged_commits(
-    sessions: Collection[Session],
-    scan: AttributedScan,
-    history: AttributedHistory,
+    work: WorkOfAgents,
     records: Sequence[IterationRecord],
-    shas_shown: Mapping[str, str],
-    unnamed: Mapping[str, str],
     start: int | None,
 ) -> CommitsWithoutEntry:
     """Return the commits of agents that no entry names, and what the commits of sessions became.
 
     Args:
-        sessions: all sessions.
-        scan: what checkpoints show.
-        history: what git knows.
+        work: what shows the commits of agents.
         records: the entries of the log.
-        shas_shown: the SHAs of the commits that sessions show, by the digits that they show.
-        unnamed: the commits of checkpoints that no message names, by the ids of these.
         start: when the last entry's commit was made, in ns since 1970; None without one.
     """
-    agents = commits_of_agents(sessions, scan, history, shas_shown, unnamed)
+    history = work.history
+    agents = commits_of_agents(work)
     named = named_by_entries(records, history, agents)
 
     names = [name for name in reversed(agents.makers) if name not in named]
@@ -96,10 +88,10 @@ def unlogged_commits(
         unlogged.append(Unlogged(record, replace(landing, field=record.commit), window))
 
     became = {}
-    for digits in commits_shown(sessions):
-        name = shas_shown.get(digits, digits)
+    for digits in commits_shown(work.sessions):
+        name = work.shas_shown.get(digits, digits)
         name = twins.get(name) or agents.same.get(digits) or agents.same.get(name) or name
-        if name in agents.commits or digits in shas_shown:
+        if name in agents.commits or digits in work.shas_shown:
             became[digits] = name
     return CommitsWithoutEntry(unlogged, became)
 
