@@ -362,7 +362,18 @@ def read_fields(
     if path is None:
         return None
     try:
-        node = parse(read_file(path, within=within))
-        return Reader().struct(node, fields) if node else {}
+        return fields_in(read_file(path, within=within), fields)
     except InputError:
         return None
+
+
+def fields_in(data: bytes, fields: Mapping[str, Take]) -> PlainData:
+    """Return the values of fields in YAML, or nothing where that is empty.
+
+    Raises:
+        YamlError: it cannot be read.
+    """
+    node = parse(data)
+    if node is None:
+        return {}
+    return Reader().struct(node, fields)

@@ -8,7 +8,7 @@ from scoring.errors import InputError, TranscriptError, YamlError
 from scoring.files import read_file
 from scoring.frozen import Frozen
 from scoring.paths import is_inside
-from scoring.yamlread import Reader, Take, items_of, parse, struct_of
+from scoring.yamlread import Reader, Take, fields_in, items_of, struct_of
 
 if TYPE_CHECKING:  # heavy; a log without a DR transcript needs no meter
     from scoring.meters.dr import DRResult
@@ -73,11 +73,7 @@ def hook_records(data: bytes) -> list[HookOutcome]:
     Raises:
         YamlError: it is not such a file.
     """
-    node = parse(data)
-    if node is None:
-        return []
-
-    content = Reader().struct(node, {"records": items_of(struct_of(_FIELDS))})
+    content = fields_in(data, {"records": items_of(struct_of(_FIELDS))})
     return [HookOutcome(**fields) for fields in content.get("records", ())]
 
 

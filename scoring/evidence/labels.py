@@ -16,7 +16,7 @@ from scoring.files import read_file
 from scoring.frozen import PlainData
 from scoring.text import cut, printable, trim
 from scoring.yamlnodes import TIMESTAMP, Node, Scalar, target_of
-from scoring.yamlread import Reader, Take, items_of, parse
+from scoring.yamlread import Reader, Take, fields_in, items_of
 
 MAJOR = "1"
 """The major schema version that is read."""
@@ -141,8 +141,7 @@ def _labels_of(data: bytes, iteration: int) -> tuple[LabelRecord, ...]:
         YamlError: the file cannot be read or is of another iteration; or a label is, or two labels
             have one id.
     """
-    node = parse(data)
-    content = {} if node is None else Reader().struct(node, _FILE)
+    content = fields_in(data, _FILE)
 
     records: dict[str, LabelRecord] = {}
     for position, label in enumerate(content.get("labels", ())):

@@ -4,6 +4,7 @@ Evidence names the transcript of a checkpoint by the branch that everybody share
 has that branch only as one of a remote, and ``git show`` takes only the name that is here.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -34,12 +35,12 @@ def openable_facts(facts: IterationFacts, repo_dir: Path | str) -> IterationFact
     ):
         return facts
 
-    branch = name_of_branch(GitRepository(repo_dir))
-    lines = [each._replace(path=_opened(each.path, branch)) for each in observed.lines]
-    seen = [each._replace(path=_opened(each.path, branch)) for each in observed.seen]
-    claims = [each._replace(path=_opened(each.path, branch)) for each in observed.claims]
-    shown = replace(observed, lines=tuple(lines), seen=tuple(seen), claims=tuple(claims))
-    return replace(facts, observed=shown)
+    opened = _opener(repo_dir)
+    shown = {}
+    for name in ("lines", "seen", "claims"):
+        places = getattr(observed, name)
+        shown[name] = tuple(each._replace(path=opened(each.path)) for each in places)
+    return replace(facts, observed=replace(observed, **shown))
 
 
 def openable_survey(survey: TranscriptSurvey, repo_dir: Path | str) -> TranscriptSurvey:
@@ -47,19 +48,17 @@ def openable_survey(survey: TranscriptSurvey, repo_dir: Path | str) -> Transcrip
     if not survey.checkpoints.count:
         return survey
 
+    opened = _opener(repo_dir)
+    missing = tuple(map(opened, survey.checkpoints.missing))
+    shown = {}
+    for name in ("roots", "files", "unclaimed"):
+        places = getattr(survey, name)
+        shown[name] = tuple(replace(each, path=opened(each.path)) for each in places)
+    checkpoints = replace(survey.checkpoints, missing=missing)
+    return replace(survey, checkpoints=checkpoints, **shown)
+
+
+def _opener(repo_dir: Path | str) -> Callable[[Path], Path]:
+    """Return what gives a path by the name under which it opens here."""
     branch = name_of_branch(GitRepository(repo_dir))
-    roots = [replace(each, path=_opened(each.path, branch)) for each in survey.roots]
-    files = [replace(each, path=_opened(each.path, branch)) for each in survey.files]
-    unclaimed = [replace(each, path=_opened(each.path, branch)) for each in survey.unclaimed]
-    missing = tuple(_opened(path, branch) for path in survey.checkpoints.missing)
-    return replace(
-        survey,
-        roots=tuple(roots),
-        files=tuple(files),
-        unclaimed=tuple(unclaimed),
-        checkpoints=replace(survey.checkpoints, missing=missing),
-    )
-
-
-def _opened(path: Path, branch: str) -> Path:
-    return Path(openable(str(path), branch))
+    return lambda path: Path(openable(str(path), branch))

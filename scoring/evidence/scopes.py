@@ -106,11 +106,11 @@ def path_scope(rules: Literal["reference", "attributed"], entries: tuple[str, ..
 # Globs
 
 
-# Tokens of a pattern that stand for more than one character.
+# Tokens of a pattern that are more than one character of a path, or none.
 _STAR = "*"
 _STARS = "**"
-_FOLDERS = "**/"
-_IN_FOLDERS = "/**/"
+_MAYBE = "?the next two"
+_ANY_FOLDERS = [_MAYBE, _STARS, "/"]
 
 
 class _Glob:
@@ -132,11 +132,10 @@ class _Glob:
             token = self._tokens[position]
 
             positions = [position]
-            if token == _FOLDERS:
-                positions.append(position + 1)
-            skipped = {_STAR: 1, _STARS: 1, _FOLDERS: 2}.get(token)
-            if skipped:
-                positions += self._reached[position + skipped]
+            if token in (_STAR, _STARS):
+                positions += self._reached[position + 1]
+            elif token == _MAYBE:
+                positions = [*self._reached[position + 1], *self._reached[position + 3]]
             self._reached[position] = positions
 
     def matches(self, path: str) -> bool:
@@ -158,10 +157,6 @@ class _Glob:
 
             if token == _STARS or (token == _STAR and char != "/"):
                 after.update(self._reached[position])
-            elif token == _IN_FOLDERS:
-                after.add(position)
-                if char == "/":
-                    after.update(self._reached[position + 1])
             elif token == char:
                 after.update(self._reached[position + 1])
         return after
@@ -180,8 +175,8 @@ def _tokens(glob: str, is_at_name: bool) -> list[str]:
             tokens.append(_STARS)
         elif not is_at_name:
             tokens += [_STARS, "/"]
-        elif tokens[-1:] != [_IN_FOLDERS]:
-            tokens += [_FOLDERS, _IN_FOLDERS]
+        elif tokens[-3:] != _ANY_FOLDERS:
+            tokens += _ANY_FOLDERS
         is_at_name = part.endswith("/")
     return tokens
 
@@ -189,17 +184,12 @@ def _tokens(glob: str, is_at_name: bool) -> list[str]:
 # Kinds of files
 
 
-# The file has two paragraphs: suffixes of code, and names that are code without one.
-_SUFFIXES_TEXT, _NAMES_TEXT = (
-    (Path(__file__).parent / "scopes.txt").read_text("utf-8").split("\n\n")
-)
-_CODE_SUFFIXES = frozenset(_SUFFIXES_TEXT.split())
-_CODE_NAMES = frozenset(_NAMES_TEXT.split())
-
-_TEXTS = {"md", "markdown", "rst", "txt", "adoc", "asciidoc"}
-_IMAGES = {"png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "ico", "tif", "tiff", "avif"}
-_DOCUMENT_SUFFIXES = frozenset(_TEXTS | _IMAGES)
-_LICENSES = frozenset({"license", "licence", "copying", "notice"})
+# The file has a paragraph for each: suffixes of code, names that are code without one, suffixes of
+# documents, and names of licenses.
+_CODE_SUFFIXES, _CODE_NAMES, _DOCUMENT_SUFFIXES, _LICENSES = [
+    frozenset(paragraph.split())
+    for paragraph in (Path(__file__).parent / "scopes.txt").read_text("utf-8").split("\n\n")
+]
 
 
 def is_code(path: str, globs: Sequence[str] = ()) -> bool:

@@ -24,7 +24,7 @@ from helpers.repos import Repo
 from scoring import store
 from scoring.errors import DaScoreError
 from scoring.evidence.entry_files import HookOutcome
-from scoring.evidence.git import changes, checkpoint_files, limits, plain_files, process, starter
+from scoring.evidence.git import changes, checkpoint_files, limits, plain_files, starter
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.line_history import LineHistory
@@ -401,10 +401,10 @@ def _(here: Here) -> str:
     return refusal(lambda: GitRepository(repo.path).run("ls-tree", "-r", pair.commit))
 
 
-@reaches("scoring.evidence.git.process.OBJECT_LIMIT")
+@reaches("scoring.evidence.git.starter.OBJECT_LIMIT")
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
-    here.patch.setattr(process, "OBJECT_LIMIT", 1 << 20)
+    here.patch.setattr(starter, "OBJECT_LIMIT", 1 << 20)
     oid = repo.write("blob", b"a" * (2 << 20))
     return refusal(lambda: GitRepository(repo.path).contents([oid]))
 
@@ -433,11 +433,11 @@ def _(here: Here) -> str:
     return "nothing"
 
 
-@reaches("scoring.evidence.git.process.DEFAULT_TIMEOUT")
+@reaches("scoring.evidence.git.starter.DEFAULT_TIMEOUT")
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
     opened = GitRepository(repo.path)
-    here.patch.setattr(process, "DEFAULT_TIMEOUT", 0.2)
+    here.patch.setattr(starter, "DEFAULT_TIMEOUT", 0.2)
     here.patch.setattr(starter.Git, "_command", lambda *_: ["sleep", "60"])
     return refusal(lambda: opened.run("log"))
 

@@ -12,7 +12,7 @@ from helpers.repos import Repo
 
 from scoring.demo import Demo
 from scoring.errors import GitError
-from scoring.evidence.git import process, starter
+from scoring.evidence.git import starter
 from scoring.evidence.git.plain_files import PLAIN_FILES
 from scoring.evidence.git.repository import GitRepository
 
@@ -104,9 +104,9 @@ class TestTimeLimit:
     @pytest.mark.parametrize("text", ["", "0", "-1", "x", "9" * 99])
     def test_is_settable(self, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
         monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "7")
-        assert process.time_limit() == 7
+        assert starter.time_limit() == 7
         monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", text)
-        assert process.time_limit() == 300
+        assert starter.time_limit() == 300
 
 
 @pytest.mark.usefixtures("here")

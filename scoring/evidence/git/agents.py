@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
@@ -113,24 +113,23 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
         people: its author and its committer.
     """
     text = message.lower()
-    tools = list(_signatures(text, _ASSISTING))
+    tools = _signatures(text, _ASSISTING)
     tools += [Identity(name, "") for name in _FOOTER.findall(text)]
+    coauthors = [each for each in _signatures(text, (_COAUTHOR,)) if each.email]
 
-    authors = _known(Identity(name.lower(), email.lower()) for name, email in people)
-    coauthors = _known(each for each in _signatures(text, (_COAUTHOR,)) if each.email)
-    assisting = _known(tools, are_tools=True)
-
-    everyone = authors | coauthors | assisting
-    stated = [
-        StatedAgent(agent.harness, model_in(signature.name))
-        for signature, agent in everyone.items()
-    ]
-    return CommitAgents(
-        authors=_names(authors),
-        coauthors=_names(coauthors),
-        assisting=_names(assisting),
-        stated=StatedAgent.only(stated),
+    by_role = (
+        _known(Identity(name.lower(), email.lower()) for name, email in people),
+        _known(coauthors),
+        _known(tools, are_tools=True),
     )
+
+    names = []
+    everyone: dict[Identity, _Agent] = {}
+    for agents in by_role:
+        names.append(tuple(dict.fromkeys(agent.name for agent in agents.values())))
+        everyone |= agents
+    stated = [StatedAgent(each.harness, model_in(who.name)) for who, each in everyone.items()]
+    return CommitAgents(*names, StatedAgent.only(stated))
 
 
 def model_in(text: str) -> str:
@@ -166,10 +165,6 @@ def without_mark(name: str) -> str:
     return name.removesuffix(_MARK)
 
 
-def _names(agents: Mapping[Identity, _Agent]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(agent.name for agent in agents.values()))
-
-
 def _only(values: set[str]) -> str:
     """Return the only value, or "" of none and of several."""
     if len(values) == 1:
@@ -196,14 +191,15 @@ def _known(signatures: Iterable[Identity], are_tools: bool = False) -> dict[Iden
     return agents
 
 
-def _signatures(message: str, keys: tuple[str, ...]) -> Iterator[Identity]:
-    """Yield the names and addresses on lines ``Key: Name <address>`` of a message in lower case.
+def _signatures(message: str, keys: tuple[str, ...]) -> list[Identity]:
+    """Return the names and addresses on lines ``Key: Name <address>`` of a message in lower case.
 
     The address is "" on a line without any. The time grows with the length of the message,
     whatever is in it.
     """
+    signatures: list[Identity] = []
     if not any(key in message for key in keys):
-        return
+        return signatures
 
     for line in message.split("\n"):
         text = line.lstrip(" \t")
@@ -213,7 +209,8 @@ def _signatures(message: str, keys: tuple[str, ...]) -> Iterator[Identity]:
         name, opens, rest = text.partition(":")[2].partition("<")
         email, closes, _ = rest.partition(">")
         if bool(opens) == bool(closes) and "<" not in email:
-            yield Identity(name.strip(), email.strip())
+            signatures.append(Identity(name.strip(), email.strip()))
+    return signatures
 
 
 @cache

@@ -6,9 +6,8 @@ from typing import NamedTuple, TypeVar
 
 from scoring.errors import GitError, TooLargeError
 from scoring.evidence.git.limits import MOST_FAILURES, Reply, ask_in_batches
-from scoring.evidence.git.process import time_limit
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import as_lines, as_text
+from scoring.evidence.git.starter import as_lines, as_text, time_limit
 
 COMPARISON_TIMEOUT = 30
 """Seconds that git may take to compare two commits."""

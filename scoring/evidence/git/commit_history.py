@@ -12,7 +12,7 @@ from scoring.evidence.git.agents import NO_AGENTS, CommitAgents, Identity, agent
 from scoring.evidence.git.changes import CommitPair, ask_about_commits, changes, net_changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.history import TrunkHistory
-from scoring.evidence.git.holders import Holder, commits_held
+from scoring.evidence.git.holders import Holder, commits_held, own_changes
 from scoring.evidence.git.patches import FileLine, hashes_added
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.evidence.git.walk import Commit
@@ -264,9 +264,9 @@ class CommitHistory(TrunkHistory):
     def checkpoints_without_commit(self, names: Collection[str]) -> set[str]:
         """Return those of some checkpoints that the message of no commit names."""
         left = set(names)
-        for message in (commit.message for commit in self.walk.values()):
-            left.difference_update(checkpoint_ids(message))
-        if left:
+        for commit in self.walk.values():
+            left.difference_update(checkpoint_ids(commit.message))
+        if left:  # only then look off the trunk too
             for commit in self.commits.values():
                 left.difference_update(checkpoint_ids(commit.message))
         return left
@@ -278,10 +278,7 @@ class CommitHistory(TrunkHistory):
 
         Merges, and commits that git cannot read, are left out.
         """
-        pairs = []
-        for sha, commit in self._commits(dict.fromkeys(shas)).items():
-            if len(commit.parents) < 2:
-                pairs.append(CommitPair.with_first_parent(sha, commit.parents))
+        pairs = own_changes(self._commits(dict.fromkeys(shas)))
 
         added: dict[str, Mapping[FileLine, int]] = {}
         for pair, patch in zip(pairs, self.lines.patches(pairs), strict=True):
@@ -322,15 +319,14 @@ class CommitHistory(TrunkHistory):
 
     def trunk_paths_since(self, time: int) -> TrunkPaths:
         """Return the paths that the trunk has, or changed since a time in seconds since 1970."""
-        pairs = []
-        for commit in self.walk.values():
-            is_recent = (commit.time or 0) >= time
-            if is_recent and len(commit.parents) < 2:
-                pairs.append(CommitPair.with_first_parent(commit.sha, commit.parents))
+        recent = {}
+        for sha, commit in self.walk.items():
+            if (commit.time or 0) >= time:
+                recent[sha] = commit
 
         names: set[str] = set()
         moves = []
-        for changed in net_changes(self.repository, pairs).values():
+        for changed in net_changes(self.repository, own_changes(recent)).values():
             for change in changed:
                 names |= {change.path, change.old_path}
                 if change.status == "R":

@@ -6,19 +6,15 @@ commit of the trunk.
 
 import heapq
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import chain
 from typing import NamedTuple
 
 from scoring.evidence.git.changes import CommitPair
 
-
-class CommitWithParents(NamedTuple):
-    """The SHA of a commit and the SHAs of its parents, the first parent first."""
-
-    sha: str
-    parents: tuple[str, ...]
+Parents = dict[str, tuple[str, ...]]
+"""The SHAs of the parents of each commit, the first parent first, by its SHA."""
 
 
 class IndexSet(NamedTuple):
@@ -57,19 +53,17 @@ NO_INDICES = IndexSet(0, 0)
 class CommitGraph:
     """Commits and their parents. Children come before their parents."""
 
-    def __init__(
-        self, trunk: Sequence[CommitWithParents], off_trunk: Sequence[CommitWithParents] = ()
-    ) -> None:
+    def __init__(self, trunk: Parents, off_trunk: Parents) -> None:
         """Take the commits of the trunk, its tip first, and those off the trunk."""
-        self.parents: Mapping[str, tuple[str, ...]] = dict((*off_trunk, *trunk))
+        self.parents = off_trunk | trunk
         """The parents of each commit."""
 
-        self.trunk = [sha for sha, _ in trunk]
+        self.trunk = list(trunk)
         """The commits of the trunk, newest first."""
 
-        self._trunk_set = frozenset(self.trunk)
-        self._off_trunk = [sha for sha, _ in off_trunk]
-        self._order = [*self._off_trunk, *self.trunk]
+        self._trunk_set = frozenset(trunk)
+        self._off_trunk = list(off_trunk)
+        self._order = list(self.parents)
         self._bases = cache(self._bases_of)
         self._contained = cache(self._off_mainline)
 
@@ -341,11 +335,7 @@ class CommitGraph:
         return nearest
 
 
-def _ancestors(
-    start: Iterable[str],
-    parents: Mapping[str, tuple[str, ...]],
-    stop: Container[str],
-) -> set[str]:
+def _ancestors(start: Iterable[str], parents: Parents, stop: Container[str]) -> set[str]:
     """Return commits and their ancestors, without those in ``stop`` and beyond."""
     reached = set(start)
     waiting = list(reached)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from scoring.errors import InputError, Warn, silent
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Tip, Unknown
-from scoring.evidence.git.graph import CommitGraph, CommitWithParents
+from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.landed_lines import AttributedLandings
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
@@ -22,12 +22,7 @@ from scoring.evidence.git.scope_ranges import (
     scope_range,
 )
 from scoring.evidence.git.trunk import read_branches, short_name
-from scoring.evidence.git.walk import (
-    Commit,
-    lines_off_trunk,
-    named_commits,
-    trunk_commits,
-)
+from scoring.evidence.git.walk import Commit, lines_off_trunk, named_commits, trunk_commits
 from scoring.files import read_file
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
@@ -152,10 +147,10 @@ class TrunkHistory(GitFacts):
 
     def _graph_with(self, shas: Iterable[str]) -> CommitGraph:
         """Return the trunk with some commits and with the branches off the trunk."""
-        trunk = [CommitWithParents(commit.sha, commit.parents) for commit in self.walk.values()]
+        trunk = {sha: commit.parents for sha, commit in self.walk.items()}
         off_trunk = [sha for sha in dict.fromkeys(shas) if sha not in self.walk]
         if not off_trunk:
-            return CommitGraph(trunk)
+            return CommitGraph(trunk, {})
 
         tips: list[str] = []
         if trunk:  # without a trunk nothing lands, and no branch can show that something did
@@ -163,15 +158,16 @@ class TrunkHistory(GitFacts):
             all_tips = dict.fromkeys([*self._branches.tips.values(), *requests])
             tips = [sha for sha in all_tips if sha not in self.walk]
 
-        lines = lines_off_trunk(
+        parents_of = lines_off_trunk(
             self.repository,
             shas=off_trunk,
             tips=tips,
             trunk=self.trunk.commit,
         )
         # Where clocks were wrong, git may list commits that the trunk contains.
-        off_trunk_lines = [line for line in lines if line.sha not in self.walk]
-        return CommitGraph(trunk, off_trunk_lines)
+        for sha in parents_of.keys() & self.walk.keys():
+            del parents_of[sha]
+        return CommitGraph(trunk, parents_of)
 
     @cached_property
     def _landings(self) -> AttributedLandings:

@@ -96,8 +96,8 @@ def commits_held(
         holders: the holders; of several that have a commit, the first counts.
         trunk: the tip of the trunk.
     """
-    tips = dict.fromkeys(holder.tip for holder in holders)
-    parents = dict(lines_off_trunk(repository, shas=list(tips), tips=[], trunk=trunk))
+    tips = list(dict.fromkeys(holder.tip for holder in holders))
+    parents = lines_off_trunk(repository, shas=tips, tips=[], trunk=trunk)
 
     held = {}
     for holder in holders:
@@ -189,8 +189,8 @@ class HeldWork:
         if not shas or not self._held:
             return {}
 
-        changes = _changes(named_commits(self._repository, shas))
-        changes_held = _changes(self._held)[:MOST_READ]
+        changes = own_changes(named_commits(self._repository, shas))
+        changes_held = own_changes(self._held)[:MOST_READ]
         lines = TrunkLines(self._history, changes, changes_held)
 
         holders = {}
@@ -202,7 +202,7 @@ class HeldWork:
         return holders
 
 
-def _changes(commits: Mapping[str, Commit | CommitOffTrunk]) -> list[CommitPair]:
+def own_changes(commits: Mapping[str, Commit | CommitOffTrunk]) -> list[CommitPair]:
     """Return commits, merges aside, each with its parent."""
     changed = []
     for sha, commit in commits.items():

@@ -14,6 +14,14 @@ from scoring.temporary import temporary_directory
 _MERGE_TREE = ("merge-tree", "--write-tree", "--no-messages", "--name-only")
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
 _FIRST_GIT_WITH_MERGE_BATCHES = (2, 39)
+_CONFIG = """[core]
+    repositoryFormatVersion = 1
+    bare = true
+[extensions]
+    objectFormat = {}
+[merge]
+    renameLimit = 1000
+"""
 _CLEAN = b"1"
 _CONFLICT = 1  # exit status
 
@@ -37,7 +45,8 @@ def isolated_repository(repository: GitRepository, *, sha256: bool = False) -> I
             (path / "objects/info").mkdir(parents=True)
             (path / "refs").mkdir()
             (path / "HEAD").write_text("ref: refs/heads/none\n")
-            (path / "config").write_text(_config(sha256))
+            object_format = "sha256" if sha256 else "sha1"
+            (path / "config").write_text(_CONFIG.format(object_format))
             # Quoted, a path may have any characters in a list of alternates.
             objects = os.fsencode(repository.common_dir / "objects")
             escaped = objects.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
@@ -50,16 +59,6 @@ def isolated_repository(repository: GitRepository, *, sha256: bool = False) -> I
         isolated = Git(path, ("safe.bareRepository=all",))
         isolated.time = repository.time
         yield isolated
-
-
-def _config(sha256: bool) -> str:
-    version = 1 if sha256 else 0
-    extensions = "[extensions]\n\tobjectFormat = sha256\n" if sha256 else ""
-    return (
-        f"[core]\n\trepositoryFormatVersion = {version}\n\tbare = true\n"
-        f"{extensions}"
-        "[merge]\n\trenameLimit = 1000\n"
-    )
 
 
 def git_version(git: Git) -> tuple[int, int]:
@@ -101,11 +100,7 @@ def merged_trees(
     return ask_in_batches(ask, shas, isolated.time)
 
 
-def _merged_one_by_one(
-    isolated: Git,
-    tip: str,
-    shas: Sequence[str],
-) -> dict[str, str] | None:
+def _merged_one_by_one(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str] | None:
     trees = {}
     for sha in shas:
         answer = isolated.ask(*_MERGE_TREE, "-z", tip, sha)

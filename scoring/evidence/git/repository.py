@@ -19,8 +19,14 @@ from scoring.evidence.git.plain_files import (
     refuse_pipes_below,
     refuse_pipes_in,
 )
-from scoring.evidence.git.process import WORDS_ABOUT_OBJECT, time_limit
-from scoring.evidence.git.starter import Answer, Git, as_lines, as_text
+from scoring.evidence.git.starter import (
+    WORDS_ABOUT_OBJECT,
+    Answer,
+    Git,
+    as_lines,
+    as_text,
+    time_limit,
+)
 
 OPENING_TIMEOUT = 30
 """Seconds for the first question to a repository, which git answers at once."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.changes import ask_about_commits
-from scoring.evidence.git.graph import CommitWithParents
+from scoring.evidence.git.graph import Parents
 from scoring.evidence.git.limits import MOST_FAILURES, ask_in_batches
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
@@ -154,8 +154,11 @@ def _parse_log(fields: Iterable[bytes]) -> Iterator[Commit]:
     # Fields after the last whole commit are dropped.
     while len(record := tuple(islice(texts, _FIELDS_OF_COMMIT))) == _FIELDS_OF_COMMIT:
         sha, parents, time, authored, date = record[:5]
-        author = Identity(record[5][:TEXT_LIMIT], record[6][:TEXT_LIMIT])
-        committer = Identity(record[7][:TEXT_LIMIT], record[8][:TEXT_LIMIT])
+        name, email, committer_name, committer_email, subject, message = [
+            text[:TEXT_LIMIT] for text in record[5:11]
+        ]
+        author = Identity(name, email)
+        committer = Identity(committer_name, committer_email)
         parent_shas = [shas.setdefault(parent, parent) for parent in parents.split()]
         yield Commit(
             sha=shas.pop(sha, sha),
@@ -165,8 +168,8 @@ def _parse_log(fields: Iterable[bytes]) -> Iterator[Commit]:
             date=days.setdefault(date, date),
             author=people.setdefault(author, author),
             committer=people.setdefault(committer, committer),
-            subject=record[9][:TEXT_LIMIT],
-            message=record[10][:TEXT_LIMIT],
+            subject=subject,
+            message=message,
         )
 
 
@@ -179,8 +182,8 @@ def lines_off_trunk(
     shas: Sequence[str],
     tips: Sequence[str],
     trunk: str | None,
-) -> list[CommitWithParents]:
-    """Return commits and their ancestors down to the trunk, children first.
+) -> Parents:
+    """Return the parents of commits and of their ancestors down to the trunk, children first.
 
     Args:
         repository: an open repository.
@@ -205,18 +208,18 @@ def lines_off_trunk(
         return dict.fromkeys(batch, True)
 
     if not shas and not tips:
-        return []
+        return {}
 
     rows = list_ancestors([*shas, *tips])
     if rows is None:
         complete = list(ask_in_batches(has_ancestors, shas, repository.time))
         rows = list_ancestors(complete) if complete else None
 
-    lines = []
+    parents_of = {}
     for row in rows or ():
         sha, *parents = row.split()
-        lines.append(CommitWithParents(sha, tuple(parents)))
-    return lines
+        parents_of[sha] = tuple(parents)
+    return parents_of
 
 
 def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, ShownCommit]:

@@ -10,7 +10,7 @@ import pytest
 from helpers.repos import START, Repo
 
 from scoring.evidence.git.changes import CommitPair, changes
-from scoring.evidence.git.graph import NO_INDICES, CommitGraph, CommitWithParents
+from scoring.evidence.git.graph import NO_INDICES, CommitGraph
 from scoring.evidence.git.isolated import isolated_repository
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.same_changes import patch_ids
@@ -43,12 +43,11 @@ def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
 def graph_of(repo: Repo) -> CommitGraph:
     repository = GitRepository(repo.path)
     walk = trunk_commits(repository, repo.head("master"), "--date-order")
-    trunk = [CommitWithParents(line.sha, line.parents) for line in walk]
+    trunk = {line.sha: line.parents for line in walk}
     every = repo.git("rev-list", "--branches").split()
-    contained = {sha for sha, _ in trunk}
-    beside = [sha for sha in every if sha not in contained]
+    beside = [sha for sha in every if sha not in trunk]
     lines = lines_off_trunk(repository, beside, [], repo.head("master"))
-    return CommitGraph(trunk, [line for line in lines if line[0] not in contained])
+    return CommitGraph(trunk, {sha: line for sha, line in lines.items() if sha not in trunk})
 
 
 class History(NamedTuple):
