@@ -26,6 +26,7 @@ SIZE_LIMIT = 16 << 20
 """The largest file, in bytes, that is read as YAML or JSON."""
 
 MODE = 0o600
+_READABLE = 0o644
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -221,18 +222,17 @@ def overwrite(path: Path, data: bytes, rights_from: Path | None = None) -> None:
     Raises:
         WriteError: it cannot be written.
     """
-    _write([_NewContent(path, data, _rights_of(rights_from or path, 0o644))])
+    _write([_NewContent(path, data, _rights_of(rights_from or path, _READABLE))])
 
 
 @contextmanager
-def atomic_stream(path: Path, mode: int = MODE) -> Iterator[BinaryIO]:
-    """Yield a file to write in steps, which replaces the target when the block ends.
+def atomic_stream(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that all may read, which replaces the target when the block ends.
 
-    After an error in the block the target is what it was.
+    It is written in steps. After an error in the block the target is what it was.
 
     Args:
         path: the target.
-        mode: its permissions.
 
     Raises:
         WriteError: it cannot be written.
@@ -240,7 +240,7 @@ def atomic_stream(path: Path, mode: int = MODE) -> Iterator[BinaryIO]:
     remove_stale_files_once(path.parent)
     temporary = temporary_name(path)
     try:
-        with _new_file(temporary, _Rights(mode)) as file:
+        with _new_file(temporary, _Rights(_READABLE)) as file:
             yield file
         os.replace(temporary, path)
         _flush_directory(path.parent)
@@ -250,21 +250,12 @@ def atomic_stream(path: Path, mode: int = MODE) -> Iterator[BinaryIO]:
         _remove(temporary)
 
 
-class _NewContent:
-    """What one file is to hold, and where it is written first.
+class _NewContent(NamedTuple):
+    """What one file is to hold, and who may do what with it."""
 
-    Attributes:
-        path: the file.
-        data: its content.
-        rights: who may do what with it.
-        temporary: where it is written first.
-    """
-
-    def __init__(self, path: Path, data: bytes, rights: _Rights) -> None:
-        self.path = path
-        self.data = data
-        self.rights = rights
-        self.temporary = temporary_name(path)
+    path: Path
+    data: bytes
+    rights: _Rights
 
 
 def write_together(
@@ -292,34 +283,35 @@ def write_together(
 def _write(contents: Sequence[_NewContent]) -> None:
     new = [each for each in contents if not holds(each.path, each.data, each.rights.mode)]
     folders = {content.path.parent for content in new}
+    targets: dict[Path, Path] = {}  # by the file that is written first
 
     path = Path()
     try:
         for folder in folders:
             remove_stale_files_once(folder)
 
-        for content in new:
-            path = content.path
-            with _new_file(content.temporary, content.rights, len(new) < _MANY) as file:
-                file.write(content.data)
+        for path, data, rights in new:
+            temporary = temporary_name(path)
+            targets[temporary] = path
+            with _new_file(temporary, rights, len(new) < _MANY) as file:
+                file.write(data)
 
         if len(new) >= _MANY:
             os.sync()
-            for content in new:
-                path = content.path
-                with open(content.temporary, "rb") as written:
+            for temporary in targets:
+                path = targets[temporary]
+                with open(temporary, "rb") as written:
                     os.fsync(written.fileno())  # it does not wait, and reports errors
 
-        for content in new:
-            path = content.path
-            os.replace(content.temporary, path)
+        for temporary, path in targets.items():
+            os.replace(temporary, path)
         for folder in folders:
             _flush_directory(folder)
     except OSError as e:
         raise _write_error(path, e) from e
     finally:
-        for content in new:
-            _remove(content.temporary)
+        for temporary in targets:
+            _remove(temporary)
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def command(
         parts = [part.encode("utf-8", "replace") for part in page_parts(summary)]
         write_bytes(b"".join(parts))
     else:
-        with atomic_stream(out, mode=0o644) as file:
+        with atomic_stream(out) as file:
             for part in page_parts(summary):
                 file.write(part.encode("utf-8", "replace"))
         _report_written(summary, out, settings)

@@ -210,7 +210,7 @@ def write_files(
     with contextlib.ExitStack() as files:
         streams = {}
         for table, path in paths.items():
-            streams[table] = files.enter_context(atomic_stream(path, 0o644))
+            streams[table] = files.enter_context(atomic_stream(path))
         write_streams(rows, form, streams)
 
 

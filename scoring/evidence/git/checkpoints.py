@@ -205,7 +205,7 @@ def _read_metadata(
                 wanted[oid] = None
                 total_size += size
 
-    metadata: dict[str, Metadata] = {}
+    metadata = {}
     for oid, content in repository.contents(wanted).items():
         with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             metadata[oid] = msgspec.json.decode(content, type=dict[str, Any])
@@ -217,26 +217,25 @@ def _checkpoint(
     sizes: Mapping[str, int],
     metadata: Mapping[str, Metadata],
 ) -> Checkpoint:
-    folders = files.folders
-    numbers = sorted(
-        (number for number in folders if number), key=lambda number: (int(number), number)
-    )
-
     sessions = []
-    touched_in_sessions: list[str] = []
-    for number in numbers:
-        location = f"{files.location}{number}/"
-        metadata_of_session = metadata.get(folders[number].get(METADATA_NAME, ""), {})
-        sessions.append(_session(location, metadata_of_session, folders[number], sizes))
-        touched_in_sessions += _paths(metadata_of_session)
+    touched: list[str] = []
+    own_folder: OidByName = {}
+    own_metadata: Metadata = {}
+    for number in sorted(files.folders, key=lambda number: (int(number or 0), number)):
+        folder = files.folders[number]
+        about = metadata.get(folder.get(METADATA_NAME, ""), {})
+        if number:
+            sessions.append(_session(f"{files.location}{number}/", about, folder, sizes))
+            touched += _paths(about)
+        else:
+            own_folder = folder
+            own_metadata = about
 
-    own_folder = folders.get("", {})
-    own_metadata = metadata.get(own_folder.get(METADATA_NAME, ""), {})
-    if not numbers or _has_own_transcript(own_folder, sessions):
+    if not sessions or _has_own_transcript(own_folder, sessions):
         top = _session(files.location, own_metadata, own_folder, sizes)
         sessions = _with_session_of_own_folder(sessions, top)
 
-    touched = _paths(own_metadata) or touched_in_sessions
+    touched = _paths(own_metadata) or touched
     return Checkpoint(
         id=files.id,
         files_touched=tuple(dict.fromkeys(touched)),

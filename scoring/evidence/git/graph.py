@@ -5,7 +5,7 @@ commit of the trunk.
 """
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import chain
@@ -97,7 +97,7 @@ class CommitGraph:
 
     def side(self, sha: str) -> set[str]:
         """Return the commits that a commit contains and the trunk does not, itself included."""
-        return _ancestors((sha,), self.parents, self._trunk_set)
+        return self._ancestors([sha], stop=self._trunk_set)
 
     def boundary(self, sha: str) -> frozenset[str]:
         """Return the trunk commits that are parents of a commit's side.
@@ -130,9 +130,19 @@ class CommitGraph:
 
     def _off_mainline(self, boundary: frozenset[str]) -> set[str]:
         """Return what some trunk commits contain, as far as that is not on the mainline."""
-        mainline = self.mainline_index
-        start = [commit for commit in boundary if commit not in mainline]
-        return _ancestors(start, self.parents, stop=mainline)
+        start = boundary - self.mainline_index.keys()
+        return self._ancestors(start, stop=self.mainline_index)
+
+    def _ancestors(self, start: Iterable[str], stop: Container[str]) -> set[str]:
+        """Return commits and their ancestors, without those in ``stop`` and beyond."""
+        reached = set(start)
+        waiting = list(reached)
+        while waiting:
+            for parent in self.parents.get(waiting.pop(), ()):
+                if parent not in reached and parent not in stop:
+                    reached.add(parent)
+                    waiting.append(parent)
+        return reached
 
     def merge_bases(self, sha: str) -> list[str]:
         """Return the best common ancestors of the trunk and a commit, newest first.
@@ -249,22 +259,21 @@ class CommitGraph:
     def introduced(self) -> dict[str, int]:
         """The mainline commit that brought in a trunk commit, as its index."""
         introduced: dict[str, int] = {}
-        for index in range(len(self.mainline) - 1, -1, -1):
-            waiting = [self.mainline[index]]
+        for tip in reversed(self.mainline):
+            waiting = [tip]
             while waiting:
                 sha = waiting.pop()
-                if sha in introduced:
-                    continue
-                introduced[sha] = index
-                waiting += [parent for parent in self.parents[sha] if parent in self.parents]
+                if sha not in introduced and sha in self.parents:
+                    introduced[sha] = self.mainline_index[tip]
+                    waiting += self.parents[sha]
         return introduced
 
     @cached_property
     def _introduced_by(self) -> dict[int, list[str]]:
         """What each mainline commit brought in, itself included, oldest first."""
-        groups: dict[int, list[str]] = {}
+        groups = defaultdict[int, list[str]](list)
         for sha in reversed(self.trunk):
-            groups.setdefault(self.introduced[sha], []).append(sha)
+            groups[self.introduced[sha]].append(sha)
         return groups
 
     def brought_by(self, sha: str) -> list[str]:
@@ -303,9 +312,9 @@ class CommitGraph:
         Returns:
             For each of ``shas`` the highest index below its own, or None.
         """
-        indices_of: dict[str, list[int]] = {}
+        indices_of = defaultdict[str, list[int]](list)
         for index, sha in enumerate(shas):
-            indices_of.setdefault(sha, []).append(index)
+            indices_of[sha].append(index)
 
         nearest: list[int | None] = [None] * len(shas)
         children_left = Counter(chain.from_iterable(self.parents.values()))
@@ -333,15 +342,3 @@ class CommitGraph:
             if children_left[sha]:
                 contained[sha] = bits
         return nearest
-
-
-def _ancestors(start: Iterable[str], parents: Parents, stop: Container[str]) -> set[str]:
-    """Return commits and their ancestors, without those in ``stop`` and beyond."""
-    reached = set(start)
-    waiting = list(reached)
-    while waiting:
-        for parent in parents.get(waiting.pop(), ()):
-            if parent not in reached and parent not in stop:
-                reached.add(parent)
-                waiting.append(parent)
-    return reached

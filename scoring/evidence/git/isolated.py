@@ -27,7 +27,7 @@ _CONFLICT = 1  # exit status
 
 
 @contextlib.contextmanager
-def isolated_repository(repository: GitRepository, *, sha256: bool = False) -> Iterator[Git]:
+def isolated_repository(repository: GitRepository, *, sha256: bool) -> Iterator[Git]:
     """Give a temporary bare repository that has the objects of another one.
 
     The user's configuration and hooks do not apply in it.

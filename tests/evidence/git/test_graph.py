@@ -154,7 +154,7 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int
         shas.append(repo.head())
     pairs = [CommitPair(sha, repo.head(f"{sha}~1")) for sha in shas]
     repository = GitRepository(repo.path)
-    with isolated_repository(repository) as isolated:
+    with isolated_repository(repository, sha256=False) as isolated:
         ours = patch_ids(isolated, pairs)
     shown = repo.git_bytes(
         "diff-tree", "--stdin", "-p", given="".join(f"{sha}\n" for sha in shas).encode()
