@@ -283,7 +283,7 @@ def write_together(
 def _write(contents: Sequence[_NewContent]) -> None:
     new = [each for each in contents if not holds(each.path, each.data, each.rights.mode)]
     folders = {content.path.parent for content in new}
-    targets: dict[Path, Path] = {}  # by the file that is written first
+    targets = {}  # by the file that is written first
 
     path = Path()
     try:

@@ -160,7 +160,7 @@ class Store:
     ) -> dict[bytes, bytes]:
         """Return the values that were kept about some keys for a stamp, by key."""
         wanted = [] if stamp is None else list(keys)
-        values: dict[bytes, bytes] = {}
+        values = {}
         for first in range(0, len(wanted), _MOST_KEYS):
             some = wanted[first : first + _MOST_KEYS]
             marks = ", ".join("?" * len(some))

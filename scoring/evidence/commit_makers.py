@@ -5,7 +5,7 @@ session making it, where its message names an agent as co-author, or where an ag
 committer.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
@@ -50,15 +50,15 @@ def agent_commits(
         landed_only: whether to leave out commits off the trunk that are not tips of branches.
         assisted: whether commits count of which the message only says that an agent assisted.
     """
-    work = scan.read()
-    sessions = work.sessions.values()
+    read = scan.read()
+    sessions = read.sessions.values()
     shas_shown = commits_in_git(sessions, history, sources.trusted)
     neighbourhood = Neighbourhood(
-        work.work_trees, sources.worktrees, history.remotes, shas_shown.__contains__
+        read.work_trees, sources.worktrees, history.remotes, shas_shown.__contains__
     )
     neighbourhood.mark(sessions)
 
-    unnamed: Mapping[str, str] = {}
+    unnamed = {}
     if not (landed_only or sources.trusted):
         unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, history)
     work = WorkOfAgents(sessions, scan, history, shas_shown, unnamed)
@@ -100,8 +100,8 @@ def commits_of_agents(
 
 def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
     """Return the checkpoints for which sessions edited nothing, as for a question."""
-    read: set[str] = set()
-    edited: set[str] = set()
+    read = set()
+    edited = set()
     for session in work.sessions:
         for file in session.files:
             read.add(file.checkpoint)
@@ -119,7 +119,7 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
     """
     unsure = {name: made_by for name, made_by in agents.makers.items() if made_by.session_ids[1:]}
     wanted = {session_id for made_by in unsure.values() for session_id in made_by.session_ids}
-    edits: dict[str, list[tuple[str, int]]] = {}
+    edits = {}
     for session in work.sessions:
         if session.key[1] in wanted:
             edits[id_of_session(session)] = [
@@ -171,11 +171,11 @@ def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
         if sha not in trunk and (commit.checkpoints or commit.agents != NO_AGENTS or sha in shown)
     )
 
-    same: dict[str, str] = {}
+    same = {}
     for sha, landing in landings.items():
         same[sha] = landing.commit or landing.part_of or rewritten.get(sha, sha)
 
-    commits: dict[str, WrittenCommit] = {}
+    commits = {}
     for sha, commit in everything.items():
         is_merge = len(commit.parents) > 1
         became_another = same.get(sha, sha) != sha
@@ -259,7 +259,7 @@ def authors_of(agents: AgentCommits, history: AttributedHistory) -> dict[str, se
     The author of a commit that git does not have is that of its session's other commits, or else
     the user of the files that show it.
     """
-    authors: dict[str, set[str]] = {}
+    authors = {}
     for name in agents.makers:
         if name not in agents.known_from:
             authors[name] = _folded(agents.commits[name].author)

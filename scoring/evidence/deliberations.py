@@ -133,7 +133,7 @@ def transcript_from(answers: list[SubAgentAnswer], session: str) -> PlainData:
 
 def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
     """Yield the answers of sub-agents in their order, each once."""
-    open_calls: dict[str, PlainData] = {}
+    open_calls = {}
     for line in data.split(b"\n"):
         for block in _blocks(line):
             if block.get("type") == "tool_use":

@@ -111,7 +111,7 @@ class EntryEvidence:
         repo_dir = "" if self.sources.trusted else self.sources.repo_dir
         artifacts = [verifier.result_artifact for verifier in record.verifiers]
 
-        places: list[str] = []
+        places = []
         if rules.as_observed:
             places = [artifact_place(repo_dir, path) for path in artifacts]
 
@@ -234,7 +234,7 @@ class Evidence(EntryEvidence):
     def watched(self) -> Watched:
         """Return what the answers are read from. Call it after the first answer."""
         folders = {f"{self.sources.repo_dir}/{PLANS_DIR}"}
-        settings: set[str] = set()
+        settings = set()
         for root in self.scan.roots if self.scan else ():
             if os.path.isabs(root.path):
                 folders.add(str(root.path))
@@ -308,7 +308,7 @@ class Evidence(EntryEvidence):
     @cached_property
     def _windows(self) -> dict[int, IterationWindow]:
         """The time of each iteration: from the commit of the one before up to its own."""
-        windows: dict[int, IterationWindow] = {}
+        windows = {}
         start: int | None = None
         for number, commit in zip(self.records.numbers, self.records.commits, strict=True):
             seconds = self.git.committed(commit)

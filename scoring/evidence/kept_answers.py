@@ -114,7 +114,7 @@ class Watched(Frozen):
         for path in sorted(self.files):
             yield path, _status_of(path)
 
-        looked_at: set[str] = set()
+        looked_at = set()
         for named_folder in sorted(self.places):
             real = os.path.realpath(named_folder)
             yield f"{named_folder} {real} {os.path.isdir(real)}", None

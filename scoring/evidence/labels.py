@@ -143,7 +143,7 @@ def _labels_of(data: bytes, iteration: int) -> tuple[LabelRecord, ...]:
     """
     content = fields_in(data, _FILE)
 
-    records: dict[str, LabelRecord] = {}
+    records = {}
     for position, label in enumerate(content.get("labels", ())):
         if label.iteration != iteration:
             raise YamlError(f"line {label.line}: the label is of iteration {label.iteration}")

@@ -165,7 +165,7 @@ def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -
     by_session = _rewards_by_session(repo_dir / EVAL_RUNS)
     run_of_log = _eval_run(log_dir.parent) if log_dir.name == "iteration-log" else None
 
-    by_iteration: dict[int, float] = {}
+    by_iteration = {}
     for record in records:
         path = log_dir / reward_file_name(record.iteration)
         fields = read_fields(path, {"reward": Reader.number}) or {}

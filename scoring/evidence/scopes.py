@@ -86,8 +86,8 @@ def path_scope(rules: Literal["reference", "attributed"], entries: tuple[str, ..
     is_reference = rules == "reference"
     end = "/" if is_reference else "/**"
 
-    exact: set[str] = set()
-    folders: list[str] = []
+    exact = set()
+    folders = []
     globs: dict[str, None] = {}
     for entry in filter(None, map(trim, entries)):
         # Two leading slashes are one, as Python does not have it.
@@ -167,7 +167,7 @@ def _tokens(glob: str, is_at_name: bool) -> list[str]:
 
     Where a name begins (``is_at_name``), ``**/`` may be no folder.
     """
-    tokens: list[str] = []
+    tokens = []
     for part in re.findall(r"\*\*+/?|.", glob, re.DOTALL):
         if not part.startswith(_STARS):
             tokens.append(part)

@@ -140,7 +140,7 @@ def add_commits_of_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
 
 def find_amended(agents: AgentCommits, checkpoint_times: SessionTimes) -> None:
     """Note which lost commits were amended or rebased to one that git has."""
-    in_git: dict[str, HeldCommit] = {}
+    in_git = {}
     for sha, commit in agents.commits.items():
         if commit.time is None or sha in agents.dangling:
             continue
@@ -203,7 +203,7 @@ def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:
 def add_lost_commits(agents: AgentCommits) -> None:
     """Add the commits that only transcripts show, each once: of several attempts the last."""
     all_lost = {commit.made for commit in agents.lost}
-    amended_to: dict[str, str] = {}
+    amended_to = {}
     for commit, former in amends(agents.by_session, all_lost).items():
         amended_to[former.sha] = commit.sha
 
@@ -251,7 +251,7 @@ def add_checkpoints(agents: AgentCommits, work: WorkOfAgents, idle: Collection[s
         idle: the checkpoints for which nothing was edited.
     """
     for name, checkpoint in work.scan.checkpoints.items():
-        stored: list[tuple[int, str]] = []
+        stored = []
         for listed in checkpoint.sessions:
             time = timestamp_ns(listed.created_at)
             if time:
@@ -300,7 +300,7 @@ def _commit_just_before(
         stored: when sessions stored the checkpoint, and their ids.
         by_session: the commits of each session.
     """
-    near: list[tuple[int, SessionCommit]] = []
+    near = []
     for time, session_id in stored:
         commits = by_session.get(session_id, ())
         begun = Counter(made.begun for made in commits)

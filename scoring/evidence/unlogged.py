@@ -115,7 +115,7 @@ def _twins_in_log(
         if sha in named:
             in_log.setdefault(commit.subject, []).append(commit)
 
-    pairs: list[tuple[str, str]] = []
+    pairs = []
     for name in names:
         if name not in landings or landings[name].landed:
             continue
@@ -125,7 +125,7 @@ def _twins_in_log(
                 pairs.append((name, other.sha))
 
     added = history.lines_added({sha for pair in pairs for sha in pair}) if pairs else {}
-    twins: dict[str, str] = {}
+    twins = {}
     sessions: dict[str, set[str]] = {}
     for name, sha in pairs:
         lines = Counter(added.get(name, {}))

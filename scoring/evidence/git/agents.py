@@ -115,11 +115,10 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
     text = message.lower()
     tools = _signatures(text, _ASSISTING)
     tools += [Identity(name, "") for name in _FOOTER.findall(text)]
-    coauthors = [each for each in _signatures(text, (_COAUTHOR,)) if each.email]
 
     by_role = (
         _known(Identity(name.lower(), email.lower()) for name, email in people),
-        _known(coauthors),
+        _known(each for each in _signatures(text, (_COAUTHOR,)) if each.email),
         _known(tools, are_tools=True),
     )
 
@@ -129,7 +128,8 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
         names.append(tuple(dict.fromkeys(agent.name for agent in agents.values())))
         everyone |= agents
     stated = [StatedAgent(each.harness, model_in(who.name)) for who, each in everyone.items()]
-    return CommitAgents(*names, StatedAgent.only(stated))
+    authors, coauthors, assisting = names
+    return CommitAgents(authors, coauthors, assisting, StatedAgent.only(stated))
 
 
 def model_in(text: str) -> str:

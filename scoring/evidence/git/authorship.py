@@ -35,7 +35,7 @@ def _identities(commit: Commit) -> list[_Identity]:
 
     That is the author time, with the subject or with the first parent.
     """
-    identities: list[_Identity] = []
+    identities = []
     if trim(commit.subject):
         identities.append((commit.authored, f"{commit.subject}\n"))
     if commit.parents:
@@ -64,7 +64,7 @@ class AttributedHistory(CommitHistory):
             plain = fold(trim(without_number(commit.subject)))
             same_subject.setdefault(plain, []).append(commit)
 
-        subjects: dict[str, str] = {}
+        subjects = {}
         for plain, commits in same_subject.items():
             if plain and len(commits) == 1:
                 subjects[plain] = commits[0].sha
@@ -236,7 +236,7 @@ class AttributedHistory(CommitHistory):
             for identity in _identities(commit):
                 same_identity.setdefault(identity, []).append(commit)
 
-        successors: dict[str, str] = {}
+        successors = {}
         for sha, commit in off_trunk.items():
             if sha in self.branches_off_trunk:
                 successor = self._amended_after_push(commit, same_identity)

@@ -85,7 +85,7 @@ def _copy_bare_repository(source: Path, git: Git) -> str:
 def _unpack_bundle(source: Path, git: Git) -> str:
     """Unpack a bundle, and return the branch to check out, or "" when it has none."""
     heads = git.run("bundle", "list-heads", os.fspath(source)).decode(errors="replace")
-    shas: dict[str, str] = {}
+    shas = {}
     for line in heads.splitlines():
         sha, _, name = line.partition(" ")
         if name:

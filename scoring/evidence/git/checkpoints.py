@@ -158,7 +158,7 @@ def read_checkpoints(
     tips = dict.fromkeys(tips_with_checkpoints(repository, only_trusted=trusted).values())
     trees = trees_of_refs(repository, warn)
 
-    listed: list[CheckpointFiles] = []
+    listed = []
     for tip in tips:
         listed += files_on_branch(repository, tip, warn)
     listed += files_in_trees(repository, trees)
@@ -205,7 +205,7 @@ def _read_metadata(
                 wanted[oid] = None
                 total_size += size
 
-    metadata = {}
+    metadata: dict[str, Metadata] = {}
     for oid, content in repository.contents(wanted).items():
         with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             metadata[oid] = msgspec.json.decode(content, type=dict[str, Any])

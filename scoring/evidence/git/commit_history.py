@@ -324,7 +324,7 @@ class CommitHistory(TrunkHistory):
             if (commit.time or 0) >= time:
                 recent[sha] = commit
 
-        names: set[str] = set()
+        names = set()
         moves = []
         for changed in net_changes(self.repository, own_changes(recent)).values():
             for change in changed:

@@ -244,7 +244,7 @@ class CommitGraph:
     @cached_property
     def newest_mainline(self) -> dict[str, int]:
         """The index of the newest mainline commit that each commit contains, if any."""
-        newest: dict[str, int] = {}
+        newest = {}
         for sha in reversed(self._order):
             if sha in self.mainline_index:
                 newest[sha] = self.mainline_index[sha]
@@ -258,7 +258,7 @@ class CommitGraph:
     @cached_property
     def introduced(self) -> dict[str, int]:
         """The mainline commit that brought in a trunk commit, as its index."""
-        introduced: dict[str, int] = {}
+        introduced = {}
         for tip in reversed(self.mainline):
             waiting = [tip]
             while waiting:

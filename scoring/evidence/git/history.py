@@ -152,7 +152,7 @@ class TrunkHistory(GitFacts):
         if not off_trunk:
             return CommitGraph(trunk, {})
 
-        tips: list[str] = []
+        tips = []
         if trunk:  # without a trunk nothing lands, and no branch can show that something did
             requests = [head.sha for head in self.repository.request_heads]
             all_tips = dict.fromkeys([*self._branches.tips.values(), *requests])
@@ -190,7 +190,7 @@ class TrunkHistory(GitFacts):
         iterations.sort(key=lambda tip: tip.iteration)
 
         # Of several branches with one tip, the first by its full name counts.
-        names: dict[str, str] = {}
+        names = {}
         for ref, sha in sorted(self._branches.tips.items(), reverse=True):
             names[sha] = short_name(ref)
         branches = [Tip(sha, branch=name) for sha, name in names.items()]
@@ -223,7 +223,7 @@ class TrunkHistory(GitFacts):
         is_first = [self._first_iterations[sha] == number for number, sha in iterations]
         nearest = self.graph.nearest(shas, is_first)
 
-        ranges: dict[int, ScopeRange] = {}
+        ranges = {}
         for (number, sha), index in zip(iterations, nearest, strict=True):
             earlier = None
             if index is not None:

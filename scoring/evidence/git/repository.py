@@ -213,7 +213,7 @@ class GitRepository(Git):
     @property
     def remote_urls(self) -> dict[str, str]:
         """The URLs of the remotes by their names. The first of several URLs counts."""
-        urls: dict[str, str] = {}
+        urls = {}
         for key, url in reversed(self.remotes):
             if key.endswith(".url"):
                 urls[key.removeprefix("remote.").removesuffix(".url")] = url
@@ -301,7 +301,7 @@ class GitRepository(Git):
             paths.append(prefix)
         listing = self.run("ls-tree", "-z", "--full-tree", sha, "--", *paths)
 
-        contents: dict[str, bytes] = {}
+        contents = {}
         with self.objects() as read_object:
             for line in listing.split(b"\0")[:-1]:
                 about, _, path = line.partition(b"\t")

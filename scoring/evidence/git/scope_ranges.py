@@ -126,8 +126,8 @@ def changed_files(
 
     Ranges that git cannot compare are left out.
     """
-    wanted: list[CommitPair] = []
-    pairs_of_own: dict[str, list[CommitPair]] = {}
+    wanted = []
+    pairs_of_own = {}
     for measured in ranges:
         wanted.append(measured.pair)
         for sha in measured.own_commits or ():
@@ -145,7 +145,7 @@ def changed_files(
             continue
 
         if measured.own_commits is not None:
-            touched: set[str] = set()
+            touched = set()
             for sha in measured.own_commits:
                 touched |= _touched_paths(changes, pairs_of_own[sha])
             net = tuple(change for change in net if touched & {change.path, change.old_path})
