@@ -54,9 +54,10 @@ def wilson(agreed: float, total: float, confidence: float = CONFIDENCE) -> tuple
 
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     share = agreed / total
+    variance = share * (1 - share) / total
     spread = z * z / total
     centre = (share + spread / 2) / (1 + spread)
-    half_width = z / (1 + spread) * math.sqrt(share * (1 - share) / total + spread / (4 * total))
+    half_width = z / (1 + spread) * math.sqrt(variance + spread / (4 * total))
     return max(0.0, centre - half_width), min(1.0, centre + half_width)
 
 
@@ -102,17 +103,21 @@ def share_difference_interval(
     """
     effect = design_effect(first, second)
     shares = []
-    intervals = []
+    below = []
+    above = []
     for clusters in (first, second):
         part = math.fsum(cluster.total for cluster in clusters)
         whole = sum(cluster.units for cluster in clusters)
+        low, high = wilson(part / effect, whole / effect, confidence)
         shares.append(part / whole)
-        intervals.append(Interval(*wilson(part / effect, whole / effect, confidence)))
+        below.append(part / whole - low)
+        above.append(high - part / whole)
 
     difference = shares[0] - shares[1]
-    below = math.hypot(shares[0] - intervals[0].low, intervals[1].high - shares[1])
-    above = math.hypot(intervals[0].high - shares[0], shares[1] - intervals[1].low)
-    return Interval(difference - below, difference + above)
+    return Interval(
+        difference - math.hypot(below[0], above[1]),
+        difference + math.hypot(above[0], below[1]),
+    )
 
 
 def design_effect(*sides: Sequence[Cluster]) -> float:

@@ -105,8 +105,9 @@ def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
     for session in work.sessions:
         for file in session.files:
             read.add(file.checkpoint)
+            start = file.start or 0
             for kind in (Edit, PossibleEdit, UnseenEdit):
-                if any(event.line >= (file.start or 0) for event in file.events.of(kind)):
+                if any(event.line >= start for event in file.events.of(kind)):
                     edited.add(file.checkpoint)
     checkpoints = work.scan.checkpoints
     return {name for name in read - edited - {""} if not checkpoints[name].files_touched}
@@ -117,8 +118,13 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
 
     A checkpoint also lists sessions that did other work at that time.
     """
-    unsure = {name: made_by for name, made_by in agents.makers.items() if made_by.session_ids[1:]}
-    wanted = {session_id for made_by in unsure.values() for session_id in made_by.session_ids}
+    unsure = {}
+    wanted: set[str] = set()
+    for name, made_by in agents.makers.items():
+        if len(made_by.session_ids) > 1:
+            unsure[name] = made_by
+            wanted.update(made_by.session_ids)
+
     edits = {}
     for session in work.sessions:
         if session.key[1] in wanted:
@@ -133,13 +139,17 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
         commit = agents.commits[name]
         until = ((commit.time or 0) + 1) * NS
         edited_at: dict[str, int] = {}
+        tails = tuple(f"/{path}" for path in files.get(name, ()))
         for session_id in made_by.session_ids:
             for path, time in edits.get(session_id, ()):
-                is_of_commit = any(f"/{path}".endswith(f"/{each}") for each in files.get(name, ()))
-                if time <= until and is_of_commit:
+                if time <= until and f"/{path}".endswith(tails):
                     edited_at[session_id] = max(edited_at.get(session_id, 0), time)
 
-        by_edits = sorted(made_by.session_ids, key=lambda each: -edited_at.get(each, 0))
+        by_edits = sorted(
+            made_by.session_ids,
+            key=lambda each: edited_at.get(each, 0),
+            reverse=True,
+        )
         agents.makers[name] = made_by._replace(session_ids=tuple(by_edits))
 
 
@@ -233,16 +243,17 @@ def _maker_of(
     if not times:
         times = commit_times.get(name, {})
 
-    newest_first = sorted(filter(None, times), key=lambda name: (-times[name], name))
+    by_name = sorted(filter(None, times))
+    newest_first = sorted(by_name, key=lambda name: times[name], reverse=True)
     return MadeBy(found_by, tuple(newest_first))
 
 
 def _times_of_checkpoints(work: WorkOfAgents) -> SessionTimes:
     """Return when each session last named a checkpoint: by its transcript, or by its metadata."""
-    stated: SessionTimes = {}
+    times: SessionTimes = {}
     for name, checkpoint in work.scan.checkpoints.items():
         for listed in checkpoint.sessions:
-            note_time(stated, name, listed.session_id, timestamp_ns(listed.created_at) or 0)
+            note_time(times, name, listed.session_id, timestamp_ns(listed.created_at) or 0)
 
     shown: SessionTimes = {}
     for session in work.sessions:
@@ -250,7 +261,9 @@ def _times_of_checkpoints(work: WorkOfAgents) -> SessionTimes:
             if file.checkpoint:
                 note_time(shown, file.checkpoint, id_of_session(session), file.order[0])
 
-    return {name: stated.get(name, {}) | shown.get(name, {}) for name in stated | shown}
+    for name, times_shown in shown.items():
+        times.setdefault(name, {}).update(times_shown)
+    return times
 
 
 def authors_of(agents: AgentCommits, history: AttributedHistory) -> dict[str, set[str]]:

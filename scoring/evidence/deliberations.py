@@ -164,5 +164,11 @@ def _text_of(content: Any) -> str:
     """Return the text of a result."""
     if isinstance(content, str):
         return content.strip()
-    texts = [str(part.get("text") or "") for part in content or () if isinstance(part, dict)]
-    return "\n\n".join(text for text in texts if not text.startswith(_NOT_SAID)).strip()
+
+    texts = []
+    for part in content or ():
+        if isinstance(part, dict):
+            text = str(part.get("text") or "")
+            if not text.startswith(_NOT_SAID):
+                texts.append(text)
+    return "\n\n".join(texts).strip()

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
 from scoring.evidence.entry_files import (
@@ -82,8 +82,8 @@ class EntryEvidence:
         self,
         log_dir: Path | str,
         sources: Sources,
-        profile: str | None = PROFILE,
-        labels: bool = False,
+        profile: str | None,
+        labels: bool,
     ) -> None:
         """Take where evidence comes from.
 
@@ -115,29 +115,28 @@ class EntryEvidence:
         if rules.as_observed:
             places = [artifact_place(repo_dir, path) for path in artifacts]
 
-        hooks = HookFacts(Path(self._log_dir), None)
-        deliberation: DeliberationFacts | None = None
-        labels: LabelFacts | None = None
-        if not self.sources.trusted:
-            hooks = hook_facts(self._log_dir, iteration)
-            if self._profile is not None:
-                deliberation = deliberation_facts(self._log_dir, iteration, self._profile)
-            if self._labels:
-                from scoring.evidence.labels import label_facts  # most rubrics read no labels
-
-                labels = label_facts(self._log_dir, iteration)
-
-        return IterationFacts(
+        facts = IterationFacts(
             **asdict(answers),
             record=record,
             scope=self.scopes.get(record.task_id),
             statuses=tuple(artifact_status(repo_dir, path) for path in artifacts),
             corrections=rules.corrections(record, repo_dir, self.sources.warn),
-            hooks=hooks,
-            deliberation=deliberation,
+            hooks=HookFacts(Path(self._log_dir), None),
             artifacts=tuple(places),
-            labels=labels,
         )
+        if self.sources.trusted:
+            return facts
+
+        deliberation = None
+        if self._profile is not None:
+            deliberation = deliberation_facts(self._log_dir, iteration, self._profile)
+        labels = None
+        if self._labels:
+            from scoring.evidence.labels import label_facts  # most rubrics read no labels
+
+            labels = label_facts(self._log_dir, iteration)
+        hooks = hook_facts(self._log_dir, iteration)
+        return replace(facts, hooks=hooks, deliberation=deliberation, labels=labels)
 
     @cached_property
     def scopes(self) -> dict[str, DeclaredScope]:

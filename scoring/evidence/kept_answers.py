@@ -213,13 +213,13 @@ class AnswerStore:
 
         None where one of the names has nothing.
         """
-        state = self._current_state()
-        if state is None:
+        kept = self._unchanged()
+        if kept is None:
             return None
 
         values = []
         for name in names:
-            value = self._store.get_value("answer", self._key_of(name), state, value_type)
+            value = self._store.get_value("answer", self._key_of(name), kept.state, value_type)
             if value is None:
                 return None
             values.append(value)
@@ -227,12 +227,9 @@ class AnswerStore:
 
     def put_other(self, name: str, value: object) -> None:
         """Keep something else that was read from the same, if nothing of it has changed."""
-        self._store.put_value("answer", self._key_of(name), self._current_state(), value)
-
-    def _current_state(self) -> bytes | None:
-        """Return the state for which answers are kept, or None where it has changed since."""
         kept = self._unchanged()
-        return kept.state if kept else None
+        if kept is not None:
+            self._store.put_value("answer", self._key_of(name), kept.state, value)
 
     def _unchanged(self) -> "_KeptState | None":
         """Return what answers are kept for, or None where it has changed since."""

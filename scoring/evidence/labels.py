@@ -144,25 +144,26 @@ def _labels_of(data: bytes, iteration: int) -> tuple[LabelRecord, ...]:
     content = fields_in(data, _FILE)
 
     records = {}
-    for position, label in enumerate(content.get("labels", ())):
-        if label.iteration != iteration:
-            raise YamlError(f"line {label.line}: the label is of iteration {label.iteration}")
-        if label.record.id in records:
-            raise YamlError(f"line {label.line}: two labels have the id {_shown(label.record.id)}")
-        records[label.record.id] = replace(label.record, position=position)
+    for position, (record, iteration_of_label, line) in enumerate(content.get("labels", ())):
+        if iteration_of_label != iteration:
+            raise YamlError(f"line {line}: the label is of iteration {iteration_of_label}")
+        if record.id in records:
+            raise YamlError(f"line {line}: two labels have the id {_shown(record.id)}")
+        records[record.id] = replace(record, position=position)
 
     version = content.get("schema_version", "")
     if not trim(version):
         raise YamlError(f"has no schema_version; {MAJOR}.x is read")
-    if not _is_readable(version):
-        raise YamlError(f"has schema version {_shown(version)}; {MAJOR}.x is read")
-    if content.get("iteration", 0) != iteration:
-        raise YamlError(f"is of iteration {content.get('iteration', 0)}")
+    _refuse_other_version(version, "")
+    number = content.get("iteration", 0)
+    if number != iteration:
+        raise YamlError(f"is of iteration {number}")
     return tuple(records.values())
 
 
-def _is_readable(version: str) -> bool:
-    return version.partition(".")[0] == MAJOR
+def _refuse_other_version(version: str, place: str) -> None:
+    if version.partition(".")[0] != MAJOR:
+        raise YamlError(f"{place}has schema version {_shown(version)}; {MAJOR}.x is read")
 
 
 def _shown(text: str) -> str:
@@ -179,16 +180,13 @@ class _LabelInFile(NamedTuple):
 
 def _take_label(reader: Reader, node: Node) -> _LabelInFile:
     fields = reader.struct(node, _LABEL)
-    place = f"line {node.line}: the label"
+    place = f"line {node.line}: the label "
     for name in ("id", "actor", "schema_version"):
         if not trim(fields.get(name, "")):
-            raise YamlError(f"{place} has no {name}")
-
-    version = fields["schema_version"]
-    if not _is_readable(version):
-        raise YamlError(f"{place} has schema version {_shown(version)}; {MAJOR}.x is read")
+            raise YamlError(f"{place}has no {name}")
+    _refuse_other_version(fields["schema_version"], place)
     if not fields.get("history"):
-        raise YamlError(f"{place} has no history")
+        raise YamlError(f"{place}has no history")
 
     updated = fields.get("updated_at", _Time())
     record = LabelRecord(
@@ -243,7 +241,7 @@ def _known_word(
     known: Collection[str],
     node: Node,
 ) -> str:
-    word: str = fields.get(name, "")
+    word = str(fields.get(name, ""))
     if word in known:
         return word
     words = ", ".join(known)

@@ -152,7 +152,8 @@ def _run_name(folder: Path) -> str:
 
 def source_of_reward(log_dir: Path, iteration: int) -> str | None:
     """Return the name of the run that an entry was derived from, or None for any other entry."""
-    fields = read_fields(log_dir / reward_file_name(iteration), {"source": Reader.string}) or {}
+    path = log_dir / reward_file_name(iteration)
+    fields = read_fields(path, {"source": Reader.string}) or {}
     return fields.get("source")
 
 

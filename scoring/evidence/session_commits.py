@@ -147,7 +147,8 @@ def find_amended(agents: AgentCommits, checkpoint_times: SessionTimes) -> None:
         listed: set[str] = set()
         for checkpoint in commit.checkpoints:
             listed.update(checkpoint_times.get(checkpoint, ()))
-        in_git[sha] = HeldCommit(commit.time * NS, listed, agents.by_sha.get(sha, ()))
+        shown = agents.by_sha.get(sha, ())
+        in_git[sha] = HeldCommit(commit.time * NS, listed, shown)
 
     lost = {commit.made for commit in agents.lost}
     for lost_commit, sha in amended(agents.by_session, lost, in_git).items():
@@ -172,19 +173,21 @@ def find_by_subject(agents: AgentCommits) -> None:
         if commit.time is None or sha in agents.dangling:
             continue
 
-        same_subject = lost_by_subject.get(key_of(trim(commit.subject)), [])
-        near = [each for each in same_subject if abs(each[1].time - commit.time * NS) <= DAY]
-
-        session_ids = {session_id for session_id, _ in near}
-        session_ids.update(agents.times.get(sha, {}))
+        authored = commit.time * NS
+        near = []
+        session_ids = set(agents.times.get(sha, ()))
+        for session_id, lost in lost_by_subject.get(key_of(trim(commit.subject)), ()):
+            if abs(lost.time - authored) <= DAY:
+                near.append(lost)
+                session_ids.add(session_id)
         if len(session_ids) != 1:
             continue
 
-        for _, lost in near:
+        for lost in near:
             agents.same[lost.sha] = sha
         if sha not in agents.times:
-            session_id = near[0][0]
-            agents.times[sha] = {session_id: max(lost.time for _, lost in near)}
+            times = [lost.time for lost in near]
+            agents.times[sha] = {session_ids.pop(): max(times)}
 
 
 def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:
@@ -208,7 +211,8 @@ def add_lost_commits(agents: AgentCommits) -> None:
         amended_to[former.sha] = commit.sha
 
     last_of_subject: dict[tuple[str, int], SessionCommit] = {}
-    for session, lost in sorted(agents.lost, key=lambda commit: commit.made.time, reverse=True):
+    newest_first = sorted(agents.lost, key=lambda commit: commit.made.time, reverse=True)
+    for session, lost in newest_first:
         if lost.sha in agents.same or not _edited_before(session, lost):
             continue
 

@@ -1,7 +1,7 @@
 """The commits of agents that no entry names: ``docs/EVIDENCE.md``, "Attribution"."""
 
 import datetime
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -90,7 +90,8 @@ def unlogged_commits(
     became = {}
     for digits in commits_shown(work.sessions):
         name = work.shas_shown.get(digits, digits)
-        name = twins.get(name) or agents.same.get(digits) or agents.same.get(name) or name
+        became_in_git = agents.same.get(digits) or agents.same.get(name)
+        name = twins.get(name) or became_in_git or name
         if name in agents.commits or digits in work.shas_shown:
             became[digits] = name
     return CommitsWithoutEntry(unlogged, became)
@@ -124,16 +125,23 @@ def _twins_in_log(
             if abs((commit.time or 0) - (other.time or 0)) * NS <= DAY:
                 pairs.append((name, other.sha))
 
-    added = history.lines_added({sha for pair in pairs for sha in pair}) if pairs else {}
+    if not pairs:
+        return {}
+
+    added = history.lines_added({sha for pair in pairs for sha in pair})
     twins = {}
-    sessions: dict[str, set[str]] = {}
+    sessions = defaultdict[str, set[str]](set)
     for name, sha in pairs:
         lines = Counter(added.get(name, {}))
-        if (lines & Counter(added.get(sha, {}))).total() >= SAME_PATCH * lines.total() > 0:
+        same_lines = lines & Counter(added.get(sha, {}))
+        if lines and same_lines.total() >= SAME_PATCH * lines.total():
             twins[name] = sha
-            sessions.setdefault(sha, set()).update(agents.makers[name].session_ids)
+            sessions[sha].update(agents.makers[name].session_ids)
 
-    return {name: sha if len(sessions[sha]) == 1 else "" for name, sha in twins.items()}
+    for name, sha in twins.items():
+        if len(sessions[sha]) != 1:
+            twins[name] = ""
+    return twins
 
 
 def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationRecord:

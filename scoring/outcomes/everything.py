@@ -61,7 +61,7 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
     own = _repository_of(Path(sources.repo_dir))
     for repository in _repositories(files, own):
         present = {name for name, sha in repository.resolve(shas).items() if sha}
-        urls = [setting.url for setting in repository.remotes]
+        urls = [url for _, url in repository.remotes]
         worktrees = sources.worktrees if repository is own else ()
         here = Neighbourhood(WorkTrees(repository), worktrees, urls.copy, present.__contains__)
         for file in files:

@@ -65,10 +65,10 @@ class AttributedHistory(CommitHistory):
             same_subject.setdefault(plain, []).append(commit)
 
         subjects = {}
-        for plain, commits in same_subject.items():
-            if plain and len(commits) == 1:
-                subjects[plain] = commits[0].sha
-                subjects[fold(trim(commits[0].subject))] = commits[0].sha
+        for plain, (commit, *others) in same_subject.items():
+            if plain and not others:
+                subjects[plain] = commit.sha
+                subjects[fold(trim(commit.subject))] = commit.sha
         return subjects
 
     def _same_subject(self, record: IterationRecord) -> str | None:
@@ -76,7 +76,8 @@ class AttributedHistory(CommitHistory):
 
         It is of the entry's day, or up to a horizon later where the number of a request was added.
         """
-        sha = self._subjects.get(fold(trim(record.impl.summary)))
+        summary = fold(trim(record.impl.summary))
+        sha = self._subjects.get(summary)
         if sha is None:
             return None
 
@@ -86,9 +87,12 @@ class AttributedHistory(CommitHistory):
         except ValueError:  # the entry, or the commit, has no day
             return sha
 
-        is_same = fold(trim(commit.subject)) == fold(trim(record.impl.summary))
-        longest = _DAY if is_same else _HORIZON
-        return sha if -_DAY <= delay <= longest else None
+        longest = _HORIZON
+        if fold(trim(commit.subject)) == summary:
+            longest = _DAY
+        if -_DAY <= delay <= longest:
+            return sha
+        return None
 
     # Landing, and what undid it
 
@@ -102,8 +106,8 @@ class AttributedHistory(CommitHistory):
             return self._undone_by_question[question]
 
         if not self._undone_by_question and self.trunk.commit:
-            self._with_undone([self._landings.of(sha) for sha in self._first_iterations])
-        landing = self._with_undone([self._landing(record)])[0]
+            self._with_undone(list(map(self._landings.of, self._first_iterations)))
+        (landing,) = self._with_undone([self._landing(record)])
         self._undone_by_question[question] = landing
         return landing
 
@@ -128,8 +132,8 @@ class AttributedHistory(CommitHistory):
         """Return landings with what undid the work: the lines decide, whatever messages say."""
         if self.trunk.commit and not self.trunk.shallow:
             landings = self._held.with_releases(landings)
-        works = [self._trunk_work(landing) for landing in landings]
-        undone = self.observed_work.undone([work for work in works if work is not None])
+        works = list(map(self._trunk_work, landings))
+        undone = self.observed_work.undone(list(filter(None, works)))
 
         decided = []
         for landing, work in zip(landings, works, strict=True):
@@ -210,7 +214,7 @@ class AttributedHistory(CommitHistory):
         if new:
             numbers = {sha: number for number, sha in enumerate(new)}
             landings = self._landings_of(self._graph_with(new), self._commits(new), numbers)
-            decided = self._with_undone([landings.of(sha) for sha in new])
+            decided = self._with_undone(list(map(landings.of, new)))
             self._landing_by_sha.update(zip(new, decided, strict=True))
         return {sha: self._landing_by_sha[sha] for sha in asked}
 

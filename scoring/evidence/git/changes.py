@@ -69,6 +69,11 @@ class Change(NamedTuple):
     path: str
     old_path: str
 
+    @property
+    def paths(self) -> set[str]:
+        """Both paths, which are one unless a file was renamed."""
+        return {self.path, self.old_path}
+
 
 def net_changes(
     repository: GitRepository, pairs: Iterable[CommitPair]

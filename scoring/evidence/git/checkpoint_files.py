@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from scoring.errors import Warn
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import as_lines, on_one_line
+from scoring.evidence.git.starter import as_lines, as_text, on_one_line
 
 BRANCH = "entire/checkpoints/v1"
 """The branch with checkpoints in folders of their own."""
@@ -65,14 +66,13 @@ def tips_with_checkpoints(repository: GitRepository, *, only_trusted: bool) -> d
         repository: an open repository.
         only_trusted: whether to leave out the branches of other remotes.
     """
-    tips = {}
-    for sha, name, _ in repository.branches:
-        if name in _TRUSTED_BRANCHES or (not only_trusted and _ANY_BRANCH.fullmatch(name)):
-            tips[name] = sha
+    tip_of = {branch.name: branch.sha for branch in repository.branches}
+    names = list(_TRUSTED_BRANCHES)
+    if not only_trusted:
+        names += sorted(filter(_ANY_BRANCH.fullmatch, tip_of))
 
-    trusted = [name for name in _TRUSTED_BRANCHES if name in tips]
-    others = sorted(tips.keys() - trusted)
-    return {name: tips[name] for name in [*trusted, *others][:MOST_BRANCHES]}
+    tips = {name: tip_of[name] for name in names if name in tip_of}
+    return dict(islice(tips.items(), MOST_BRANCHES))
 
 
 def name_of_branch(repository: GitRepository) -> str:
@@ -103,7 +103,7 @@ def files_on_branch(
         if not match:
             continue
 
-        oid, start, rest, number, name = (part.decode() for part in match.groups(b""))
+        oid, start, rest, number, name = map(as_text, match.groups(b""))
         checkpoint_id = start + rest
         if checkpoint_id not in checkpoints:
             if len(checkpoints) >= MOST_CHECKPOINTS:
@@ -154,10 +154,8 @@ def files_in_trees(repository: GitRepository, trees: Mapping[str, str]) -> list[
     entries = _entries(repository, trees.values())
 
     subtrees = []
-    for entries_of_tree in entries.values():
-        for name, oid in entries_of_tree.items():
-            if name.isdigit():
-                subtrees.append(oid)
+    for names in entries.values():
+        subtrees += [oid for name, oid in names.items() if name.isdigit()]
     entries_of_subtrees = _entries(repository, subtrees)
 
     checkpoints = []
@@ -227,8 +225,8 @@ def sizes_in_clone(
     trees = as_lines(f"{root}^{{tree}}" for root in roots)
     listing = repository.ask("rev-list", "--objects", "--missing=print", "--stdin", stdin=trees)
 
-    missing = set()
+    there = dict.fromkeys(oids)
     for line in listing.stdout.split(b"\n"):
         if line.startswith(b"?"):
-            missing.add(line[1:].decode())
-    return repository.sizes([oid for oid in oids if oid not in missing]) or {}
+            there.pop(as_text(line[1:]), None)
+    return repository.sizes(there) or {}

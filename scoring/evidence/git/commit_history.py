@@ -130,9 +130,17 @@ class CommitHistory(TrunkHistory):
         for symbolic in self._branches.targets:
             tips.pop(symbolic, None)
 
-        holders = [Holder(_BRANCH_PREFIX.sub("", ref), tip) for ref, tip in tips.items()]
+        holders = []
+        for ref, tip in tips.items():
+            name = _BRANCH_PREFIX.sub("", ref)
+            holders.append(Holder(name, tip))
         held = commits_held(self.repository, holders, self.trunk.commit)
-        return {sha: commit.holder.name for sha, commit in held.items() if sha not in self.walk}
+
+        branches = {}
+        for sha, commit in held.items():
+            if sha not in self.walk:
+                branches[sha] = commit.holder.name
+        return branches
 
     def branch_of(self, sha: str) -> str:
         """Return the branch that brought a commit, as the merge on the trunk names it.
@@ -328,13 +336,14 @@ class CommitHistory(TrunkHistory):
         moves = []
         for changed in net_changes(self.repository, own_changes(recent)).values():
             for change in changed:
-                names |= {change.path, change.old_path}
+                names |= change.paths
                 if change.status == "R":
                     moves.append((change.old_path, change.path))
 
         submodules = set()
         if self.trunk.commit:
-            for entry in self.repository.run(*LIST_FILES, self.trunk.commit).split(b"\0")[:-1]:
+            listing = self.repository.run(*LIST_FILES, self.trunk.commit)
+            for entry in listing.split(b"\0")[:-1]:
                 about, _, path = as_text(entry).partition("\t")
                 names.add(path)
                 if " commit " in about:
@@ -343,7 +352,7 @@ class CommitHistory(TrunkHistory):
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""
-        return [setting.url for setting in self.repository.remotes]
+        return [url for _, url in self.repository.remotes]
 
 
 def _parse_numstat(output: str) -> dict[str, ChangeSize]:
@@ -356,8 +365,10 @@ def _parse_numstat(output: str) -> dict[str, ChangeSize]:
         elif line:
             # Of a binary file git counts no lines.
             added, removed, _ = line.replace("-\t-\t", "0\t0\t", 1).split("\t", 2)
-            size = sizes.get(sha, ChangeSize())
+            files, added_before, removed_before = sizes.get(sha, ChangeSize())
             sizes[sha] = ChangeSize(
-                size.files + 1, size.added + int(added), size.removed + int(removed)
+                files + 1,
+                added_before + int(added),
+                removed_before + int(removed),
             )
     return sizes

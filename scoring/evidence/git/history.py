@@ -15,12 +15,7 @@ from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.landed_lines import AttributedLandings
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.scope_ranges import (
-    EarlierIteration,
-    ScopeRange,
-    changed_files,
-    scope_range,
-)
+from scoring.evidence.git.scope_ranges import ScopeRange, changed_files, scope_range
 from scoring.evidence.git.trunk import read_branches, short_name
 from scoring.evidence.git.walk import Commit, lines_off_trunk, named_commits, trunk_commits
 from scoring.files import read_file
@@ -152,16 +147,15 @@ class TrunkHistory(GitFacts):
         if not off_trunk:
             return CommitGraph(trunk, {})
 
-        tips = []
+        tips: dict[str, None] = {}
         if trunk:  # without a trunk nothing lands, and no branch can show that something did
-            requests = [head.sha for head in self.repository.request_heads]
-            all_tips = dict.fromkeys([*self._branches.tips.values(), *requests])
-            tips = [sha for sha in all_tips if sha not in self.walk]
+            tips = dict.fromkeys(self._branches.tips.values())
+            tips |= dict.fromkeys(head.sha for head in self.repository.request_heads)
 
         parents_of = lines_off_trunk(
             self.repository,
             shas=off_trunk,
-            tips=tips,
+            tips=[sha for sha in tips if sha not in self.walk],
             trunk=self.trunk.commit,
         )
         # Where clocks were wrong, git may list commits that the trunk contains.
@@ -187,14 +181,11 @@ class TrunkHistory(GitFacts):
             numbers: the iteration of each commit in question.
         """
         iterations = [Tip(sha, iteration=number) for sha, number in numbers.items()]
-        iterations.sort(key=lambda tip: tip.iteration)
 
         # Of several branches with one tip, the first by its full name counts.
-        names = {}
+        branches = {}
         for ref, sha in sorted(self._branches.tips.items(), reverse=True):
-            names[sha] = short_name(ref)
-        branches = [Tip(sha, branch=name) for sha, name in names.items()]
-        branches.sort(key=lambda tip: tip.branch)
+            branches[sha] = Tip(sha, branch=short_name(ref))
 
         return AttributedLandings(
             self.lines,
@@ -202,8 +193,8 @@ class TrunkHistory(GitFacts):
             self.walk,
             graph,
             commits,
-            iterations,
-            branches,
+            sorted(iterations, key=lambda tip: tip.iteration),
+            sorted(branches.values(), key=lambda tip: tip.branch),
         )
 
     @cached_property
@@ -227,7 +218,7 @@ class TrunkHistory(GitFacts):
         for (number, sha), index in zip(iterations, nearest, strict=True):
             earlier = None
             if index is not None:
-                earlier = EarlierIteration(*iterations[index])
+                earlier = iterations[index]
             ranges[number] = scope_range(self.graph, sha, earlier)
         return ranges
 

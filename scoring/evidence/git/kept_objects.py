@@ -16,6 +16,7 @@ from scoring.store import Store, last_change
 
 _MOST_FILES = 50_000  # loose objects and packs, after which nothing is kept
 _LENGTH_OF_FOLDER = 2  # of the names of folders with loose objects
+_CHANGES_OBJECTS = ("shallow", "info/grafts", "refs/replace")
 _ENDINGS_OF_PACKS = (".pack", ".idx")
 _ALTERNATES_LIMIT = PLAIN_FILES["objects/info/alternates"]
 _START_LENGTH = 64  # bytes of a loose object that are read, to see what it is
@@ -68,26 +69,27 @@ def object_stamps(
         keeps: whether answers are kept. If not, they are only read.
     """
     key = b"%b\0objects for %d" % (bytes(repository), os.geteuid())
-    found_files = islice(_files_of_objects(repository / "objects"), _MOST_FILES + 1)
-    files = {file.name: file for file in found_files}
-    if len(files) > _MOST_FILES:
+    paths = {}
+    newest = 0
+    for file in islice(_files_of_objects(repository / "objects"), _MOST_FILES + 1):
+        paths[file.name] = file.path
+        newest = max(newest, file.changed)
+    if len(paths) > _MOST_FILES:
         return None
 
     with Store(cache_dir, keeps) as store:
         known = store.get_value("git", key, b"", _KnownObjects)
-        names = frozenset(files)
         objects = os.urandom(16)
         commits = os.urandom(16)
-        if known is not None and known.files <= names:
+        if known is not None and known.files <= paths.keys():
             objects = known.objects
-            if not any(_is_commit(files[name].path) for name in names - known.files):
+            new_files = paths.keys() - known.files
+            if not any(_is_commit(paths[name]) for name in new_files):
                 commits = known.commits
 
-        current = _KnownObjects(objects, commits, names)
+        current = _KnownObjects(objects, commits, frozenset(paths))
         if current != known:
             store.put_value("git", key, b"", current)
-
-    newest = max((file.changed for file in files.values()), default=0)
     return ObjectStamps(objects, commits, newest)
 
 
@@ -99,7 +101,7 @@ def may_change(repository: Path) -> bool:
     with suppress(OSError):
         if b" refs/replace/" in (repository / "packed-refs").read_bytes():
             return True
-    return any((repository / name).exists() for name in ("shallow", "info/grafts", "refs/replace"))
+    return any((repository / name).exists() for name in _CHANGES_OBJECTS)
 
 
 def _files_of_objects(objects: Path) -> Iterator[_ObjectFile]:
@@ -126,7 +128,12 @@ def _borrowed(folder: Path) -> list[str]:
         text = os.fsdecode(read_file(folder / "info/alternates", _ALTERNATES_LIMIT))
     except InputError:
         return []
-    return [os.path.realpath(folder / line) for line in text.split("\n") if "\0" not in line]
+
+    borrowed = []
+    for line in text.split("\n"):
+        if "\0" not in line:
+            borrowed.append(os.path.realpath(folder / line))
+    return borrowed
 
 
 def _files_in(folder: str, endings: str | tuple[str, ...]) -> Iterator[_ObjectFile]:

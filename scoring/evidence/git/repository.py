@@ -77,13 +77,6 @@ class RequestHead(NamedTuple):
     sha: str
 
 
-class RemoteSetting(NamedTuple):
-    """A setting that names the URL of a remote, such as ``remote.origin.url``."""
-
-    key: str
-    url: str
-
-
 class GitRepository(Git):
     """A git work tree, asked in batches."""
 
@@ -115,7 +108,7 @@ class GitRepository(Git):
 
         self.history_memory = memory_for_history(self.common_dir / "objects")
 
-        self.failed_comparisons: dict[Sequence[str], set[tuple[str, str]]] = defaultdict(set)
+        self.failed_comparisons = defaultdict[Sequence[str], set[tuple[str, str]]](set)
         """The pairs of commits that git could not compare, by its options."""
 
     @staticmethod
@@ -200,14 +193,14 @@ class GitRepository(Git):
         return [line.split(" ") for line in answer.split("\n") if line]
 
     @property
-    def remotes(self) -> list[RemoteSetting]:
-        """The settings of the repository that name the URLs of remotes."""
+    def remotes(self) -> list[tuple[str, str]]:
+        """The settings that name the URLs of remotes, such as ``remote.origin.url``."""
         answer = self.ask("config", "--local", "-z", "--get-regexp", _REMOTE_URLS)
         settings = []
         for line in as_text(answer.stdout).split("\0"):
             key, has_value, url = line.partition("\n")
             if has_value:
-                settings.append(RemoteSetting(key, url))
+                settings.append((key, url))
         return settings
 
     @property
@@ -251,7 +244,7 @@ class GitRepository(Git):
         if not _WHOLE_SHA.fullmatch(name):
             names = [f"refs/remotes/{name}", f"refs/heads/{name}", name]
         resolved = self.resolve(names, searches=searches)
-        return next((resolved[each] for each in names if resolved[each]), None)
+        return next(filter(None, resolved.values()), None)
 
     def _resolve(
         self, waiting: Sequence[str], resolved: dict[str, str | None], timeout: float | None = None
@@ -324,11 +317,12 @@ class GitRepository(Git):
 
         With the kind "tree", return those of folders. Those that are missing are left out.
         """
-        wanted = [name for name in dict.fromkeys(names) if _is_safe(name)]
+        wanted = list(filter(_is_safe, dict.fromkeys(names)))
         answer = self.ask("cat-file", "--batch-check", stdin=as_lines(wanted))
 
         ids = {}
-        for name, line in zip(wanted, as_text(answer.stdout).split("\n")[:-1], strict=False):
+        lines = as_text(answer.stdout).split("\n")
+        for name, line in zip(wanted, lines, strict=False):
             oid, *about = line.rsplit(" ", 2)
             if about[:1] == [kind]:
                 ids[name] = oid

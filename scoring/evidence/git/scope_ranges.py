@@ -8,13 +8,6 @@ from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.repository import GitRepository
 
 
-class EarlierIteration(NamedTuple):
-    """The iteration that another one builds on: its number and its commit."""
-
-    number: int
-    commit: str
-
-
 class ScopeRange(NamedTuple):
     """The commits over which the change of an iteration is measured.
 
@@ -42,14 +35,15 @@ class ScopeRange(NamedTuple):
 def scope_range(
     graph: CommitGraph,
     commit: str,
-    earlier: EarlierIteration | None,
+    earlier: tuple[int, str] | None,
 ) -> ScopeRange:
     """Find the range of an iteration.
 
     Args:
         graph: the trunk and what is off it.
         commit: the commit of the iteration.
-        earlier: the nearest iteration before it with a commit that this commit contains.
+        earlier: the nearest iteration before it with a commit that this commit contains: its
+            number and its commit.
     """
     if earlier is None:
         return ScopeRange(commit, base=graph.first_parent(commit), earlier=None)
@@ -64,13 +58,8 @@ def scope_range(
     if graph.on_trunk(base) and graph.introduced[base] >= from_trunk:
         return ScopeRange(commit, trunk_commit, number, without_trunk=True)
 
-    return ScopeRange(
-        commit,
-        base,
-        number,
-        own_commits=_commits_of_branch(graph, commit, base, trunk_commit),
-        without_trunk=True,
-    )
+    own_commits = _commits_of_branch(graph, commit, base, trunk_commit)
+    return ScopeRange(commit, base, number, own_commits, without_trunk=True)
 
 
 def _newest_from_trunk(
@@ -126,16 +115,13 @@ def changed_files(
 
     Ranges that git cannot compare are left out.
     """
-    wanted = []
+    wanted = [measured.pair for measured in ranges]
     pairs_of_own = {}
     for measured in ranges:
-        wanted.append(measured.pair)
         for sha in measured.own_commits or ():
             parents = graph.parents[sha] or ("",)
             pairs_of_own[sha] = [CommitPair(sha, parent) for parent in parents]
-
-    for pairs in pairs_of_own.values():
-        wanted += pairs
+            wanted += pairs_of_own[sha]
     changes = net_changes(repository, wanted)
 
     files = {}
@@ -148,13 +134,14 @@ def changed_files(
             touched = set()
             for sha in measured.own_commits:
                 touched |= _touched_paths(changes, pairs_of_own[sha])
-            net = tuple(change for change in net if touched & {change.path, change.old_path})
+            net = tuple(change for change in net if touched & change.paths)
         files[measured] = tuple(change.path for change in net)
     return files
 
 
 def _touched_paths(
-    changes: Mapping[CommitPair, Sequence[Change]], pairs: Sequence[CommitPair]
+    changes: Mapping[CommitPair, Sequence[Change]],
+    pairs: Sequence[CommitPair],
 ) -> set[str]:
     """Return the paths that a commit touched itself.
 
@@ -168,6 +155,6 @@ def _touched_paths(
     for pair in pairs:
         paths = set()
         for change in changes.get(pair, ()):
-            paths |= {change.path, change.old_path}
+            paths |= change.paths
         touched_against.append(paths)
     return set.intersection(*touched_against)

@@ -199,12 +199,16 @@ class Branches(NamedTuple):
 
 def read_branches(repository: GitRepository) -> Branches:
     """Return all branches, and the remote that decides."""
-    tips = {branch.name: branch.sha for branch in repository.branches}
-    targets = {branch.name: branch.target for branch in repository.branches if branch.target}
+    tips = {}
+    targets = {}
+    for sha, name, target in repository.branches:
+        tips[name] = sha
+        if target:
+            targets[name] = target
 
     remote = _PREFERRED_REMOTE
     if not any(name.startswith(f"{_REMOTES}{remote}/") for name in tips):
-        remotes = [name for name in as_text(repository.run("remote")).split("\n") if name]
+        remotes = as_text(repository.run("remote")).split("\n")[:-1]
         if remote not in remotes:
             remote = remotes[0] if len(remotes) == 1 else ""
     return Branches(repository, tips, targets, remote)
