@@ -130,7 +130,7 @@ class FileState(NamedTuple):
 def state_of(path: Path | str) -> FileState | None:
     """Return the state of a file, or None if it does not exist."""
     status = _status(path)
-    if status is None:
+    if not status:
         return None
     return FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
@@ -138,7 +138,7 @@ def state_of(path: Path | str) -> FileState | None:
 def identity_of(path: Path | str) -> tuple[int, int] | None:
     """Return what identifies a file by whatever name, or None if it does not exist."""
     status = _status(path)
-    if status is None:
+    if not status:
         return None
     return status.st_dev, status.st_ino
 
@@ -192,7 +192,7 @@ class _Rights(NamedTuple):
 def _rights_of(path: Path, new_mode: int) -> _Rights:
     """Return the rights of a file, or those of a new one where it does not exist."""
     status = _status(path)
-    if status is None:
+    if not status:
         return _Rights(new_mode)
     return _Rights(stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))
 

@@ -175,7 +175,7 @@ def _settings_files(repository: "Repo | None") -> Iterator[Path]:
         yield _user_folder() / "config"
         yield Path(os.path.expanduser("~/.gitconfig"))
 
-    if repository is not None:
+    if repository:
         yield Path(repository.common_dir, "config")
         yield Path(repository.git_dir, "config.worktree")
 

@@ -172,7 +172,7 @@ class Store:
     def _select(self, kind: Kind, condition: str, *keys: bytes) -> dict[tuple[bytes, bytes], bytes]:
         """Return the undamaged values with a key that meets a condition, by key and stamp."""
         connection = self._open()
-        if connection is None:
+        if not connection:
             return {}
         try:
             rows = connection.execute(_SELECT + condition, (FORMAT, kind, *keys)).fetchall()
@@ -200,11 +200,11 @@ class Store:
     def _kept_secret(self) -> bytes | None:
         """Return the key in the file, after making one if it is missing."""
         connection = self._open()
-        if connection is None:
+        if not connection:
             return None
         try:
             row = connection.execute("SELECT secret FROM secrets").fetchone()
-            if row is None:
+            if not row:
                 with connection:
                     connection.execute(_INSERT_RANDOM_KEY, (os.urandom(16),))
                 row = connection.execute("SELECT secret FROM secrets").fetchone()
@@ -241,7 +241,7 @@ class Store:
         self._waiting = []
         self._waiting_bytes = 0
         connection = self._open()
-        if connection is None:
+        if not connection:
             return
 
         try:
@@ -289,7 +289,7 @@ class Store:
 
     def _open(self) -> sqlite3.Connection | None:
         """Return the connection, or None if the store cannot be used."""
-        if self._was_opened or self._path is None:
+        if self._was_opened or not self._path:
             return self._connection
 
         self._was_opened = True
@@ -325,7 +325,7 @@ class Store:
             self._connection.execute(f"CREATE TABLE IF NOT EXISTS {table}")
 
     def _disconnect(self) -> None:
-        if self._connection is not None:
+        if self._connection:
             with contextlib.suppress(*_ERRORS):
                 self._connection.close()
         self._connection = None
@@ -335,7 +335,7 @@ class Store:
         self._disconnect()
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         is_damaged = isinstance(error, UnicodeError) or code in _DAMAGED
-        if self._path is None or not self.keeps or not is_damaged:
+        if not self._path or not self.keeps or not is_damaged:
             return
 
         for suffix in _FILES_OF_SQLITE:

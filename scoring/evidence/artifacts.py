@@ -85,7 +85,7 @@ def artifact_status(repo_root: Path | str, path: str) -> str:
 def artifact_place(repo_root: Path | str, path: str) -> str:
     """Return where an artifact is in the repository, without symlinks, if it is a file there."""
     artifact = artifact_path(repo_root, path)
-    if artifact is None or not os.path.isfile(artifact):
+    if not artifact or not os.path.isfile(artifact):
         return ""
     return os.path.relpath(artifact, os.path.realpath(repo_root))
 

@@ -91,7 +91,7 @@ def commits_of_agents(
 
     for name, commit in agents.commits.items():
         maker = _maker_of(name, commit, checkpoint_times, agents.times, assisted)
-        if maker is not None:
+        if maker:
             agents.makers[name] = maker
     _put_editors_first(agents, work)
     _put_committers_first(agents)
@@ -273,14 +273,12 @@ def authors_of(agents: AgentCommits, history: AttributedHistory) -> dict[str, se
     the user of the files that show it.
     """
     authors = {}
-    for name in agents.makers:
+    author_of_session: dict[str, set[str]] = {}
+    for name, made_by in agents.makers.items():
         if name not in agents.known_from:
             authors[name] = _folded(agents.commits[name].author)
-
-    author_of_session: dict[str, set[str]] = {}
-    for name, author in authors.items():
-        for session_id in agents.makers[name].session_ids:
-            author_of_session.setdefault(session_id, author)
+            for session_id in made_by.session_ids:
+                author_of_session.setdefault(session_id, authors[name])
 
     user = _folded(history.repository.callers_names)
     for name, known_from in agents.known_from.items():

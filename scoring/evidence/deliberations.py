@@ -59,7 +59,7 @@ def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tu
     if Path(session).is_file():
         return session, read_file(session)
 
-    copies: defaultdict[str, list[bytes]] = defaultdict(list)
+    copies = defaultdict(list)
     try:
         for name, text in _transcripts_in_checkpoints(session, places, warn):
             copies[name].append(text)

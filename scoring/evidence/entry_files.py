@@ -133,7 +133,7 @@ def deliberation_facts(
     Returns None when the iteration has no transcript. Never raises.
     """
     path = deliberation_file(log_dir, iteration)
-    if path is None:
+    if not path:
         return None
     if os.path.islink(path) and not is_inside(path, log_dir):
         return DeliberationFacts(path, None, f"{path.name}: is a link to a file elsewhere")

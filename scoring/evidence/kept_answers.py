@@ -169,7 +169,7 @@ def _status_of(path: str) -> os.stat_result | None:
 
 def _mark(status: os.stat_result | None) -> str:
     """Return what a file is known by. The times of a folder change with what is left out in it."""
-    if status is None:
+    if not status:
         return ""
     if stat.S_ISDIR(status.st_mode):
         return f"{status.st_ino} {status.st_mode}"
@@ -214,7 +214,7 @@ class AnswerStore:
         None where one of the names has nothing.
         """
         kept = self._unchanged()
-        if kept is None:
+        if not kept:
             return None
 
         values = []
@@ -228,13 +228,13 @@ class AnswerStore:
     def put_other(self, name: str, value: object) -> None:
         """Keep something else that was read from the same, if nothing of it has changed."""
         kept = self._unchanged()
-        if kept is not None:
+        if kept:
             self._store.put_value("answer", self._key_of(name), kept.state, value)
 
     def _unchanged(self) -> "_KeptState | None":
         """Return what answers are kept for, or None where it has changed since."""
         kept = self._store.get_value("answer", self._key, b"", _KeptState)
-        if kept is None or self._state_of(kept.watched) != kept.state:
+        if not kept or self._state_of(kept.watched) != kept.state:
             return None
         return kept
 
@@ -246,7 +246,7 @@ class AnswerStore:
 
         repository = Path(watched.repository)
         stamps = object_stamps(repository, self.sources.cache_dir, self._store.keeps)
-        if stamps is None or (settled_at and not is_settled(stamps.newest, settled_at)):
+        if not stamps or (settled_at and not is_settled(stamps.newest, settled_at)):
             return None
         return state + stamps.objects + stamps.commits
 
@@ -259,7 +259,7 @@ class AnswerStore:
         if not self._store.keeps or os.path.exists(f"{watched.repository}/objects/info/alternates"):
             return
         kept = self._unchanged()
-        if kept is not None:
+        if kept:
             watched = watched.and_also(kept.watched)
         self._state = self._state_of(watched, settled_at=self._begun)
         if self._state is None:
@@ -267,7 +267,7 @@ class AnswerStore:
 
         self._store.put_value("answer", self._key, b"", _KeptState(watched, self._state))
         for (key, stamp), value in self._store.get_all("answer", self._key).items():
-            if kept is not None and stamp == kept.state != self._state:
+            if kept and stamp == kept.state != self._state:
                 self._store.put("answer", key, self._state, value)
                 stamp = self._state
             if stamp == self._state:

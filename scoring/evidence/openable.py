@@ -30,7 +30,7 @@ def openable(path: str, branch: str) -> str:
 def openable_facts(facts: IterationFacts, repo_dir: Path | str) -> IterationFacts:
     """Return what is known of an iteration, with the places in transcripts as they open here."""
     observed = facts.observed
-    if observed is None or not any(
+    if not observed or not any(
         str(lines.path).startswith(f"{BRANCH}:") for lines in observed.lines
     ):
         return facts

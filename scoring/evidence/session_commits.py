@@ -1,7 +1,7 @@
 """The commits that agents made, and what became of those of sessions that git does not have."""
 
 import datetime
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
@@ -160,12 +160,11 @@ def find_by_subject(agents: AgentCommits) -> None:
 
     That is so where one session alone made a commit of the subject within a day.
     """
-    lost_by_subject: dict[int, list[MadeBySession]] = {}
+    lost_by_subject = defaultdict(list)
     for session, lost in agents.lost:
         worked_here = any(any(file.here) for file in session.files)
         if worked_here and lost.sha not in agents.same:
-            same_subject = lost_by_subject.setdefault(lost.subject, [])
-            same_subject.append((id_of_session(session), lost))
+            lost_by_subject[lost.subject].append((id_of_session(session), lost))
     if not lost_by_subject:
         return
 
@@ -176,7 +175,7 @@ def find_by_subject(agents: AgentCommits) -> None:
         authored = commit.time * NS
         near = []
         session_ids = set(agents.times.get(sha, ()))
-        for session_id, lost in lost_by_subject.get(key_of(trim(commit.subject)), ()):
+        for session_id, lost in lost_by_subject[key_of(trim(commit.subject))]:
             if abs(lost.time - authored) <= DAY:
                 near.append(lost)
                 session_ids.add(session_id)
@@ -219,7 +218,7 @@ def add_lost_commits(agents: AgentCommits) -> None:
         session_id = id_of_session(session)
         attempt = (session_id, lost.subject)
         last = last_of_subject.get(attempt)
-        if lost.subject and last is not None and last.time - lost.time <= DAY:
+        if lost.subject and last and last.time - lost.time <= DAY:
             agents.same[lost.sha] = last.sha
             continue
         if amended_to.get(lost.sha) in agents.known_from:
@@ -273,7 +272,7 @@ def add_checkpoints(agents: AgentCommits, work: WorkOfAgents, idle: Collection[s
 
         sha = ""
         commit_before = _commit_just_before(stored, agents.by_session)
-        if commit_before is not None:
+        if commit_before:
             sha = work.shas_shown.get(commit_before.sha, commit_before.sha)
         sha = agents.same.get(sha, sha)
 

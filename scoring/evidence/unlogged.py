@@ -11,7 +11,6 @@ from scoring.evidence.attribution.iteration_shares import DAY
 from scoring.evidence.attribution.written import SAME_PATCH
 from scoring.evidence.commit_makers import commits_of_agents
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.facts import Landing, Unknown
 from scoring.evidence.session_commits import AgentCommits, WorkOfAgents
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
@@ -76,7 +75,7 @@ def unlogged_commits(
     for iteration, name in enumerate(names, start=highest + 1):
         record = _record_of(iteration, name, agents)
         landing = landings.get(name)
-        if landing is None:  # git does not have it
+        if not landing:  # git does not have it
             unknown = Unknown.UNRESOLVED if record.commit else Unknown.NO_COMMIT
             landing = Landing(history.rules, history.trunk, unknown=unknown)
 
@@ -111,17 +110,17 @@ def _twins_in_log(
     Returns:
         The commit of the log by the name of the other one, or "" where several sessions made such.
     """
-    in_log: dict[str, list[WrittenCommit]] = {}
+    in_log = defaultdict(list)
     for sha, commit in agents.commits.items():
         if sha in named:
-            in_log.setdefault(commit.subject, []).append(commit)
+            in_log[commit.subject].append(commit)
 
     pairs = []
     for name in names:
         if name not in landings or landings[name].landed:
             continue
         commit = agents.commits[name]
-        for other in in_log.get(commit.subject, ()):
+        for other in in_log[commit.subject]:
             if abs((commit.time or 0) - (other.time or 0)) * NS <= DAY:
                 pairs.append((name, other.sha))
 
@@ -130,7 +129,7 @@ def _twins_in_log(
 
     added = history.lines_added({sha for pair in pairs for sha in pair})
     twins = {}
-    sessions = defaultdict[str, set[str]](set)
+    sessions = defaultdict(set)
     for name, sha in pairs:
         lines = Counter(added.get(name, {}))
         same_lines = lines & Counter(added.get(sha, {}))

@@ -1,5 +1,6 @@
 """What git says of the commits of a log, and of those that agents made: landing and fate."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
@@ -59,10 +60,10 @@ class AttributedHistory(CommitHistory):
 
         Each is there with and without the number of a request at the end.
         """
-        same_subject: dict[str, list[Commit]] = {}
+        same_subject = defaultdict(list)
         for commit in self.walk.values():
             plain = fold(trim(without_number(commit.subject)))
-            same_subject.setdefault(plain, []).append(commit)
+            same_subject[plain].append(commit)
 
         subjects = {}
         for plain, (commit, *others) in same_subject.items():
@@ -235,10 +236,10 @@ class AttributedHistory(CommitHistory):
         if not off_trunk:
             return {}
 
-        same_identity: dict[_Identity, list[Commit]] = {}
+        same_identity = defaultdict(list)
         for commit in self.commits.values():
             for identity in _identities(commit):
-                same_identity.setdefault(identity, []).append(commit)
+                same_identity[identity].append(commit)
 
         successors = {}
         for sha, commit in off_trunk.items():

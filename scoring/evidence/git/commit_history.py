@@ -67,11 +67,6 @@ class WrittenCommit(NamedTuple):
     committed: int | None = None
     author: Identity = Identity("", "")
 
-    @property
-    def change(self) -> CommitPair:
-        """The commit and its first parent."""
-        return CommitPair.with_first_parent(self.sha, self.parents)
-
 
 class ChangeSize(NamedTuple):
     """How many files a commit changed, and how many lines. Binary files have no lines."""
@@ -316,7 +311,7 @@ class CommitHistory(TrunkHistory):
 
         Commits that git cannot compare are left out.
         """
-        pairs = [commit.change for commit in commits]
+        pairs = [CommitPair.with_first_parent(each.sha, each.parents) for each in commits]
         changed = changes(self.repository, pairs)
 
         files = {}

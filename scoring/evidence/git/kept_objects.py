@@ -81,7 +81,7 @@ def object_stamps(
         known = store.get_value("git", key, b"", _KnownObjects)
         objects = os.urandom(16)
         commits = os.urandom(16)
-        if known is not None and known.files <= paths.keys():
+        if known and known.files <= paths.keys():
             objects = known.objects
             new_files = paths.keys() - known.files
             if not any(_is_commit(paths[name]) for name in new_files):

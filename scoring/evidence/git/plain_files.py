@@ -43,7 +43,7 @@ def refuse_pipes_around(directory: Path) -> None:
         GitError: a pipe or device is in place of a file that git reads.
     """
     top = checkout_around(directory)
-    if top is not None:
+    if top:
         refuse_pipes_in(top / ".git")
         refuse_pipe(top / ".gitattributes")
 

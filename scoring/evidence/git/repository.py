@@ -333,10 +333,10 @@ class GitRepository(Git):
 
         A file that its commit does not have is not one of them.
         """
-        folders: dict[str, list[str]] = {}
+        folders = defaultdict(list)
         for name in names:
             commit, _, path = name.partition(":")
-            folders.setdefault(f"{commit}:{posixpath.dirname(path)}", []).append(name)
+            folders[f"{commit}:{posixpath.dirname(path)}"].append(name)
 
         listed = set()
         trees = self.blob_ids(folders, kind="tree")

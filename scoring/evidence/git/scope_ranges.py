@@ -45,7 +45,7 @@ def scope_range(
         earlier: the nearest iteration before it with a commit that this commit contains: its
             number and its commit.
     """
-    if earlier is None:
+    if not earlier:
         return ScopeRange(commit, base=graph.first_parent(commit), earlier=None)
 
     number, base = earlier

@@ -173,7 +173,7 @@ class Git:
 
             def read(oid: str) -> Iterator[bytes]:
                 nonlocal process
-                if process is None:
+                if not process:
                     process = stack.enter_context(self._started(("cat-file", "--batch")))
 
                 try:
@@ -257,9 +257,9 @@ class GitProcess:
 
     def __init__(self, popen: "subprocess.Popen[bytes]", git: Git, timeout: float) -> None:
         """Take a git that was started with pipes, where, and its seconds without output."""
-        assert popen.stdin is not None
-        assert popen.stdout is not None
-        assert popen.stderr is not None
+        assert popen.stdin
+        assert popen.stdout
+        assert popen.stderr
         self.errors = b""
         self._popen = popen
         self._git = git
