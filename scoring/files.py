@@ -39,7 +39,11 @@ _SECONDS_BETWEEN_TRIES = 0.02
 # Reading
 
 
-def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | None = None) -> bytes:
+def read_file(
+    path: Path | str,
+    limit: int = SIZE_LIMIT,
+    within: Path | str | None = None,
+) -> bytes:
     """Return the bytes of a plain file.
 
     Args:
@@ -165,7 +169,11 @@ def make_folder(path: Path) -> None:
         raise WriteError(f"{path}: cannot make the folder: {reason(e)}") from e
 
 
-def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
+def holds(
+    path: Path,
+    data: bytes,
+    mode: int = MODE,
+) -> bool:
     """Return whether there is a plain file of this mode with exactly these bytes."""
     try:
         status = os.lstat(path)
@@ -197,7 +205,11 @@ def _rights_of(path: Path, new_mode: int) -> _Rights:
     return _Rights(stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))
 
 
-def write_atomically(path: Path, data: bytes, mode: int = MODE) -> None:
+def write_atomically(
+    path: Path,
+    data: bytes,
+    mode: int = MODE,
+) -> None:
     """Write bytes to a file, unless it has them already.
 
     Args:
@@ -211,7 +223,11 @@ def write_atomically(path: Path, data: bytes, mode: int = MODE) -> None:
     write_together([(path, data)], mode)
 
 
-def overwrite(path: Path, data: bytes, rights_from: Path | None = None) -> None:
+def overwrite(
+    path: Path,
+    data: bytes,
+    rights_from: Path | None = None,
+) -> None:
     """Write bytes to a person's file, which keeps its mode, and its owner where that can be.
 
     Args:
@@ -259,7 +275,9 @@ class _NewContent(NamedTuple):
 
 
 def write_together(
-    files: Sequence[tuple[Path, bytes]], mode: int = MODE, keep_rights: bool = False
+    files: Sequence[tuple[Path, bytes]],
+    mode: int = MODE,
+    keep_rights: bool = False,
 ) -> None:
     """Write many files, and wait for the disk once.
 
@@ -315,7 +333,11 @@ def _write(contents: Sequence[_NewContent]) -> None:
 
 
 @contextmanager
-def _new_file(path: Path, rights: _Rights, flush: bool = True) -> Iterator[BinaryIO]:
+def _new_file(
+    path: Path,
+    rights: _Rights,
+    flush: bool = True,
+) -> Iterator[BinaryIO]:
     """Yield a new file. It gets its owner and then its mode before anything is written to it."""
     with open(os.open(path, _NEW, MODE & rights.mode), "wb") as file:
         status = os.fstat(file.fileno())

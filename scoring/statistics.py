@@ -38,7 +38,11 @@ class Interval(NamedTuple):
         return f"{self.low:.2f}–{self.high:.2f}"
 
 
-def wilson(agreed: float, total: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(
+    agreed: float,
+    total: float,
+    confidence: float = CONFIDENCE,
+) -> tuple[float, float]:
     """Return the Wilson score interval of a share, as its lowest and highest value, 0 to 1.
 
     Args:
@@ -89,7 +93,9 @@ def mean_of(clusters: Sequence[Cluster]) -> float | None:
 
 
 def share_difference_interval(
-    first: Sequence[Cluster], second: Sequence[Cluster], confidence: float = CONFIDENCE
+    first: Sequence[Cluster],
+    second: Sequence[Cluster],
+    confidence: float = CONFIDENCE,
 ) -> Interval:
     """Return Newcombe's interval of the first share less the second, each of clustered units.
 

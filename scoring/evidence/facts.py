@@ -136,7 +136,12 @@ class EntryEvidence:
 
             labels = label_facts(self._log_dir, iteration)
         hooks = hook_facts(self._log_dir, iteration)
-        return replace(facts, hooks=hooks, deliberation=deliberation, labels=labels)
+        return replace(
+            facts,
+            hooks=hooks,
+            deliberation=deliberation,
+            labels=labels,
+        )
 
     @cached_property
     def scopes(self) -> dict[str, DeclaredScope]:

@@ -120,7 +120,11 @@ def label_facts(log_dir: Path | str, iteration: int) -> LabelFacts:
     return labels_in(data, path, iteration)
 
 
-def labels_in(data: bytes, path: Path, iteration: int) -> LabelFacts:
+def labels_in(
+    data: bytes,
+    path: Path,
+    iteration: int,
+) -> LabelFacts:
     """Read the content of a file of labels. Never raises.
 
     Args:

@@ -143,7 +143,11 @@ def _twins_in_log(
     return twins
 
 
-def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationRecord:
+def _record_of(
+    iteration: int,
+    name: str,
+    agents: AgentCommits,
+) -> IterationRecord:
     commit = agents.commits[name]
     session_ids = agents.makers[name].session_ids
     checkpoint_at = ""
@@ -215,7 +219,11 @@ def _name_of_lost_commit(written_name: str, agents: AgentCommits) -> str:
     return lowered
 
 
-def _commit_that_it_became(name: str, agents: AgentCommits, is_lost: bool) -> str:
+def _commit_that_it_became(
+    name: str,
+    agents: AgentCommits,
+    is_lost: bool,
+) -> str:
     """Return the commit that another one became: by amending, rebasing, picking or squashing."""
     became = agents.same.get(name)
     if became:

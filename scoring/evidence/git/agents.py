@@ -129,7 +129,12 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
         everyone |= agents
     stated = [StatedAgent(each.harness, model_in(who.name)) for who, each in everyone.items()]
     authors, coauthors, assisting = names
-    return CommitAgents(authors, coauthors, assisting, StatedAgent.only(stated))
+    return CommitAgents(
+        authors,
+        coauthors,
+        assisting,
+        StatedAgent.only(stated),
+    )
 
 
 def model_in(text: str) -> str:

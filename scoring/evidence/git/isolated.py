@@ -100,7 +100,11 @@ def merged_trees(
     return ask_in_batches(ask, shas, isolated.time)
 
 
-def _merged_one_by_one(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str] | None:
+def _merged_one_by_one(
+    isolated: Git,
+    tip: str,
+    shas: Sequence[str],
+) -> dict[str, str] | None:
     trees = {}
     for sha in shas:
         answer = isolated.ask(*_MERGE_TREE, "-z", tip, sha)
