@@ -299,8 +299,12 @@ def write_together(
 
 
 def _write(contents: Sequence[_NewContent]) -> None:
-    new = [each for each in contents if not holds(each.path, each.data, each.rights.mode)]
-    folders = {content.path.parent for content in new}
+    new = []
+    folders = set()
+    for path, data, rights in contents:
+        if not holds(path, data, rights.mode):
+            new.append((path, data, rights))
+            folders.add(path.parent)
     targets = {}  # by the file that is written first
 
     path = Path()

@@ -174,8 +174,10 @@ def bootstrap_interval(values: Sequence[float]) -> Interval | None:
     if len(values) > _MOST_KEPT or min(values) == max(values):
         return middle_interval(_resampled_means(values, random_source()))
 
-    pickers = _kept_pickers(len(values))
-    return middle_interval([math.fsum(pick(values)) / len(values) for pick in pickers])
+    means = []
+    for pick in _kept_pickers(len(values)):
+        means.append(math.fsum(pick(values)) / len(values))
+    return middle_interval(means)
 
 
 def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None]) -> Interval | None:
@@ -191,8 +193,11 @@ def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None])
         return None
 
     source = random_source()
-    drawn = [statistic(source.choices(values, k=len(values))) for _ in range(DRAWS)]
-    figures = [figure for figure in drawn if figure is not None]
+    figures = []
+    for _ in range(DRAWS):
+        figure = statistic(source.choices(values, k=len(values)))
+        if figure is not None:
+            figures.append(figure)
     if 2 * len(figures) <= DRAWS:
         return None
     return middle_interval(figures)
@@ -209,7 +214,7 @@ def difference_interval(before: Sequence[float], after: Sequence[float]) -> Inte
     source = random_source()
     means_before = _resampled_means(before, source)
     means_after = _resampled_means(after, source)
-    return middle_interval([b - a for a, b in zip(means_before, means_after, strict=True)])
+    return middle_interval(list(map(operator.sub, means_after, means_before)))
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)

@@ -58,7 +58,8 @@ def _process_space() -> str:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
     with suppress(OSError):
         parts.append(os.readlink("/proc/self/ns/pid"))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
+    digest = hashlib.sha256("\0".join(parts).encode())
+    return digest.hexdigest()[:8]
 
 
 def remove_stale_files(directory: Path) -> None:

@@ -126,8 +126,12 @@ def quote(text: str) -> str:
 
 def printable(value: object) -> str:
     """Return a value with control characters as escapes, so that no log can write to a terminal."""
-    text = str(value)
-    return _CONTROL.sub(lambda match: _ESCAPES.get(match[0]) or _numeric_escape(match[0]), text)
+    return _CONTROL.sub(_escape, str(value))
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match[0]
+    return _ESCAPES.get(char) or _numeric_escape(char)
 
 
 def visible(text: str) -> str:
@@ -244,7 +248,14 @@ def spans(numbers: Sequence[int]) -> str:
         if runs and runs[-1].stop == number:
             start = runs.pop().start
         runs.append(range(start, number + 1))
-    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+    texts = []
+    for run in runs:
+        text = str(run[0])
+        if len(run) > 1:
+            text += f"-{run[-1]}"
+        texts.append(text)
+    return ", ".join(texts)
 
 
 def some_spans(numbers: Iterable[int], most: int = 12) -> str:

@@ -279,7 +279,8 @@ class Evidence(EntryEvidence):
 
     def _named_commit(self, record: IterationRecord) -> str | None:
         """Return the commit that an entry names, or else the one that has its subject."""
-        return self.git.resolve(trim(record.commit)) or self.git.landing(record).commit
+        sha = self.git.resolve(trim(record.commit))
+        return sha or self.git.landing(record).commit
 
     @cached_property
     def _first_to_name(self) -> dict[str, int]:

@@ -293,7 +293,8 @@ class _KeptState(Frozen):
 def _key_of(sources: Sources, log_dir: Path | str) -> bytes:
     """Return a digest of what decides where evidence is, and how it is read."""
     places = sources.places
-    variables = sorted(pair for pair in os.environ.items() if _VARIABLES.fullmatch(pair[0]))
+    names = sorted(filter(_VARIABLES.fullmatch, os.environ))
+    variables = [(name, os.environ[name]) for name in names]
     about = (
         os.path.realpath(log_dir),
         os.path.abspath(sources.repo_dir),

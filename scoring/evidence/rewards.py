@@ -5,7 +5,7 @@ A file that cannot be read grades nothing. A run that nothing graded has no rewa
 
 import os
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -191,6 +191,12 @@ def _rewards_by_session(folder: Path) -> dict[str, float | None]:
     if not folder.is_dir():
         return {}
 
-    runs = list(graded_runs(folder))
-    counts = Counter(run.session for run in runs)
-    return {run.session: run.reward for run in runs if counts[run.session] == 1}
+    rewards_of = defaultdict(list)
+    for run in graded_runs(folder):
+        rewards_of[run.session].append(run.reward)
+
+    by_session = {}
+    for session, (reward, *others) in rewards_of.items():
+        if not others:
+            by_session[session] = reward
+    return by_session

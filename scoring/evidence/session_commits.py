@@ -240,7 +240,8 @@ def _edited_before(session: Session, made: SessionCommit) -> bool:
     """Tell whether a session edited a file of this repository since its commit before this one."""
     times = [commit.time for commit in session.made if commit.time < made.time]
     commit_before = max(times, default=0)
-    edits: list[tuple[File, int, Edit | FileRemoved]] = [*own_events(session, Edit)]
+    edits: list[tuple[File, int, Edit | FileRemoved]] = []
+    edits += own_events(session, Edit)
     edits += own_events(session, FileRemoved)
     for file, index, edit in edits:
         is_between = commit_before < file.times[index] <= made.time

@@ -121,7 +121,8 @@ def _twins_in_log(
             continue
         commit = agents.commits[name]
         for other in in_log[commit.subject]:
-            if abs((commit.time or 0) - (other.time or 0)) * NS <= DAY:
+            apart = (commit.time or 0) - (other.time or 0)
+            if abs(apart) * NS <= DAY:
                 pairs.append((name, other.sha))
 
     if not pairs:

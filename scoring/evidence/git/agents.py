@@ -152,7 +152,8 @@ def model_in(text: str) -> str:
 def stated_as(agent: str, model: str) -> StatedAgent:
     """Return what a tool states: the name that people have for an agent, and a model."""
     known = _known([Identity(agent.lower(), "")])
-    return StatedAgent(_only({each.harness for each in known.values()}), model_in(model))
+    harnesses = {each.harness for each in known.values()}
+    return StatedAgent(_only(harnesses), model_in(model))
 
 
 _MARK = " (stated)"

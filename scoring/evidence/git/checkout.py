@@ -84,9 +84,9 @@ def _copy_bare_repository(source: Path, git: Git) -> str:
 
 def _unpack_bundle(source: Path, git: Git) -> str:
     """Unpack a bundle, and return the branch to check out, or "" when it has none."""
-    heads = git.run("bundle", "list-heads", os.fspath(source)).decode(errors="replace")
+    heads = git.run("bundle", "list-heads", os.fspath(source))
     shas = {}
-    for line in heads.splitlines():
+    for line in heads.decode(errors="replace").splitlines():
         sha, _, name = line.partition(" ")
         if name:
             shas[name] = sha

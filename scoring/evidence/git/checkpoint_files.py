@@ -181,8 +181,11 @@ def _entries(repository: GitRepository, trees: Iterable[str]) -> dict[str, OidBy
     if not wanted:
         return {}
     sizes = repository.sizes(wanted) or {}
-    contents = repository.contents(sizes)
-    return {tree: dict(_parse_tree(content, tree)) for tree, content in contents.items()}
+
+    entries = {}
+    for tree, content in repository.contents(sizes).items():
+        entries[tree] = dict(_parse_tree(content, tree))
+    return entries
 
 
 def _parse_tree(content: bytes, oid: str) -> Iterator[tuple[str, str]]:

@@ -109,7 +109,8 @@ def _merged_one_by_one(
     for sha in shas:
         answer = isolated.ask(*_MERGE_TREE, "-z", tip, sha)
         if answer.returncode == 0:
-            trees[sha] = answer.stdout.split(b"\0")[0].decode().strip()
+            tree, _, _ = answer.stdout.partition(b"\0")
+            trees[sha] = tree.decode().strip()
         elif answer.returncode == _CONFLICT:
             trees[sha] = ""
         else:
