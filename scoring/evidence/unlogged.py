@@ -130,7 +130,7 @@ def _twins_in_log(
 
     added = history.lines_added({sha for pair in pairs for sha in pair})
     twins = {}
-    sessions = defaultdict(set)
+    sessions = defaultdict[str, set[str]](set)
     for name, sha in pairs:
         lines = Counter(added.get(name, {}))
         same_lines = lines & Counter(added.get(sha, {}))
