@@ -5,7 +5,7 @@ session making it, where its message names an agent as co-author, or where an ag
 committer.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
@@ -31,7 +31,7 @@ from scoring.evidence.session_commits import (
 )
 from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import Session, own_events
+from scoring.evidence.transcripts.streams import own_events
 
 
 def agent_commits(
