@@ -169,7 +169,8 @@ class _Walk(NamedTuple):
             if changed is not None:
                 paths = [change.path for change in changed]
             for path in paths:
-                self.lines.lose_sight(state.pop(path, ()))
+                for line in state.pop(path, ()):
+                    self.lines.lost_sight.add(self.lines.owners[line])
 
     def _simple_merges(self, merges: Sequence[Sequence[CommitPair]]) -> dict[CommitPair, Patch]:
         """Return what merges change that have no file of which each parent has other content."""
@@ -200,7 +201,7 @@ class _Walk(NamedTuple):
 
         new = [file.path for file in patch if file.status == "A"][:_MOST_SPLITS]
         split = (self.trunk.history.file_made_of(pair, sources, path) for path in new)
-        return [file for file in split if file is not None]
+        return list(filter(None, split))
 
     # A commit with one parent
 
@@ -224,7 +225,11 @@ class _Walk(NamedTuple):
 
         gone = set()
         for file in patch:
-            gone.update(_removed_lines(old[file.old_path], file))
+            old_lines = old[file.old_path]
+            if file.status in "DT":
+                gone.update(old_lines)
+            for hunk in file.hunks:
+                gone.update(old_lines[hunk.start : hunk.start + hunk.removed_count])
         if gone:
             for file in patch:
                 gone.difference_update(state.get(file.path, ()))
@@ -312,7 +317,8 @@ class _Walk(NamedTuple):
         for side in sides:
             file = side.files[path]
             if file.status in "MR":
-                of_parent = self._marked(side.state.get(file.old_path, []), file)
+                old_lines = side.state.get(file.old_path, [])
+                of_parent = self._replaced(old_lines, file.hunks, path, _marks)
                 ids = of_parent if ids is None else _combined(ids, of_parent)
         if ids is None:  # new in all parents
             return self._changed([], sides[0].files[path], commit)
@@ -324,15 +330,6 @@ class _Walk(NamedTuple):
             else:
                 merged.append(max(line, 0))
         return merged
-
-    def _marked(self, old_lines: LineIds, file: FilePatch) -> LineIds:
-        """Return the lines of a merged file as one parent knows them.
-
-        Lines that it does not know have marks.
-        """
-        if not file.hunks:
-            return old_lines
-        return self._replaced(old_lines, file.hunks, file.path, _marks)
 
     def _note_lost(
         self,
@@ -357,17 +354,8 @@ class _Walk(NamedTuple):
 
 
 def _marks(counting: Iterable[bool]) -> LineIds:
+    """Return marks for lines that one parent of a merge does not know."""
     return [_NEW_LINE if counts else _NEW_BLANK for counts in counting]
-
-
-def _removed_lines(old_lines: LineIds, file: FilePatch) -> LineIds:
-    """Return the lines of a file that a commit removes, or moves to another file."""
-    if file.status in "DT":
-        return old_lines
-    ids: LineIds = []
-    for hunk in file.hunks:
-        ids += old_lines[hunk.start : hunk.start + hunk.removed_count]
-    return ids
 
 
 def _files_after(patch: Patch) -> dict[str, FilePatch]:

@@ -194,10 +194,6 @@ class FollowedLines:
             if lines and line not in lines.takers:
                 lines.merges[line] = merge
 
-    def lose_sight(self, ids: Iterable[int]) -> None:
-        """Note that lines are in a file that git cannot compare."""
-        self.lost_sight.update(self.owners[line] for line in ids)
-
     def drop(self, parts: Collection[str]) -> None:
         """Forget the lines of commits that are not part of another work that is followed."""
         for commit in parts:

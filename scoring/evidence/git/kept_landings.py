@@ -49,11 +49,13 @@ def kept_landings(
         return kept.landings[question]
 
     landings = decide()
-    unknown = {landing.unknown for landing in landings.values()}
-    is_old_git = any(landing.old_git for landing in landings.values())
-    if not is_old_git and unknown.isdisjoint(_NOT_HERE):
+    if not any(map(_may_change, landings.values())):
         history.keep(_KEPT_NAME, _Kept(state, kept.landings | {question: landings}))
     return landings
+
+
+def _may_change(landing: Landing) -> bool:
+    return landing.old_git is not None or landing.unknown in _NOT_HERE
 
 
 def _digest(about: object) -> bytes:

@@ -4,8 +4,8 @@ See ``docs/EVIDENCE.md``, "Landing". Names of commits propose candidates; lines 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -122,7 +122,7 @@ class AttributedLandings(Landings):
         """The commits with nine tenths of the lines of a branch that holds a commit in question."""
         candidates = defaultdict(list)
         for side, tip in self._tips.items():
-            counted = self._lines.count(side, self._counting(tip.sha))
+            counted = self._lines.count(side, partial(self._counts, tip.sha, 0))
             if counted is None:
                 continue
             by_lines = tip._replace(method=LINES)
@@ -222,13 +222,9 @@ class AttributedLandings(Landings):
         """Return until when a commit is looked for, in seconds since 1970."""
         return (self._commits[sha].time or 0) + HORIZON
 
-    def _counting(self, sha: str, since: int = 0) -> Callable[[str], bool]:
-        """Return what accepts the commits of the trunk that do not come before a commit."""
-
-        def counts(commit: str) -> bool:
-            return self._time(commit) >= since and not self._graph.contains(sha, commit)
-
-        return counts
+    def _counts(self, sha: str, since: int, commit: str) -> bool:
+        """Return whether a commit of the trunk counts: from a time on, and not in ``sha``."""
+        return self._time(commit) >= since and not self._graph.contains(sha, commit)
 
     # The decision
 
@@ -270,7 +266,7 @@ class AttributedLandings(Landings):
 
     def _by_lines(self, sha: str, before: Landing) -> Landing:
         """Return the landing of a commit by its lines, given what was found without them."""
-        counting = self._counting(sha, self._written(sha))
+        counting = partial(self._counts, sha, self._written(sha))
         pair = self._graph.pair(sha)
         counted = self._lines.count(pair, counting)
         can_be_merged = before.found_by == MERGE_TREE

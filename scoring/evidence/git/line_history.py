@@ -7,7 +7,7 @@ fixed or taken back, which lines agents wrote.
 import contextlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,10 +84,9 @@ class LineHistory:
         self.repository = repository
         self._cache_dir = cache_dir
         self._warn = warn
-        self._has_warned = False
         self._recent: OrderedDict[CommitPair, Patch] = OrderedDict()
         self._recent_bytes = 0
-        self._merge_patches: dict[str, Patch | None] = {}
+        self._merge_patch = cache(self._read_merge)
         self._partly_read = 0
         self._unreadable = 0
 
@@ -179,9 +178,7 @@ class LineHistory:
         """
         if len(parents) != 2:
             return self.patch(commit, next(iter(parents), ""))
-        if commit not in self._merge_patches:
-            self._merge_patches[commit] = self._read_merge(commit, *parents)
-        return self._merge_patches[commit]
+        return self._merge_patch(commit, *parents)
 
     def _read_merge(
         self,
@@ -307,10 +304,9 @@ class LineHistory:
         pair: CommitPair,
         error: GitError,
     ) -> None:
-        if not self._has_warned:
-            sha = pair.commit[:12]
-            self._warn(f"lines of {sha} cannot be read, so they are not known: {error}")
-        self._has_warned = True
+        sha = pair.commit[:12]
+        self._warn(f"lines of {sha} cannot be read, so they are not known: {error}")
+        self._warn = silent  # one warning stands for all
 
 
 def _size_of(patch: Patch) -> int:

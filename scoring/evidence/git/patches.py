@@ -7,7 +7,7 @@ A line is known by a key made of its text without white space, never by the text
 import contextlib
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
@@ -183,14 +183,14 @@ def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
             code can be written in lines of two characters.
     """
     hashes = Counter[FileLine]()
-    for (path, key), count in lines_changed(patch).items():
-        hashes[path, key >> 32] += count
-
-    for file in patch if is_strict else ():
-        telling = sum(1 for _ in file.added())
-        other = sum(len(hunk.added) - hunk.added.count(0) for hunk in file.hunks) - telling
-        if other > telling:
-            hashes[file.path, 0] += other
+    for file in patch:
+        keys = list(file.added())
+        hashes.update((file.path, key >> 32) for key in keys)
+        if is_strict:
+            not_blank = sum(len(hunk.added) - hunk.added.count(0) for hunk in file.hunks)
+            other = not_blank - len(keys)
+            if other > len(keys):
+                hashes[file.path, 0] += other
     return hashes
 
 
@@ -238,14 +238,15 @@ def read_patches(output: Iterable[bytes]) -> Iterator[tuple[str, Patch]]:
 
 def read_added_text(output: Iterable[bytes]) -> dict[str, list[bytes]]:
     """Return the text of the lines added, by file."""
-    files: dict[str, list[bytes]] = {}
+    files = defaultdict(list)
     path = ""
     lines = iter(output)
     for line in lines:
         match = _HUNK.match(line)
         if match is not None:
             _, added = _lines_of_hunk(match, lines)
-            files.setdefault(path, []).extend(line[1:] for line in added)
+            for text in added:
+                files[path].append(text[1:])
         elif line[:4] == b"+++ ":
             path = _path_named(line)
     return files

@@ -66,16 +66,16 @@ class WorkOnTrunk:
 
     # Answers
 
-    def fates(self, works: Iterable[TrunkWork]) -> dict[TrunkWork, Fate | None]:
+    def fates(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Fate | None]:
         """Return where the lines of works went within the horizon, or None where git lacks lines.
 
         Raises:
             GitError: the trunk cannot be read.
         """
-        wanted = list(works)
-        missing = dict.fromkeys(work.commit for work in wanted if work.commit not in self._fates)
-        self._fates.update(fates(self._trunk, list(missing)))
-        return {work: self._fates[work.commit] for work in wanted}
+        commits = dict.fromkeys(work.commit for work in works)
+        missing = [commit for commit in commits if commit not in self._fates]
+        self._fates.update(fates(self._trunk, missing))
+        return {work: self._fates[work.commit] for work in works}
 
     def undone(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Undone]:
         """Return what undid works: at any time if it says so, else within the horizon.
