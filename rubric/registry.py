@@ -1,11 +1,11 @@
 """The released rubrics, each a YAML file in ``rubric/versions/``, and a user's own files."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, Field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rubric.datafiles import RUBRIC_VERSION, RubricError, is_rubric_file, read_data, read_released
 from rubric.model import Rubric, ScoreBand, SignalSpec
@@ -113,52 +113,27 @@ def parse_rubric(data: object) -> Rubric:
     Raises:
         RubricError: names a missing, unknown or wrong field.
     """
-    top = _mapping(data, "the rubric", [*_RUBRIC_FIELDS, "signals", "bands"])
-    signals = _items(top, "signals", _SIGNAL_FIELDS)
-    bands = _items(top, "bands", _BAND_FIELDS)
+    top = _mapping(data, "the rubric", [*_single_fields(Rubric), "signals", "bands"])
+    signals = _items(top, "signals", SignalSpec)
+    bands = _items(top, "bands", ScoreBand)
     return Rubric(
         signals=tuple(SignalSpec(**spec) for spec in signals),
         bands=tuple(ScoreBand(**band) for band in bands),
-        **_values(top, "the rubric", _RUBRIC_FIELDS),
+        **_values(top, "the rubric", Rubric),
     )
 
-
-class _Field(NamedTuple):
-    """A field that holds a single value.
-
-    Attributes:
-        kind: the type of the value.
-        default: what a file that leaves it out has; None where it must not.
-    """
-
-    kind: type
-    default: Any
-
-
-_Fields = Mapping[str, _Field]
 
 _KINDS = {str: "text; put it in quotes", float: "a number", bool: "true or false"}
 
 
-def _single_fields(model: type[Any]) -> _Fields:
+def _single_fields(model: type[Any]) -> dict[str, Field[Any]]:
     """Return the fields of a class that hold text, a number, or true or false."""
-    single: dict[str, _Field] = {}
-    for field in fields(model):
-        # A new type such as SignalID is text.
-        kind = getattr(field.type, "__supertype__", field.type)
-        if kind not in _KINDS:
-            continue
-
-        default = field.default
-        if default is MISSING:
-            default = "" if kind is str else None
-        single[field.name] = _Field(kind, default)
-    return single
+    return {field.name: field for field in fields(model) if _kind_of(field) in _KINDS}
 
 
-_RUBRIC_FIELDS = _single_fields(Rubric)
-_SIGNAL_FIELDS = _single_fields(SignalSpec)
-_BAND_FIELDS = _single_fields(ScoreBand)
+def _kind_of(field: Field[Any]) -> Any:
+    """Return the type of a field, which is text for a new type such as SignalID."""
+    return getattr(field.type, "__supertype__", field.type)
 
 
 def _mapping(data: object, where: str, allowed: Iterable[str]) -> dict[str, Any]:
@@ -171,26 +146,32 @@ def _mapping(data: object, where: str, allowed: Iterable[str]) -> dict[str, Any]
     return data
 
 
-def _items(top: dict[str, Any], key: str, allowed: _Fields) -> list[dict[str, Any]]:
+def _items(top: dict[str, Any], key: str, model: type[Any]) -> list[dict[str, Any]]:
     items = top.get(key) or []
     if not isinstance(items, list):
         raise RubricError(f"{key} is not a list")
 
     # Unknown fields of any item come before wrong values.
+    allowed = _single_fields(model)
     mappings = [_mapping(item, f"{key}[{n}]", allowed) for n, item in enumerate(items)]
-    return [_values(mapping, f"{key}[{n}]", allowed) for n, mapping in enumerate(mappings)]
+    return [_values(mapping, f"{key}[{n}]", model) for n, mapping in enumerate(mappings)]
 
 
-def _values(mapping: dict[str, Any], where: str, wanted: _Fields) -> dict[str, Any]:
+def _values(mapping: dict[str, Any], where: str, model: type[Any]) -> dict[str, Any]:
     values = {}
-    for name, field in wanted.items():
-        value = mapping.get(name, field.default)
+    for name, field in _single_fields(model).items():
+        kind = _kind_of(field)
+        default = field.default
+        if default is MISSING:
+            default = "" if kind is str else None
+
+        value = mapping.get(name, default)
         # True and False are integers for Python.
         is_number = type(value) in (int, float)
-        if not (is_number if field.kind is float else isinstance(value, field.kind)):
-            raise RubricError(f"{where}.{name} is {value!r}, not {_KINDS[field.kind]}")
+        if not (is_number if kind is float else isinstance(value, kind)):
+            raise RubricError(f"{where}.{name} is {value!r}, not {_KINDS[kind]}")
         try:
-            values[name] = field.kind(value)
+            values[name] = kind(value)
         except OverflowError as e:
             raise RubricError(f"{where}.{name} is too large a number") from e
     return values

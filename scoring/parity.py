@@ -22,13 +22,12 @@ from scoring.signals.human_label import HUMAN_LABEL, label_value
 from scoring.signals.landed import LANDED, landed_claim, landed_value
 from scoring.signals.objectives import objective_checks
 from scoring.signals.scope import SCOPE, scope_claim, scope_value
-from scoring.signals.signal import role_of
+from scoring.signals.signal import verifier_role
 from scoring.signals.table import signal_set
 from scoring.signals.tests import TESTS, flags_claim
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY, efficiency_value
 from scoring.signals.values import (
     ROLE_IMPL,
-    ROLE_VERIFIER,
     Deliberation,
     IntegrityObservation,
     IterationObjectives,
@@ -152,9 +151,9 @@ def assemble_signal_set(
         HOOK_OUTCOMES: hook_outcomes,
         TOKEN_EFFICIENCY: backfill.token_efficiency,
     }
-    if diminishing_returns is not None:
+    if diminishing_returns:
         signals[DIMINISHING_RETURNS] = diminishing_returns
-    if human_label is not None:
+    if human_label:
         signals[HUMAN_LABEL] = human_label
 
     # What was claimed and what was observed, where either is known.
@@ -162,7 +161,7 @@ def assemble_signal_set(
         IntegrityObservation(LANDED, ROLE_IMPL, iterlog.landed_claimed, git.landed_observed),
         IntegrityObservation(
             VERIFIER,
-            role_of(record, ROLE_VERIFIER),
+            verifier_role(record),
             iterlog.verifier_claimed,
             iterlog.verifier,
         ),
@@ -245,7 +244,7 @@ def backfill_iterations(
     options.update(reading)  # type: ignore[typeddict-item]
     sources = Sources.under(REFERENCE, repo_dir, transcript_dirs, options)
 
-    signals: list[BackfillSignals] = []
+    signals = []
     with sources.transcripts().start() as scan:
         evidence = Evidence(records, "", sources, scan)
         for record in records:

@@ -8,7 +8,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from scoring.statistics import (
     DRAWS,
@@ -19,6 +19,12 @@ from scoring.statistics import (
     random_source,
     resampled,
 )
+
+Values: TypeAlias = Sequence[float]
+"""The figure, or the truth, of each case."""
+
+Figures: TypeAlias = Sequence[float | None]
+"""The figure of each case; None for a case that has none."""
 
 _MOST_CHOICES = 20_000_000
 _FEWEST_DRAWS = 200
@@ -47,9 +53,7 @@ class Foretold(NamedTuple):
     rarer: int = LEAST_OF_A_KIND
 
 
-def auc(
-    values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None
-) -> float | None:
+def auc(values: Values, truths: Values, weights: Sequence[int] | None = None) -> float | None:
     """Return how likely a case with truth 1 has a higher value than one with truth 0.
 
     From 0 to 1; a tie counts as half. None where all truths are the same.
@@ -75,9 +79,7 @@ def auc(
     return twice_above / 2 / pairs if pairs else None
 
 
-def spearman(
-    values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None
-) -> float | None:
+def spearman(values: Values, truths: Values, weights: Sequence[int] | None = None) -> float | None:
     """Return Spearman's correlation of ranks, -1 to 1.
 
     None where all values or all truths are equal.
@@ -91,7 +93,7 @@ def spearman(
     value_ranks = _centred_ranks(values, weights)
     truth_ranks = _centred_ranks(truths, weights)
 
-    def weighted_sum(first: Sequence[float], second: Sequence[float]) -> float:
+    def weighted_sum(first: Values, second: Values) -> float:
         return math.fsum(w * a * b for w, a, b in zip(weights, first, second, strict=True))
 
     variances = weighted_sum(value_ranks, value_ranks) * weighted_sum(truth_ranks, truth_ranks)
@@ -100,14 +102,14 @@ def spearman(
     return weighted_sum(value_ranks, truth_ranks) / math.sqrt(variances)
 
 
-def _centred_ranks(values: Sequence[float], weights: Sequence[int]) -> list[float]:
+def _centred_ranks(values: Values, weights: Sequence[int]) -> list[float]:
     """Return how far the rank of each value is above the mean of all ranks."""
     counts: Counter[float] = Counter()
     for value, weight in zip(values, weights, strict=True):
         counts[value] += weight
 
     mean = (counts.total() + 1) / 2
-    rank_of: dict[float, float] = {}
+    rank_of = {}
     below = 0
     for value in sorted(counts):
         rank_of[value] = below + (counts[value] + 1) / 2 - mean
@@ -115,9 +117,7 @@ def _centred_ranks(values: Sequence[float], weights: Sequence[int]) -> list[floa
     return [rank_of[value] for value in values]
 
 
-def within(
-    groups: Sequence[str], truths: Sequence[float], figures: Sequence[float | None]
-) -> Foretold:
+def within(groups: Sequence[str], truths: Values, figures: Figures) -> Foretold:
     """Return how often the better of two cases of one group has the higher value.
 
     From 0 to 1, where a tie counts as half, with its interval from draws of whole groups. None
@@ -162,7 +162,7 @@ class GroupedDraws:
     def __init__(
         self,
         groups: Sequence[str],
-        truths: Sequence[float],
+        truths: Values,
         binary: bool = True,
         draws: int = DRAWS,
     ) -> None:
@@ -197,7 +197,7 @@ class GroupedDraws:
             draws.append(array("H", [counts[group] for group in groups]))
         return draws
 
-    def measured(self, figures: Sequence[float | None]) -> Foretold:
+    def measured(self, figures: Figures) -> Foretold:
         """Return how well a figure predicts the truths.
 
         Args:
@@ -218,18 +218,16 @@ class GroupedDraws:
             rarer = min(negative, len(truths) - negative)
         return Foretold(len(truths), result, interval, rarer)
 
-    def gain(
-        self, before: Sequence[float], after: Sequence[float]
-    ) -> tuple[float, Interval | None]:
+    def gain(self, before: Values, after: Values) -> tuple[float, Interval | None]:
         """Return how much better one figure predicts than another, and the interval of that.
 
         Both are figures of all cases, and are compared draw by draw.
         """
         every_case = range(len(self.truths))
+        old_draws = self.drawn(before, every_case)
+        new_draws = self.drawn(after, every_case)
         differences = []
-        for old, new in zip(
-            self.drawn(before, every_case), self.drawn(after, every_case), strict=True
-        ):
+        for old, new in zip(old_draws, new_draws, strict=True):
             if old is not None and new is not None:
                 differences.append(new - old)
 
@@ -238,12 +236,12 @@ class GroupedDraws:
         return new_result - old_result, self.interval(differences)
 
     @staticmethod
-    def interval(figures: Sequence[float | None]) -> Interval | None:
+    def interval(figures: Figures) -> Interval | None:
         """Return the interval of a figure from what it was in each draw, or None without any."""
         known = [figure for figure in figures if figure is not None]
         return middle_interval(known) if known else None
 
-    def drawn(self, values: Sequence[float], cases: Sequence[int]) -> list[float | None]:
+    def drawn(self, values: Values, cases: Sequence[int]) -> list[float | None]:
         """Return the figure of each draw, or None for a draw that has none.
 
         Args:
@@ -263,7 +261,7 @@ class GroupedDraws:
         return self._drawn_by_numpy(numpy, values, truths, groups)
 
     def _drawn_by_numpy(
-        self, np: Any, values: Sequence[float], truths: Sequence[float], groups: Sequence[int]
+        self, np: Any, values: Values, truths: Values, groups: Sequence[int]
     ) -> list[float | None]:
         if not self._draws:
             return []

@@ -32,8 +32,8 @@ from scoring.sidecars.provenance import Loss, provenance_of
 from scoring.sidecars.scores import iteration_score_path, write_session_scores
 from scoring.sidecars.stamp import inputs_of, stamps_of_log
 from scoring.sidecars.writing import (
-    PreparedSidecar,
-    prepare_sidecar,
+    SidecarComparison,
+    compare_with_sidecar,
     sessions_with_files,
     write_sidecars,
 )
@@ -94,7 +94,7 @@ def score_log_under(
     # Rubrics of one way share a reading of the evidence.
     ways = [(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
 
-    logs: dict[int, ScoredLog] = {}
+    logs = {}
     for way in dict.fromkeys(ways):
         broken: list[LogError] = []
         evidence = sources[way[0]]
@@ -372,11 +372,11 @@ def score_whole_log(
     opened: list[Evidence] = []
     lines: list[ScoredLine] = []
     members: list[tuple[str, SessionIterRef]] = []
-    marks: list[bytes] = []
+    marks = []
     present: Counter[str] = Counter()
 
     with stamps_of_log(sources.cache_dir if write else None, iter_log_dir, rubric) as stamps:
-        waiting: list[PreparedSidecar] = []
+        waiting = []
 
         for (scored,) in score_iterations(
             records,
@@ -402,7 +402,7 @@ def score_whole_log(
             if scored.record.iteration in chosen:
                 lines.append(scored.line(lost))
                 present.update(scored.present_signals(rubric))
-                if show is not None:
+                if show:
                     show(scored, lost)
 
         sessions = sessions_of(rubric, members)
@@ -428,11 +428,11 @@ def score_whole_log(
 
 def _sidecar_of(
     iter_log_dir: Path, scored: ScoredIteration, *, is_needed: bool
-) -> PreparedSidecar | None:
+) -> SidecarComparison | None:
     """Return the sidecar of an iteration, with the evidence that only the one on disk has.
 
     None where there is none on disk, unless it is needed.
     """
     if is_needed or os.path.lexists(iteration_score_path(iter_log_dir, scored.record.iteration)):
-        return prepare_sidecar(iter_log_dir, scored)
+        return compare_with_sidecar(iter_log_dir, scored)
     return None

@@ -63,23 +63,22 @@ def aggregate_sessions(
         records: the entries; those without a session id are left out.
         scores: those of the entries, in the same order.
     """
-    members = []
-    for record, score in zip(records, scores, strict=True):
-        members.append((record.agent.session_id, SessionIterRef.of(score)))
-    return sessions_of(rubric, members)
+    session_ids = [record.agent.session_id for record in records]
+    return sessions_of(rubric, zip(session_ids, scores, strict=True))
 
 
-def sessions_of(rubric: Rubric, refs: Iterable[tuple[str, SessionIterRef]]) -> list[SessionScore]:
+def sessions_of(rubric: Rubric, scores: Iterable[tuple[str, Any]]) -> list[SessionScore]:
     """Score sessions from their members, as :func:`aggregate_sessions` does.
 
     Args:
         rubric: names the bands.
-        refs: members in the order of their iterations, each with its session id; "" for none.
+        scores: those of iterations in order, or what a session keeps of them, each with its session
+            id; "" for none.
     """
-    members: dict[str, list[SessionIterRef]] = {}
-    for session_id, ref in refs:
+    members: dict[str, list[Any]] = {}
+    for session_id, score in scores:
         if session_id:
-            members.setdefault(session_id, []).append(ref)
+            members.setdefault(session_id, []).append(score)
 
     in_order = in_byte_order(members)
     return [session_score(rubric, session_id, members[session_id]) for session_id in in_order]

@@ -17,24 +17,26 @@ from scoring.errors import DaScoreError, LogError, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, options_of, rules_of
 from scoring.jobs.close_task import iterations_by_session
-from scoring.jobs.sidecar_comparison import (
-    SidecarComparison,
-    cause_of_change,
-    compare_with_sidecar,
-    lost_signals,
-)
 from scoring.log.selection import day_or_none
 from scoring.log.settings import Settings
 from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
 from scoring.sessions import session_score
+from scoring.sidecars.provenance import changed_between
 from scoring.sidecars.scores import PersistedScore
-from scoring.sidecars.stamp import Stamps, stamps_of_log
-from scoring.sidecars.writing import write_scores, write_session
+from scoring.sidecars.stamp import Stamp, Stamps, stamps_of_log
+from scoring.sidecars.states import in_words
+from scoring.sidecars.writing import (
+    SidecarComparison,
+    compare_with_sidecar,
+    write_scores,
+    write_session,
+)
 from scoring.temporary import remove_stale_files
 from scoring.worker_processes import end_with_parent
 
 _NS_PER_SECOND = 1e9
+_UNKNOWN_CHANGE = "result differs, and what it was computed from was not kept"
 
 
 class BackfillPlan(NamedTuple):
@@ -211,14 +213,15 @@ def _bring_iteration_up_to_date(
     """Write the sidecar of an iteration where it is not up to date, and return what counts."""
     log = report.iter_log_dir
     iteration = scored.record.iteration
-    comparison = compare_with_sidecar(scored, log, stamps)
+    comparison = compare_with_sidecar(log, scored)
+    old_stamp = stamps.of_sidecar(iteration, comparison.old_data)
 
-    reason = _reason_to_score(comparison, plan, report)
-    if reason is not None and not plan.allow_evidence_loss:
-        lost = lost_signals(comparison)
-        if lost:
-            report.kept[iteration] = lost
-            reason = None
+    reason = _reason_to_score(scored.facts, comparison, old_stamp, plan, report)
+    shows_the_same = old_stamp is not None and old_stamp.same_facts(comparison.stamp)
+    may_lose = not plan.allow_evidence_loss and not shows_the_same
+    if reason is not None and may_lose and comparison.lost:
+        report.kept[iteration] = in_words(comparison.lost)
+        reason = None
 
     if reason is not None:
         report.scored[iteration] = reason
@@ -227,7 +230,7 @@ def _bring_iteration_up_to_date(
             stamps.put(iteration, comparison.stamp)
     elif comparison.same_bytes:
         # What it was computed from may be missing in the store or in the log.
-        if comparison.stamp != comparison.old_stamp:
+        if comparison.stamp != old_stamp:
             stamps.put(iteration, comparison.stamp)
         if scored.provenance and comparison.old_provenance is None and not plan.dry_run:
             write_scores(log, [comparison.files])
@@ -245,13 +248,15 @@ def _bring_iteration_up_to_date(
 
 
 def _reason_to_score(
+    facts: IterationFacts,
     comparison: SidecarComparison,
+    old_stamp: Stamp | None,
     plan: BackfillPlan,
     report: LogReport,
 ) -> str | None:
     """Return why an iteration needs a new score, in a few words, or None where it does not."""
     old_score = comparison.old_score
-    if _is_passed_over(comparison, plan):
+    if _is_passed_over(facts, old_score, plan):
         report.passed_over += 1
         return None
 
@@ -265,24 +270,39 @@ def _reason_to_score(
         return "forced"
 
     if not comparison.same_bytes:
-        cause = cause_of_change(comparison)
+        cause = _cause_of_change(comparison, old_stamp)
         if cause is not None:
             return cause
         if plan.refresh_git:
             return "git answers differently"
-        report.git_changed.append(comparison.scored.record.iteration)
+        report.git_changed.append(comparison.iteration)
 
     report.up_to_date += 1
     return None
 
 
-def _is_passed_over(comparison: SidecarComparison, plan: BackfillPlan) -> bool:
-    if plan.since is not None and not _is_since(comparison.scored.facts, plan.since):
+def _cause_of_change(comparison: SidecarComparison, old_stamp: Stamp | None) -> str | None:
+    """Return why a sidecar differs, or None where only git answers otherwise now."""
+    if old_stamp is not None:
+        return None if comparison.stamp.same_inputs(old_stamp) else "inputs changed"
+
+    # The store does not tell, but the provenance in the log may.
+    provenance = comparison.files.provenance
+    if comparison.old_provenance and provenance:
+        changed = changed_between(comparison.old_provenance, provenance)
+        return f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
+    return _UNKNOWN_CHANGE
+
+
+def _is_passed_over(
+    facts: IterationFacts, old_score: PersistedScore | None, plan: BackfillPlan
+) -> bool:
+    if plan.since is not None and not _is_since(facts, plan.since):
         return True
-    if not plan.only_absent or comparison.old_score is None:
+    if not plan.only_absent or old_score is None:
         return False
 
-    rows = comparison.old_score.breakdown
+    rows = old_score.breakdown
     return any(row.present and row.signal == plan.only_absent for row in rows)
 
 

@@ -105,18 +105,26 @@ def log_cases(
     records = [iteration.record for iteration in logs[0].iterations]
     became = _what_became(records, Path(log_dir), sources, rules, outcome)
 
+    # The reference's rules give iterations no lines of their own, and so know no session.
+    sessions: dict[int, str] = {}
+    for iteration in chain.from_iterable(log.iterations for log in logs):
+        session = _session(iteration.facts)
+        if session:
+            sessions.setdefault(iteration.record.iteration, session)
+
     cases: list[list[Case]] = []
     for log in logs:
         of_log = []
         for iteration in log.iterations:
-            what = became.get(iteration.record.iteration, Became(None))
+            number = iteration.record.iteration
+            what = became.get(number, Became(None))
             case = case_of(
                 iteration.facts, iteration.signals, iteration.score, outcome, what, log_dir
             )
-            if case is not None:
-                of_log.append(case)
+            if case:
+                of_log.append(replace(case, session=sessions.get(number, case.session)))
         cases.append(of_log)
-    return _with_known_sessions(cases)
+    return cases
 
 
 class Became(NamedTuple):
@@ -155,29 +163,11 @@ def _what_became(
     if outcome == "reward":
         graded = rewards(records, log_dir, Path(repo_dir))
 
-    became: dict[int, Became] = {}
+    became = {}
     for result in log_outcomes(records, repo_dir, rules, every[0].cache_dir, trunk):
         number = result.iteration
         became[number] = Became(result, units.get(number), graded.get(number))
     return became
-
-
-def _with_known_sessions(cases: list[list[Case]]) -> list[list[Case]]:
-    """Give each case the session that any of the rubrics knows.
-
-    The reference's rules give iterations no lines of their own, and so know no session.
-    """
-    sessions: dict[int, str] = {}
-    for of_rubric in cases:
-        for case in of_rubric:
-            if case.session != _alone(case.iteration):
-                sessions.setdefault(case.iteration, case.session)
-
-    for of_rubric in cases:
-        for index, case in enumerate(of_rubric):
-            session = sessions.get(case.iteration, case.session)
-            of_rubric[index] = replace(case, session=session)
-    return cases
 
 
 def case_of(
@@ -220,7 +210,7 @@ def case_of(
 
     return Case(
         iteration=facts.record.iteration,
-        session=_session(facts),
+        session=_session(facts) or f"iteration {facts.record.iteration}",
         value=value,
         band=score.band,
         lines_added=lines or 0,
@@ -264,15 +254,9 @@ def _truth(
 
 
 def _session(facts: IterationFacts) -> str:
-    if facts.record.agent.session_id:
-        return facts.record.agent.session_id
     if facts.observed and facts.observed.sessions:
-        return facts.observed.sessions[0]
-    return _alone(facts.record.iteration)
-
-
-def _alone(iteration: int) -> str:
-    return f"iteration {iteration}"
+        return facts.record.agent.session_id or facts.observed.sessions[0]
+    return facts.record.agent.session_id
 
 
 def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float | None]:

@@ -54,28 +54,28 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
         assert isinstance(scan, AttributedScan)
         sessions = list(scan.read().sessions.values())
 
-    files = list(dict.fromkeys(file for session in sessions for file in session.files))
-    owners = {id(file): [""] * len(file.numbers) for file in files}
+    owners: dict[File, list[str]] = {}
+    for session in sessions:
+        owners |= {file: [""] * len(file.numbers) for file in session.files}
     shas = commits_shown(sessions)
 
     own = _repository_of(Path(sources.repo_dir))
-    for repository in _repositories(files, own):
+    for repository in _repositories(owners, own):
         present = {name for name, sha in repository.resolve(shas).items() if sha}
         urls = [url for _, url in repository.remotes]
         worktrees = sources.worktrees if repository is own else ()
         here = Neighbourhood(WorkTrees(repository), worktrees, urls.copy, present.__contains__)
-        for file in files:
+        for file in owners:
             file.here = bytearray()
         here.mark(sessions)
 
         name = (repository.work_tree_tops or [str(repository.common_dir)])[0]
-        for file in files:
-            names = owners[id(file)]
+        for file, names in owners.items():
             for index, is_here in enumerate(file.here):
                 if is_here and not names[index]:
                     names[index] = name
 
-    return _count(files, sessions, owners)
+    return _count(sessions, owners)
 
 
 def left_out(
@@ -94,19 +94,17 @@ def left_out(
     Returns:
         What each session used, with the folder that is gone in place of a repository.
     """
-    ours = []
-    owners: dict[int, list[str]] = {}
+    owners: dict[File, list[str]] = {}
     for file in files:
         edited = _edited_in_gone_folder(file, is_gone)
-        if edited is None or id(file) in owners:
+        if edited is None:
             continue
 
         folder, paths = edited
         common = paths.intersection(present)
         if len(common) * 2 >= len(paths) and any("/" in path for path in common):
-            owners[id(file)] = [folder] * len(file.numbers)
-            ours.append(file)
-    return _count(ours, (), owners)
+            owners[file] = [folder] * len(file.numbers)
+    return _count((), owners)
 
 
 def _edited_in_gone_folder(
@@ -142,32 +140,36 @@ def _repository_of(folder: Path) -> GitRepository | None:
 
 def _repositories(files: Iterable[File], own: GitRepository | None) -> list[GitRepository]:
     """Return the sources' own repository, then those of the folders in which sessions worked."""
-    tops: set[Path] = set()
+    tops = set()
     for file in files:
         for span in file.events.spans:
-            if os.path.isabs(span.cwd) and "\0" not in span.cwd:
-                folders = (Path(span.cwd), *Path(span.cwd).parents)
-                tops.update(next(([top] for top in folders if (top / ".git").exists()), ()))
+            if not os.path.isabs(span.cwd) or "\0" in span.cwd:
+                continue
+
+            folder = Path(span.cwd)
+            for top in (folder, *folder.parents):
+                if (top / ".git").exists():
+                    tops.add(top)
+                    break
 
     repositories: dict[Path, GitRepository] = {}
     for repository in (own, *map(_repository_of, sorted(tops))):
-        if repository is not None:
+        if repository:
             repositories.setdefault(repository.common_dir.resolve(), repository)
     return list(repositories.values())
 
 
-def _count(
-    files: Sequence[File], sessions: Sequence[Session], owners: Mapping[int, list[str]]
-) -> list[UsedBySession]:
+def _count(sessions: Sequence[Session], owners: Mapping[File, list[str]]) -> list[UsedBySession]:
     """Return what the lines of each repository and session used."""
+    files = list(owners)
     for file in files:
         file.here = bytearray(b"\1") * len(file.numbers)
     count_once(files, sessions)
 
     parts = array("q", [-1]) * line_count(files)
     names: dict[tuple[str, SessionKey], int] = {}
-    for file in files:
-        for line, fresh, owner in zip(file.ids, file.fresh, owners[id(file)], strict=True):
+    for file, owners_of_lines in owners.items():
+        for line, fresh, owner in zip(file.ids, file.fresh, owners_of_lines, strict=True):
             if fresh:
                 key = (owner or NO_REPOSITORY, file.key)
                 parts[line] = names.setdefault(key, len(names))

@@ -12,7 +12,7 @@ from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoint_files import name_of_branch
 from scoring.evidence.git.checkpoints import Checkpoint
-from scoring.evidence.git.facts import Landing, Trunk
+from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import Sources
@@ -21,7 +21,7 @@ from scoring.log.model import IterationRecord
 from scoring.outcomes.everything import UsedBySession, left_out
 from scoring.outcomes.log_units import units_of_log
 from scoring.outcomes.measuring import first_lines
-from scoring.outcomes.outcome import Outcome, outcomes_in, outcomes_of
+from scoring.outcomes.outcome import DAY, Outcome, Outcomes, outcomes_in
 from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.unit import OpenUnit, Unit
 from scoring.outcomes.unit_states import (
@@ -155,9 +155,10 @@ def ledger_of(
 
     caller = git.repository.callers_names
     describe(units, git, caller, recorded)
-    follow_lines(units, git, rules)
-    name_commits_of_rests(units, git, rules)
-    decide_states(units, git, rules)
+    horizon = rules.horizon_days * DAY
+    follow_lines(units, git, horizon)
+    name_commits_of_rests(units, git, horizon)
+    decide_states(units, git, horizon)
     _note_sessions_of_landed(units, scan.checkpoints)
     first_lines(units, scan.work.files)
     if outcomes is None:
@@ -231,7 +232,7 @@ def _judge(
 ) -> None:
     """Give each unit the worst outcome of its iterations, and landed work without any its own."""
     judged = {outcome.iteration: outcome for outcome in outcomes if outcome.defective is not None}
-    without_entries: dict[int, Landing] = {}
+    without_entries = {}
     for index, unit in enumerate(units):
         of_unit = []
         for entry in unit.entries:
@@ -241,8 +242,9 @@ def _judge(
         if unit.landing and unit.landing.landed and not unit.entries:
             without_entries[index] = unit.landing
 
-    for outcome in outcomes_of(git, without_entries, rules) if without_entries else ():
-        units[outcome.iteration].outcome = outcome
+    if without_entries:
+        for outcome in Outcomes(git, rules).of(without_entries):
+            units[outcome.iteration].outcome = outcome
     for unit in units:
         if unit.outcome:
             unit.defective = unit.outcome.defective

@@ -263,7 +263,7 @@ def _give_checkpoints(units: _Units, checkpoints: Iterable[str], work: AllWork) 
     if not free:
         return
 
-    owners: dict[int, OpenUnit] = {}
+    owners = {}
     for unit in units.values():
         owners.update(dict.fromkeys(unit.all_lines, unit))
 

@@ -1,9 +1,9 @@
 """What the transcript lines of units say: tokens, times, and the lines that were written."""
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -27,8 +27,7 @@ _PAUSE = 5 * 60 * NS
 """A longer time between two events is not work."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
+class _Parts(NamedTuple):
     """The lines of units, cut into parts by session.
 
     Attributes:
@@ -42,17 +41,19 @@ class _Parts:
 
 def _parts_of(units: Iterable[OpenUnit], work: AllWork) -> _Parts:
     """Return the parts of units, and note them in the files."""
-    parts = _Parts([], [])
+    sessions: list[SessionKey] = []
+    of_units = []
     part_of_line = [_NO_PART] * len(work.owners)
     for unit in units:
-        first = len(parts.sessions)
+        first = len(sessions)
         for session, numbers in unit.lines.items():
             for line in numbers:
-                part_of_line[line] = len(parts.sessions)
-            parts.sessions.append(session)
-        parts.of_units.append(range(first, len(parts.sessions)))
+                part_of_line[line] = len(sessions)
+            sessions.append(session)
+        of_units.append(range(first, len(sessions)))
+
     note_parts(work.files, part_of_line)
-    return parts
+    return _Parts(sessions, of_units)
 
 
 def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> None:
@@ -67,54 +68,52 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
     _observe_tests_of_rests(measured, work)
 
     files = work.files
-    parts = _parts_of(measured, work)
-    written = written_lines(files, range(len(parts.sessions)))
+    sessions, of_units = _parts_of(measured, work)
+    every_part = range(len(sessions))
+    written = written_lines(files, every_part)
     without_commit: list[int] = []  # what became of them, lines say
-    for unit, group in zip(measured, parts.of_units, strict=True):
+    for unit, group in zip(measured, of_units, strict=True):
         if unit.is_known_by_lines:
             without_commit += group
     words = written_lines(files, without_commit, words=True)
-    missing = missing_sub_agents(files, parts.of_units)
+    missing = missing_sub_agents(files, of_units)
     with_unknown_lines = _parts_with_unknown_lines(work, written)
 
-    groups = [range(part, part + 1) for part in range(len(parts.sessions))]
-    groups += parts.of_units
+    groups = [range(part, part + 1) for part in every_part] + of_units
     counted, _ = count_lines(files, groups, at_last_line=True, keep=False)
 
-    counted_units = counted[len(parts.sessions) :]
-    for index, unit in enumerate(measured):
-        group = parts.of_units[index]
-        of_maker = [part for part in group if parts.sessions[part][1] == unit.maker]
-        main_part = max(
-            of_maker or group,
-            key=lambda part: (counted[part].output_tokens, parts.sessions[part]),
-        )
-        unit.session = parts.sessions[main_part]
+    def output_of(part: int) -> tuple[int, SessionKey]:
+        return counted[part].output_tokens, sessions[part]
+
+    counted_units = counted[len(sessions) :]
+    for unit, group, facts, gone in zip(measured, of_units, counted_units, missing, strict=True):
+        of_maker = [part for part in group if sessions[part][1] == unit.maker]
+        unit.session = sessions[max(of_maker or group, key=output_of)]
 
         unit_times = sorted(times[line] for line in unit.all_lines)
-        unit.ended = unit_times[-1]
-        gaps = (later - earlier for earlier, later in pairwise(unit_times))
+        gaps = [later - earlier for earlier, later in pairwise(unit_times)]
         unit.minutes = sum(gap for gap in gaps if gap <= _PAUSE) / (60 * NS)
-        unit.counted = replace(counted_units[index], began=unit_times[0], ended=unit.ended)
+        unit.ended = unit_times[-1]
+        unit.counted = replace(facts, began=unit_times[0], ended=unit.ended)
 
         for part in group:
-            unit.spent[parts.sessions[part]] = counted[part].stated
+            unit.spent[sessions[part]] = counted[part].stated
             _add_written(unit.written, written.pop(part), work)
             _add_written(unit.words, words.pop(part, {}), work)
         unit.written_here = sum(map(len, unit.written.values()))
         unit.wrote_code = any(is_code(path) for _, path in unit.written)
-        unit.missing_subagents = missing[index]
-        unit.is_whole = not missing[index] and with_unknown_lines.isdisjoint(group)
+        unit.missing_subagents = gone
+        unit.is_whole = not gone and with_unknown_lines.isdisjoint(group)
 
 
 def _observe_tests_of_rests(units: Iterable[OpenUnit], work: AllWork) -> None:
     """Give rests the test runs that their lines show. What has a commit was observed with it."""
     rests = [unit for unit in units if unit.kind == "rest"]
-    parts = _parts_of(rests, work)
+    sessions, of_units = _parts_of(rests, work)
     about = [file for file in work.files if max(file.parts, default=_NO_PART) >= 0]
-    sightings = sightings_of(about, len(parts.sessions), {})
+    sightings = sightings_of(about, len(sessions), {})
 
-    for unit, group in zip(rests, parts.of_units, strict=True):
+    for unit, group in zip(rests, of_units, strict=True):
         tests, last_run = together([sightings[part] for part in group]).tests(None)
         if tests.runs:
             places = places_seen(None, {}, last_run, ())
@@ -130,10 +129,11 @@ def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> N
 
 def _parts_with_unknown_lines(work: AllWork, written: Mapping[int, WrittenLines]) -> set[int]:
     """Return the parts in which commands wrote unknown lines into files of the repository."""
-    unknown: set[int] = set()
+    unknown = set()
     for file in work.files:
-        edits: list[Edit | UnseenEdit] = [edit for edit in file.events.of(Edit) if not edit.by_tool]
-        edits += file.events.of(UnseenEdit)
+        events = file.events
+        edits: list[Edit | UnseenEdit] = [edit for edit in events.of(Edit) if not edit.by_tool]
+        edits += events.of(UnseenEdit)
         for edit in edits:
             target = file.written_file(edit)
             part = file.part(edit.line)
@@ -148,11 +148,11 @@ def _parts_with_unknown_lines(work: AllWork, written: Mapping[int, WrittenLines]
 def small_rests(units: Iterable[OpenUnit], work: AllWork) -> list[OpenUnit]:
     """Return the rests that wrote fewer than :data:`LEAST_LINES` lines in the repository."""
     rests = [unit for unit in units if unit.kind == "rest"]
-    parts = _parts_of(rests, work)
-    written = written_lines(work.files, range(len(parts.sessions)))
+    sessions, of_units = _parts_of(rests, work)
+    written = written_lines(work.files, range(len(sessions)))
 
     small = []
-    for rest, group in zip(rests, parts.of_units, strict=True):
+    for rest, group in zip(rests, of_units, strict=True):
         inside: WrittenLines = {}
         for part in group:
             _add_written(inside, written[part], work)
@@ -161,25 +161,21 @@ def small_rests(units: Iterable[OpenUnit], work: AllWork) -> list[OpenUnit]:
     return small
 
 
-def first_lines(units: Collection[OpenUnit], files: Iterable[File]) -> None:
+def first_lines(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
     """Fill in where lost work begins."""
-    lost: dict[int, OpenUnit] = {}
+    lost = {}
     for unit in units:
         if unit.state == "lost":
             lost.update(dict.fromkeys(unit.all_lines, unit))
     if not lost:
         return
 
-    earliest: dict[str, tuple[int, str]] = {}
+    begins: dict[str, tuple[int, str]] = {}
     for file in files:
-        for number, time, line, fresh in zip(
-            file.numbers, file.times, file.ids, file.fresh, strict=True
-        ):
+        rows = zip(file.numbers, file.times, file.ids, file.fresh, strict=True)
+        for number, time, line, fresh in rows:
             if fresh and line in lost:
                 unit = lost[line]
-                position = (time, f"{file.transcript.name}:{number + 1}")
-                earliest[unit.unit] = min(earliest.get(unit.unit, position), position)
-
-    for unit in units:
-        if unit.unit in earliest:
-            unit.first_line = earliest[unit.unit][1]
+                begin = (time, f"{file.transcript.name}:{number + 1}")
+                begins[unit.unit] = min(begins.get(unit.unit, begin), begin)
+                unit.first_line = begins[unit.unit][1]

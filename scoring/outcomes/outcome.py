@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import (
@@ -131,20 +130,7 @@ def outcomes_in(
         GitError: the repository cannot be read.
     """
     landings = {record.iteration: history.landing(record) for record in records}
-    return outcomes_of(history, landings, rules)
-
-
-def outcomes_of(
-    history: AttributedHistory,
-    landings: Mapping[int, Landing],
-    rules: OutcomeRules,
-) -> list[Outcome]:
-    """Return what became of work, by the numbers under which its landings are given.
-
-    Raises:
-        GitError: the repository cannot be read.
-    """
-    return _Outcomes(history, rules).outcomes(landings)
+    return Outcomes(history, rules).of(landings)
 
 
 class _Watched(NamedTuple):
@@ -154,21 +140,25 @@ class _Watched(NamedTuple):
     until: str
 
 
-class _Outcomes:
-    """What a trunk did to the work of a log."""
+class Outcomes:
+    """What a trunk did to work.
+
+    A GitError says that the repository cannot be read.
+    """
 
     def __init__(self, history: AttributedHistory, rules: OutcomeRules) -> None:
+        """Prepare to judge work by an open history, under some rules."""
         self._history = history
         self._rules = rules
         self._walk = history.walk
         self._graph = history.graph
-        globs = rules.code_globs
-        rules_text = repr(globs) if globs else ""
+        rules_text = repr(rules.code_globs) if rules.code_globs else ""
         self._work = history.work_on_trunk(rules.counts, rules_text, rules.horizon_days)
 
-    def outcomes(self, landings: Mapping[int, Landing]) -> list[Outcome]:
-        outcomes: dict[int, Outcome] = {}
-        watched: dict[int, _Watched] = {}
+    def of(self, landings: Mapping[int, Landing]) -> list[Outcome]:
+        """Return what became of work, by the numbers under which its landings are given."""
+        outcomes = {}
+        watched = {}
         for iteration, landing in landings.items():
             outcomes[iteration] = Outcome(iteration, "not_landed")
             if landing.landed and landing.commit:
@@ -181,31 +171,37 @@ class _Outcomes:
         counts = self._counts(watched.values())
         undone = self._work.undone([each.work for each in watched.values()])
         for iteration, each in watched.items():
-            outcome = Outcome(iteration, "known", each.work.commit)
+            outcomes[iteration] = Outcome(iteration, "known", each.work.commit)
             counted = counts[each]
-            if counted is not None:  # else git lacks lines of a commit on the way
-                outcome = self._counted_outcome(outcome, each, counted, undone[each.work])
-            outcomes[iteration] = outcome
+            if counted:  # else git lacks lines of a commit on the way
+                outcomes[iteration] = self._counted_outcome(
+                    iteration, each, counted, undone[each.work]
+                )
         return list(outcomes.values())
 
     def _counted_outcome(
-        self, outcome: Outcome, watched: _Watched, counted: Counted, undone: Undone
+        self, iteration: int, watched: _Watched, counted: Counted, undone: Undone
     ) -> Outcome:
         taken_back = undone.taken_back
-        if taken_back is not None and not self._is_within(taken_back.by, watched.until):
+        if taken_back and not self._is_within(taken_back.by, watched.until):
             taken_back = None
-        is_reverted = taken_back is not None and undone.state == "reverted"
-        share_fixed = counted.fixed * 100 >= DEFECTIVE_PERCENT * counted.added
-        return replace(
-            outcome,
+        reverted_by = None
+        if taken_back and undone.state == "reverted":
+            reverted_by = taken_back.by
+
+        is_fixed = counted.fixed * 100 >= DEFECTIVE_PERCENT * counted.added
+        return Outcome(
+            iteration,
+            "known",
+            watched.work.commit,
             lines_added=counted.added,
             lines_changed=counted.changed,
             survival=1 - counted.changed / counted.added if counted.added else None,
             lines_fixed=counted.fixed,
             fixed_in=counted.fixed_in,
-            reverted=is_reverted,
-            reverted_by=taken_back.by if taken_back is not None and is_reverted else None,
-            defective=taken_back is not None or (counted.added > 0 and share_fixed),
+            reverted=reverted_by is not None,
+            reverted_by=reverted_by,
+            defective=taken_back is not None or (counted.added > 0 and is_fixed),
             main_fix=counted.main_fix,
             taken_back=taken_back,
             came_back=undone.came_back,
@@ -227,24 +223,31 @@ class _Outcomes:
             fates = self._work.fates([each.work for each in new])
             for each in new:
                 fate = fates[each.work]
-                if fate is not None:
+                if fate:
                     counts[keys[each]] = self._count(each, fate)
             lines.keep(_KEPT_NAME, counts)
         return {each: counts.get(key) for each, key in keys.items()}
 
     def _count(self, watched: _Watched, fate: Fate) -> Counted:
-        takers: set[str] = set().union(*fate.taken)
-        fixes = {commit for commit in takers if self._rules.is_fix(self._walk[commit].subject)}
+        takers = set[str]().union(*fate.taken)
+        subjects = {commit: self._walk[commit].subject for commit in takers}
+        fixes = {commit for commit, subject in subjects.items() if self._rules.is_fix(subject)}
         fixes -= self._taken_back_themselves(fixes, watched.until)
 
-        fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
+        fixed = 0
         lines_by_fix = Counter[str]()
         for commits in fate.taken:
-            lines_by_fix.update(fixes.intersection(commits))
+            fixing = fixes.intersection(commits)
+            fixed += bool(fixing)
+            lines_by_fix.update(fixing)
         fixed_in = sorted(lines_by_fix, key=lambda fix: (lines_by_fix[fix], fix), reverse=True)
-        plain = (fix for fix in fixed_in if self._rules.is_plain_fix(self._walk[fix].subject))
-        commit = next(plain, "")
-        main_fix = self._main_fix(watched.work.commit, commit, lines_by_fix[commit], fate.added)
+
+        main_fix = None
+        for fix in fixed_in:
+            if self._rules.is_plain_fix(subjects[fix]):
+                count = lines_by_fix[fix]
+                main_fix = self._main_fix(watched.work.commit, fix, count, fate.added)
+                break
 
         gone_in = None
         if fate.added and len(fate.taken) == fate.added:

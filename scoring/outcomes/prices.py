@@ -68,8 +68,8 @@ class Rates(NamedTuple):
         return Rates(*(rate * factor for rate in self))._replace(web_search=self.web_search)
 
 
-_rates: dict[RateKey, Rates | None] = {}  # every rate that this process has looked up
 _KeptRates = dict[RateKey, Rates | None]
+_rates: _KeptRates = {}  # every rate that this process has looked up
 
 
 def model_name(spelling: str) -> str:
@@ -159,7 +159,7 @@ def _rates_of(asked: RateKey) -> Rates | None:
         key = asked._replace(model=name)
         if key not in _rates:
             _rates[key] = _look_up(key)
-        if _rates[key] is not None:
+        if _rates[key]:
             return _rates[key]
     return None
 

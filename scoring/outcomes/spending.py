@@ -188,7 +188,7 @@ def _with_tokens(facts: IterationFacts) -> Spending:
         return Spending("transcripts" if transcripts.harnesses else "lines", transcripts.stated)
 
     claimed = facts.record.session_tokens
-    if claimed is not None:
+    if claimed:
         spent = Spent(
             model=model,
             step=0,

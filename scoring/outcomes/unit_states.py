@@ -1,4 +1,7 @@
-"""What became of units, and who made them, as far as git says."""
+"""What became of units, and who made them, as far as git says.
+
+A horizon is how long, in seconds, work is followed after it landed.
+"""
 
 from collections.abc import Collection, Iterable
 from itertools import chain
@@ -16,8 +19,6 @@ from scoring.evidence.git.commit_history import TrunkPaths
 from scoring.evidence.git.facts import NOT_LANDED
 from scoring.evidence.transcripts.facts import NS, clamp_ns
 from scoring.evidence.transcripts.streams import SessionKey
-from scoring.outcomes.outcome import DAY
-from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.unit import NOBODY, OpenUnit, State
 
 
@@ -42,7 +43,7 @@ def describe(
     shas = git.resolved(names)
     commits = git.written(shas.values())
 
-    author_of_session: dict[SessionKey, Identity] = {}
+    author_of_session = {}
     for unit in units:
         sha = shas.get(unit.first_sha or unit.commit or "", "")
         commit = commits.get(sha) or commits.get(unit.commit or "")
@@ -63,7 +64,7 @@ def describe(
         unit.author = author_of_session.get(session, default)
 
 
-def follow_lines(units: Iterable[OpenUnit], git: AttributedHistory, rules: OutcomeRules) -> None:
+def follow_lines(units: Iterable[OpenUnit], git: AttributedHistory, horizon: float) -> None:
     """Fill in how many of the written lines the trunk has a horizon after they landed."""
     writing = [unit for unit in units if unit.written and unit.ended is not None]
     if not writing or git.tip_time is None:
@@ -71,7 +72,7 @@ def follow_lines(units: Iterable[OpenUnit], git: AttributedHistory, rules: Outco
 
     asked = []
     for unit in writing:
-        end = _end_of_horizon(unit, git, rules)
+        end = _end_of_horizon(unit, git, horizon)
         unit.is_young = end > git.tip_time
         asked.append(Written(git.trunk_at(end), unit.written))
 
@@ -85,13 +86,13 @@ def follow_lines(units: Iterable[OpenUnit], git: AttributedHistory, rules: Outco
         for submodule in paths.submodules:
             if any(f"/{submodule}/" in path for path in written):
                 unit.is_whole = False
-    _doubt_losses(writing, git, rules, paths)
+    _doubt_losses(writing, git, horizon, paths)
 
 
 def _doubt_losses(
     units: Iterable[OpenUnit],
     git: AttributedHistory,
-    rules: OutcomeRules,
+    horizon: float,
     paths: TrunkPaths,
 ) -> None:
     """Note which units may be there of which the trunk has no line.
@@ -109,27 +110,27 @@ def _doubt_losses(
     asked = []
     for unit in gone:
         old = git.trunk_at(unit.began // NS)
-        asked.append(Rewritten(old, git.trunk_at(_end_of_horizon(unit, git, rules)), unit.words))
+        asked.append(Rewritten(old, git.trunk_at(_end_of_horizon(unit, git, horizon)), unit.words))
     for unit, rewritten in zip(gone, are_rewritten(repository, asked, paths.names), strict=True):
         unit.may_be_there = rewritten
 
-    since = (git.tip_time or 0) - int(rules.horizon_days * DAY)
+    since = (git.tip_time or 0) - int(horizon)
     for tip, files in git.files_elsewhere(since).items():
         counts = held_lines(repository, [Written(tip, unit.written) for unit in gone], files, ())
         for unit, count in zip(gone, counts, strict=True):
             unit.may_be_there = unit.may_be_there or count != 0
 
 
-def _end_of_horizon(unit: OpenUnit, git: AttributedHistory, rules: OutcomeRules) -> float:
+def _end_of_horizon(unit: OpenUnit, git: AttributedHistory, horizon: float) -> float:
     """Return when the horizon of a unit ends, in seconds since 1970."""
     start = (unit.ended or 0) // NS
     if unit.landing and unit.landing.commit:
         start = max(start, git.landed_at(unit.landing.commit) or 0)
-    return start + rules.horizon_days * DAY
+    return start + horizon
 
 
 def name_commits_of_rests(
-    units: Collection[OpenUnit], git: AttributedHistory, rules: OutcomeRules
+    units: Collection[OpenUnit], git: AttributedHistory, horizon: float
 ) -> None:
     """Fill in the commit of the trunk that brought at least half of the lines of a rest.
 
@@ -140,7 +141,7 @@ def name_commits_of_rests(
     rests = [unit for unit in units if unit.kind == "rest" and unit.counted and unit.written]
     for rest in rests:
         start = rest.began // NS
-        candidates[rest.unit] = git.trunk_between(start, _end_of_horizon(rest, git, rules))
+        candidates[rest.unit] = git.trunk_between(start, _end_of_horizon(rest, git, horizon))
     added = git.lines_added(chain.from_iterable(candidates.values()))
 
     taken = {unit.commit for unit in units}
@@ -168,14 +169,14 @@ def name_commits_of_rests(
             rest.landing = landings[rest.commit]
 
 
-def decide_states(units: Iterable[OpenUnit], git: AttributedHistory, rules: OutcomeRules) -> None:
+def decide_states(units: Iterable[OpenUnit], git: AttributedHistory, horizon: float) -> None:
     """Fill in what became of each unit."""
     if git.tip_time is None:
         for unit in units:
             unit.state = _state(unit, may_land=False)
         return
 
-    horizon_start = git.tip_time - int(rules.horizon_days * DAY)
+    horizon_start = git.tip_time - int(horizon)
     moving = git.on_live_branches(horizon_start)
     for unit in units:
         is_young = unit.ended is not None and unit.ended // NS > horizon_start

@@ -13,7 +13,13 @@ from typing import NamedTuple
 from rubric import BAND_INSUFFICIENT
 from scoring.frozen import PlainData, fields_of
 from scoring.outcomes.cases import BY_DEGREES, Case, OutcomeName
-from scoring.prediction import LEAST_OF_A_KIND, Foretold, GroupedDraws, within
+from scoring.prediction import (
+    LEAST_OF_A_KIND,
+    Figures,
+    Foretold,
+    GroupedDraws,
+    within,
+)
 from scoring.sidecars.meaning import TOO_FEW, USEFUL, WEAK
 
 LEAST_CASES = 30
@@ -220,7 +226,7 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def verdict_of(score: Foretold, positives: int | None, baselines: Sequence[float | None]) -> str:
+def verdict_of(score: Foretold, positives: int | None, baselines: Figures) -> str:
     """Return in words what an interval says.
 
     Args:

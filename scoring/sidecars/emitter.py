@@ -148,7 +148,8 @@ def text(value: str, indent: int) -> str:
         if _NO_BLOCK.search(value):
             return _double_quoted(value)
         return _literal(value, indent)
-    if _reads_as_another_type(value) or _NO_QUOTES.search(value):
+    reads_as_text = resolve(value)[0] == STR and value not in OLD_BOOLEANS
+    if not reads_as_text or _BASE_60.fullmatch(value) or _NO_QUOTES.search(value):
         return _double_quoted(value)
     if _NO_PLAIN.search(value):
         quoted = value.replace("'", "''")
@@ -164,11 +165,6 @@ def _binary(value: str, indent: int) -> str:
 
     lines = [encoded[start : start + width] for start in range(0, len(encoded), width)]
     return "!!binary " + _literal("\n".join(lines) + "\n", indent)
-
-
-def _reads_as_another_type(value: str) -> bool:
-    tag, _ = resolve(value)
-    return tag != STR or _BASE_60.fullmatch(value) is not None or value in OLD_BOOLEANS
 
 
 def _double_quoted(value: str) -> str:

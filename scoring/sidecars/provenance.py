@@ -14,7 +14,7 @@ from msgspec.structs import fields
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.frozen import Frozen, PlainData
+from scoring.frozen import Frozen, PlainData, fields_of
 from scoring.sidecars.emitter import Value
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, read_fields, struct_of
@@ -72,7 +72,6 @@ class OwnLines(Frozen):
         if tests.last_passed is not None:
             last = "passed" if tests.last_passed else "failed"
 
-        corrections = observed.corrections
         return cls(
             method=observed.method,
             sessions=observed.sessions,
@@ -80,19 +79,12 @@ class OwnLines(Frozen):
             failed=tests.failed,
             last=last,
             edited_after=tests.edited_after,
-            interrupts=corrections.interrupts,
-            rejections=corrections.rejections,
-            resets=corrections.resets,
-            words=corrections.words,
-            reports=corrections.reports,
+            **fields_of(observed.corrections, *_BLOCKS["corrections"]),
         )
 
     def blocks(self) -> dict[str, PlainData]:
         """Return the blocks of the file, in their order."""
-        blocks = {}
-        for block, names in _BLOCKS.items():
-            blocks[block] = {name: getattr(self, name) for name in names}
-        return blocks
+        return {block: fields_of(self, *names) for block, names in _BLOCKS.items()}
 
     def lost(self, new: "OwnLines") -> Iterator[Loss]:
         """Yield what is missing in ``new``."""
@@ -259,7 +251,7 @@ def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str,
 
 
 def _counts_of(facts: HarnessFacts) -> dict[str, Value]:
-    counts = {name: getattr(facts, name) for name in _HARNESS_KEYS}
+    counts = fields_of(facts, *_HARNESS_KEYS)
     if not facts.unmeasured:
         del counts["unmeasured"]
     if facts.ends_unknown:

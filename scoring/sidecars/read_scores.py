@@ -20,7 +20,7 @@ from scoring.sidecars.scores import (
 )
 from scoring.text import shown
 from scoring.yamlnodes import Node
-from scoring.yamlread import Reader, Take, items_of, parse
+from scoring.yamlread import Reader, Take, items_of, parse, struct_of
 
 _WHOLE_ROW: dict[str, Take] = {
     **REFERENCE_ROW,
@@ -55,10 +55,6 @@ def _take_session_member(reader: Reader, node: Node) -> SessionIterRef:
     return SessionIterRef(**_with_missing_fields(reader, node, _MEMBER))
 
 
-def _take_bounds(reader: Reader, node: Node) -> PlainData:
-    return reader.struct(node, {"low": Reader.number, "high": Reader.number})
-
-
 _VERDICT: dict[str, Take] = {
     "scored": Reader.boolean,
     "value": Reader.number,
@@ -73,7 +69,7 @@ _SCORE: dict[str, Take] = {
     "rubric_version": Reader.string,
     **_MEMBER,
     "breakdown": items_of(_take_row),
-    "bounds": _take_bounds,
+    "bounds": struct_of({"low": Reader.number, "high": Reader.number}),
     "linked_traces_to_outcomes": Reader.boolean,
 }
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -16,11 +17,14 @@ from rubric.breakdown import Breakdown
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
 from scoring.errors import InputError, WriteError
 from scoring.files import holds, write_atomically, write_together
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, fields_of
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionScore
 from scoring.sidecars.emitter import Value, emit
 from scoring.yamlread import Reader, Take
+
+Files: TypeAlias = Sequence[tuple[Path, bytes]]
+"""Paths, and what is to be there."""
 
 SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
@@ -50,7 +54,7 @@ def _reference_row(row: SignalContribution) -> dict[str, Value]:
 
     An empty detail is left out.
     """
-    content: dict[str, Value] = {name: getattr(row, name) for name in REFERENCE_ROW}
+    content = fields_of(row, *REFERENCE_ROW)
     if not row.detail:
         del content["detail"]
     return content
@@ -131,12 +135,7 @@ class PersistedScore(Breakdown, Frozen):
         return content
 
     def _head(self) -> dict[str, Value]:
-        return {
-            "rubric_version": self.rubric_version,
-            "scored": self.scored,
-            "value": self.value,
-            "band": self.band,
-        }
+        return fields_of(self, "rubric_version", "scored", "value", "band")
 
     def _certainty(self) -> dict[str, Value]:
         return {
@@ -246,7 +245,7 @@ def write_iteration_scores(iter_log_dir: Path | str, scores: Sequence[Score]) ->
     for score in map(build_persisted_score, scores):
         path = iteration_score_path(iter_log_dir, score.iteration)
         files.append((path, emit(score.as_dict())))
-    return _write_all(files)
+    return write_all(files)
 
 
 def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path:
@@ -273,7 +272,7 @@ def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionSco
     for session in plain:
         path = session_score_path(iter_log_dir, session.session_id)
         files.append((path, emit(session_as_dict(session))))
-    paths = _write_all(files)
+    paths = write_all(files)
 
     if len(plain) < len(sessions):
         odd_id = sessions[len(plain)].session_id
@@ -281,9 +280,20 @@ def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionSco
     return paths
 
 
-def _write_all(files: Sequence[tuple[Path, bytes]]) -> list[Path]:
+def write_all(files: Files, before: Files = (), after: Files = ()) -> list[Path]:
+    """Write files of scores, and return where they are.
+
+    Args:
+        files: the paths and the contents.
+        before: files that are written before them.
+        after: those that are written after them.
+
+    Raises:
+        WriteError: some cannot be written; its ``written`` holds the paths of the scores that are.
+    """
     try:
-        write_together(files)
+        for group in (before, files, after):
+            write_together(group)
     except WriteError as e:
         written_paths = tuple(path for path, data in files if holds(path, data))
         raise WriteError(str(e), written_paths) from e

@@ -135,6 +135,13 @@ class Stamps:
         """Return what the score of an iteration was computed from, if that is known."""
         return self._store.get_value("stamp", f"{self._prefix}{iteration}", _NO_STAMP, Stamp)
 
+    def of_sidecar(self, iteration: int, data: bytes | None) -> Stamp | None:
+        """Return what the bytes of a sidecar were computed from, or None if unknown."""
+        stamp = self.get(iteration)
+        if stamp is None or data is None or stamp.sidecar != digest_of(data):
+            return None
+        return stamp
+
     def put(self, iteration: int, stamp: Stamp) -> None:
         """Keep what the score of an iteration was computed from."""
         if self.get(iteration) != stamp:

@@ -1,35 +1,38 @@
 """What a sidecar is worth: whether its score is what the evidence gives that is here now.
 
+What a new score would lose of an old one's evidence is here too.
+
 Any program can write a sidecar, so the score is computed again and compared. What differs is
 *stale*, unless provenance, or without it the old numbers, show that evidence is gone: then it is
 *unverified* (``docs/TRUST.md``).
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution
+from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution, SignalID
 from rubric.breakdown import TOLERANCE
 from scoring.evidence.facts import IterationFacts
 from scoring.frozen import Frozen
 from scoring.scored import ScoredIteration
 from scoring.sessions import SessionScore
-from scoring.sidecars.losses import in_words, rows_by_signal
 from scoring.sidecars.provenance import Loss, Provenance, lost_between
 from scoring.sidecars.scores import PersistedScore, build_persisted_score
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
+from scoring.signals.human_label import HUMAN_LABEL
 from scoring.signals.landed import LANDED
 from scoring.signals.table import SIGNALS
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
-from scoring.signals.values import SignalSet, SignalValue
+from scoring.signals.values import SignalValue
 from scoring.text import cut, spans
 
 StateName: TypeAlias = Literal["current", "stale", "unverified"]
 
 _LONGEST_DETAIL = 160
+_WEIGHT_OF_ERRORS = 2
 
 
 class State(Frozen):
@@ -55,38 +58,6 @@ class State(Frozen):
 
 CURRENT = State("current")
 """The state of a score that was computed now, or equals that to the last digit."""
-
-
-class _PartlyKept(Frozen):
-    """The readings of an iteration, with rows of its sidecar where the evidence is gone.
-
-    Attributes:
-        signals: what the evidence gives now.
-        kept: the rows of the sidecar that count instead, by signal.
-        tool_calls: as in the readings of any iteration.
-    """
-
-    signals: SignalSet
-    kept: dict[str, SignalContribution]
-    tool_calls: int | None
-
-    @property
-    def iteration(self) -> int:
-        return self.signals.iteration
-
-    def value(self, signal_id: str) -> SignalValue:
-        row = self.kept.get(signal_id)
-        if row is None:
-            return self.signals.value(signal_id)
-
-        return SignalValue(
-            present=row.present,
-            sub_score=min(max(row.sub_score, 0.0), 1.0),
-            detail=row.detail,
-            source=row.source,
-            applicable=row.applicable,
-            cap=row.cap,
-        )
 
 
 def state_of(
@@ -132,15 +103,25 @@ def _expected(
 ) -> PersistedScore:
     """Return the score that the sidecar should hold if it is right about evidence that is gone."""
     gone = _signals_not_checked(lost, scored.facts)
-    rows = {row.signal: row for row in kept.breakdown if row.signal in gone}
+    signals = dict(scored.signals.signals)
+    for row in kept.breakdown:
+        if row.signal in gone:
+            signals[SignalID(row.signal)] = SignalValue(
+                present=row.present,
+                sub_score=min(max(row.sub_score, 0.0), 1.0),
+                detail=row.detail,
+                source=row.source,
+                applicable=row.applicable,
+                cap=row.cap,
+            )
 
     tool_calls = scored.signals.tool_calls
-    if old_provenance is not None and tool_calls is not None and lost:
+    if old_provenance and tool_calls is not None and lost:
         calls_then = sum(harness.tool_calls for harness in old_provenance.harnesses)
         tool_calls = max(tool_calls, calls_then)
 
-    score = rubric.score(_PartlyKept(scored.signals, rows, tool_calls))
-    return build_persisted_score(score, scored.record)
+    partly_kept = replace(scored.signals, signals=signals, tool_calls=tool_calls)
+    return build_persisted_score(rubric.score(partly_kept), scored.record)
 
 
 def session_state(kept: SessionScore, computed: SessionScore) -> State:
@@ -230,7 +211,7 @@ def _signals_not_checked(lost: tuple[Loss, ...], facts: IterationFacts) -> set[s
     """
     signals = {loss.signal for loss in lost}
     read_from_lines = {str(signal.id) for signal in SIGNALS if signal.read_from_lines}
-    if facts.observed is not None and signals & read_from_lines:
+    if facts.observed and signals & read_from_lines:
         signals |= read_from_lines
     return signals
 
@@ -302,3 +283,106 @@ def _differences(
 
 def _votes_more(row: SignalContribution, other: SignalContribution) -> bool:
     return row.present and (not other.present or row.sub_score > other.sub_score)
+
+
+# Evidence that an old score rested on, and that a new one cannot see any more
+
+
+def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts) -> list[str]:
+    """Return the signals that lost their transcript evidence between two scores.
+
+    Args:
+        old: the score before.
+        new: the score of ``facts``.
+        facts: what evidence says now.
+    """
+    old_rows = rows_by_signal(old)
+    new_rows = rows_by_signal(new)
+
+    # A transcript with tool calls has turns, and turns have tokens.
+    tokens = old_rows.get(TOKEN_EFFICIENCY)
+    if tokens is None or not tokens.present:
+        return []
+
+    lost: list[str] = []
+    old_pressure = old_rows.get(CORRECTION_PRESSURE)
+    pressure = new_rows.get(CORRECTION_PRESSURE)
+    if old_pressure and pressure and old_pressure.present and error_rate_of(facts) is None:
+        if _was_lowered_by_errors(old_pressure, pressure):
+            lost.append(CORRECTION_PRESSURE)
+
+    tokens_now = new_rows.get(TOKEN_EFFICIENCY)
+    if tokens_now and not tokens_now.present:
+        lost.append(TOKEN_EFFICIENCY)
+    return lost
+
+
+def _was_lowered_by_errors(old: SignalContribution, new: SignalContribution) -> bool:
+    """Return whether failed tool calls explain how much lower an old vote was.
+
+    Their rate, at most 1, adds at most twice itself to the divisor of the vote.
+    """
+    without_errors = new.sub_score if new.present else 1.0
+    if not 0 < old.sub_score < without_errors - TOLERANCE:
+        return False
+    return 1 / old.sub_score - 1 / without_errors <= _WEIGHT_OF_ERRORS + TOLERANCE
+
+
+def lost_evidence(
+    old: PersistedScore,
+    new: PersistedScore,
+    facts: IterationFacts,
+    old_provenance: Provenance | None,
+    new_provenance: Provenance | None,
+) -> list[Loss]:
+    """Return what an old score rested on that a new one cannot see any more.
+
+    Args:
+        old: the score before.
+        new: the score of ``facts``.
+        facts: what evidence says now.
+        old_provenance: that of the old score.
+        new_provenance: that of the new score.
+    """
+    lost = [Loss(signal) for signal in lost_signals(old, new, facts)]
+
+    if old_provenance and new_provenance:
+        # Tokens that the entry reports need no transcript.
+        reported = facts.record.session_tokens and facts.observed is None
+        for loss in lost_between(old_provenance, new_provenance):
+            if not (reported and loss.signal == TOKEN_EFFICIENCY):
+                lost.append(loss)
+
+    label = rows_by_signal(old).get(HUMAN_LABEL)
+    label_now = rows_by_signal(new).get(HUMAN_LABEL)
+    if label and label_now and label.present and not label_now.present:
+        lost.append(Loss(HUMAN_LABEL, "the labels that voted are gone"))
+    return lost
+
+
+def in_words(lost: Sequence[Loss]) -> list[str]:
+    """Return what was lost as text, one for each signal."""
+    by_signal: dict[str, list[str]] = {}
+    for loss in lost:
+        parts = by_signal.setdefault(loss.signal, [])
+        if loss.what:
+            parts.append(loss.what)
+
+    return [
+        f"{signal} ({'; '.join(parts)})" if parts else signal for signal, parts in by_signal.items()
+    ]
+
+
+def rows_by_signal(score: PersistedScore) -> dict[str, SignalContribution]:
+    """Return the rows of a score by their signals."""
+    return {row.signal: row for row in score.breakdown}
+
+
+def loss_warning(iteration: int, lost: Sequence[Loss]) -> str:
+    """Return the line that says what a new score lost."""
+    gone = "the transcripts no longer cover its window"
+    if any(loss.what for loss in lost):
+        gone = "what its score was computed from is not all there any more"
+
+    signals = " and ".join(in_words(lost))
+    return f"iteration {iteration}: {gone}; {signals} lost evidence that the old sidecar had"

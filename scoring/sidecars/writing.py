@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import Warn, WriteError, silent
-from scoring.files import holds, write_together
+from scoring.errors import InputError, Warn, WriteError, silent
+from scoring.files import holds, read_file
+from scoring.frozen import Frozen
 from scoring.scored import ScoredIteration, ScoredLog
 from scoring.sessions import SessionScore
 from scoring.sidecars.emitter import emit
-from scoring.sidecars.losses import loss_on_disk, loss_warning
 from scoring.sidecars.provenance import (
     Loss,
     Provenance,
@@ -18,14 +18,17 @@ from scoring.sidecars.provenance import (
     provenance_as_dict,
     read_provenance,
 )
+from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.sidecars.scores import (
     PersistedScore,
     is_plain_session_id,
     iteration_score_path,
+    write_all,
     write_session_score,
     write_session_scores,
 )
 from scoring.sidecars.stamp import Stamp, Stamps, stamp_of_score
+from scoring.sidecars.states import loss_warning, lost_evidence
 
 
 class Sidecar(NamedTuple):
@@ -50,16 +53,6 @@ def sidecar_of(score: PersistedScore, provenance: Provenance | None) -> Sidecar:
     return Sidecar(score, provenance, emit(score.as_dict()), evidence)
 
 
-def is_written(iter_log_dir: Path | str, sidecar: Sidecar) -> bool:
-    """Return whether the files of a score are on disk, byte for byte."""
-    iteration = sidecar.score.iteration
-    if not holds(iteration_score_path(iter_log_dir, iteration), sidecar.data):
-        return False
-    if not sidecar.evidence:
-        return True
-    return holds(evidence_path(iter_log_dir, iteration), sidecar.evidence)
-
-
 def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
     """Write scores, and what they were computed from.
 
@@ -70,9 +63,9 @@ def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
         WriteError: some could not be written; its ``written`` holds the paths of the scores that
             are.
     """
-    score_files: list[tuple[Path, bytes]] = []
-    evidence_before: list[tuple[Path, bytes]] = []
-    evidence_after: list[tuple[Path, bytes]] = []
+    score_files = []
+    evidence_before = []
+    evidence_after = []
 
     for sidecar in sidecars:
         iteration = sidecar.score.iteration
@@ -87,49 +80,76 @@ def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
         else:
             evidence_before.append((path, sidecar.evidence))
 
-    try:
-        for files in (evidence_before, score_files, evidence_after):
-            write_together(files)
-    except WriteError as e:
-        written_paths = tuple(path for path, data in score_files if holds(path, data))
-        raise WriteError(str(e), written_paths) from e
+    write_all(score_files, evidence_before, evidence_after)
 
 
-class PreparedSidecar(NamedTuple):
-    """The sidecar of an iteration, before it is written.
+class SidecarComparison(Frozen):
+    """The sidecar of an iteration as it is scored now, and as it is on disk.
 
     Attributes:
-        files: the content of its files.
-        is_on_disk: whether the files hold this already, byte for byte.
-        lost: the evidence that the sidecar on disk has and this one lacks.
-        stamp: what the score was computed from; None without a cache.
+        files: the sidecar that the evidence gives now.
+        stamp: what its score is computed from.
+        old_score: the score on disk; None for no sidecar, or one that cannot be read.
+        old_data: the bytes of the sidecar on disk; None for no sidecar.
+        old_provenance: what the score on disk was computed from, under rules that keep it.
+        is_on_disk: whether plain files hold the sidecar and its provenance, byte for byte.
+        lost: the evidence that the sidecar on disk has and the new one lacks.
     """
 
     files: Sidecar
-    is_on_disk: bool
-    lost: tuple[Loss, ...]
-    stamp: Stamp | None
-
-
-def prepare_sidecar(iter_log_dir: Path | str, scored: ScoredIteration) -> PreparedSidecar:
-    """Build the sidecar of an iteration, and compare it with the one on disk."""
-    files = sidecar_of(scored.persisted, scored.provenance)
-    is_on_disk = is_written(iter_log_dir, files)
-
+    stamp: Stamp
+    old_score: PersistedScore | None
+    old_data: bytes | None
+    old_provenance: Provenance | None
+    is_on_disk: bool = False
     lost: tuple[Loss, ...] = ()
-    if not is_on_disk:
-        lost = tuple(loss_on_disk(iter_log_dir, files.score, scored.facts, scored.provenance))
 
-    stamp = None
-    if scored.inputs:
-        stamp = stamp_of_score(scored.inputs, scored.facts, files.data)
+    @property
+    def iteration(self) -> int:
+        """The number of the iteration."""
+        return self.files.score.iteration
 
-    return PreparedSidecar(files, is_on_disk, lost, stamp)
+    @property
+    def same_bytes(self) -> bool:
+        """Whether the sidecar on disk is the one that the evidence gives now."""
+        return self.old_data == self.files.data
+
+
+def compare_with_sidecar(iter_log_dir: Path | str, scored: ScoredIteration) -> SidecarComparison:
+    """Build the sidecar of an iteration, and compare it with the one on disk."""
+    iteration = scored.record.iteration
+    new = scored.provenance
+    files = sidecar_of(scored.persisted, new)
+    stamp = stamp_of_score(scored.inputs, scored.facts, files.data)
+
+    old = new
+    if new and not holds(evidence_path(iter_log_dir, iteration), files.evidence):
+        old = read_provenance(iter_log_dir, iteration)
+
+    path = iteration_score_path(iter_log_dir, iteration)
+    if holds(path, files.data) and old is new:
+        return SidecarComparison(files, stamp, files.score, files.data, old, is_on_disk=True)
+
+    old_score: PersistedScore | None = None
+    old_data: bytes | None = None
+    lost: list[Loss] = []
+    try:
+        old_data = read_file(path, within=iter_log_dir)
+        if old_data == files.data:
+            old_score = files.score
+        else:
+            old_score = parse_iteration_score(old_data, str(path))
+        lost = lost_evidence(old_score, files.score, scored.facts, old, new)
+    except FileNotFoundError:
+        pass
+    except InputError:
+        old_data = old_data or b""
+    return SidecarComparison(files, stamp, old_score, old_data, old, lost=tuple(lost))
 
 
 def write_sidecars(
     iter_log_dir: Path | str,
-    sidecars: Sequence[PreparedSidecar],
+    sidecars: Sequence[SidecarComparison],
     warn: Warn,
     stamps: Stamps | None,
 ) -> None:
@@ -146,15 +166,15 @@ def write_sidecars(
     """
     for sidecar in sidecars:
         if sidecar.lost:
-            warn(loss_warning(sidecar.files.score.iteration, sidecar.lost))
+            warn(loss_warning(sidecar.iteration, sidecar.lost))
 
     write_scores(iter_log_dir, [sidecar.files for sidecar in sidecars if not sidecar.is_on_disk])
 
     if stamps is None:
         return
     for sidecar in sidecars:
-        if sidecar.stamp is not None:
-            stamps.put(sidecar.files.score.iteration, sidecar.stamp)
+        if sidecar.stamp.inputs:  # else nothing is kept
+            stamps.put(sidecar.iteration, sidecar.stamp)
 
 
 def write_iterations(
@@ -167,7 +187,7 @@ def write_iterations(
 
     Arguments and errors as :func:`write_sidecars`.
     """
-    sidecars = [prepare_sidecar(iter_log_dir, iteration) for iteration in iterations]
+    sidecars = [compare_with_sidecar(iter_log_dir, iteration) for iteration in iterations]
     write_sidecars(iter_log_dir, sidecars, warn, stamps)
 
 

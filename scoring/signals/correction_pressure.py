@@ -38,7 +38,7 @@ class CorrectionPressure(Signal):
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Combine retries, corrections and the share of failed tool calls."""
-        if facts.observed is not None and facts.observed.tool_calls > 0:
+        if facts.observed and facts.observed.tool_calls > 0:
             return _observed_value(facts, facts.observed)
         return _reported_value(facts)
 
@@ -125,7 +125,7 @@ def _ended_calls(facts: IterationFacts) -> tuple[int | None, int]:
 
     They are those of the iteration's own lines, or else of its window.
     """
-    if facts.observed is not None:
+    if facts.observed:
         return facts.observed.failed_calls, facts.observed.tool_calls
     if facts.transcripts is None:
         return 0, 0
@@ -151,7 +151,7 @@ def pressure_value(
 
     # as the reference writes it
     detail = f"{retries} retries, {by_user} user corrections"
-    if seen is not None:
+    if seen:
         detail = f"{counted(retries, 'retry', 'retries')}, {_corrections_in_words(by_user, seen)}"
 
     pressure = float(wrap64(retries + by_user))

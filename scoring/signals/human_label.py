@@ -96,7 +96,7 @@ def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
 
     Of labels updated at one time the last in the file counts.
     """
-    latest: dict[str, LabelRecord] = {}
+    latest = {}
     for label in sorted(labels, key=lambda label: (label.updated is not None, label.updated or 0)):
         latest[label.actor] = label
     return [latest[actor] for actor in in_byte_order(latest)]

@@ -11,7 +11,7 @@ from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.scopes import path_scope
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.landed import commit_source, counted_before, missing_commit
+from scoring.signals.landed import UNKNOWN_WORDS, commit_source, counted_before, missing_commit
 from scoring.signals.signal import Pair, Signal, named_fields
 from scoring.signals.values import (
     ROLE_IMPL,
@@ -32,12 +32,9 @@ _LONGEST_NAME = 60
 
 _SUB_SCORES_OF_NOTES = {"on-target": 1.0, "partial": 0.5, "scope-breach": 0.0}
 
-_UNKNOWN = {
-    Unknown.NO_COMMIT: "no commit SHA on iteration entry",
+_UNKNOWN = UNKNOWN_WORDS | {
     Unknown.UNRESOLVED: "commit SHA {field} does not resolve",
     Unknown.SHALLOW: "history is shallow: it begins with commit {sha}",
-    Unknown.HISTORY: "cannot read the history of commit {sha}",
-    Unknown.FILES: "cannot read changed files for {sha}",
 }
 
 

@@ -11,7 +11,7 @@ from scoring.evidence.transcripts.facts import IterationWindow
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
-from scoring.signals.values import ROLE_IMPL, AgentRole, SignalValue, absent_signal
+from scoring.signals.values import ROLE_IMPL, ROLE_VERIFIER, AgentRole, SignalValue, absent_signal
 from scoring.text import counted
 
 KEEP_TRANSCRIPT = (
@@ -75,7 +75,7 @@ class Signal(ABC):
         """Return what would raise the score: a better vote, or a vote at all."""
         if present:
             return self.better
-        if self.read_from_lines and facts.observed is not None:
+        if self.read_from_lines and facts.observed:
             return KEEP_TRANSCRIPT
         return self.supply
 
@@ -108,11 +108,11 @@ class Signal(ABC):
         yield from ()
 
 
-def role_of(record: IterationRecord, nested: AgentRole) -> AgentRole:
-    """Return the role that claims: ``nested``, and in the flat schema always the implementer."""
+def verifier_role(record: IterationRecord) -> AgentRole:
+    """Return the role that claims of verifiers: in the flat schema that is the implementer."""
     if record.schema_version == SCHEMA_FLAT:
         return ROLE_IMPL
-    return nested
+    return ROLE_VERIFIER
 
 
 def unattributed(observed: Observed) -> str:

@@ -90,7 +90,7 @@ class Tests(Signal):
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score: a test run, or a flag where flags vote."""
-        if facts.observed is not None:
+        if facts.observed:
             if present:
                 return "the last test run before the commit passes, and no code is edited after it"
             if facts.observed.method:
@@ -107,7 +107,7 @@ class Tests(Signal):
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the last test run that was seen, or else the flags that the entry has."""
-        if facts.observed is not None and facts.observed.tests.runs:
+        if facts.observed and facts.observed.tests.runs:
             yield from seen_source(facts, "tests")
             return
 

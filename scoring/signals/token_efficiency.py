@@ -40,7 +40,7 @@ class TokenEfficiency(Signal):
 
         Without a window of time no transcript can.
         """
-        if present or facts.observed is not None:
+        if present or facts.observed:
             return super().advice(present, facts)
         if facts.window is None:
             return (
@@ -49,14 +49,14 @@ class TokenEfficiency(Signal):
             )
 
         native = facts.record.session_tokens
-        if native is not None and not math.isfinite(native.cache_hit_rate):
+        if native and not math.isfinite(native.cache_hit_rate):
             return "write session_tokens.cache_hit_rate into the entry as a number from 0 to 1"
         return self.supply
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield where the tokens are: in the entry, or in lines that count for no other work."""
-        has_lines = facts.observed is not None and bool(facts.observed.lines)
-        if facts.record.session_tokens is not None and not has_lines:
+        has_lines = facts.observed and facts.observed.lines
+        if facts.record.session_tokens and not has_lines:
             yield from named_fields(entry, "session_tokens.cache_hit_rate")
         elif facts.observed is None or not facts.observed.elsewhere:
             yield from work_source(facts)
@@ -72,14 +72,14 @@ def efficiency_value(
         facts: what transcripts show; None where the iteration has no window of time.
         observed: how the iteration's own lines were found; None where it has none.
     """
-    if native is None and observed is not None and not observed.checkpoint_tokens:
+    if native is None and observed and not observed.checkpoint_tokens:
         missing = unattributed(observed)
         if missing:
             return absent_signal(missing)
 
     if facts is None:
         return absent_signal("commit time unresolvable; cannot window the transcript")
-    if native is not None:
+    if native:
         rate = native.cache_hit_rate
         if not math.isfinite(rate):
             return absent_signal("native session_tokens: cache_hit_rate is not a number")
@@ -87,7 +87,7 @@ def efficiency_value(
         return claim_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}", fact)
 
     rate = facts.cache_hit_rate
-    if observed is not None and observed.checkpoint_tokens:
+    if observed and observed.checkpoint_tokens:
         detail = f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
         return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
     if facts.measured > 0:
@@ -99,11 +99,11 @@ def _measured_value(facts: TranscriptFacts, observed: Observed | None) -> Signal
     rate = facts.cache_hit_rate
     # as the reference writes it
     turns = f"{facts.measured} transcript turn(s)"
-    if observed is not None:
+    if observed:
         turns = counted(facts.measured, "transcript turn")
 
     detail = f"backfilled from {turns}: cache_hit_rate {rate:.3f}{_harness_names(facts)}"
-    if observed is not None and observed.shared_with is None:
+    if observed and observed.shared_with is None:
         # tokens of shared lines count for the other iteration
         detail += attribution(observed)
 

@@ -20,7 +20,14 @@ from scoring.log.model import (
     SelfAssessment,
     VerifierRecord,
 )
-from scoring.signals.signal import Pair, Signal, attribution, named_fields, role_of, unattributed
+from scoring.signals.signal import (
+    Pair,
+    Signal,
+    attribution,
+    named_fields,
+    unattributed,
+    verifier_role,
+)
 from scoring.signals.values import (
     ROLE_IMPL,
     ROLE_VERIFIER,
@@ -67,7 +74,7 @@ class Verifier(Signal):
         """Compare the claim of linked traces with the status, and each role's own claim."""
         record = facts.record
         if facts.observed is None:
-            role = role_of(record, ROLE_VERIFIER)
+            role = verifier_role(record)
             yield Pair(role, verifier_claim(record), self.value(facts))
             return
 
@@ -80,7 +87,7 @@ class Verifier(Signal):
         """Return what would raise the score: a verifier that ran, or one that claims."""
         if present:
             return super().advice(present, facts)
-        if facts.observed is not None:
+        if facts.observed:
             return "let the verifier's own command write result_artifact, and name it in the entry"
         if facts.record.schema_version == SCHEMA_FLAT:
             return "set tests_total_pass in the entry"
@@ -180,8 +187,8 @@ def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
     if missing:
         return absent_signal(missing)
 
-    counting: list[_Verdict] = []
-    reasons: list[str] = []
+    counting = []
+    reasons = []
     for index, verifier in enumerate(verifiers):
         reason = _why_not_observed(index, verifier, facts, observed)
         if reason:

@@ -245,7 +245,7 @@ class TestReasons:
         )  # the same bytes are not written again
 
     @pytest.mark.parametrize(
-        "when", ["scoring.score.signal_set", "scoring.jobs.sidecar_comparison.stamp_of_score"]
+        "when", ["scoring.score.signal_set", "scoring.sidecars.writing.stamp_of_score"]
     )
     def test_show_the_next_time_when_an_input_changes_under_the_work(
         self, project: Project, monkeypatch: pytest.MonkeyPatch, when: str

@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 from helpers.facts import facts_of
 
-from rubric import SignalContribution
+from rubric import Score, SignalContribution
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
-from scoring.sidecars.losses import in_words, loss_on_disk, loss_warning, lost_signals
+from scoring.scored import ScoredIteration
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, write_persisted_score
+from scoring.sidecars.states import in_words, loss_warning, lost_signals
+from scoring.sidecars.writing import compare_with_sidecar
+from scoring.signals.table import signal_set
 
 TOKENS, CORRECTION = "token_efficiency", "correction_pressure"
 UNCOVERED = facts_of(IterationRecord(2, 3))
@@ -27,6 +30,12 @@ def row(signal: str, vote: float | None = 0.5, detail: str = "") -> SignalContri
 
 def score(*rows: SignalContribution, iteration: int = 3) -> PersistedScore:
     return PersistedScore(iteration, "2.1.0", True, 0.5, "fair", rows)
+
+
+def lost_on_disk(log: Path, new: PersistedScore) -> list[str]:
+    score_now = Score(3, new.rubric_version, new.value, new.scored, new.band, new.breakdown)
+    scored = ScoredIteration(UNCOVERED.record, UNCOVERED, signal_set(UNCOVERED), score_now)
+    return in_words(compare_with_sidecar(log, scored).lost)
 
 
 class TestLostSignals:
@@ -100,10 +109,10 @@ class TestLossOnDisk:
     NEW = score(row(CORRECTION, 1.0), row(TOKENS, None))
 
     def test_is_what_the_sidecar_has_and_the_new_score_has_not(self, tmp_path: Path) -> None:
-        assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == []
+        assert lost_on_disk(tmp_path, self.NEW) == []
         write_persisted_score(tmp_path, self.OLD)
-        assert in_words(loss_on_disk(tmp_path, self.NEW, UNCOVERED)) == ["token_efficiency"]
-        assert loss_on_disk(tmp_path, self.OLD, UNCOVERED) == []
+        assert lost_on_disk(tmp_path, self.NEW) == ["token_efficiency"]
+        assert lost_on_disk(tmp_path, self.OLD) == []
 
     @pytest.mark.parametrize(
         "content",
@@ -121,7 +130,7 @@ class TestLossOnDisk:
         self, tmp_path: Path, content: bytes
     ) -> None:
         iteration_score_path(tmp_path, 3).write_bytes(content)
-        assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == []
+        assert lost_on_disk(tmp_path, self.NEW) == []
 
 
 @pytest.mark.parametrize(

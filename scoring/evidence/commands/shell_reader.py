@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scoring.evidence.commands.programs import base_name
+from scoring.evidence.commands.programs import STARTERS, base_name
 from scoring.evidence.commands.shell_command import Between, ShellCommand, ShellEvent
 from scoring.evidence.commands.shell_drafts import (
     NEEDS_QUOTES,
@@ -18,7 +18,6 @@ from scoring.evidence.commands.shell_drafts import (
     end_of_documents,
     script_of_shell,
 )
-from scoring.evidence.commands.starters import STARTERS
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 """Programs that run a script, or the text after their option ``-c``."""
@@ -118,7 +117,7 @@ class ShellReader:
         position = 0
 
         mark = _SPECIAL.search(text)
-        while mark is not None:
+        while mark:
             if mark.start() > position:
                 self.draft.read_plain(text[position : mark.start()])
             position = self._read_mark(mark[0], mark.end())
@@ -137,7 +136,7 @@ class ShellReader:
             position: where that ends.
         """
         separator = _SEPARATORS.get(mark)
-        if separator is not None:
+        if separator:
             self._complete_command()
             self.events.append(separator)
             if mark == "\n" and self.pending_documents:
@@ -198,7 +197,7 @@ class ShellReader:
         pieces = self.draft.pieces
 
         mark = _IN_DOUBLE_QUOTES.search(text, position)
-        while mark is not None:
+        while mark:
             pieces.append(text[position : mark.start()])
             position = mark.end()
 
@@ -280,7 +279,7 @@ class ShellReader:
 
         if draft.words and not draft.redirections:
             parentheses = _EMPTY_PARENTHESES.match(self.text, position)
-            if parentheses is not None:
+            if parentheses:
                 self.draft = CommandDraft()
                 self.expects_body = True
                 self.events.append(ShellCommand((draft.words[-1],), defines_function=True))

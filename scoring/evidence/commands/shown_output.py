@@ -155,7 +155,7 @@ def _files_of_runs(commands: Commands, run_indices: Collection[int]) -> _RunFile
     for index in sorted(run_indices)[-_RUN_LIMIT:]:
         readers.update(readers_of(commands, index))
 
-    written: set[str] = set()
+    written = set()
     for index, command in enumerate(commands):
         is_run_or_group = index in run_indices or not command.words
         if command.output_file and is_run_or_group:
@@ -213,7 +213,7 @@ def _shows_files_of_runs(command: ShellCommand, rule: LineRule, files: _RunFiles
         if not is_option(word) and preceding not in rule.valued
     ]
     takes_pattern_by_option = "-e" in rule.valued and "-e" in words
-    if rule.first is not None and not takes_pattern_by_option:
+    if rule.first and not takes_pattern_by_option:
         first = operands.pop(0) if operands else ""
         if not rule.first.fullmatch(first):
             return False

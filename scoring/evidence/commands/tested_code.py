@@ -77,7 +77,7 @@ def _git_calls(commands: Commands) -> Iterator[GitCommand]:
 
 def _operands(call: GitCommand) -> list[str]:
     """Return the arguments before ``--``, without options and the name of a new branch."""
-    operands: list[str] = []
+    operands = []
     previous = ""
     for word in call.arguments:
         if word == "--":

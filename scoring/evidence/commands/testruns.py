@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from scoring.evidence.commands.git_commands import commit_requests
-from scoring.evidence.commands.programs import Words
+from scoring.evidence.commands.programs import FAIL_BY_THEMSELVES, Words
 from scoring.evidence.commands.run_folders import folder_of
 from scoring.evidence.commands.shell_command import Commands, ShellCommand
 from scoring.evidence.commands.shown_output import ShownOutput, readers_of, shown_output
-from scoring.evidence.commands.starters import FAIL_BY_THEMSELVES
 from scoring.evidence.commands.tested_code import tests_other_code
 from scoring.evidence.commands.tool_table import OWN_COMMANDS, SCRIPT_TOOL, program_name, tool_table
 
@@ -87,8 +86,11 @@ class TestTools:
 
     def __init__(self, own_commands: Words = ()) -> None:
         """Take the beginnings of commands that run tests here, such as ``./check --all``."""
-        self._own_commands = [tuple(text.split()) for text in own_commands if text.strip()]
-        self._own_programs = [words[0].removeprefix("./") for words in self._own_commands]
+        self._own_commands: list[tuple[str, ...]] = []
+        for text in own_commands:
+            words = text.split()
+            if words:
+                self._own_commands.append((words[0].removeprefix("./"), *words[1:]))
 
     def may_run(self, line: str) -> bool:
         """Return whether a command line can be a test run at all.
@@ -97,7 +99,7 @@ class TestTools:
         """
         if tool_table().may_run.search(line) is not None:
             return True
-        return any(program in line for program in self._own_programs)
+        return any(own[0] in line for own in self._own_commands)
 
     def run_of(self, commands: Commands, line: str, *, stashed: bool = False) -> TestCommand | None:
         """Return what tests a command line runs.
@@ -109,7 +111,7 @@ class TestTools:
             line: its text.
             stashed: whether an earlier line left the work in a stash.
         """
-        tools: dict[int, str] = {}
+        tools = {}
         runs = are_run(commands)
         for index, command in enumerate(commands):
             tool = self._tool_of(command) if runs[index] else ""
@@ -156,9 +158,9 @@ class TestTools:
         words: Words = command.words
         if not words:
             return ""
-        for program, own in zip(self._own_programs, self._own_commands, strict=True):
+        for own in self._own_commands:
             # as one of the setting, in whatever folder that is
-            if f"/{words[0]}".endswith(f"/{program}") and words[1 : len(own)] == own[1:]:
+            if f"/{words[0]}".endswith(f"/{own[0]}") and words[1 : len(own)] == own[1:]:
                 return OWN_COMMANDS
 
         table = tool_table()
@@ -227,8 +229,8 @@ def are_run(commands: Commands) -> list[bool]:
     A function or an alias that the line defines is not a program, and the body of a function that
     the line never calls does not run.
     """
-    defined: set[str] = set()
-    called: set[str] = set()
+    defined = set()
+    called = set()
     for command in commands:
         name = "".join(command.words[:1])
         if command.defines_function:
@@ -241,7 +243,7 @@ def are_run(commands: Commands) -> list[bool]:
         elif name == "alias":
             defined.update(word.partition("=")[0] for word in command.words[1:])
 
-    runs: list[bool] = []
+    runs = []
     uncalled_depth: int | None = None  # of a function; its body follows
     for command in commands:
         if uncalled_depth is not None and command.depth <= uncalled_depth:

@@ -9,9 +9,14 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from scoring.evidence.commands.shown_output import FILTERS, PRINTED_WORD, leaves_failures
-from scoring.evidence.commands.summary_forms import SummaryForm, any_form_in, last_start
 from scoring.evidence.commands.testruns import TestCommand
-from scoring.evidence.commands.tool_table import TestTool, tool_table
+from scoring.evidence.commands.tool_table import (
+    SummaryForm,
+    TestTool,
+    any_form_in,
+    last_start,
+    tool_table,
+)
 
 _COMPARED_LINE_LIMIT = 100
 """How many lines of an output are compared with what other commands print, the last ones."""
@@ -58,11 +63,11 @@ def verdict_of(command: TestCommand | None, output: str, failed: bool | None) ->
     succeeded = failed is False
     if not succeeded and table.refused.match(text):
         return None
-    if command is not None and command.other_code == "last":
+    if command and command.other_code == "last":
         return _UNKNOWN
 
     tools = _tools_that_may_report(text, command)
-    is_if_shown = command is not None and table.tools[command.tool].if_shown
+    is_if_shown = command and table.tools[command.tool].if_shown
     if is_if_shown:  # what runs any tasks says nothing about the tests among them
         tools = [tool for tool in tools if not tool.runs_any]
     ended_early = not succeeded and any_form_in(table.ended, text)
@@ -109,7 +114,7 @@ def _tools_that_may_report(text: str, command: TestCommand | None) -> list[TestT
     Where the line may run any tool, an output without a line like a summary has none of them.
     """
     table = tool_table()
-    if command is not None:
+    if command:
         tools = [table.tools[name] for name in command.tools]
         if not any(tool.runs_any for tool in tools):
             return tools
@@ -202,10 +207,10 @@ class _Summaries(NamedTuple):
             return False
 
         is_of_program = form.condition in ("sole", "named")
-        is_sole = command is not None and self.tool.name not in command.other_tools
+        is_sole = command and self.tool.name not in command.other_tools
 
         lines: Iterable[str] = (line.text.strip() for line in form.lines_in(self.text))
-        if self.passed and command is not None:
+        if self.passed and command:
             lines = _lines_of_runs_alone(lines, command)
 
         for line in lines:

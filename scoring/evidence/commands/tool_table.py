@@ -5,16 +5,16 @@ The tools are data, in ``test_tools.toml``. The comment at its top says what eac
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 
 from scoring.evidence.commands.programs import Words, read_table
 from scoring.evidence.commands.run_folders import script_of
-from scoring.evidence.commands.summary_forms import LABEL, SummaryForm
 from scoring.frozen import Frozen
 
 SCRIPT_TOOL = "script"
@@ -22,6 +22,14 @@ SCRIPT_TOOL = "script"
 
 OWN_COMMANDS = "test-commands"
 """The name of the tool that the commands of the setting ``test-commands`` are."""
+
+_LINE_LIMIT = 1000
+"""How many characters of a line are read after those that a form matches."""
+
+_LABEL_TEXT = r"(?:\[[\w:./@-]+\] )"
+"""What a runner of tasks puts before each line of a task, such as ``[test] ``."""
+
+_LABEL = re.compile(_LABEL_TEXT)
 
 _ANY_WORDS = "..."
 _LATEST = "latest"
@@ -78,6 +86,67 @@ class CommandStart(NamedTuple):
                 return 0
             position += 1
         return position
+
+
+class SummaryForm(NamedTuple):
+    """A line that a tool prints about a run.
+
+    Attributes:
+        text: what is in the line, which is looked for first.
+        pattern: matches the beginning of the line, or what follows the label of a task there.
+        condition: when the line counts: "" always; "sole" where no other command of the line runs
+            the same program; "named" also where it names a test; "filtered" after a filter.
+    """
+
+    text: str
+    pattern: re.Pattern[str]
+    condition: str = ""
+
+    def lines_in(self, output: str) -> Iterator["OutputLine"]:
+        """Yield the lines of an output that have this form, the last one first.
+
+        No line is looked at twice, so the time is linear.
+        """
+        end = len(output)
+        hit = output.rfind(self.text, 0, end)
+        while hit >= 0:
+            start = output.rfind("\n", 0, hit) + 1
+            match = self.pattern.match(output, start)
+            label = None if match else _LABEL.match(output, start)
+            if label:
+                match = self.pattern.match(output, label.end())
+            if match:
+                limit = match.end() + _LINE_LIMIT
+                line_end = output.find("\n", match.end(), limit)
+                if line_end < 0:
+                    line_end = limit
+                yield OutputLine(start, output[start:line_end])
+
+            if start == 0:
+                return
+            end = start - 1
+            hit = output.rfind(self.text, 0, end)
+
+
+class OutputLine(NamedTuple):
+    """A line of an output: the index of its first character, and its text."""
+
+    start: int
+    text: str
+
+
+def any_form_in(forms: Iterable[SummaryForm], output: str) -> bool:
+    """Return whether an output has a line of one of some forms."""
+    return last_start(forms, output) >= 0
+
+
+def last_start(forms: Iterable[SummaryForm], output: str) -> int:
+    """Return where the last line begins that has one of some forms, or -1 without one."""
+    last = -1
+    for form in forms:
+        for line in islice(form.lines_in(output), 1):
+            last = max(last, line.start)
+    return last
 
 
 class TestTool(Frozen):
@@ -184,14 +253,14 @@ class ToolTable(Frozen, dict=True):
         for tool in self.tool:
             for form in (*tool.failing, *tool.passing, *tool.empty):
                 patterns[f"(?:{form.pattern.pattern})"] = None
-        return re.compile(f"^{LABEL}?(?:{'|'.join(patterns)})", re.MULTILINE)
+        return re.compile(f"^{_LABEL_TEXT}?(?:{'|'.join(patterns)})", re.MULTILINE)
 
     @cached_property
     def may_run(self) -> re.Pattern[str]:
         """Finds a text that every command line with a test run has."""
         texts = {_text_in_every(start) for tool in self.tool for start in tool.starts}
 
-        needed: list[str] = []
+        needed = []
         for text in sorted(texts):
             is_covered = any(other != text and other in text for other in texts)
             if not is_covered:
