@@ -20,7 +20,7 @@ from scoring.cli.options import (
     shared_options,
     valued,
 )
-from scoring.cli.output import complain, reply, say, warn
+from scoring.cli.output import complain, is_terminal, reply, say, warn
 from scoring.cli.reading import (
     report_broken_entries,
     rubric_of,
@@ -129,7 +129,7 @@ def _backfill(
     A terminal gets a bar on standard error; otherwise there is a line for each log, where
     ``prints_progress``.
     """
-    draws_bar = sys.stderr is not None and sys.stderr.isatty()
+    draws_bar = is_terminal(sys.stderr)
     reports = []
 
     # SIGTERM acts like Ctrl-C, so that the processes of this one end with it.

@@ -12,7 +12,7 @@ import click
 
 from scoring.cli.group import DefaultCommand, GroupWithDefault, loudness_options
 from scoring.cli.options import PATH, Command, Whole, flag, json_before_command, valued
-from scoring.cli.output import reply, say, show, warn, write, write_json
+from scoring.cli.output import is_terminal, reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError
 from scoring.files import write_atomically
 from scoring.frozen import PlainData, fields_of
@@ -88,7 +88,7 @@ def run(
     with contextlib.ExitStack() as stack:
         if as_json:
             print_event = _print_json_event
-        elif sys.stderr is not None and sys.stderr.isatty():
+        elif is_terminal(sys.stderr):
             print_event = stack.enter_context(_progress_bar())
         report = run_fleet(config, print_event, force=force, **where)
     if not as_json:

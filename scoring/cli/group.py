@@ -1,14 +1,13 @@
 """The program ``da-score``: its groups of commands, their help, and the options that all share.
 
-``commands.txt`` lists the commands with their summaries. A command without indentation there begins
-a section of the help, and one that is indented twice belongs to the group above it. The module of a
-command has its name: ``scoring/cli/close_task.py`` is ``close-task``, and
-``scoring/cli/log_lint.py`` is ``log lint``.
+``commands.toml`` lists the commands with their summaries. The module of a command has its name:
+``scoring/cli/close_task.py`` is ``close-task``, and ``scoring/cli/log_lint.py`` is ``log lint``.
 
 A group may do something itself: ``da-score label 3`` next to ``da-score label list``.
 """
 
 import importlib
+import tomllib
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -39,45 +38,16 @@ _UNBREAKABLE_HYPHEN = "\u2011"
 
 # The commands
 
-SECTIONS: dict[str, dict[str, str]] = {}
+_TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+
+SECTIONS: dict[str, dict[str, str]] = _TABLES["sections"]
 """The summaries of the commands at the top, by section of the help and by name."""
 
-SUBCOMMANDS: dict[str, dict[str, str]] = {}
-"""The summaries of the commands of each group that ``commands.txt`` lists, by name."""
+SUBCOMMANDS: dict[str, dict[str, str]] = _TABLES["groups"]
+"""The summaries of the commands of each group in ``commands.toml``, by name."""
 
-OLD_NAMES: Mapping[str, str] = {
-    "entry": "log entry",
-    "integrity": "log integrity",
-    "lint": "log lint",
-    "records": "log records",
-    "schema": "log schema",
-    "signals": "log signals",
-}
+OLD_NAMES: Mapping[str, str] = _TABLES["old_names"]
 """Names of earlier versions, which still work and which no help shows."""
-
-
-def _read_commands() -> None:
-    text = (Path(__file__).parent / "commands.txt").read_text("utf-8")
-    section = ""
-    group = ""
-
-    for line in text.splitlines():
-        indentation = len(line) - len(line.lstrip())
-        name, _, summary = line.strip().partition(": ")
-        if not name:
-            continue
-
-        if indentation == 0:
-            section = name
-            SECTIONS[section] = {}
-        elif indentation == 2:
-            group = name
-            SECTIONS[section][name] = summary
-        else:
-            SUBCOMMANDS.setdefault(group, {})[name] = summary
-
-
-_read_commands()
 
 COMMANDS: Mapping[str, str] = ChainMap(*reversed(SECTIONS.values()))
 """The summaries of all commands at the top, in the order of the help."""
@@ -171,7 +141,7 @@ def with_help_layout(command: click.Command) -> click.Command:
 
 
 class LazyGroup(click.Group):
-    """A group of commands that ``commands.txt`` lists, each of which is loaded when it runs.
+    """A group of commands that ``commands.toml`` lists, each of which is loaded when it runs.
 
     Attributes:
         path: the name of the group, as users type it after ``da-score``; "" for the program.

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
 from scoring.cli.options import EVIDENCE_OPTIONS, flag, shared_options
-from scoring.cli.output import on_terminal, progress, say, warn, write, write_json
+from scoring.cli.output import is_terminal, on_terminal, progress, say, warn, write, write_json
 from scoring.cli.reading import LEFT_OUT, observing_sources, settings_of_whole_repository, sources
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.git.repository import GitRepository
@@ -82,7 +82,7 @@ def command(
         write(settings_text(examination, settings))
         return
 
-    is_interactive = on_terminal() and sys.stdin is not None and sys.stdin.isatty()
+    is_interactive = on_terminal() and is_terminal(sys.stdin)
     _set_up(
         settings,
         examination,

@@ -23,6 +23,7 @@ from scoring.cli.options import (
 )
 from scoring.cli.output import (
     complain,
+    is_terminal,
     on_terminal,
     progress,
     reply,
@@ -91,7 +92,7 @@ def label_one(
             "--override was removed; write admin_override: true into the label by hand."
         )
     asks = _has_no_answer(answers)
-    if asks and not (on_terminal() and sys.stdin is not None and sys.stdin.isatty()):
+    if asks and not (on_terminal() and is_terminal(sys.stdin)):
         raise click.UsageError(
             "Nothing to say: give --correctness, --scope, --hallucination or --note; "
             "on a terminal it asks."

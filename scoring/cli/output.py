@@ -196,7 +196,7 @@ def progress(text: str) -> Iterator[None]:
     """
     timer = threading.Timer(_LONG, lambda: print(f"{text} …", file=sys.stderr, flush=True))
     timer.daemon = True
-    if sys.stderr is not None and sys.stderr.isatty():
+    if is_terminal(sys.stderr):
         timer.start()
     try:
         yield
@@ -206,7 +206,12 @@ def progress(text: str) -> Iterator[None]:
 
 def on_terminal() -> bool:
     """Return whether standard output is a terminal."""
-    return sys.stdout is not None and sys.stdout.isatty()
+    return is_terminal(sys.stdout)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a standard stream, which may be closed, is a terminal."""
+    return stream is not None and stream.isatty()
 
 
 def pipe_shows_everything(version: str, rubric: str) -> bool:
