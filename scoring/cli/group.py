@@ -53,17 +53,6 @@ COMMANDS: Mapping[str, str] = ChainMap(*reversed(SECTIONS.values()))
 """The summaries of all commands at the top, in the order of the help."""
 
 
-def commands_in(group: str) -> Mapping[str, str]:
-    """Return the summaries of the commands of a group, by name.
-
-    Args:
-        group: the name of the group; "" for the program itself.
-    """
-    if group:
-        return SUBCOMMANDS[group]
-    return COMMANDS
-
-
 def module_of(command: str) -> str:
     """Return the module of a command, named in full: "scoring.cli.log_lint" of "log lint"."""
     return "scoring.cli." + command.replace("-", "_").replace(" ", "_")
@@ -150,9 +139,14 @@ class LazyGroup(click.Group):
     context_class = HelpfulContext
     path = ""
 
+    @property
+    def summaries(self) -> Mapping[str, str]:
+        """The summaries of the commands, by name."""
+        return SUBCOMMANDS.get(self.path, COMMANDS)
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the commands, in the order of the help."""
-        return list(commands_in(self.path))
+        return list(self.summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name, or by its name in an earlier version.
@@ -160,17 +154,17 @@ class LazyGroup(click.Group):
         Raises:
             click.UsageError: no command has that name.
         """
-        if cmd_name in commands_in(self.path):
+        old_names: Mapping[str, str] = {} if self.path else OLD_NAMES
+        if cmd_name in self.summaries:
             return _load(f"{self.path} {cmd_name}".strip())
-        if not self.path and cmd_name in OLD_NAMES:
-            return _load(OLD_NAMES[cmd_name])
+        if cmd_name in old_names:
+            return _load(old_names[cmd_name])
 
         if not cmd_name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches  # only a mistyped word needs it
 
-            old_names: Mapping[str, str] = {} if self.path else OLD_NAMES
             message = f"No such command {cmd_name!r}."
-            for match in get_close_matches(cmd_name, [*commands_in(self.path), *old_names], n=1):
+            for match in get_close_matches(cmd_name, [*self.summaries, *old_names], n=1):
                 message += f" Did you mean {old_names.get(match, match)!r}?"
             ctx.fail(message)
         return None
@@ -179,7 +173,7 @@ class LazyGroup(click.Group):
         """Write the commands with their summaries, for the program in sections."""
         if self.path:
             with formatter.section("Commands"):
-                formatter.write_dl(list(commands_in(self.path).items()))
+                formatter.write_dl(list(self.summaries.items()))
             return
 
         formatter.write("\nCommands:\n")
@@ -193,7 +187,7 @@ class LazyGroup(click.Group):
 
         offers = [
             CompletionItem(name, help=summary)
-            for name, summary in commands_in(self.path).items()
+            for name, summary in self.summaries.items()
             if name.startswith(incomplete)
         ]
         return offers + click.Command.shell_complete(self, ctx, incomplete)

@@ -93,7 +93,7 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
 
 def _last_iteration_of_session(text: str, records: list[IterationRecord]) -> int | None:
     """Return the last iteration of the session with an id that begins with a text."""
-    last_iterations = {}
+    last_iterations: dict[str, int] = {}
     for record in records:
         if record.agent.session_id.startswith(text):
             last_iterations[record.agent.session_id] = record.iteration

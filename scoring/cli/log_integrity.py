@@ -5,6 +5,7 @@ from typing import Any
 from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_command
 from scoring.cli.output import reply
 from scoring.cli.reading import log_view
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.views.integrity import integrity_page, summarize_integrity, summarize_words
@@ -21,7 +22,7 @@ def command(settings: Settings, selection: Selection) -> None:
     Example:  da-score log integrity --json
     """
     signal_sets = []
-    observed = []
+    observed: list[Observed | None] = []
     for iteration in log_view(settings, recompute=True, selection=selection).examine():
         signal_sets.append(iteration.signals)
         observed.append(iteration.facts.observed)

@@ -12,7 +12,7 @@ from scoring.cli.group import loudness_options
 from scoring.errors import SettingsError
 from scoring.frozen import PlainData
 from scoring.log.selection import Selection, first_day
-from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
+from scoring.log.setting_rows import COUNT, SETTINGS
 from scoring.log.setting_rows import PATH as SETTING_PATH
 from scoring.log.settings import Settings, resolve_settings
 from scoring.settings_table import FLAG, ListOf
@@ -107,8 +107,9 @@ def choice(name: str, words: Sequence[str], summary: str, key: str = "", **more:
     return valued(name, None, summary, key, type=click.Choice(words), **more)
 
 
-def _option_of(name: str, setting: SettingRow) -> Decorator:
+def _option_of(name: str) -> Decorator:
     """Return the decorator of the option of a setting."""
+    setting = SETTINGS[name]
     if setting.kind == FLAG:
         return click.option(f"--{name}", is_flag=True, default=None, help=setting.help)
 
@@ -119,15 +120,6 @@ def _option_of(name: str, setting: SettingRow) -> Decorator:
         value_type = Whole(1)
     is_list = isinstance(setting.kind, ListOf)
     return valued(f"--{name}", setting.metavar, setting.help, type=value_type, multiple=is_list)
-
-
-_SETTING_OPTIONS = {name: _option_of(name, setting) for name, setting in SETTINGS.items()}
-
-_SELECTION_OPTIONS = (
-    valued("--last", "K", "Only the K newest iterations.", type=Whole(1)),
-    valued("--since", "DAYS", "Only iterations from the first of these days on."),
-    valued("--task", "ID", "Only iterations of this task; * and ? match any characters."),
-)
 
 
 def shared_options(*names: str) -> Decorator:
@@ -158,7 +150,7 @@ def shared_options(*names: str) -> Decorator:
 
         decorated: Command = with_options
         for name in ("json", *reversed(names)):
-            decorated = _SETTING_OPTIONS[name](decorated)
+            decorated = _option_of(name)(decorated)
         return loudness_options(decorated)
 
     return decorate
@@ -208,6 +200,9 @@ def prepared_settings(options: PlainData, files: bool = True) -> Settings:
 def selection_options(command: Command) -> Command:
     """Add the options that choose iterations, which the command gets as its ``selection``."""
 
+    @valued("--last", "K", "Only the K newest iterations.", type=Whole(1))
+    @valued("--since", "DAYS", "Only iterations from the first of these days on.")
+    @valued("--task", "ID", "Only iterations of this task; * and ? match any characters.")
     @functools.wraps(command)
     def with_selection(
         last: int | None,
@@ -218,7 +213,4 @@ def selection_options(command: Command) -> Command:
         chosen = Selection(last=last, since=first_day(since), task=task)
         return command(selection=chosen, **arguments)
 
-    decorated: Command = with_selection
-    for option in reversed(_SELECTION_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+    return with_selection

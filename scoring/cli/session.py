@@ -24,7 +24,7 @@ from scoring.sidecars.scores import PersistedScore, is_plain_session_id, session
 from scoring.sidecars.states import CURRENT, State, session_state
 from scoring.text import some_of
 from scoring.views.session_pages import session_page, session_payload
-from scoring.views.table import named_cells
+from scoring.views.table import Cells, named_cells
 
 _MOST_SESSIONS_NAMED = 5
 """How many session ids a message lists."""
@@ -160,7 +160,7 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
             warn(f"session {session_id}: {'; '.join(texts)}")
 
     became = ""
-    names = {}
+    names: dict[int, Cells] = {}
     meaning = NOT_MEASURED
     if shown.examined is not None:
         became = states_line(settings, [each.facts for each in shown.examined])

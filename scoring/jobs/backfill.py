@@ -178,7 +178,7 @@ def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -
     if records and not plan.dry_run:
         remove_stale_files(log)
 
-    scores = {}
+    scores: dict[int, PersistedScore] = {}
     with stamps_of_log(plan.cache_dir, log, rubric, keeps=not plan.dry_run) as stamps:
         for (iteration,) in score_iterations(
             records,

@@ -90,7 +90,7 @@ def close_task(
         for session_id, numbers in iterations_by_session(records).items()
         if not chosen.isdisjoint(numbers)
     }
-    scores = {}
+    scores: dict[int, PersistedScore] = {}
     for number in set[int]().union(*members.values()) - chosen:
         sidecar = _whole_sidecar(iter_log_dir, number, rubric)
         if sidecar is None:
@@ -109,7 +109,7 @@ def close_task(
     for scored_iteration in scored:
         scores[scored_iteration.record.iteration] = scored_iteration.persisted
 
-    session_paths = {}
+    session_paths: dict[str, Path | None] = {}
     for session_id, numbers in sorted(members.items()):
         score_of_session = session_score(rubric, session_id, [scores[n] for n in numbers])
         session_paths[session_id] = write_session(iter_log_dir, score_of_session, sources.warn)

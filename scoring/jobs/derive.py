@@ -338,7 +338,7 @@ def derive_runs(
         new_runs = [run for run in graded_runs(folder) if run.source not in sources]
         numbered = list(enumerate(new_runs, start=log.highest + 1))
 
-        files = []
+        files: list[tuple[Path, bytes]] = []
         for iteration, run in numbered:
             fields = {"date": quoted(run.date), "task_id": quoted(run.task)}
             agent = {"session_id": run.session, "harness": run.harness, "model": run.model}

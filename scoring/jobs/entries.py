@@ -37,12 +37,38 @@ _NUMBER_IN_BRANCH = re.compile(
 )
 _KEY_IN_BRANCH = re.compile(r"(?:^|[/_-])([A-Za-z][A-Za-z0-9]{1,9}-[0-9]{1,9})(?![0-9A-Za-z])")
 
-_NOT_A_PROJECT = set("UTF SHA ISO RFC HTTP CVE GPT MD AES PEP UTC TLS ES V X H".split())
+_NOT_A_PROJECT = {
+    "UTF",
+    "SHA",
+    "ISO",
+    "RFC",
+    "HTTP",
+    "CVE",
+    "GPT",
+    "MD",
+    "AES",
+    "PEP",
+    "UTC",
+    "TLS",
+    "ES",
+    "V",
+    "X",
+    "H",
+}
 """What precedes a number as in the key of an issue, though it is the name of something else."""
 
-_NOT_A_PROJECT_IN_BRANCH = _NOT_A_PROJECT.union(
-    "ISSUE ISSUES GH BUG TICKET FIX FEATURE PR RELEASE PHASE".split()
-)
+_NOT_A_PROJECT_IN_BRANCH = _NOT_A_PROJECT | {
+    "ISSUE",
+    "ISSUES",
+    "GH",
+    "BUG",
+    "TICKET",
+    "FIX",
+    "FEATURE",
+    "PR",
+    "RELEASE",
+    "PHASE",
+}
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")

@@ -9,7 +9,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
@@ -225,7 +225,7 @@ def _edit(
     note = latest.note if label.note is None else label.note
 
     names = ("correctness", "scope_judgement", "hallucination")
-    values = {}
+    values: dict[str, Any] = {}
     for name, new_value, old_value in zip(names, label.judgement, latest.judgement, strict=True):
         values[name] = old_value if new_value is None else new_value
 

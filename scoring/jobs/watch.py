@@ -196,7 +196,7 @@ class LogWatch:
             for record in self._files[name].records:
                 records.setdefault(record.iteration, record)
 
-        entries = {}
+        entries: dict[int, tuple[IterationRecord, list[_FileState]]] = {}
         for number, record in sorted(records.items()):
             states: list[_FileState] = [
                 state_of(self._log / name) if name in self._names else None
@@ -236,7 +236,7 @@ class LogWatch:
         if not changes:
             return []
 
-        scored = {}
+        scored: dict[int, LogChange] = {}
         records = [record for record, _ in self._entries.values()]
         for (iteration,) in score_iterations(
             records, self._log, self._sources, self._rubric, only=changes
