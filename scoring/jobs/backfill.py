@@ -148,11 +148,10 @@ def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
 
     try:
         _bring_up_to_date(plan, report, take)
-    except LogError as e:
-        report.error = str(e)
-        report.broken = list(e.faults)
     except DaScoreError as e:
         report.error = str(e)
+        if isinstance(e, LogError):
+            report.broken = list(e.faults)
 
     report.seconds = time.monotonic() - start
     return report

@@ -217,9 +217,8 @@ def _with_part(
     """Return the text with a field added to a block, or an item to a list."""
     name, *inner_parts = parts
     inline = _in_one_line(inner_parts, value)
-    head = f"{name}: "
-    if isinstance(node, SequenceNode):
-        head = ""
+    is_list = isinstance(node, SequenceNode)
+    head = "" if is_list else f"{name}: "
 
     index: int = node.end_mark.index - 1  # before the bracket of an empty one
     if node.value:
@@ -231,7 +230,7 @@ def _with_part(
     line_break = "\r\n" if "\r\n" in source else "\n"
     next_line = f"{line_break}{' ' * node.start_mark.column}"
     holds_field = bool(inner_parts) and not inner_parts[0].isdigit()
-    if not head:
+    if is_list:
         head = "- "
         if holds_field and len(inner_parts) == 1:
             inline = inline[1:-1]
