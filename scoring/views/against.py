@@ -256,7 +256,15 @@ def against_page(against: Against) -> Page:
     rows.append(("  too young to judge", *against.young, "", "", ""))
     for figure in against.figures:
         measure = figure.measure
-        samples = [_sample_text(measure, sample) for sample in (figure.first, figure.second)]
+        samples = []
+        for sample in (figure.first, figure.second):
+            text = measure.text(sample.value)
+            if sample.units and measure.kind == "share":
+                text = f"{sample.total:.0f} of {sample.units} ({text})"
+            elif sample.units:
+                text = f"{text} of {sample.units}"
+            samples.append(text)
+
         difference = ""
         limits = ""
         if figure.difference is not None:
@@ -280,12 +288,3 @@ def against_page(against: Against) -> Page:
         )
     yield Line("Units of one session count together. Differences of shares are in points.", "dim")
     yield Line(f"Days and months are those of {zone_text()}.", "dim")
-
-
-def _sample_text(measure: Measure, sample: Sample) -> str:
-    value = measure.text(sample.value)
-    if not sample.units:
-        return value
-    if measure.kind == "share":
-        return f"{sample.total:.0f} of {sample.units} ({value})"
-    return f"{value} of {sample.units}"

@@ -36,9 +36,19 @@ _LINE_START = re.compile(r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?")
 def draw(blocks: Iterable[Block], console: Console) -> None:
     """Draw lines and tables on a terminal."""
     for block in map(line_or_table, blocks):
-        if block.only != "pipe":
-            for part in _drawn(block, console.width):
-                console.print(part, overflow="fold")
+        if block.only == "pipe":
+            continue
+        if isinstance(block, Line):
+            parts = [_text(cell) for cell in block.cells()]
+            line = Text(style=block.style).join(parts)
+            console.print(_hanging(line, console.width), overflow="fold")
+            continue
+
+        table = block.shown_in(None, "terminal", "full")
+        indent = block.indent
+        for part in _fitted(table, max(console.width - indent, 1)):
+            indented = Padding(part, (0, 0, 0, indent)) if indent else part
+            console.print(indented, overflow="fold")
 
 
 def folded_text(text: str, width: int) -> str:
@@ -59,17 +69,6 @@ def folded_text(text: str, width: int) -> str:
 def unpadded(text: str) -> str:
     """Return text without the spaces at the ends of its lines."""
     return re.sub(r" +$", "", text, flags=re.MULTILINE)
-
-
-def _drawn(block: Line | Table, width: int) -> Drawn:
-    if isinstance(block, Line):
-        parts = [_text(cell) for cell in block.cells()]
-        yield _hanging(Text(style=block.style).join(parts), width)
-        return
-
-    table = block.shown_in(None, "terminal", "full")
-    for part in _fitted(table, max(width - block.indent, 1)):
-        yield Padding(part, (0, 0, 0, block.indent)) if block.indent else part
 
 
 def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:

@@ -1,4 +1,4 @@
-"""An explained score in words: whose work it is, what it rests on, and what was claimed."""
+"""An explained score in words: its work and sessions, its signals, and its claims."""
 
 from collections.abc import Iterable, Sequence
 
@@ -177,9 +177,14 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
         facts: the iteration. Under rules that do not attribute lines, nothing is yielded of them.
         kept: what the evidence file of the sidecar says of its lines.
     """
+    kept_lines = []
+    if kept and kept.method:
+        sessions = _named("session", kept.sessions)
+        kept_lines.append(f"when the sidecar was written, {sessions}, found by {kept.method}")
+
     observed = facts.observed
     if observed is None:
-        yield from _kept_lines(kept)
+        yield from kept_lines
         return
 
     landing = facts.landing
@@ -203,7 +208,7 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
     if observed.method is None:
         problem = observed.problem or "no session found for this iteration"
         yield f"no line of a transcript: {problem}"
-        yield from _kept_lines(kept)
+        yield from kept_lines
         return
 
     yield from _session_lines(observed)
@@ -224,12 +229,6 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
     if observed.by_agents is not None:
         percent = int(observed.by_agents * 100)
         yield f"agents wrote at least {percent} % of the lines that its commit adds"
-
-
-def _kept_lines(kept: OwnLines | None) -> Lines:
-    if kept and kept.method:
-        sessions = _named("session", kept.sessions)
-        yield f"when the sidecar was written, {sessions}, found by {kept.method}"
 
 
 def _session_lines(observed: Observed) -> Lines:

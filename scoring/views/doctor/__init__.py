@@ -113,22 +113,15 @@ class SignalPresence(NamedTuple):
         return self.present / self.iterations
 
 
-class MethodCount(NamedTuple):
-    """For how many iterations one method found lines, in how many sessions."""
-
-    iterations: int
-    sessions: int
-
-
 class AttributionSurvey(NamedTuple):
     """How the transcript lines of iterations were found.
 
     Attributes:
-        methods: the counts of each method, and of ``none``.
+        methods: for each method, and for ``none``, how many ``iterations`` and ``sessions``.
         without: the iterations without lines, by reason, the most frequent first.
     """
 
-    methods: dict[str, MethodCount]
+    methods: dict[str, dict[str, int]]
     without: dict[str, list[int]]
 
 
@@ -354,8 +347,8 @@ def survey_attribution(iterations: Sequence[IterationFacts]) -> AttributionSurve
     for method in get_args(Method):
         found = found_by.get(method, [])
         sessions = set().union(*(observed.sessions for observed in found))
-        methods[method] = MethodCount(len(found), len(sessions))
-    methods["none"] = MethodCount(sum(map(len, without.values())), 0)
+        methods[method] = {"iterations": len(found), "sessions": len(sessions)}
+    methods["none"] = {"iterations": sum(map(len, without.values())), "sessions": 0}
 
     most_first = sorted(without.items(), key=lambda item: -len(item[1]))
     return AttributionSurvey(methods, dict(most_first))

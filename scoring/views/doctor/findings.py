@@ -64,7 +64,6 @@ def findings(examination: Examination) -> list[Finding]:
         _trunk,
         _log,
         _entries,
-        _transcript_roots,
         _transcripts,
         _attribution,
         _signals,
@@ -184,8 +183,9 @@ _IN_TIME = (
 )
 
 
-def _transcript_roots(examination: Examination) -> Findings:
-    for root in examination.transcripts.roots:
+def _transcripts(examination: Examination) -> Findings:
+    survey = examination.transcripts
+    for root in survey.roots:
         was_named = root.origin == "--transcript-dir"
         if not root.problem or (root.problem == "no such directory" and not was_named):
             continue
@@ -199,9 +199,6 @@ def _transcript_roots(examination: Examination) -> Findings:
             advice = "nothing, if that harness was not used"
         yield Finding("transcripts", level, f"{root.path}: {root.problem}", advice)
 
-
-def _transcripts(examination: Examination) -> Findings:
-    survey = examination.transcripts
     if not survey.roots:
         advice = "set transcripts to auto, or name folders with --transcript-dir"
         if not examination.sources.rules.as_observed:

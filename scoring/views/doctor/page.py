@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
+from scoring.evidence.transcripts.facts import FileFound
 from scoring.frozen import PlainData, fields_of
 from scoring.text import counted, short, some_spans, spans
-from scoring.views.doctor import AttributionSurvey, Examination
+from scoring.views.doctor import Examination
 from scoring.views.doctor.findings import Finding
 from scoring.views.table import Cell, Cells, Line, Page, Pair, Table, columns_of, pairs
 
@@ -74,19 +74,15 @@ def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
         counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
         harnesses.append((harness.name, *counts, failed, harness.duplicates_dropped))
     columns = columns_of(
-        "HARNESS",
-        "SESSIONS",
-        "FILES",
-        "TURNS",
-        "TOOL CALLS",
-        "FAILED",
-        "DUPLICATES DROPPED",
+        "HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED"
     )
     yield Table(columns, harnesses)
 
     attribution = examination.attribution
     if attribution:
-        methods = [(method, *count) for method, count in attribution.methods.items()]
+        methods = []
+        for method, count in attribution.methods.items():
+            methods.append((method, count["iterations"], count["sessions"]))
         yield Table(columns_of("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
 
         without = []
@@ -216,7 +212,23 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
     """
     log = examination.log
     repository = examination.repository
+    checkpoints = examination.transcripts.checkpoints
     attribution = examination.attribution
+    found_by = None
+    if attribution:
+        without = attribution.without.items()
+        found_by = {
+            "methods": attribution.methods,
+            "iterations_without_session": [
+                {"reason": reason, "iterations": numbers} for reason, numbers in without
+            ],
+            "sessions_without_iteration": list(map(_plain, examination.transcripts.unclaimed)),
+            "checkpoints": {
+                "found": checkpoints.count,
+                **fields_of(checkpoints, "transcripts", "missing", "not_fetched"),
+            },
+        }
+
     return {
         "rubric_version": examination.rubric.version,
         "evidence": examination.rubric.evidence,
@@ -240,7 +252,7 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
             "without": repository.without_commit,
         },
         "transcripts": _transcripts_payload(examination),
-        "attribution": attribution and _attribution_payload(attribution, examination.transcripts),
+        "attribution": found_by,
         "signals": [
             fields_of(signal, "signal", "present", "iterations", "share", "absent")
             for signal in examination.signals
@@ -275,22 +287,6 @@ def _transcripts_payload(examination: Examination) -> PlainData:
         "harnesses": harnesses,
         "not_read": [sessions._asdict() for sessions in examination.unread],
         "uncovered_iterations": examination.uncovered,
-    }
-
-
-def _attribution_payload(attribution: AttributionSurvey, survey: TranscriptSurvey) -> PlainData:
-    checkpoints = survey.checkpoints
-    return {
-        "methods": {method: count._asdict() for method, count in attribution.methods.items()},
-        "iterations_without_session": [
-            {"reason": reason, "iterations": numbers}
-            for reason, numbers in attribution.without.items()
-        ],
-        "sessions_without_iteration": list(map(_plain, survey.unclaimed)),
-        "checkpoints": {
-            "found": checkpoints.count,
-            **fields_of(checkpoints, "transcripts", "missing", "not_fetched"),
-        },
     }
 
 

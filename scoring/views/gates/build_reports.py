@@ -102,9 +102,17 @@ def markdown(verdict: Verdict, log: str) -> str:
     if verdict.looked_at:
         lines.append(f"{verdict.looked_at}.")
     lines += [f"Note: {markdown_text(note)}." for note in verdict.notes]
+    lines.append("")
+
+    failures = verdict.failures
+    if failures:
+        lines += ["| iteration | gate | reason |", "| ---: | --- | --- |"]
+        for failure in failures[:_MOST_ROWS]:
+            which = "all" if failure.iteration is None else failure.iteration
+            lines.append(f"| {which} | {failure.gate} | {markdown_text(failure.reason)} |")
+        lines += ["", *_left_out(len(failures), "failures")]
+
     lines += [
-        "",
-        *_failure_table(verdict.failures),
         "<details><summary>Iterations</summary>",
         "",
         "| iteration | task | score | band | |",
@@ -116,19 +124,6 @@ def markdown(verdict: Verdict, log: str) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _failure_table(failures: Sequence[Failure]) -> Lines:
-    if not failures:
-        return
-
-    yield "| iteration | gate | reason |"
-    yield "| ---: | --- | --- |"
-    for failure in failures[:_MOST_ROWS]:
-        which = "all" if failure.iteration is None else failure.iteration
-        yield f"| {which} | {failure.gate} | {markdown_text(failure.reason)} |"
-    yield ""
-    yield from _left_out(len(failures), "failures")
 
 
 def _iteration_row(checked: Checked) -> str:
