@@ -104,25 +104,6 @@ class ScoreRow(NamedTuple):
     row: SignalContribution
 
 
-class _Type(NamedTuple):
-    """The kind and the unit of a column."""
-
-    kind: Kind
-    unit: str = ""
-
-
-_TYPES = {
-    **dict.fromkeys(("text", "word", "models", "numbers", "json"), _Type("text")),
-    **dict.fromkeys(("flag", "check"), _Type("yes/no")),
-    **dict.fromkeys(("share", "score", "any score", "vote", "sum"), _Type("number", "0 to 1")),
-    "count": _Type("integer"),
-    "dollars": _Type("number", "US dollars"),
-    "seconds": _Type("number", "seconds"),
-    "minutes": _Type("number", "minutes"),
-}
-"""The types that ``columns.toml`` names. Any other word there is the unit of an integer."""
-
-
 def _score_on_enough_evidence(score: Any) -> Any:
     if score.band == BAND_INSUFFICIENT:
         return None
@@ -222,12 +203,12 @@ def _columns(table: str, what: str = "") -> Iterator[DataColumn]:
             path += name
 
         word = type_name.removesuffix("?")
-        column_type = _TYPES.get(word, _Type("integer", word))
+        kind, usual_unit = _LISTED["types"].get(word, ("integer", word))
         computed = _COMPUTED.get((table, name))
         yield DataColumn(
             name=name,
-            kind=column_type.kind,
-            unit=unit or column_type.unit,
+            kind=kind,
+            unit=unit or usual_unit,
             meaning=meaning.replace("{what}", what),
             take=computed or _value_at(path, _CONVERSIONS.get(type_name)),
             may_miss=type_name.endswith("?"),

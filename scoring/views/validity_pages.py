@@ -1,7 +1,7 @@
 """Whether scores foretell what becomes of the work, for people: sentences and tables."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from scoring.examine import ExaminedIteration
 from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Became, Case, case_of
@@ -121,23 +121,16 @@ _QUESTIONS = {
 }
 
 
-class _Words(NamedTuple):
-    """What the two kinds of an outcome are called, and what is counted of them."""
-
-    good: str
-    bad: str
-    counted: str
-
-
+_OTHER_WORDS = ("sound work", "defective work", "not sound")
 _WORDS = {
-    "landed": _Words("work that landed", "work that came to nothing", "came to nothing"),
-    "reward": _Words(
+    "landed": ("work that landed", "work that came to nothing", "came to nothing"),
+    "reward": (
         "a run with a higher reward",
         "another one of its task",
         "below the full reward",
     ),
 }
-_OTHER_WORDS = _Words("sound work", "defective work", "not sound")
+"""What the two kinds of an outcome are called, the good one first, and what is counted of them."""
 
 
 def _numbers(validity: Validity) -> str:
@@ -152,9 +145,9 @@ def _numbers(validity: Validity) -> str:
     if validity.measure == "spearman":
         return f"{cases}, Spearman's correlation {_figure(score)}"
 
-    words = _WORDS.get(validity.outcome, _OTHER_WORDS)
-    chance = f"{words.good} scores higher than {words.bad} with a chance of {_figure(score)}"
-    return f"{cases}, {validity.positives} of them {words.counted}; {chance}"
+    good, bad, of_these = _WORDS.get(validity.outcome, _OTHER_WORDS)
+    chance = f"{good} scores higher than {bad} with a chance of {_figure(score)}"
+    return f"{cases}, {validity.positives} of them {of_these}; {chance}"
 
 
 def _figure(foretold: Foretold) -> str:
