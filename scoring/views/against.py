@@ -147,12 +147,7 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
     return Against(sides, figures, latest)
 
 
-def figure_of(
-    measure: Measure,
-    first: Sample,
-    second: Sample,
-    changed: bool = False,
-) -> Figure:
+def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = False) -> Figure:
     """Compare one measure of two sides.
 
     Args:

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from scoring.frozen import PlainData
 from scoring.outcomes.spending import Spending
+from scoring.outcomes.unit import State
 from scoring.statistics import wilson
 
-DECIDED = ("landed", "reverted", "taken_back", "lost")
+DECIDED: tuple[State, ...] = ("landed", "reverted", "taken_back", "lost")
 """The states in which it is certain whether the work landed and stayed."""
 
 

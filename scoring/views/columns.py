@@ -231,12 +231,7 @@ TABLES: dict[str, tuple[DataColumn, ...]] = {
 """Every table, with its columns in order."""
 
 
-def _row(
-    table: str,
-    log: Path,
-    iteration: int,
-    content: object,
-) -> NamedRow:
+def _row(table: str, log: Path, iteration: int, content: object) -> NamedRow:
     """Return the row of a table, with the name of the table."""
     source = RowSource(str(log), iteration, content)
     return table, source.values(TABLES[table])

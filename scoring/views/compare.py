@@ -287,15 +287,7 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
                 sub_score = old.sub_score
             by_weight = (new_weight - old_weight / scale) * (sub_score - shifted_value)
             effect = shifts.get(name, 0.0) + by_weight
-        moves.append(
-            SignalMove(
-                name,
-                old,
-                new,
-                effect,
-                tuple(_causes(old, new, scale)),
-            )
-        )
+        moves.append(SignalMove(name, old, new, effect, tuple(_causes(old, new, scale))))
     return IterationDiff(before, after, tuple(moves))
 
 

@@ -89,13 +89,7 @@ def comparison_page(
     rows = [_iteration_row(diff, iteration, tasks) for iteration in log.iterations]
     columns = (ITER, TASK, *sides, numeric("CHANGE", width=7), BAND)
     full = FULL_TEXT in (diff.before.text, diff.after.text)
-    yield Table(
-        columns,
-        rows,
-        notes="MOVED BY",
-        notes_indent=8,
-        full=full,
-    )
+    yield Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
     yield ""
     yield pairs(_total_rows(log.totals()), width=12)
 
@@ -126,12 +120,7 @@ def _word(value: object) -> str:
     return str(value) or "none"
 
 
-def _in_both_or_changed(
-    subject: str,
-    old: str,
-    new: str,
-    more: str = "",
-) -> str:
+def _in_both_or_changed(subject: str, old: str, new: str, more: str = "") -> str:
     if old == new:
         return f"{subject}: {old} in both."
     return f"{subject}: {old} → {new}{more}"
@@ -142,9 +131,7 @@ def _bands_text(rubric: Rubric) -> str:
 
 
 def _iteration_row(
-    diff: RubricDiff,
-    iteration: IterationDiff,
-    tasks: Mapping[int, str],
+    diff: RubricDiff, iteration: IterationDiff, tasks: Mapping[int, str]
 ) -> TableRow:
     old = iteration.before
     new = iteration.after

@@ -102,37 +102,11 @@ def _corrections(row: WorkRow) -> float | None:
 
 
 MEASURES = (
-    Measure(
-        "landed",
-        "landed",
-        "share",
-        _landed,
-        settled=True,
-    ),
-    Measure(
-        "taken_back",
-        "reverted or taken back",
-        "share",
-        _undone,
-        settled=True,
-    ),
+    Measure("landed", "landed", "share", _landed, settled=True),
+    Measure("taken_back", "reverted or taken back", "share", _undone, settled=True),
     Measure("fixed", "reverted or fixed later", "share", _fixed),
-    Measure(
-        "cost_per_landed",
-        "cost per landed unit",
-        "dollars",
-        _cost_of_landed,
-        "more",
-        "less",
-    ),
-    Measure(
-        "corrections",
-        "corrections per unit",
-        "number",
-        _corrections,
-        "more",
-        "fewer",
-    ),
+    Measure("cost_per_landed", "cost per landed unit", "dollars", _cost_of_landed, "more", "less"),
+    Measure("corrections", "corrections per unit", "number", _corrections, "more", "fewer"),
 )
 
 

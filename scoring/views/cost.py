@@ -84,9 +84,7 @@ def expenses(
 
 
 def _dated_charges(
-    spending: Spending,
-    period: Period | None,
-    zone: tzinfo | None,
+    spending: Spending, period: Period | None, zone: tzinfo | None
 ) -> Iterator[tuple[Charge, date | None]]:
     """Yield the charges of some days, each with its day.
 
@@ -243,9 +241,7 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
 
 
 def everything(
-    used: Iterable[UsedBySession],
-    period: Period | None,
-    zone: tzinfo | None,
+    used: Iterable[UsedBySession], period: Period | None, zone: tzinfo | None
 ) -> dict[str, list[PlainData]]:
     """Return what all sessions of the machine cost, by repository, harness and model, for JSON.
 
@@ -310,9 +306,7 @@ def everything_page(value: PlainData, days: str) -> Page:
 
 
 def left_out_sessions(
-    used: Iterable[UsedBySession],
-    period: Period | None,
-    zone: tzinfo | None = None,
+    used: Iterable[UsedBySession], period: Period | None, zone: tzinfo | None = None
 ) -> list[PlainData]:
     """Return the sessions that are in no sum of ``work``, for JSON.
 

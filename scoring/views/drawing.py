@@ -55,12 +55,7 @@ def folded_text(text: str, width: int) -> str:
     """Return text with its lines folded between words to a width."""
     screen = io.StringIO()
     console = Console(
-        file=screen,
-        width=width,
-        color_system=None,
-        highlight=False,
-        markup=False,
-        emoji=False,
+        file=screen, width=width, color_system=None, highlight=False, markup=False, emoji=False
     )
     draw(text.splitlines(), console)
     return unpadded(screen.getvalue())
@@ -113,13 +108,7 @@ def _fitted(table: Table, width: int) -> Drawn:
 
     shown = _columns_with_room(table, _widths(lines), width)
     if shown:
-        yield from _with_columns_below(
-            table,
-            rows,
-            lines,
-            shown,
-            width,
-        )
+        yield from _with_columns_below(table, rows, lines, shown, width)
     else:
         yield from _blocks(rows, width)
 
@@ -157,11 +146,7 @@ def _columns_with_room(table: Table, widths: list[int], width: int) -> list[int]
 
 
 def _with_columns_below(
-    table: Table,
-    rows: list[TableRow],
-    lines: list[RowTexts],
-    shown: list[int],
-    width: int,
+    table: Table, rows: list[TableRow], lines: list[RowTexts], shown: list[int], width: int
 ) -> Drawn:
     """Yield a table with some of its columns in rows, and the others below each row.
 

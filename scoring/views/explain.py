@@ -158,11 +158,4 @@ def explain(
         signals.append(explained)
 
     path = str(entry.path) if entry else None
-    return Explanation(
-        examined,
-        signals,
-        path,
-        kept,
-        days,
-        subject,
-    )
+    return Explanation(examined, signals, path, kept, days, subject)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.observed_facts import Method, Observed
+from scoring.evidence.transcripts.observed_facts import ClaimResult, Method, Observed
 from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
@@ -162,7 +162,7 @@ _METHODS: dict[Method | None, str] = {
     "session": "by session: the entry names it",
     "time": "by time: one session alone has lines that are left in the window",
 }
-_RESULTS = {
+_RESULTS: dict[ClaimResult | None, str] = {
     "confirmed": "the last run before it passed",
     "no run": "no run was observed before it",
     "last run failed": "the last run before it failed",

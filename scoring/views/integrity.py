@@ -139,9 +139,7 @@ def summarize_words(observed: Iterable[Observed | None]) -> WordsSummary | None:
 
 
 def integrity_page(
-    rows: Iterable[IntegritySummary],
-    source: Path,
-    words: WordsSummary | None,
+    rows: Iterable[IntegritySummary], source: Path, words: WordsSummary | None
 ) -> Page:
     """Yield claims compared with observations: a row for each role and signal, then the words.
 

@@ -19,15 +19,7 @@ _NOTE_WIDTH = 40
 _TASK_WIDTH = 80
 _DISTANCE_DIGITS = 1  # of a distance that decide the order
 _COLUMNS = columns_of(
-    "ITER",
-    "ACTOR",
-    "ROLE",
-    "CORRECT",
-    "SCOPE",
-    "HALLUCINATION",
-    "EDITS",
-    "UPDATED",
-    "NOTE",
+    "ITER", "ACTOR", "ROLE", "CORRECT", "SCOPE", "HALLUCINATION", "EDITS", "UPDATED", "NOTE"
 )
 
 

@@ -33,9 +33,9 @@ ReasonKind: TypeAlias = Literal[
     "corrected",
 ]
 
-_WORST_FIRST = get_args(ReasonKind)
+_WORST_FIRST: tuple[ReasonKind, ...] = get_args(ReasonKind)
 
-_LISTED_KINDS = {
+_LISTED_KINDS: Mapping[ReasonKind, tuple[str, str]] = {
     "taken_back": ("taken back", "state = 'taken_back'"),
     "reverted": ("reverted", "state = 'reverted'"),
     "tests_failed": ("with failing tests at the end", ""),

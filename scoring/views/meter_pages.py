@@ -247,13 +247,7 @@ def meeting_view(
         for label, text in lines:
             yield Line(f"  {label:<11}{text}", only="pipe")
         cells = [(Cell(label, style="dim"), text) for label, text in lines]
-        yield Table(
-            columns_of("", ""),
-            cells,
-            heads=False,
-            indent=2,
-            only="terminal",
-        )
+        yield Table(columns_of("", ""), cells, heads=False, indent=2, only="terminal")
 
 
 def _status_cell(verdict: MeetingVerdict) -> Cell:

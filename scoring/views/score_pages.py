@@ -1,7 +1,6 @@
 """What ``run`` and ``iteration`` show of a score (docs/COMMANDS.md, "Tables on a pipe")."""
 
 from collections.abc import Mapping, Sequence
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +47,6 @@ _HOOKS = [
     Column("RESULT", width=10, cut=True),
     Column("INTERVENTION", width=0),
 ]
-_HOOK_CELLS = attrgetter(
-    "rule_id",
-    "sentinel_id",
-    "lifecycle_point",
-    "result",
-    "intervention_class",
-)
 _CHECKS = columns_of("CHECK", "SEEN", Column("DETAIL", prose=True))
 
 
@@ -116,7 +108,10 @@ def iteration_page(
         rows.append(TableRow(cells, style="" if row.present else "dim"))
     yield Table(_BREAKDOWN, rows, full=full)
     if hooks:
-        gates = list(map(_HOOK_CELLS, hooks))
+        gates = []
+        for hook in hooks:
+            names = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
+            gates.append((*names, hook.result, hook.intervention_class))
         yield from _section("Hook outcome sources", Table(_HOOKS, gates, full=full))
     if deliberation is not None:
         yield from _deliberation_section(deliberation, score)

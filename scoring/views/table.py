@@ -332,11 +332,6 @@ def subject_cell(subject: str) -> Cell:
     return Cell(subject, text, brief=brief)
 
 
-def named_cells(
-    iteration: int,
-    task: str,
-    subject: str,
-    sha: str | None,
-) -> Cells:
+def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> Cells:
     """Return the cells of :data:`NAMED`."""
     return iteration, task, subject_cell(subject), short(sha or "") or "-"

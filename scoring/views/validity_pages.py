@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from scoring.examine import ExaminedIteration
-from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Became, Case, case_of
+from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Became, Case, OutcomeName, case_of
 from scoring.outcomes.validity import Validity
 from scoring.prediction import LEAST_OF_A_KIND, Foretold
 from scoring.sidecars.meaning import score_mark
@@ -44,13 +44,7 @@ def with_cases(
         score = iteration.score
         marks.append(score_mark(score, iteration.facts))
         became = Became(iteration.outcome)
-        case = case_of(
-            iteration.facts,
-            iteration.signals,
-            score,
-            "defective",
-            became,
-        )
+        case = case_of(iteration.facts, iteration.signals, score, "defective", became)
         if case and score.rubric_version == version:
             cases.append(case)
         yield iteration
@@ -110,7 +104,7 @@ def validity_sentences(validity: Validity) -> Lines:
         )
 
 
-_QUESTIONS = {
+_QUESTIONS: dict[OutcomeName, str] = {
     "defective": "was reverted, or fixes changed at least 5 % of its lines within {days}",
     "reverted": "was reverted within {days}",
     "survival": "how much of the work is still there after {days}",

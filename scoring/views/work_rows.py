@@ -29,7 +29,7 @@ from scoring.statistics import mean_or_none
 from scoring.views.amounts import DECIDED, CountedShare
 from scoring.views.landing_text import STATE_WORDS
 
-STATES = tuple(STATE_WORDS)
+STATES: tuple[State, ...] = tuple(STATE_WORDS)
 """The states of work, in the order in which they are shown. Talk is a state, but not work."""
 
 CAME_TO_NOTHING: tuple[State, ...] = ("lost", "reverted", "taken_back")

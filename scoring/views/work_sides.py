@@ -150,13 +150,7 @@ def sides_of(
             raise InputError(f"--against: there is no work of {name}")
 
     why = f"their {other.kind} is not known"
-    return Sides(
-        (first_name, other.name),
-        (first, second),
-        left_out,
-        why,
-        other.kind == "month",
-    )
+    return Sides((first_name, other.name), (first, second), left_out, why, other.kind == "month")
 
 
 def sides_of_commit(sha: str, time: int, rows: WorkRows) -> Sides:
@@ -193,10 +187,4 @@ def sides_of_commit(sha: str, time: int, rows: WorkRows) -> Sides:
         if not side:
             raise InputError(f"--since-commit: there is no work {name}")
     why = "the commit was made while they went on, or their time is not known"
-    return Sides(
-        names,
-        (after, before),
-        left_out,
-        why,
-        True,
-    )
+    return Sides(names, (after, before), left_out, why, True)

@@ -176,13 +176,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
 
     iterations: list[IterationFacts] = []
     with uncached.transcripts().start() as scan:
-        repository, evidence = _survey_repository(
-            records,
-            iter_log_dir,
-            uncached,
-            scan,
-            rubric,
-        )
+        repository, evidence = _survey_repository(records, iter_log_dir, uncached, scan, rubric)
         try:
             if evidence is not None and records:
                 iterations = [evidence.of(record, evidence.answers(record)) for record in records]
@@ -231,13 +225,7 @@ def _survey_repository(
     without a name is used.
     """
     profile = meter_profile(rubric)
-    evidence_from = partial(
-        Evidence,
-        records,
-        log_dir,
-        profile=profile,
-        labels=labels_vote(rubric),
-    )
+    evidence_from = partial(Evidence, records, log_dir, profile=profile, labels=labels_vote(rubric))
     trunk_problem = ""
     try:
         try:
@@ -254,9 +242,7 @@ def _survey_repository(
 
 
 def _described(
-    evidence: Evidence,
-    records: Sequence[IterationRecord],
-    trunk_problem: str,
+    evidence: Evidence, records: Sequence[IterationRecord], trunk_problem: str
 ) -> RepositorySurvey:
     path = Path(evidence.sources.repo_dir)
     repository = GitRepository(path)

@@ -1,7 +1,6 @@
 """What ``doctor`` shows: what was found to score from, and what to do about it."""
 
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct, structs
@@ -92,8 +91,9 @@ def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
         yield Table(columns_of("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
 
     unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
-    cells_of = attrgetter("session", "harness", "lines", "path")
-    sessions = list(map(cells_of, unclaimed))
+    sessions = []
+    for each in unclaimed:
+        sessions.append((each.session, each.harness, each.lines, str(each.path)))
     yield Table(columns_of("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"), sessions)
 
     left_out: dict[str, list[str]] = {}

@@ -18,7 +18,7 @@ from scoring.views.gates import drops, score_gates, work_gates
 from scoring.views.gates.gate import Demand, Gate, mean_score
 from scoring.views.work_rows import WorkRow, WorkRows
 
-GATES = [
+GATES: list[Gate] = [
     score_gates.MIN_SCORE,
     score_gates.MIN_BAND,
     score_gates.MIN_MEAN,

@@ -32,20 +32,8 @@ def junit(verdict: Verdict, log: str) -> bytes:
         name = f"iteration {checked.iteration}"
         if checked.task_id:
             name += f" ({cut(checked.task_id, _LONGEST)})"
-        _add_test_case(
-            suite,
-            log,
-            name,
-            checked.failures,
-            checked.notes,
-        )
-    _add_test_case(
-        suite,
-        log,
-        "the log as a whole",
-        verdict.whole,
-        verdict.notes,
-    )
+        _add_test_case(suite, log, name, checked.failures, checked.notes)
+    _add_test_case(suite, log, "the log as a whole", verdict.whole, verdict.notes)
 
     suites = ElementTree.Element("testsuites", suite.attrib)
     suites.append(suite)
@@ -61,19 +49,12 @@ def _add_test_case(
     notes: Sequence[str],
 ) -> None:
     case = ElementTree.SubElement(
-        suite,
-        "testcase",
-        classname=xml_text(log),
-        name=xml_text(name),
-        time="0",
+        suite, "testcase", classname=xml_text(log), name=xml_text(name), time="0"
     )
     if failures:
         first = failures[0]
         element = ElementTree.SubElement(
-            case,
-            "failure",
-            message=xml_text(first.reason),
-            type=first.gate,
+            case, "failure", message=xml_text(first.reason), type=first.gate
         )
         lines = [f"{failure.gate}: {failure.reason}" for failure in failures]
         element.text = xml_text("\n".join(lines))

@@ -62,12 +62,7 @@ def _units(rows: WorkRows) -> str:
     return f"{', '.join(names[:_MOST_NAMED])}{and_more(names, _MOST_NAMED)}"
 
 
-def _too_many(
-    state: str,
-    advice: str,
-    most: Limit,
-    rows: WorkRows,
-) -> Reasons:
+def _too_many(state: str, advice: str, most: Limit, rows: WorkRows) -> Reasons:
     """Yield why too many units are in a state."""
     in_this_state = in_state(rows, state)
     decided = sum(row.unit.state in DECIDED for row in rows)

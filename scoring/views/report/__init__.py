@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -254,20 +253,6 @@ def days_of(work: WorkRows) -> list[PlainData]:
     return [day for day in cost_sums(dated, "day") if day["cost"] is not None]
 
 
-_FIRST_VALUES = attrgetter(
-    "iteration",
-    "task_id",
-    "date",
-    "session_id",
-    "rubric_version",
-    "value",
-    "band",
-    "origin",
-    "state",
-    "state_reason",
-)
-
-
 def _iteration_values(
     line: ReportedIteration,
     digest: Digest,
@@ -281,7 +266,16 @@ def _iteration_values(
         votes.append((signal_positions[row.signal], *numbers, row.detail))
 
     return (
-        *_FIRST_VALUES(line),
+        line.iteration,
+        line.task_id,
+        line.date,
+        line.session_id,
+        line.rubric_version,
+        line.value,
+        line.band,
+        line.origin,
+        line.state,
+        line.state_reason,
         votes,
         line.claims,
         " · ".join(spending_lines(line.spending)),
