@@ -61,9 +61,9 @@ class LabelEdit(NamedTuple):
     """
 
     judgement: Judgement
-    role: str = REVIEWER
-    note: str = ""
-    timestamp: str = ""
+    role: str
+    note: str
+    timestamp: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class LabelRecord:
     overrides: bool
     updated: int | None
     history: tuple[LabelEdit, ...]
-    updated_at: str = field(default="", compare=False)
+    updated_at: str = field(compare=False)
 
     @property
     def latest(self) -> LabelEdit:

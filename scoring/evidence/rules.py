@@ -10,7 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import field
 from msgspec.structs import replace
 
 from scoring.errors import LogError, Warn, silent
@@ -142,10 +141,10 @@ class Sources(Frozen):
     rules: EvidenceRules
     repo_dir: Path | str
     places: TranscriptPlaces
-    trunk: str | None = None
-    worktrees: Sequence[str] = ()
-    trusted: bool = False
-    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    trunk: str | None
+    worktrees: Sequence[str]
+    trusted: bool
+    reading: ReadingOptions
 
     @classmethod
     def under(

@@ -16,15 +16,8 @@ MOST_CHANGES = 200_000
 """Files that may differ between two commits."""
 
 _OPTIONS = (
-    "-r",
-    "-z",
-    "--raw",
-    "--root",
-    "--always",
-    "--ignore-submodules=none",
-    "--no-ext-diff",
-    "--no-textconv",
-)
+    "-r -z --raw --root --always --ignore-submodules=none --no-ext-diff --no-textconv"
+).split()
 
 
 Parsed = TypeVar("Parsed")

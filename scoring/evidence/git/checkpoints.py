@@ -49,12 +49,8 @@ _LINE_IN_MESSAGE = re.compile(
     rf"^[ \t]*Entire-Checkpoint:[ \t]*([0-9a-f]{{12}}|{ULID})[ \t]*\r?$", re.MULTILINE
 )
 _TOKEN_KEYS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_creation_tokens",
-    "api_call_count",
-)
+    "input_tokens output_tokens cache_read_tokens cache_creation_tokens api_call_count"
+).split()
 
 _REVIEW = "agent_review"
 """What the metadata of a session says that reviews the work of others."""
@@ -65,11 +61,11 @@ Metadata = Mapping[str, Any]
 class TokenTotals(NamedTuple):
     """The tokens that a checkpoint states for one session, and the responses of the model."""
 
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_creation: int = 0
-    responses: int = 0
+    input: int
+    output: int
+    cache_read: int
+    cache_creation: int
+    responses: int
 
 
 class CheckpointSession(NamedTuple):
@@ -91,17 +87,17 @@ class CheckpointSession(NamedTuple):
         reviews: whether it was started to review the work of the others.
     """
 
-    session_id: str = ""
-    agent: str = ""
-    model: str = ""
-    created_at: str = ""
-    tokens: TokenTotals | None = None
-    start: int | None = None
-    path: str = ""
-    blobs: tuple[str, ...] = ()
-    size: int = 0
-    missing: bool = False
-    reviews: bool = False
+    session_id: str
+    agent: str
+    model: str
+    created_at: str
+    tokens: TokenTotals | None
+    start: int | None
+    path: str
+    blobs: tuple[str, ...]
+    size: int
+    missing: bool
+    reviews: bool
 
 
 class Checkpoint(NamedTuple):
@@ -114,8 +110,8 @@ class Checkpoint(NamedTuple):
     """
 
     id: str
-    files_touched: tuple[str, ...] = ()
-    sessions: tuple[CheckpointSession, ...] = ()
+    files_touched: tuple[str, ...]
+    sessions: tuple[CheckpointSession, ...]
 
 
 def checkpoint_ids(message: str) -> tuple[str, ...]:

@@ -17,16 +17,8 @@ from scoring.evidence.git.patches import FileLine, hashes_added
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.evidence.git.walk import Commit
 
-_NUMSTAT = (
-    "diff-tree",
-    "--stdin",
-    "--root",
-    "-r",
-    "-M",
-    "--numstat",
-    "--diff-merges=first-parent",
-)
-LIST_FILES = ("ls-tree", "-r", "-z", "--full-tree")
+_NUMSTAT = "diff-tree --stdin --root -r -M --numstat --diff-merges=first-parent".split()
+LIST_FILES = "ls-tree -r -z --full-tree".split()
 """What lists the files of a commit."""
 
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -62,7 +54,7 @@ class WrittenCommit(NamedTuple):
     time: int | None
     date: str
     subject: str
-    checkpoints: tuple[str, ...] = ()
+    checkpoints: tuple[str, ...]
     agents: CommitAgents = NO_AGENTS
     committed: int | None = None
     author: Identity = Identity("", "")

@@ -37,15 +37,12 @@ SEARCH_TIMEOUT = 5
 _MOST_GIVEN_UP = 100  # names at which git gives up before the rest stays unresolved
 
 _OPENING_QUESTION = (
-    "rev-parse",
-    "--path-format=absolute",
-    "--is-inside-work-tree",
-    "--git-common-dir",
-)
+    "rev-parse --path-format=absolute --is-inside-work-tree --git-common-dir"
+).split()
 _REMOTE_URLS = r"^remote\..*\.(url|pushurl)$"
 _BRANCHES = ("refs/heads/", "refs/remotes/")
 _TAG_LAYOUT = "%(objectname) %(objecttype) %(refname) %(*objectname) %(*objecttype)"
-_REQUESTS = ("refs/pull/", "refs/merge-requests/", "refs/pull-requests/")
+_REQUESTS = "refs/pull/ refs/merge-requests/ refs/pull-requests/".split()
 _REQUEST_HEAD = re.compile(
     r"/(?:pull|pulls|pr|prs|merge-requests|mr|pull-requests)/(\d{1,9})(?:/(?:head|from))?$"
 )

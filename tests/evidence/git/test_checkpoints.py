@@ -201,7 +201,17 @@ class TestHostileMetadata:
         (found,) = ends(lambda: read(repo)).values()
         (session,) = found.sessions
         assert session == CheckpointSession(
-            path=f"{ON_BRANCH}/0/full.jsonl", blobs=session.blobs, size=1
+            session_id="",
+            agent="",
+            model="",
+            created_at="",
+            tokens=None,
+            start=None,
+            path=f"{ON_BRANCH}/0/full.jsonl",
+            blobs=session.blobs,
+            size=1,
+            missing=False,
+            reviews=False,
         )
 
     @pytest.mark.parametrize(
