@@ -11,7 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Final, Literal, Self, TypeVar, get_args
 from zlib import crc32
 
 import msgspec
@@ -72,18 +72,6 @@ class _OtherTableError(sqlite3.DatabaseError):
     sqlite_errorcode = sqlite3.SQLITE_NOTADB
 
 
-class _Row(NamedTuple):
-    """A row of the table ``kept``, which waits to be written."""
-
-    format: int
-    kind: Kind
-    key: bytes
-    stamp: bytes
-    day: int
-    checksum: int
-    value: bytes
-
-
 def last_change(status: os.stat_result) -> int:
     """Return when a file or its rights last changed, in nanoseconds since 1970."""
     return max(status.st_mtime_ns, status.st_ctime_ns)
@@ -126,7 +114,7 @@ class Store:
         self._connection: sqlite3.Connection | None = None
         self._was_opened = False
         self._secret: bytes | None = None
-        self._waiting: list[_Row] = []
+        self._waiting: list[tuple[object, ...]] = []  # rows of the table
         self._waiting_bytes = 0
 
     def __enter__(self) -> Self:
@@ -137,7 +125,12 @@ class Store:
 
     # Reading
 
-    def get(self, kind: Kind, key: str | bytes, stamp: bytes | None) -> bytes | None:
+    def get(
+        self,
+        kind: Kind,
+        key: str | bytes,
+        stamp: bytes | None,
+    ) -> bytes | None:
         """Return the value that was kept about a key for this stamp, or None."""
         if stamp is None:
             return None
@@ -156,7 +149,10 @@ class Store:
         return self._select(kind, "key >= ? AND key < ?", prefix, after_prefix)
 
     def get_many(
-        self, kind: Kind, keys: Iterable[bytes], stamp: bytes | None
+        self,
+        kind: Kind,
+        keys: Iterable[bytes],
+        stamp: bytes | None,
     ) -> dict[bytes, bytes]:
         """Return the values that were kept about some keys for a stamp, by key."""
         wanted = [] if stamp is None else list(keys)
@@ -215,7 +211,13 @@ class Store:
 
     # Writing
 
-    def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
+    def put(
+        self,
+        kind: Kind,
+        key: str | bytes,
+        stamp: bytes | None,
+        value: bytes,
+    ) -> None:
         """Keep a value about a key for a stamp, in place of the one before.
 
         Without a stamp nothing is kept. The value is written later.
@@ -224,7 +226,8 @@ class Store:
             return
         key = _as_bytes(key)
         checksum = _checksum(kind, key, stamp, value)
-        self._waiting.append(_Row(FORMAT, kind, key, stamp, _today(), checksum, value))
+        row = (FORMAT, kind, key, stamp, _today(), checksum, value)
+        self._waiting.append(row)
         self._waiting_bytes += len(value)
         if self._waiting_bytes > _BATCH:
             self._write()
@@ -277,7 +280,13 @@ class Store:
         except msgspec.MsgspecError:
             return None
 
-    def put_value(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: object) -> None:
+    def put_value(
+        self,
+        kind: Kind,
+        key: str | bytes,
+        stamp: bytes | None,
+        value: object,
+    ) -> None:
         """Keep a value as :meth:`put` keeps bytes, if msgpack has all that is in it.
 
         It has no text that is not UTF-8, and no number of more than 64 bits.
@@ -359,7 +368,12 @@ def _today() -> int:
     return int(time.time() // _SECONDS_OF_A_DAY)
 
 
-def _checksum(kind: str, key: bytes, stamp: bytes, value: bytes) -> int:
+def _checksum(
+    kind: str,
+    key: bytes,
+    stamp: bytes,
+    value: bytes,
+) -> int:
     return crc32(value, crc32(b"\0".join((kind.encode(), key, stamp))))
 
 

@@ -79,7 +79,12 @@ def ask_transcripts(
     def is_its_commit(sha: str) -> bool:
         return sha in shas_shown or in_log.index_of(sha) != NO_ITERATION
 
-    neighbourhood = Neighbourhood(work.work_trees, sources.worktrees, git.remotes, is_its_commit)
+    neighbourhood = Neighbourhood(
+        work.work_trees,
+        sources.worktrees,
+        git.remotes,
+        is_its_commit,
+    )
     neighbourhood.mark(sessions)
 
     unnamed: Mapping[str, str] = {}
@@ -177,7 +182,12 @@ class _Asking:
                 del names[iteration][1:]
 
         by_sha = git.written([sha for shas in names.values() for sha in shas])
-        return _LogCommits(landings, names, by_sha, git.files(by_sha.values()))
+        return _LogCommits(
+            landings,
+            names,
+            by_sha,
+            git.files(by_sha.values()),
+        )
 
     def question(
         self, record: IterationRecord, commits: _LogCommits, window: IterationWindow | None

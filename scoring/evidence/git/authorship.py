@@ -115,7 +115,12 @@ class AttributedHistory(CommitHistory):
     def _landing(self, record: IterationRecord) -> Landing:
         """Return whether the work of an iteration came to the trunk, undone there or not."""
         field, sha = self._commit(record)
-        question = Landing(self.rules, self.trunk, field, sha)
+        question = Landing(
+            self.rules,
+            self.trunk,
+            field,
+            sha,
+        )
         if not field:
             return replace(question, unknown=Unknown.NO_COMMIT)
         if self.trunk.commit is None:
@@ -168,7 +173,12 @@ class AttributedHistory(CommitHistory):
     def _work_by_rules(self) -> dict[tuple[str, float], WorkOnTrunk]:
         return {}
 
-    def work_on_trunk(self, counts: Counts, rules: str, horizon_days: float) -> WorkOnTrunk:
+    def work_on_trunk(
+        self,
+        counts: Counts,
+        rules: str,
+        horizon_days: float,
+    ) -> WorkOnTrunk:
         """Return what follows work on the trunk under some rules.
 
         Args:
