@@ -221,8 +221,11 @@ def difference_interval(before: Sequence[float], after: Sequence[float]) -> Inte
 def _kept_pickers(count: int) -> list[Callable[[Sequence[float]], Sequence[float]]]:
     """Return a function for each draw, which picks what was drawn from so many values."""
     source = random_source()
-    indices = range(count)
-    return [operator.itemgetter(*source.choices(indices, k=count)) for _ in range(DRAWS)]
+    pickers = []
+    for _ in range(DRAWS):
+        indices = source.choices(range(count), k=count)
+        pickers.append(operator.itemgetter(*indices))
+    return pickers
 
 
 def random_source() -> "random.Random":
@@ -242,7 +245,10 @@ def _resampled_means(values: Sequence[float], source: "random.Random") -> list[f
     if min(values) == max(values):
         return [values[0]] * DRAWS
     if count <= _MOST_RESAMPLED:
-        return [math.fsum(source.choices(values, k=count)) / count for _ in range(DRAWS)]
+        means = []
+        for _ in range(DRAWS):
+            means.append(math.fsum(source.choices(values, k=count)) / count)
+        return means
 
     mean = math.fsum(values) / count
     variance = math.fsum((value - mean) ** 2 for value in values) / count

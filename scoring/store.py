@@ -292,7 +292,8 @@ class Store:
         It has no text that is not UTF-8, and no number of more than 64 bits.
         """
         with contextlib.suppress(UnicodeEncodeError, OverflowError):
-            self.put(kind, key, stamp, msgspec.msgpack.encode(value, enc_hook=os.fspath))
+            encoded = msgspec.msgpack.encode(value, enc_hook=os.fspath)
+            self.put(kind, key, stamp, encoded)
 
     # The file
 
@@ -374,7 +375,8 @@ def _checksum(
     stamp: bytes,
     value: bytes,
 ) -> int:
-    return crc32(value, crc32(b"\0".join((kind.encode(), key, stamp))))
+    about = b"\0".join((kind.encode(), key, stamp))
+    return crc32(value, crc32(about))
 
 
 def _as_bytes(key: str | bytes) -> bytes:

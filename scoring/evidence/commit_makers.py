@@ -170,8 +170,7 @@ def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
 
     branches = history.tips() if landed_only else history.branches_off_trunk
     trunk = history.walk
-    off_trunk = [sha for sha in (*branches, *in_question) if sha not in trunk]
-    everything = history.written((*trunk, *off_trunk))
+    everything = history.written((*trunk, *branches, *in_question))
 
     rewritten = history.rewritten(in_question)
     shown = {*in_question, *rewritten.values()}

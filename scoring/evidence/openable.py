@@ -38,8 +38,10 @@ def openable_facts(facts: IterationFacts, repo_dir: Path | str) -> IterationFact
     opened = _opener(repo_dir)
     shown = {}
     for name in ("lines", "seen", "claims"):
-        places = getattr(observed, name)
-        shown[name] = tuple(each._replace(path=opened(each.path)) for each in places)
+        places = []
+        for place in getattr(observed, name):
+            places.append(place._replace(path=opened(place.path)))
+        shown[name] = tuple(places)
     return replace(facts, observed=replace(observed, **shown))
 
 
@@ -52,8 +54,10 @@ def openable_survey(survey: TranscriptSurvey, repo_dir: Path | str) -> Transcrip
     missing = tuple(map(opened, survey.checkpoints.missing))
     shown = {}
     for name in ("roots", "files", "unclaimed"):
-        places = getattr(survey, name)
-        shown[name] = tuple(replace(each, path=opened(each.path)) for each in places)
+        places = []
+        for place in getattr(survey, name):
+            places.append(replace(place, path=opened(place.path)))
+        shown[name] = tuple(places)
     checkpoints = replace(survey.checkpoints, missing=missing)
     return replace(survey, checkpoints=checkpoints, **shown)
 

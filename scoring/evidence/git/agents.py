@@ -125,9 +125,13 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
     names = []
     everyone: dict[Identity, _Agent] = {}
     for agents in by_role:
-        names.append(tuple(dict.fromkeys(agent.name for agent in agents.values())))
+        names_of_role = dict.fromkeys(agent.name for agent in agents.values())
+        names.append(tuple(names_of_role))
         everyone |= agents
-    stated = [StatedAgent(each.harness, model_in(who.name)) for who, each in everyone.items()]
+
+    stated = []
+    for signature, agent in everyone.items():
+        stated.append(StatedAgent(agent.harness, model_in(signature.name)))
     authors, coauthors, assisting = names
     return CommitAgents(
         authors,

@@ -278,7 +278,7 @@ def _session(
 ) -> CheckpointSession:
     # In order: full.jsonl, full.jsonl.001 and so on
     names = [name for name in folder if name.startswith(NEW_TRANSCRIPT_PREFIX)]
-    names.sort(key=lambda name: int(name.removeprefix("full.jsonl").removeprefix(".") or 0))
+    names.sort(key=_number_of_part)
     if not names and OLD_TRANSCRIPT_NAME in folder:
         names = [OLD_TRANSCRIPT_NAME]
     blobs = tuple(folder[name] for name in names)
@@ -304,6 +304,12 @@ def _session(
         missing=any(oid not in sizes for oid in blobs),
         reviews=metadata.get("kind") == _REVIEW,
     )
+
+
+def _number_of_part(name: str) -> int:
+    """Return the number of a part of a transcript: 1 of ``full.jsonl.001``, 0 of the first."""
+    number = name.removeprefix("full.jsonl").removeprefix(".")
+    return int(number or 0)
 
 
 def _text(value: object) -> str:
