@@ -218,7 +218,7 @@ def difference_interval(before: Sequence[float], after: Sequence[float]) -> Inte
 
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
-def _kept_pickers(count: int) -> list[Callable[[Sequence[float]], Sequence[float]]]:
+def _kept_pickers(count: int) -> Sequence[Callable[[Sequence[float]], Sequence[float]]]:
     """Return a function for each draw, which picks what was drawn from so many values."""
     source = random_source()
     pickers = []

@@ -61,9 +61,9 @@ class LabelEdit(NamedTuple):
     """
 
     judgement: Judgement
-    role: str
-    note: str
-    timestamp: str
+    role: str = REVIEWER
+    note: str = ""
+    timestamp: str = ""
 
 
 @dataclass(frozen=True, slots=True)
