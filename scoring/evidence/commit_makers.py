@@ -125,7 +125,7 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
             unsure[name] = made_by
             wanted.update(made_by.session_ids)
 
-    edits = {}
+    edits: dict[str, list[tuple[str, int]]] = {}
     for session in work.sessions:
         if session.key[1] in wanted:
             edits[id_of_session(session)] = [

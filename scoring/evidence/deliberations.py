@@ -63,7 +63,7 @@ def session_transcript(
     if Path(session).is_file():
         return session, read_file(session)
 
-    copies = defaultdict(list)
+    copies = defaultdict[str, list[bytes]](list)
     try:
         for name, text in _transcripts_in_checkpoints(session, places, warn):
             copies[name].append(text)

@@ -191,7 +191,7 @@ def _rewards_by_session(folder: Path) -> dict[str, float | None]:
     if not folder.is_dir():
         return {}
 
-    rewards_of = defaultdict(list)
+    rewards_of = defaultdict[str, list[float | None]](list)
     for run in graded_runs(folder):
         rewards_of[run.session].append(run.reward)
 

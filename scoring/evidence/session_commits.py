@@ -165,7 +165,7 @@ def find_by_subject(agents: AgentCommits) -> None:
 
     That is so where one session alone made a commit of the subject within a day.
     """
-    lost_by_subject = defaultdict(list)
+    lost_by_subject = defaultdict[int, list[MadeBySession]](list)
     for session, lost in agents.lost:
         worked_here = any(any(file.here) for file in session.files)
         if worked_here and lost.sha not in agents.same:

@@ -11,6 +11,7 @@ from scoring.evidence.attribution.iteration_shares import DAY
 from scoring.evidence.attribution.written import SAME_PATCH
 from scoring.evidence.commit_makers import commits_of_agents
 from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.facts import Landing, Unknown
 from scoring.evidence.session_commits import AgentCommits, WorkOfAgents
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
@@ -110,7 +111,7 @@ def _twins_in_log(
     Returns:
         The commit of the log by the name of the other one, or "" where several sessions made such.
     """
-    in_log = defaultdict(list)
+    in_log = defaultdict[str, list[WrittenCommit]](list)
     for sha, commit in agents.commits.items():
         if sha in named:
             in_log[commit.subject].append(commit)

@@ -60,7 +60,7 @@ class AttributedHistory(CommitHistory):
 
         Each is there with and without the number of a request at the end.
         """
-        same_subject = defaultdict(list)
+        same_subject = defaultdict[str, list[Commit]](list)
         for commit in self.walk.values():
             plain = fold(trim(without_number(commit.subject)))
             same_subject[plain].append(commit)
@@ -246,7 +246,7 @@ class AttributedHistory(CommitHistory):
         if not off_trunk:
             return {}
 
-        same_identity = defaultdict(list)
+        same_identity = defaultdict[_Identity, list[Commit]](list)
         for commit in self.commits.values():
             for identity in _identities(commit):
                 same_identity[identity].append(commit)

@@ -16,8 +16,15 @@ MOST_CHANGES = 200_000
 """Files that may differ between two commits."""
 
 _OPTIONS = (
-    "-r -z --raw --root --always --ignore-submodules=none --no-ext-diff --no-textconv"
-).split()
+    "-r",
+    "-z",
+    "--raw",
+    "--root",
+    "--always",
+    "--ignore-submodules=none",
+    "--no-ext-diff",
+    "--no-textconv",
+)
 
 
 Parsed = TypeVar("Parsed")

@@ -49,8 +49,12 @@ _LINE_IN_MESSAGE = re.compile(
     rf"^[ \t]*Entire-Checkpoint:[ \t]*([0-9a-f]{{12}}|{ULID})[ \t]*\r?$", re.MULTILINE
 )
 _TOKEN_KEYS = (
-    "input_tokens output_tokens cache_read_tokens cache_creation_tokens api_call_count"
-).split()
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+    "api_call_count",
+)
 
 _REVIEW = "agent_review"
 """What the metadata of a session says that reviews the work of others."""

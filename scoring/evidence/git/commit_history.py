@@ -17,8 +17,16 @@ from scoring.evidence.git.patches import FileLine, hashes_added
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.evidence.git.walk import Commit
 
-_NUMSTAT = "diff-tree --stdin --root -r -M --numstat --diff-merges=first-parent".split()
-LIST_FILES = "ls-tree -r -z --full-tree".split()
+_NUMSTAT = (
+    "diff-tree",
+    "--stdin",
+    "--root",
+    "-r",
+    "-M",
+    "--numstat",
+    "--diff-merges=first-parent",
+)
+LIST_FILES = ("ls-tree", "-r", "-z", "--full-tree")
 """What lists the files of a commit."""
 
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

@@ -271,7 +271,7 @@ class CommitGraph:
     @cached_property
     def _introduced_by(self) -> dict[int, list[str]]:
         """What each mainline commit brought in, itself included, oldest first."""
-        groups = defaultdict(list)
+        groups = defaultdict[int, list[str]](list)
         for sha in reversed(self.trunk):
             groups[self.introduced[sha]].append(sha)
         return groups
@@ -312,7 +312,7 @@ class CommitGraph:
         Returns:
             For each of ``shas`` the highest index below its own, or None.
         """
-        indices_of = defaultdict(list)
+        indices_of = defaultdict[str, list[int]](list)
         for index, sha in enumerate(shas):
             indices_of[sha].append(index)
 

@@ -11,7 +11,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import Git, as_lines
 from scoring.temporary import temporary_directory
 
-_MERGE_TREE = "merge-tree --write-tree --no-messages --name-only".split()
+_MERGE_TREE = ("merge-tree", "--write-tree", "--no-messages", "--name-only")
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
 _FIRST_GIT_WITH_MERGE_BATCHES = (2, 39)
 _CONFIG = """[core]

@@ -28,9 +28,21 @@ _MOST_HELD = 48 << 20  # bytes of patches that are held in memory
 _MOST_KEPT = 16 << 20  # bytes of a commit's lines; what is larger is read again each time
 
 _OPTIONS = (
-    "-r --root --always --raw --no-abbrev --ignore-submodules=all --no-color --text "
-    "--no-ext-diff --no-textconv --ignore-all-space -M --src-prefix=a/ --dst-prefix=b/"
-).split()
+    "-r",
+    "--root",
+    "--always",
+    "--raw",
+    "--no-abbrev",
+    "--ignore-submodules=all",
+    "--no-color",
+    "--text",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-all-space",
+    "-M",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
 _MOST_PARTLY_READ = 100  # pairs of which a partial clone lacks some files
 _MOST_UNREADABLE = 5  # pairs of which it lacks all, after which no other is tried
 _OPTIONS_WITH_LINES = (*_OPTIONS, "--patch", "--unified=0")

@@ -37,12 +37,15 @@ SEARCH_TIMEOUT = 5
 _MOST_GIVEN_UP = 100  # names at which git gives up before the rest stays unresolved
 
 _OPENING_QUESTION = (
-    "rev-parse --path-format=absolute --is-inside-work-tree --git-common-dir"
-).split()
+    "rev-parse",
+    "--path-format=absolute",
+    "--is-inside-work-tree",
+    "--git-common-dir",
+)
 _REMOTE_URLS = r"^remote\..*\.(url|pushurl)$"
 _BRANCHES = ("refs/heads/", "refs/remotes/")
 _TAG_LAYOUT = "%(objectname) %(objecttype) %(refname) %(*objectname) %(*objecttype)"
-_REQUESTS = "refs/pull/ refs/merge-requests/ refs/pull-requests/".split()
+_REQUESTS = ("refs/pull/", "refs/merge-requests/", "refs/pull-requests/")
 _REQUEST_HEAD = re.compile(
     r"/(?:pull|pulls|pr|prs|merge-requests|mr|pull-requests)/(\d{1,9})(?:/(?:head|from))?$"
 )
@@ -330,7 +333,7 @@ class GitRepository(Git):
 
         A file that its commit does not have is not one of them.
         """
-        folders = defaultdict(list)
+        folders = defaultdict[str, list[str]](list)
         for name in names:
             commit, _, path = name.partition(":")
             folders[f"{commit}:{posixpath.dirname(path)}"].append(name)

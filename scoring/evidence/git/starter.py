@@ -26,7 +26,7 @@ _ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     **dict(line.split("=") for line in _VARIABLES_TEXT.split()),
 }
-_CALLERS_VARIABLES = "PATH HOME TMPDIR XDG_CONFIG_HOME".split()
+_CALLERS_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 
 ANSWER_LIMIT = 128 << 20
 """The most bytes that git may print where its whole answer is held in memory."""
@@ -50,7 +50,7 @@ _LONGEST_TIMEOUT = 8  # digits
 WORDS_ABOUT_OBJECT = 3
 """Words with which ``cat-file`` describes an object that it has: its id, its type, its size."""
 
-_COMPARISONS = "diff-tree ls-tree merge-tree show".split()
+_COMPARISONS = {"diff-tree", "ls-tree", "merge-tree", "show"}
 
 _NO_INDEX = os.fspath(Path(__file__).parent / "no-index")
 """A file that is never there. By an index git reads files of the checkout instead of objects."""

@@ -25,7 +25,7 @@ TEXT_LIMIT = 128 << 10
 
 _FIELDS_OF_COMMIT = 12  # eleven, and an empty one
 _LOG_OF_NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG_FORMAT)
-_SHOW_FILES = "show --stdin --name-only --ignore-submodules=none".split()
+_SHOW_FILES = ("show", "--stdin", "--name-only", "--ignore-submodules=none")
 _SHOW_FORMAT = "--format=%x00%H %ct"
 
 # Messages of a trunk are kept only where they may say one of these.
