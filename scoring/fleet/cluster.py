@@ -27,11 +27,7 @@ the working directory first.
 
 
 @contextlib.contextmanager
-def cluster(
-    scheduler: str | None,
-    workers: int,
-    memory: int = 0,
-) -> Iterator[Any]:
+def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[Any]:
     """Connect to a cluster, and give its client.
 
     Args:

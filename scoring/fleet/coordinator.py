@@ -7,7 +7,7 @@ import contextlib
 import queue
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -107,7 +107,7 @@ class Coordinator:
         """How many repositories workers have begun with and not finished, as far as is known."""
         return sum(task.has_begun for task in list(self._handed_out.values()))
 
-    def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent | None]:
+    def run(self, repositories: list[Repository]) -> Iterator[FleetEvent | None]:
         """Score repositories, and yield what happens. None after each second without news.
 
         Raises:
@@ -220,11 +220,7 @@ class Coordinator:
         self._waiting.append(task)
         return None
 
-    def _failure(
-        self,
-        task: Task,
-        reason: str,
-    ) -> FleetEvent:
+    def _failure(self, task: Task, reason: str) -> FleetEvent:
         task.attempts += 1
         more = {"reason": reason, "attempts": task.attempts}
         if task.attempts >= self._config.attempts:

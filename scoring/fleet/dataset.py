@@ -7,7 +7,7 @@ last, so that a run that was interrupted changed nothing.
 import contextlib
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
@@ -69,11 +69,7 @@ class DataSet:
         states: what is known of repositories: by rubric, and then by repository.
     """
 
-    def __init__(
-        self,
-        url: str,
-        storage: Storage | None = None,
-    ) -> None:
+    def __init__(self, url: str, storage: Storage | None = None) -> None:
         """Open a data set to read.
 
         Raises:
@@ -109,11 +105,7 @@ class DataSet:
 
     @classmethod
     @contextlib.contextmanager
-    def for_writing(
-        cls,
-        url: str,
-        storage: Storage | None = None,
-    ) -> Iterator["DataSet"]:
+    def for_writing(cls, url: str, storage: Storage | None = None) -> Iterator["DataSet"]:
         """Open a data set to write to, or make it.
 
         In a folder no other fleet can write meanwhile; elsewhere the first one to commit goes on.
@@ -183,11 +175,7 @@ class DataSet:
             filesystem = SubTreeFileSystem(str(self._place.folder / table), LocalFileSystem())
         return delta_table.to_pyarrow_dataset(schema=schema, filesystem=filesystem)
 
-    def put(
-        self,
-        tables: Mapping[str, Any],
-        where: str | None = None,
-    ) -> None:
+    def put(self, tables: PlainData, where: str | None = None) -> None:
         """Write rows, which count after :meth:`note`.
 
         Args:
@@ -202,7 +190,7 @@ class DataSet:
             if where or rows.num_rows:
                 self._write(table, rows, where)
 
-    def note(self, states: Sequence[RepositoryState]) -> None:
+    def note(self, states: list[RepositoryState]) -> None:
         """Write what is known of repositories under one rubric, so that all rows count.
 
         Raises:
@@ -215,7 +203,8 @@ class DataSet:
         if names and not self.of(states[0].rubric).keys().isdisjoint(names):
             where = where_of(states[0].rubric, names)
 
-        rows = pa.Table.from_pylist([state._asdict() for state in states], schema=_state_schema())
+        values = [state._asdict() for state in states]
+        rows = pa.Table.from_pylist(values, schema=_state_schema())
         versions = {name: self._tables[name].version() for name in FLEET_TABLES}
         self._write(REPOSITORIES, rows, where, versions)
 
@@ -248,7 +237,7 @@ class DataSet:
         table: str,
         rows: Any,
         where: str | None,
-        versions: Mapping[str, int] | None = None,
+        versions: dict[str, int] | None = None,
     ) -> None:
         from deltalake import write_deltalake
 
@@ -331,7 +320,7 @@ class DataSet:
             raise WriteError(f"{self.url}: cannot write: {one_line(e)}") from e
 
 
-def where_of(rubric: str | None, repositories: Iterable[str]) -> str:
+def where_of(rubric: str | None, repositories: list[str]) -> str:
     """Return the condition of SQL for the rows of some repositories.
 
     Args:
@@ -350,14 +339,14 @@ def sql_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _commit_properties(versions: Mapping[str, int] | None = None) -> Any:
+def _commit_properties(versions: dict[str, int] | None = None) -> Any:
     from deltalake import CommitProperties, Transaction
 
     transactions = [Transaction(name, version) for name, version in (versions or {}).items()]
     return CommitProperties(max_commit_retries=0, app_transactions=transactions)
 
 
-def _properties(versions: Mapping[str, int] | None = None) -> PlainData:
+def _properties(versions: dict[str, int] | None = None) -> PlainData:
     """Return how files are written and committed."""
     from deltalake import WriterProperties
 

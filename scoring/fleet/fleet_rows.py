@@ -1,7 +1,7 @@
 """The rows of a fleet's tables: those of an iteration, and of a unit of work."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -33,10 +33,17 @@ from scoring.views.columns import TABLES, DataRow, RowSource, ScoreRow
 from scoring.views.formats import clean
 from scoring.views.work_rows import WorkRow
 
-_COLUMNS_OF_SCORE = frozenset(
-    "scored score score_raw band signals_present signals_total weight_present bounds_low "
-    "bounds_high".split()
-)
+_COLUMNS_OF_SCORE = {
+    "scored",
+    "score",
+    "score_raw",
+    "band",
+    "signals_present",
+    "signals_total",
+    "weight_present",
+    "bounds_low",
+    "bounds_high",
+}
 """The columns of ``iterations`` that a rubric decides."""
 
 _UNKNOWN_MONTH = "unknown"
@@ -113,7 +120,7 @@ def _month_of(result: IterationResult) -> str:
     return time_stamp(window.end if window else None)[:7] or _UNKNOWN_MONTH
 
 
-def rows_of_work(repository: str, work: Iterable[WorkRow]) -> Iterator[FleetRow]:
+def rows_of_work(repository: str, work: list[WorkRow]) -> Iterator[FleetRow]:
     """Yield the row of each unit of work of a repository."""
     for unit in work:
         values = RowSource(repository, 0, unit).values(FLEET_TABLES[WORK])
@@ -197,11 +204,7 @@ def how(value: SignalValue) -> str:
     return word
 
 
-def value_kept(
-    row: DataRow,
-    signal: str,
-    way: str,
-) -> SignalValue:
+def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
     """Return the value of a signal from a row of ``kept``."""
     sub_score = row[kept_column(signal, way)]
     source, _, cap = row[how_column(signal, way)].partition(":")
@@ -210,7 +213,7 @@ def value_kept(
     return SignalValue(True, sub_score, source=source or None, cap=cap)
 
 
-def _kept_values(result: IterationResult, readings: Mapping[str, SignalSet]) -> DataRow:
+def _kept_values(result: IterationResult, readings: dict[str, SignalSet]) -> DataRow:
     values: DataRow = {"tool_calls_seen": readings[CLAIMS].tool_calls}
 
     # Where evidence is gone, the old score counts, and its rows with it.
@@ -236,7 +239,7 @@ def _kept_values(result: IterationResult, readings: Mapping[str, SignalSet]) -> 
     return values
 
 
-def arrow_tables(rows: Iterable[FleetRow], rubric: str) -> PlainData:
+def arrow_tables(rows: list[FleetRow], rubric: str) -> PlainData:
     """Return rows as a ``pyarrow.Table`` for each table of the data set, empty ones included.
 
     Args:

@@ -148,20 +148,12 @@ class _FleetFile(NamedTuple):
         except RuntimeError as e:  # no home is known for this user
             raise self.error(f"{shown(text)}: {e}") from e
 
-    def table(
-        self,
-        value: Any,
-        name: str,
-    ) -> PlainData:
+    def table(self, value: Any, name: str) -> PlainData:
         if not isinstance(value, dict):
             raise self.error(f"{name} is {shown(value)} where a table belongs")
         return value
 
-    def options(
-        self,
-        table: Any,
-        name: str,
-    ) -> PlainData:
+    def options(self, table: Any, name: str) -> PlainData:
         """Return the options of a file system, which may be nested. Credentials are refused."""
         options: PlainData = {}
 
@@ -235,11 +227,7 @@ def read_fleet(path: Path) -> FleetConfig:
     )
 
 
-def _source_of(
-    table: Any,
-    file: _FleetFile,
-    name: str,
-) -> Source:
+def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
     values = checked_table(table, _SOURCE_KINDS, file.name, name=name)
     paths = values.pop("path", ())
     urls = values.pop("url", ())

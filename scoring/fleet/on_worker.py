@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,11 +75,7 @@ def begin_and_score(
     return score_repository(repository, config, rubric)
 
 
-def score_repository(
-    repository: Repository,
-    config: FleetConfig,
-    rubric: Rubric,
-) -> Result:
+def score_repository(repository: Repository, config: FleetConfig, rubric: Rubric) -> Result:
     """Score one repository, and never raise.
 
     Returns:
@@ -110,11 +105,7 @@ def score_repository(
     return result
 
 
-def _score(
-    repository: Repository,
-    config: FleetConfig,
-    rubric: Rubric,
-) -> Result:
+def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Result:
     """Score a directory, and return its rows and what is known of it."""
     assert repository.log is not None
 
@@ -174,7 +165,7 @@ def _score(
 
 def _rows_of(
     repository: Repository,
-    iterations: Iterable[IterationResult],
+    iterations: list[IterationResult],
     config: FleetConfig,
     rubric: Rubric,
     settings: Settings,

@@ -57,11 +57,7 @@ class Rescored(NamedTuple):
     left_out: Texts = ()
 
 
-def rescore(
-    dataset: DataSet,
-    rubric: Rubric,
-    source: str | None = None,
-) -> Rescored:
+def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
     """Add rows under a rubric to a data set.
 
     Args:
@@ -121,11 +117,7 @@ def rescore(
         )
 
 
-def _source_for(
-    dataset: DataSet,
-    rubric: Rubric,
-    source: str | None,
-) -> str:
+def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
     """Return the rubric of the rows that can be scored under another one."""
     candidates = [name for name in dataset.rubrics if name != rubric.version]
     rows = f"of another rubric than {rubric.version}"
@@ -149,11 +141,7 @@ def _source_for(
     )
 
 
-def _why_not(
-    dataset: DataSet,
-    candidate: str,
-    rubric: Rubric,
-) -> str:
+def _why_not(dataset: DataSet, candidate: str, rubric: Rubric) -> str:
     """Return why rows of a rubric cannot be scored under another one, or "" where they can."""
     from pyarrow import compute as pc
 
@@ -199,11 +187,7 @@ def _rows_to_replace(
     return f"{condition} AND {REPOSITORY} NOT IN ({stay})"
 
 
-def _rescore_tables(
-    tables: PlainData,
-    rubric: Rubric,
-    month: str,
-) -> None:
+def _rescore_tables(tables: PlainData, rubric: Rubric, month: str) -> None:
     """Put the rows of a month under another rubric, each table an Arrow table."""
     import pyarrow as pa
 
@@ -237,11 +221,7 @@ def _rescore_tables(
     tables["signals"] = pa.Table.from_pylist(signal_rows, schema=schema)
 
 
-def _kept_tables(
-    dataset: DataSet,
-    of_rubric: Any,
-    month: str,
-) -> PlainData:
+def _kept_tables(dataset: DataSet, of_rubric: Any, month: str) -> PlainData:
     """Return the rows of a month under a rubric, of the tables that another rubric keeps.
 
     Args:
@@ -266,11 +246,7 @@ def _kept_tables(
     return tables
 
 
-def _with_column(
-    rows: Any,
-    name: str,
-    values: list[Any],
-) -> Any:
+def _with_column(rows: Any, name: str, values: list[Any]) -> Any:
     """Return an Arrow table with other values in one of its columns."""
     import pyarrow as pa
 

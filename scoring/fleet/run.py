@@ -4,7 +4,7 @@ import functools
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
@@ -170,11 +170,7 @@ def _score(
             add_batch()
 
 
-def add_results(
-    dataset: DataSet,
-    rubric: Rubric,
-    events: Sequence[FleetEvent],
-) -> None:
+def add_results(dataset: DataSet, rubric: Rubric, events: list[FleetEvent]) -> None:
     """Add repositories that are done or were given up to the data set, all of them or none.
 
     Raises:
@@ -213,7 +209,7 @@ def add_results(
     dataset.note(states)
 
 
-def _have_rows(states: Mapping[str, RepositoryState], names: list[str]) -> bool:
+def _have_rows(states: dict[str, RepositoryState], names: list[str]) -> bool:
     return any(states[name].scored for name in names if name in states)
 
 

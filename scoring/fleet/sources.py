@@ -9,10 +9,10 @@ import glob
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rubric import Rubric
 from scoring import store
@@ -37,7 +37,16 @@ _WITHOUT_ROWS = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)
 _ARCHIVE_ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 
 _OBJECT_FIELDS = (
-    "ETag etag md5Hash content_md5 mtime LastModified last_modified updated ino size".split()
+    "ETag",
+    "etag",
+    "md5Hash",
+    "content_md5",
+    "mtime",
+    "LastModified",
+    "last_modified",
+    "updated",
+    "ino",
+    "size",
 )
 """What file systems state of an object that is another after each change."""
 
@@ -176,7 +185,7 @@ def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
     return stamps
 
 
-def _stamp_of(info: Mapping[str, Any]) -> str:
+def _stamp_of(info: PlainData) -> str:
     return _digest((name, str(info[name])) for name in _OBJECT_FIELDS if name in info)
 
 
@@ -201,7 +210,7 @@ def fingerprint_of(
     repository: Repository,
     config: FleetConfig,
     rubric: Rubric,
-    watched: Sequence[str] = (),
+    watched: Iterable[str] = (),
     look: Callable[[Path], str] = folder_state,
 ) -> str:
     """Return a digest of everything that a repository is scored from, weights aside.
@@ -261,7 +270,7 @@ def _file_states(
         folders.sort()
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
 
-        for name in sorted([*names, *links]):
+        for name in sorted(names + links):
             if skipped is None or not skipped.fullmatch(name):
                 path = os.path.join(parent, name)
                 yield path, state_of(path)

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from scoring.errors import InputError
+from scoring.frozen import PlainData
 from scoring.settings_table import read_toml
 from scoring.views.formats import require
 
-Storage: TypeAlias = Mapping[str, Mapping[str, Any]]
+Storage: TypeAlias = Mapping[str, PlainData]
 """Options of file systems by protocol, as FLEET.toml has them."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
@@ -106,7 +107,7 @@ def _results_in_folder(url: str) -> ResultsPlace:
         raise InputError(f"{url}: must be an absolute path") from e
 
 
-def _delta_options(store: str, fsspec_options: Mapping[str, Any]) -> dict[str, str]:
+def _delta_options(store: str, fsspec_options: PlainData) -> dict[str, str]:
     """Return the options of a store for delta-rs, without those that are for sources alone."""
     given = dict(fsspec_options)
     client_options = given.pop("client_kwargs", None)
@@ -119,8 +120,11 @@ def _delta_options(store: str, fsspec_options: Mapping[str, Any]) -> dict[str, s
 
     options: dict[str, str] = {}
     for name, value in given.items():
+        text = str(value)
+        if isinstance(value, bool):
+            text = text.lower()
         if name in names:
-            options[names[name]] = str(value).lower() if isinstance(value, bool) else str(value)
+            options[names[name]] = text
 
     endpoints = [*options.values(), os.environ.get("AWS_ENDPOINT_URL", "")]
     if any(endpoint.startswith("http://") for endpoint in endpoints):

@@ -29,10 +29,19 @@ CLAIMS = "claims"
 SEEN = "seen"
 """How a signal reads where only what was observed votes."""
 
-_COLUMNS_NOT_KEPT = frozenset(
-    "log origin state state_reason computed label detail claimed_detail observed_detail "
-    "rubric_version subject".split()
-)
+_COLUMNS_NOT_KEPT = {
+    "log",
+    "origin",
+    "state",
+    "state_reason",
+    "computed",
+    "label",
+    "detail",
+    "claimed_detail",
+    "observed_detail",
+    "rubric_version",
+    "subject",
+}
 _COLUMNS_OF_WORK_NOT_KEPT = {"log", "subject", "author"}
 
 

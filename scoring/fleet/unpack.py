@@ -67,11 +67,7 @@ def scratch_folder(config: FleetConfig) -> Iterator[Path]:
         yield folder
 
 
-def unpacked(
-    repository: Repository,
-    config: FleetConfig,
-    folder: Path,
-) -> Repository:
+def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repository:
     """Unpack a repository at a URL, and return it as a directory.
 
     Args:
@@ -104,11 +100,7 @@ def unpacked(
     )
 
 
-def _fetch(
-    repository: Repository,
-    config: FleetConfig,
-    folder: Path,
-) -> None:
+def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
     url = repository.url
     system, path = file_system(url, config.storage)
     target = _LimitedFolder(folder, config.expanded, url)
@@ -214,11 +206,7 @@ class _LimitedFolder:
     size: int = 0
     files: int = 0
 
-    def take(
-        self,
-        name: str,
-        content: Any,
-    ) -> None:
+    def take(self, name: str, content: Any) -> None:
         """Count a file or folder, and write a plain file.
 
         Args:
@@ -281,8 +269,11 @@ def _top_of(folder: Path) -> Path:
     """Return the folder inside of folders that hold nothing else, unless it is a repository."""
     top = folder
     for _ in range(_DEEPEST_TOP):
-        children = list(top.iterdir()) if top.is_dir() else []
-        if len(children) != 1 or not children[0].is_dir() or (children[0] / "HEAD").is_file():
+        children = list(top.iterdir())
+        if len(children) != 1:
             break
-        top = children[0]
+        (child,) = children
+        if not child.is_dir() or (child / "HEAD").is_file():
+            break
+        top = child
     return top

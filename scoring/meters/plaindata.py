@@ -119,11 +119,7 @@ def decode(data: bytes, source: str) -> str:
         raise InputError(f"{source}: line {line}: not UTF-8; save the file as UTF-8") from e
 
 
-def read_json(
-    text: str,
-    source: str,
-    line: int = 1,
-) -> Any:
+def read_json(text: str, source: str, line: int = 1) -> Any:
     """Return the JSON value that a text holds.
 
     An object with a key given twice is a :class:`Repeating`.
@@ -289,11 +285,7 @@ def _plain_yaml(node: "yamlnodes.Node") -> Any:
 # Checks
 
 
-def fault(
-    where: str,
-    field: str,
-    problem: str,
-) -> str:
+def fault(where: str, field: str, problem: str) -> str:
     """Return one thing that is wrong as a line.
 
     Args:
@@ -304,11 +296,7 @@ def fault(
     return ": ".join(part for part in (where, field, problem) if part)
 
 
-def checked(
-    model: type[Model],
-    data: Mapping[str, Any],
-    where: str,
-) -> Model:
+def checked(model: type[Model], data: Mapping[str, Any], where: str) -> Model:
     """Read plain data into a model.
 
     Args:

@@ -138,7 +138,7 @@ def rows(names: list[str], iterations: int = 2) -> Any:
 
 def add(dataset: DataSet, *names: str) -> None:
     states = [RepositoryState("3.1.0", name, True, iterations=2) for name in names]
-    dataset.put({"iterations": rows(list(names))}, where_of("3.1.0", names))
+    dataset.put({"iterations": rows(list(names))}, where_of("3.1.0", list(names)))
     dataset.note(states)
 
 

@@ -3,6 +3,8 @@
 docs/DIMINISHING_RETURNS.md describes both.
 """
 
+from itertools import chain
+
 from msgspec.structs import asdict
 
 from scoring.frozen import Frozen, PlainData, fields_of
@@ -20,7 +22,7 @@ from scoring.meters.dr.composite import (
 from scoring.meters.dr.extraction import FROM_TEXT
 from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
 from scoring.meters.dr.profile import DEFAULT, DRThresholds, Profile, Words
-from scoring.meters.dr.readiness import ReadinessMeter, RoundReadiness
+from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
     CHANGES,
     HINTS,
@@ -94,6 +96,11 @@ class DRResult(Frozen):
         """How far the transcript has converged: 1 minus the novelty rate, not rounded."""
         return 1.0 - self.novelty[-1].rate
 
+    @property
+    def added_words(self) -> tuple[AddedWord, ...]:
+        """The words of the settings that matched."""
+        return tuple(chain(*[readiness.added_words for readiness in self.readiness]))
+
     def payload(self) -> PlainData:
         """Return the result as JSON, with numbers to 4 places.
 
@@ -116,11 +123,8 @@ class DRResult(Frozen):
             "flags": list(map(asdict, self.flags)),
             "hint": last.hint,
         }
-        added_words: list[PlainData] = []
-        for readiness in self.readiness:
-            added_words += map(asdict, readiness.added_words)
-        if added_words:
-            data["added_words"] = added_words
+        if self.added_words:
+            data["added_words"] = list(map(asdict, self.added_words))
         if self.rough_rounds:
             data["claims_from_text"] = {"rounds": list(self.rough_rounds), "note": ROUGH}
         return data
@@ -212,10 +216,7 @@ def _part_scores(readiness: RoundReadiness) -> dict[str, float]:
 
 
 def score_transcript(
-    transcript: Transcript,
-    *,
-    profile: Profile | None = None,
-    embed: Embed | None = None,
+    transcript: Transcript, *, profile: Profile | None = None, embed: Embed | None = None
 ) -> DRResult:
     """Score a transcript.
 

@@ -1,7 +1,6 @@
 """How often the meter says what people expected, under several settings, and where it does not."""
 
 import json
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -121,11 +120,7 @@ def _read_label(text: str, source: str) -> Label | None:
     return None
 
 
-def with_label(
-    data: bytes,
-    source: str,
-    label: PlainData,
-) -> PlainData:
+def with_label(data: bytes, source: str, label: PlainData) -> PlainData:
     """Return a transcript as plain data with a label, which replaces any label that it has.
 
     Args:
@@ -248,11 +243,11 @@ class Calibration(NamedTuple):
 
 
 def calibrate(
-    labelled: Sequence[Labelled],
-    settings: Iterable[Setting],
+    labelled: list[Labelled],
+    settings: list[Setting],
     embed: Embed | None = None,
     profile: Profile = DEFAULT,
-) -> tuple[Calibration, ...]:
+) -> list[Calibration]:
     """Compare each transcript with its label under every setting.
 
     Args:
@@ -272,7 +267,7 @@ def calibrate(
             )
             outcomes.append(_outcome(item, result))
         calibrations.append(Calibration(setting, tuple(outcomes)))
-    return tuple(calibrations)
+    return calibrations
 
 
 def _outcome(item: Labelled, result: DRResult) -> FileOutcome:
@@ -296,9 +291,7 @@ def _outcome(item: Labelled, result: DRResult) -> FileOutcome:
 
 
 def calibration_payload(
-    collection: Collection,
-    calibrations: Iterable[Calibration],
-    left_out: str = "",
+    collection: Collection, calibrations: list[Calibration], left_out: str = ""
 ) -> dict[str, object]:
     """Return everything as JSON.
 

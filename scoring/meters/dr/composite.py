@@ -4,7 +4,7 @@ The composite rule also asks whether the rounds stay similar in meaning. A perso
 odd round before relying on a signal.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -50,9 +50,7 @@ class CompositeRule(Frozen):
 
 
 def similarities(
-    rounds: Sequence[Round],
-    claims: Mapping[int, Claims],
-    meanings: Meanings,
+    rounds: Sequence[Round], claims: dict[int, Claims], meanings: Meanings
 ) -> list[RoundSimilarity | None]:
     """Compare each round with the one before it.
 
@@ -152,8 +150,7 @@ class Flag(Frozen):
 
 
 def find_flags(
-    novelty: Sequence[RoundNovelty],
-    readiness: Sequence[RoundReadiness],
+    novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness]
 ) -> tuple[Flag, ...]:
     """Return the flags of every round, in order."""
     flags = []

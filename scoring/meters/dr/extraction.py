@@ -59,7 +59,10 @@ def sentences_of(text: str) -> Sentences:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield paragraphs and list items, their lines joined, without code and headings."""
+    """Yield paragraphs and list items, their lines joined, without code and headings.
+
+    Some may be empty.
+    """
     lines: list[str] = []
     in_code = False
     for line in text.splitlines():
@@ -72,29 +75,21 @@ def _paragraphs(text: str) -> Iterator[str]:
             lines.append(line.strip())
             continue
 
-        if lines:
-            yield " ".join(lines)
+        yield " ".join(lines)
         lines = []
         if item and not in_code:
             lines.append(line[item.end() :].strip())
-
-    if lines:
-        yield " ".join(lines)
+    yield " ".join(lines)
 
 
 def _sentences(paragraph: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph; some may be empty."""
     start = 0
     for end in _END.finditer(paragraph):
-        if _only_abbreviates(paragraph, end):
-            continue
-        sentence = paragraph[start : end.end()].strip()
-        if sentence:
-            yield sentence
-        start = end.end()
-
-    rest = paragraph[start:].strip()
-    if rest:
-        yield rest
+        if not _only_abbreviates(paragraph, end):
+            yield paragraph[start : end.end()].strip()
+            start = end.end()
+    yield paragraph[start:].strip()
 
 
 def _only_abbreviates(paragraph: str, end: re.Match[str]) -> bool:

@@ -36,11 +36,7 @@ class MiniLM:
         tokenizer: the text of ``tokenizer.json``.
     """
 
-    def __init__(
-        self,
-        weights: bytes,
-        tokenizer: str,
-    ) -> None:
+    def __init__(self, weights: bytes, tokenizer: str) -> None:
         self._weights: dict[str, Numbers] = load(weights)
         self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
@@ -108,18 +104,10 @@ class MiniLM:
         residual = self._dense(mixed, f"{name}.output.dense") + states
         return self._normalize(residual, f"{name}.output.LayerNorm")
 
-    def _dense(
-        self,
-        states: Numbers,
-        name: str,
-    ) -> Numbers:
+    def _dense(self, states: Numbers, name: str) -> Numbers:
         return states @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
 
-    def _normalize(
-        self,
-        states: Numbers,
-        name: str,
-    ) -> Numbers:
+    def _normalize(self, states: Numbers, name: str) -> Numbers:
         centred = states - states.mean(axis=-1, keepdims=True)
         variance = (centred * centred).mean(axis=-1, keepdims=True)
         scale = np.sqrt(variance + np.float32(_EPSILON))

@@ -4,7 +4,7 @@ A level is a way to tell whether a claim is new: L0 compares its text, L1 its wo
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -36,8 +36,8 @@ class RoundNovelty(Frozen):
     round: int
     claims: int
     new_claims: int
-    new: Mapping[str, int]
-    rates: Mapping[str, float]
+    new: dict[str, int]
+    rates: dict[str, float]
     rate: float
     raw: Level = "LOW"
     low_run: int = 0
@@ -52,7 +52,7 @@ def normalize(claim: str) -> str:
     return " ".join(claim.lower().split()).rstrip(".!?").strip()
 
 
-def distinct(claims: Sequence[str]) -> Claims:
+def distinct(claims: Iterable[str]) -> Claims:
     """Return the claims of a round, each once, and no empty ones."""
     spellings: Claims = {}
     for claim in claims:
@@ -63,9 +63,7 @@ def distinct(claims: Sequence[str]) -> Claims:
 
 
 def measure_novelty(
-    rounds: Mapping[int, Claims],
-    profile: Profile = DEFAULT,
-    meanings: Meanings | None = None,
+    rounds: dict[int, Claims], profile: Profile = DEFAULT, meanings: Meanings | None = None
 ) -> tuple[RoundNovelty, ...]:
     """Return the novelty of each round.
 
@@ -101,9 +99,7 @@ def measure_novelty(
 
 
 def _new_by_level(
-    rounds: Mapping[int, Claims],
-    profile: Profile,
-    meanings: Meanings | None,
+    rounds: dict[int, Claims], profile: Profile, meanings: Meanings | None
 ) -> dict[str, list[list[bool]]]:
     """Return, for each active level, which claims of each round are new."""
     thresholds = profile.thresholds
@@ -120,7 +116,7 @@ def _new_by_level(
     return answers
 
 
-def new_by_text(rounds: Sequence[Sequence[str]]) -> list[list[bool]]:
+def new_by_text(rounds: list[list[str]]) -> list[list[bool]]:
     """Return which normalized claims of each round no earlier round makes: level L0."""
     earlier: set[str] = set()
     answers = []

@@ -5,9 +5,9 @@ docs/DIMINISHING_RETURNS.md, "Observations", describes it.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -27,9 +27,7 @@ from scoring.text import printable
 
 
 def similarity_of(
-    transcript: Transcript,
-    agents: tuple[str, str],
-    embed: Embed | None = None,
+    transcript: Transcript, agents: tuple[str, str], embed: Embed | None = None
 ) -> PlainData:
     """Compare the latest responses of two agents.
 
@@ -64,7 +62,9 @@ def similarity_of(
         similarity = Meanings([first, second], embed).similarity([first], [second]) or 0.0
     else:
         measured_by = "words"
-        similarity = jaccard(set(normalize(first).split()), set(normalize(second).split()))
+        first_words = set(normalize(first).split())
+        second_words = set(normalize(second).split())
+        similarity = jaccard(first_words, second_words)
 
     return {
         "agents": agents,
@@ -76,19 +76,40 @@ def similarity_of(
 
 # Structural agreement
 
-CHANGES = tuple(
-    "instead, however, rather than, disagree, disagrees, not agree, not enough, replace, except, "
-    "unless, on the contrary, wrong, drop, change, no longer, don't agree".split(", ")
+CHANGES = (
+    "instead",
+    "however",
+    "rather than",
+    "disagree",
+    "disagrees",
+    "not agree",
+    "not enough",
+    "replace",
+    "except",
+    "unless",
+    "on the contrary",
+    "wrong",
+    "drop",
+    "change",
+    "no longer",
+    "don't agree",
 )
 """Words by which an answer changes something, though it repeats much."""
 
-AGREEING = tuple(
-    "agree, agrees, agreed, yes, exactly, sounds good, good point, makes sense, +1, right".split(
-        ", "
-    )
+AGREEING = (
+    "agree",
+    "agrees",
+    "agreed",
+    "yes",
+    "exactly",
+    "sounds good",
+    "good point",
+    "makes sense",
+    "+1",
+    "right",
 )
-NEGATIONS = frozenset("not no never none neither nor cannot without".split())
-NUMBERS = frozenset("two three four five six seven eight nine ten".split())
+NEGATIONS = frozenset(("not", "no", "never", "none", "neither", "nor", "cannot", "without"))
+NUMBERS = frozenset(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"))
 
 AGREEMENT_LENGTH = 6
 """A sentence of agreement of at most so many words says nothing else."""
@@ -99,28 +120,16 @@ Agreeing: TypeAlias = Literal["modify", "endorse", "rephrase"]
 """What an answer does with an earlier one. To endorse may add a little."""
 
 
-class RoundAgreement(NamedTuple):
-    """What an agent's answer does with an earlier answer of another agent.
-
-    Attributes:
-        round: the number of the round of the later answer.
-        agent: who gave it.
-        first: who gave the earlier answer.
-        agreement: what it does with it.
-    """
-
-    round: int
-    agent: str
-    first: str
-    agreement: Agreeing
-
-
-def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> list[RoundAgreement]:
+def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> list[PlainData]:
     """Compare each agent's answer with an earlier one, by claims.
 
     That is the first answer of its round, or in a round of one agent the latest one of another.
+
+    Returns:
+        For each answer the number of its round, who gave it, who gave the earlier answer, and what
+        it does with that.
     """
-    rows: list[RoundAgreement] = []
+    rows: list[PlainData] = []
     # The claims of each agent's last answer, the latest at the end.
     latest: dict[str, list[str]] = {}
     for deliberation_round in transcript.rounds:
@@ -134,7 +143,8 @@ def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> li
             for first, first_claims in earlier:
                 if first != agent:
                     agreement = _agreement(first_claims, claims, profile)
-                    rows.append(RoundAgreement(number, agent, first, agreement))
+                    row = {"round": number, "agent": agent, "first": first, "agreement": agreement}
+                    rows.append(row)
                     break
 
             latest.pop(agent, None)
@@ -153,11 +163,7 @@ def _claims_by_agent(deliberation_round: Round) -> dict[str, list[str]]:
     return claims_by_agent
 
 
-def _agreement(
-    first: Sequence[str],
-    second: Sequence[str],
-    profile: Profile,
-) -> Agreeing:
+def _agreement(first: list[str], second: list[str], profile: Profile) -> Agreeing:
     """Return what the claims of a second answer do with those of a first one."""
     threshold = profile.thresholds.paraphrase
     first_words = [_words_of(claim) for claim in first]
@@ -199,11 +205,7 @@ def _words_of(claim: str) -> set[str]:
     return set(_WORD.findall(plain(claim)))
 
 
-def _says_same(
-    first: set[str],
-    second: set[str],
-    threshold: float,
-) -> bool:
+def _says_same(first: set[str], second: set[str], threshold: float) -> bool:
     """Return whether the words of two claims are similar, or one has nearly all of the other."""
     if at_least(jaccard(first, second), threshold):
         return True
@@ -255,27 +257,15 @@ LOW_STEP = 0.05
 READY_STEP = 0.05
 
 
-class Confidence(NamedTuple):
-    """How firm a signal is. It is not a probability.
-
-    Attributes:
-        value: the share of neighbouring settings that give the same signal, 0 to 1.
-        settings: how many settings were tried.
-        others: how many settings give each other signal.
-    """
-
-    value: float
-    settings: int
-    others: dict[str, int]
-
-
 def confidence_in(
     transcript: Transcript,
     result: DRResult,
     profile: Profile = DEFAULT,
     embed: Embed | None = None,
-) -> Confidence:
+) -> PlainData:
     """Score a transcript with neighbouring settings, and count how often the signal is the same.
+
+    That says how firm a signal is. It is not a probability.
 
     ``k``, the threshold of paraphrases, that of low novelty and those of readiness are one step
     lower, the same and one step higher, in all combinations.
@@ -285,6 +275,10 @@ def confidence_in(
         result: its result under ``profile``.
         profile: the setting in the middle.
         embed: the embedder; None leaves level L2 out.
+
+    Returns:
+        The share of the settings that give the same signal, how many settings were tried, and how
+        many of them give each other signal.
     """
     thresholds = profile.thresholds
     counts = Counter[str]()
@@ -304,7 +298,7 @@ def confidence_in(
 
     total = counts.total()
     agreed = counts.pop(result.signal, 0)
-    return Confidence(agreed / total, total, counts)
+    return {"value": rounded(agreed / total), "settings": total, "others": counts}
 
 
 def _neighbours(profile: Profile) -> Iterator[Profile]:
@@ -328,9 +322,12 @@ def _around(
     step: float,
     least: float,
     most: float,
-) -> Sequence[float]:
+) -> list[float]:
     """Return a value and its neighbours at a distance of ``step``, within bounds, each once."""
-    return sorted({min(most, max(least, value + count * step)) for count in (-1, 0, 1)})
+    neighbours = set()
+    for neighbour in (value - step, value, value + step):
+        neighbours.add(min(most, max(least, neighbour)))
+    return sorted(neighbours)
 
 
 def observations(
@@ -353,11 +350,9 @@ def observations(
     Raises:
         InputError: one of the agents says nothing in the transcript.
     """
-    agreement = [row._asdict() for row in agreement_by_round(transcript, profile)]
-    confidence = confidence_in(transcript, result, profile, embed)
     observed: PlainData = {
-        "structural_agreement_by_round": agreement,
-        "confidence": {**confidence._asdict(), "value": rounded(confidence.value)},
+        "structural_agreement_by_round": agreement_by_round(transcript, profile),
+        "confidence": confidence_in(transcript, result, profile, embed),
     }
     if agents is not None:
         observed["agents"] = similarity_of(transcript, agents, embed)

@@ -1,7 +1,6 @@
 """Whether an action says who does it: a handle, a phrase of a list, a person, a role or a team."""
 
 import re
-from collections.abc import Sequence
 
 from scoring.meters.dr.phrases import has_word, plain
 from scoring.meters.dr.profile import Profile
@@ -69,11 +68,12 @@ def _begins_with_actor(action: str, profile: Profile) -> bool:
     return False
 
 
-def _may_act(words: Sequence[str], profile: Profile) -> bool:
+def _may_act(words: list[str], profile: Profile) -> bool:
     """Return whether some words name a person, role or team."""
     folded = [word.casefold().strip(".") for word in words]
 
-    if len(words) > 1 and (len(words[-1]) == 1 or words[-1].isdigit()):  # "Agent 2", "Team B"
+    last = words[-1] if len(words) > 1 else ""
+    if len(last) == 1 or last.isdigit():  # "Agent 2", "Team B"
         words = words[:-1]
         folded = folded[:-1]
         if len(words) == 1 and folded[0] not in profile.teams:
@@ -84,13 +84,13 @@ def _may_act(words: Sequence[str], profile: Profile) -> bool:
             return False
     if not folded or folded[0] in profile.addressed:
         return False
-    if folded[-1] in profile.teams and (len(folded) > 1 or folded[0] not in profile.labels):
+    may_be_team = len(folded) > 1 or folded[0] not in profile.labels
+    if may_be_team and folded[-1] in profile.teams:
         return True
 
-    names = words
     if len(words) > 1 and folded[0] in _TITLES:
-        names = words[1:]
-    return len(names) in (1, 2) and all(_is_name(name, profile) for name in names)
+        words = words[1:]
+    return len(words) <= 2 and all(_is_name(word, profile) for word in words)
 
 
 def _is_name(word: str, profile: Profile) -> bool:

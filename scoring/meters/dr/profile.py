@@ -3,7 +3,7 @@
 Settings may tune some of it: docs/GUIDE.md, "Settings".
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import convert
@@ -116,11 +116,7 @@ class Profile(Frozen, rename="kebab"):
     added: Words = BUILT_IN
 
     @classmethod
-    def from_data(
-        cls,
-        data: Mapping[str, Any],
-        where: str,
-    ) -> "Profile":
+    def from_data(cls, data: Mapping[str, Any], where: str) -> "Profile":
         """Return the profile that plain data describes.
 
         The first released profile has no key ``sentences``, nor the lists that came with it.
@@ -192,7 +188,7 @@ _SENTENCE_KINDS: Kinds = {
 }
 
 
-def tuning_from(tables: Iterable[tuple[str, Any]]) -> Profile:
+def tuning_from(tables: list[tuple[str, Any]]) -> Profile:
     """Return the default profile as some tables of settings tune it.
 
     Args:

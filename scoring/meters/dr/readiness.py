@@ -93,6 +93,11 @@ class RoundReadiness(Frozen):
     questions: Texts
     added_words: tuple[AddedWord, ...]
 
+    @property
+    def question(self) -> str | None:
+        """The first open question."""
+        return self.questions[0] if self.questions else None
+
     def parts(self) -> dict[str, Part]:
         """Return the sub-signals by name."""
         return {
@@ -122,9 +127,7 @@ class ReadinessMeter:
         return tuple(measured)
 
     def _measure_round(
-        self,
-        deliberation_round: Round,
-        questions_before: int | None,
+        self, deliberation_round: Round, questions_before: int | None
     ) -> RoundReadiness:
         outputs = deliberation_round.outputs
         actions = outputs.next_actions

@@ -126,9 +126,7 @@ class _Situation(NamedTuple):
 
 
 def recommend(
-    novelty: Sequence[RoundNovelty],
-    readiness: Sequence[RoundReadiness],
-    profile: Profile,
+    novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness], profile: Profile
 ) -> tuple[RoundSignal, ...]:
     """Return what to do as of each round, which depends on that round and those before it."""
     signals = []
@@ -183,16 +181,16 @@ def _decide(situation: _Situation) -> RoundSignal:
             "not help."
         )
         has_actions = readiness.next_actions.score > 0
-        change: Change = "scope" if has_actions and readiness.questions else "prompt"
+        change: Change = "scope" if has_actions and readiness.question else "prompt"
         return situation.signal("readiness_low", why, change)
 
     if low_run >= profile.stuck_after and not situation.ready_in_run:
         why = f"In none of these {low_run} rounds was readiness high: the loop is stuck."
         return situation.signal("never_ready", why, "agent")
 
-    if profile.sentences and readiness.questions:
+    if profile.sentences and readiness.question:
         why = "Converged, but a question is open: it is asked before anything ships."
-        question = cut(readiness.questions[0], _QUOTED_LENGTH)
+        question = cut(readiness.question, _QUOTED_LENGTH)
         return situation.signal("open_question", why, hint=f"ASK: {question}")
 
     why = "Converged, and ready to act."

@@ -28,11 +28,7 @@ _VECTORS_OF_A_BLOCK = 2048
 class Meanings:
     """The vectors of some texts, scaled to length 1. Needs numpy, an extra."""
 
-    def __init__(
-        self,
-        texts: Iterable[str],
-        embed: Embed,
-    ) -> None:
+    def __init__(self, texts: Iterable[str], embed: Embed) -> None:
         """Embed every text once.
 
         Raises:
@@ -65,11 +61,7 @@ class Meanings:
         """Return the vectors of some of the texts, one row for each."""
         return self._vectors[[self._row[text] for text in texts]]
 
-    def new_claims(
-        self,
-        rounds: Sequence[Sequence[str]],
-        threshold: float,
-    ) -> list[list[bool]]:
+    def new_claims(self, rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]:
         """Return which claims of each round are new.
 
         Args:
@@ -85,11 +77,7 @@ class Meanings:
             earlier.update(dict.fromkeys(claims))
         return answers
 
-    def _highest_similarities(
-        self,
-        claims: Sequence[str],
-        earlier: Sequence[str],
-    ) -> list[float]:
+    def _highest_similarities(self, claims: Sequence[str], earlier: Sequence[str]) -> list[float]:
         """Return the highest cosine of each claim with any earlier one, or -1 without any."""
         step = _VECTORS_OF_A_BLOCK
         highest = self._np.full(len(claims), -1.0)
@@ -102,11 +90,7 @@ class Meanings:
                 self._np.maximum(highest_of_block, cosines.max(axis=1), out=highest_of_block)
         return [float(similarity) for similarity in highest]
 
-    def similarity(
-        self,
-        first: Sequence[str],
-        second: Sequence[str],
-    ) -> float | None:
+    def similarity(self, first: Sequence[str], second: Sequence[str]) -> float | None:
         """Return the cosine of the mean vectors of two groups of texts, -1 to 1.
 
         None when a group is empty, 0 when a mean vector has no length.
@@ -184,11 +168,7 @@ class Embedder:
     The model is loaded when a text is not in the store.
     """
 
-    def __init__(
-        self,
-        model_dir: Path,
-        cache_dir: Path | None,
-    ) -> None:
+    def __init__(self, model_dir: Path, cache_dir: Path | None) -> None:
         self._model_dir = model_dir
         self._cache_dir = cache_dir
         self._vectors: dict[str, Vector] = {}
@@ -203,8 +183,8 @@ class Embedder:
         """
         keys: dict[str, bytes] = {}
         with Store(self._cache_dir) as store:
-            for text in texts:
-                if text in self._vectors or text in keys:
+            for text in dict.fromkeys(texts):
+                if text in self._vectors:
                     continue
 
                 # The digest reveals nothing to those who lack the store's secret.

@@ -5,7 +5,6 @@ Unknown keys are ignored.
 
 import json
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -172,11 +171,7 @@ def read_transcript(path: Path | str, texts: bool = False) -> Transcript:
         return parse_transcript(decode(data, source), source, texts)
 
 
-def parse_transcript(
-    text: str,
-    source: str,
-    texts: bool = False,
-) -> Transcript:
+def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
     """Read a transcript from text, JSON or JSONL.
 
     Args:
@@ -218,11 +213,7 @@ class _RoundItem(NamedTuple):
     value: Any
 
 
-def _checked_rounds(
-    items: Iterable[_RoundItem],
-    source: str,
-    texts: bool,
-) -> tuple[Round, ...]:
+def _checked_rounds(items: list[_RoundItem], source: str, texts: bool) -> tuple[Round, ...]:
     rounds: list[Round] = []
     positions: dict[int, str] = {}
     for position, name, value in items:

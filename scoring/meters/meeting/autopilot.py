@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -34,11 +34,7 @@ _ATTEMPTS = 2
 # Asking a command
 
 
-def ask_command(
-    label: str,
-    command: str,
-    seconds: float = 600.0,
-) -> Ask:
+def ask_command(label: str, command: str, seconds: float = 600.0) -> Ask:
     """Return a function that asks a command: its prompt on standard input, its answer on output.
 
     Args:
@@ -72,11 +68,7 @@ def ask_command(
     return ask
 
 
-def _start(
-    label: str,
-    command: str,
-    prompt: str,
-) -> subprocess.Popen[bytes]:
+def _start(label: str, command: str, prompt: str) -> subprocess.Popen[bytes]:
     """Start a command in a process group of its own, with a prompt on standard input."""
     with tempfile.TemporaryFile() as prompt_file:
         prompt_file.write(prompt.encode())
@@ -135,7 +127,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def run_rounds(
     path: Path,
     state: MeetingState,
-    experts: Mapping[str, Ask],
+    experts: dict[str, Ask],
     judge: Ask | None,
     rounds: int | None = None,
 ) -> MeetingState:
@@ -152,7 +144,8 @@ def run_rounds(
         InputError: a command fails.
         MeetingError: an answer cannot be used.
     """
-    state = state.but(experts=list(dict.fromkeys([*state.experts, *experts])))
+    names = dict.fromkeys([*state.experts, *experts])
+    state = state.but(experts=list(names))
 
     rounds_run = 0
     while state.phase == "needs_record" and rounds_run != rounds:
@@ -170,11 +163,7 @@ def run_rounds(
     return state
 
 
-def _ask_experts(
-    path: Path,
-    state: MeetingState,
-    experts: Mapping[str, Ask],
-) -> MeetingState:
+def _ask_experts(path: Path, state: MeetingState, experts: dict[str, Ask]) -> MeetingState:
     """Ask the experts that have not spoken in the round yet, or not said what they prefer.
 
     For what it prefers an expert is asked once.

@@ -239,9 +239,7 @@ def config_schema() -> PlainData:
 
 
 def _without_required(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_without_required(item) for item in value]
-    if not isinstance(value, dict):
+    if not isinstance(value, dict):  # lists have no objects with required keys
         return value
     return {key: _without_required(item) for key, item in value.items() if key != "required"}
 

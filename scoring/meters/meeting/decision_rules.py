@@ -1,6 +1,6 @@
 """The rules that give a round its status, with the reasons in words."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -265,7 +265,7 @@ def go_on(situation: Situation) -> Decision:
     return Decision("continue_targeted", reasons, f"Another round is worth it: {topic}.")
 
 
-RULES: Mapping[str, Rule] = {
+RULES: dict[str, Rule] = {
     "round_limit": round_limit,
     "early_consensus": early_consensus,
     "must_go_on": must_go_on,

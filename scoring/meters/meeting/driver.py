@@ -14,11 +14,7 @@ VOTE_ASKED = "vote_asked"
 """The key of a message of an expert that was asked again for its option."""
 
 
-def take_message(
-    state: MeetingState,
-    expert: str,
-    text: str,
-) -> MeetingState:
+def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
     """Add what an expert says in the round that goes on.
 
     Raises:
@@ -42,11 +38,7 @@ def needs_vote(state: MeetingState, expert: str) -> bool:
     return True
 
 
-def take_vote(
-    state: MeetingState,
-    expert: str,
-    text: str,
-) -> MeetingState:
+def take_vote(state: MeetingState, expert: str, text: str) -> MeetingState:
     """Add to an expert's last message what it answers when asked for its option."""
     messages = list(state.messages)
     own = [index for index, message in enumerate(messages) if message["speaker_id"] == expert]
@@ -66,11 +58,7 @@ def require_record_wanted(state: MeetingState) -> None:
         raise MeetingError("a question is open; answer it with --answer yes, no or park")
 
 
-def take_record(
-    state: MeetingState,
-    text: str | bytes,
-    source: str = "judge",
-) -> MeetingState:
+def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
     """Add a judge's record of the next round.
 
     While doubts are asked for, the record may also replace that of the last round.
@@ -106,11 +94,7 @@ def take_record(
     return following.but(phase=phase)
 
 
-def _one_record(
-    state: MeetingState,
-    text: str | bytes,
-    source: str,
-) -> PlainData:
+def _one_record(state: MeetingState, text: str | bytes, source: str) -> PlainData:
     """Return the one record of a text as plain data, without an answer of people."""
     records = parse_meeting_records(text, source)
     if len(records) != 1:
@@ -128,11 +112,7 @@ def _one_record(
     return record
 
 
-def take_answer(
-    state: MeetingState,
-    yes: bool,
-    option: str | None = None,
-) -> MeetingState:
+def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> MeetingState:
     """Take what people say to the open question.
 
     Yes decides. No asks for doubts, once in a round. In the last round, and where the meeting is to
@@ -150,8 +130,9 @@ def take_answer(
         raise MeetingError("no question is open; leave --answer out to go on")
 
     verdict = state.verdicts[-1]
-    last = {**state.records[-1], "user_confirmed": yes}
-    answered = state.but(records=[*state.records[:-1], last], wished=False)
+    *earlier, record = state.records
+    last = {**record, "user_confirmed": yes}
+    answered = state.but(records=[*earlier, last], wished=False)
 
     if yes:
         if not option:

@@ -1,7 +1,6 @@
 """How many messages of each round of a meeting are new to all before."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Literal
 
 from scoring.frozen import Frozen
@@ -43,7 +42,7 @@ class MessageNovelty(Frozen):
 
 
 def message_novelty(
-    records: Sequence[JudgeRecord], embed: Embed | None = None
+    records: list[JudgeRecord], embed: Embed | None = None
 ) -> dict[int, MessageNovelty]:
     """Return how many messages of each round are new to all before, by the number of the round.
 

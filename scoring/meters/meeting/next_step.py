@@ -1,8 +1,6 @@
 """What a meeting needs next, and what its experts and its judge are asked."""
 
-from collections.abc import Sequence
-
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, Texts
 from scoring.meters.meeting.config import meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS
 from scoring.meters.meeting.driver import lead_of_last_round, no_ends
@@ -90,7 +88,7 @@ def lines_of_question(step: PlainData) -> list[str]:
     return [printable(line) for line in lines]
 
 
-def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> PlainData:
+def judge_question(state: MeetingState, faults: Texts = ()) -> PlainData:
     """Return what a judge's command gets, as plain values.
 
     Args:

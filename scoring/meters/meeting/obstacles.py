@@ -1,6 +1,6 @@
 """A round as the rules see it, what keeps the meeting from ending, and how people are asked."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from scoring.frozen import Frozen
 from scoring.meters import below, rounded
@@ -27,7 +27,7 @@ class Situation(Frozen):
     record: JudgeRecord
     config: MeetingConfig
     scores: Scores
-    levels: Mapping[str, CoverageLevel]
+    levels: dict[str, CoverageLevel]
     lead: Lead | None
     convergence_gain: float | None
     exploration_gain: float | None
@@ -54,11 +54,7 @@ class Situation(Frozen):
             reasons["rounds"] = f"round {self.round_index} of at least {least_rounds}"
         return {rule: reason for rule, reason in reasons.items() if reason}
 
-    def _too_low(
-        self,
-        name: str,
-        least: float,
-    ) -> str:
+    def _too_low(self, name: str, least: float) -> str:
         score = getattr(self.scores, name)
         if not below(score, least):
             return ""
@@ -140,11 +136,7 @@ def ask_to_decide(situation: Situation, why: str) -> str:
     return f"{why}: shall we decide{about_lead(situation)}, or does anybody object?"
 
 
-def ask_to_resolve_or_park(
-    situation: Situation,
-    why: str,
-    blockers: str,
-) -> str:
+def ask_to_resolve_or_park(situation: Situation, why: str, blockers: str) -> str:
     """Ask to decide all the same, or to record what keeps the meeting from a decision.
 
     There is to decide on the options that experts prefer, most preferred first; without any, on

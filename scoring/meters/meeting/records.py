@@ -162,21 +162,18 @@ class Focus(Block):
         if not isinstance(data, Mapping):
             return data
         counts = count_annotations(data.get("message_annotations"))
-        if counts is None:
-            return data
-
         missing = {field: count for field, count in counts.items() if data.get(field) is None}
         return {**data, **missing}
 
 
-def count_annotations(annotations: Any) -> dict[str, int] | None:
+def count_annotations(annotations: Any) -> dict[str, int]:
     """Return how many messages annotations give each relevance, by the field of the count.
 
     Args:
-        annotations: models or plain data. None without any, or if some have no relevance.
+        annotations: models or plain data. Nothing is counted if some have no relevance.
     """
     if not isinstance(annotations, list) or not annotations:
-        return None
+        return {}
 
     kinds = []
     for item in annotations:
@@ -184,7 +181,7 @@ def count_annotations(annotations: Any) -> dict[str, int] | None:
         kinds.append(data.get("topic_relevance"))
 
     counts = {f"{kind}_count": kinds.count(kind) for kind in ("core", "context", "off_topic")}
-    return counts if sum(counts.values()) == len(kinds) else None
+    return counts if sum(counts.values()) == len(kinds) else {}
 
 
 NOT_COUNTED = "counted_from_messages"
@@ -286,11 +283,13 @@ def with_own_votes(record: JudgeRecord) -> JudgeRecord:
     An expert that was asked, or that the judge names, and states none is undecided. A record is
     as it was where no message states a position and it does not say who was asked.
     """
-    if record.convergence.judge_positions is not None:
+    convergence = record.convergence
+    judged = convergence.expert_positions
+    if convergence.judge_positions is not None:
         return record
 
     votes: dict[str, StatedVote | None] = dict.fromkeys(record.experts or ())
-    named = {position.expert_id for position in record.convergence.expert_positions}
+    named = {position.expert_id for position in judged}
     for message in record.messages or ():
         speaker = (message.speaker_id or "").strip()
         vote = vote_in(message.text)
@@ -308,10 +307,8 @@ def with_own_votes(record: JudgeRecord) -> JudgeRecord:
         option = spellings.setdefault(name_of_option(option), option)
         own.append(ExpertPosition(expert_id=name, preferred_option=option, confidence=confidence))
 
-    judged = record.convergence.expert_positions
     changes = {"expert_positions": own, "judge_positions": judged}
-    convergence = record.convergence.model_copy(update=changes)
-    return record.model_copy(update={"convergence": convergence})
+    return record.model_copy(update={"convergence": convergence.model_copy(update=changes)})
 
 
 @functools.cache

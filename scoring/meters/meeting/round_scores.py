@@ -1,7 +1,6 @@
 """The scores of a round, each from 0 to 1, which follow from the evidence in its record."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from math import fsum, log
 
 from scoring.frozen import Frozen
@@ -30,7 +29,7 @@ CHECKLIST = (
 One that a record does not list is at level none.
 """
 
-LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}
+LEVELS: dict[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}
 """What a level of coverage counts in the exploration score."""
 
 CONTEXT = 0.5
@@ -84,7 +83,7 @@ def coverage(record: JudgeRecord) -> dict[str, CoverageLevel]:
     return levels
 
 
-def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
+def leading(positions: list[ExpertPosition]) -> Lead | None:
     """Return the option that most experts prefer, or None where none prefers any.
 
     Undecided experts count among the experts. Of several options it is the one with the highest
@@ -111,12 +110,12 @@ def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
     return best
 
 
-def supporters_by_option(positions: Sequence[ExpertPosition]) -> Counter[str]:
+def supporters_by_option(positions: list[ExpertPosition]) -> Counter[str]:
     """Return how many experts prefer each option."""
     return Counter(position.preferred_option for position in positions if not position.is_undecided)
 
 
-def disagreement(positions: Sequence[ExpertPosition]) -> float:
+def disagreement(positions: list[ExpertPosition]) -> float:
     """Return the entropy of the experts' choices as a share of that of an even spread.
 
     It is 0 where they name at most one option, and 1 where each option has as many experts.

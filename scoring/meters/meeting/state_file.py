@@ -104,12 +104,8 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
     """
     data = _read_or_none(path)
     if data is None:
-        config = config or meeting_config({})
-        return MeetingState(
-            config=_as_data(config),
-            records=[],
-            phase="needs_record",
-        )
+        config_data = _as_data(config or meeting_config({}))
+        return MeetingState(config=config_data, records=[], phase="needs_record")
 
     state = _parse_state(data, path)
     if config is not None and _as_data(config) != state.config:

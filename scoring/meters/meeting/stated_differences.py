@@ -34,9 +34,7 @@ class Difference(Frozen):
 
 
 def stated_differences(
-    situation: Situation,
-    status: Status,
-    messages: MessageNovelty | None,
+    situation: Situation, status: Status, messages: MessageNovelty | None
 ) -> tuple[Difference, ...]:
     """Return where a record states otherwise than computed, and than the messages show.
 
@@ -96,7 +94,7 @@ def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
     for position in record.convergence.judge_positions or ():
         stated = own.get(position.expert_id)
         is_stated = False
-        if stated and stated.option_name == position.option_name:
+        if stated is not None and stated.option_name == position.option_name:
             distance = abs(position.confidence - stated.confidence)
             is_stated = stated.is_undecided or distance <= MARGIN
         if not is_stated:
@@ -107,7 +105,7 @@ def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
 def _contradictions(situation: Situation) -> Iterator[Difference]:
     """Yield what a record says in two ways."""
     record = situation.record
-    counts = count_annotations(record.focus.message_annotations) or {}
+    counts = count_annotations(record.focus.message_annotations)
     for name, count in counts.items():
         stated = getattr(record.focus, name)
         if count > stated:  # fewer are right: only some messages may have an annotation

@@ -1,7 +1,6 @@
 """What a meeting leaves that ends without a decision, as plain values and as Markdown."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from scoring.frozen import PlainData, fields_of
 from scoring.meters import rounded
@@ -15,8 +14,8 @@ from scoring.text import printable
 
 
 def no_decision(
-    records: Iterable[JudgeRecord | Mapping[str, Any]],
-    verdicts: Sequence[MeetingVerdict],
+    records: Iterable[JudgeRecord | PlainData],
+    verdicts: list[MeetingVerdict],
     may_go_on: bool | None = None,
 ) -> PlainData:
     """Return what a meeting leaves when it ends undecided.

@@ -122,7 +122,7 @@ class TestStructuralAgreement:
     def test_is_read_by_counts_and_words(self, second: list[str], agreement: str) -> None:
         for given in (between(("ann", FOUR), ("bob", second)), together(ann=FOUR, bob=second)):
             last = len(given.rounds)
-            assert [tuple(row) for row in agreement_by_round(given)] == [
+            assert [tuple(row.values()) for row in agreement_by_round(given)] == [
                 (last, "bob", "ann", agreement)
             ]
 
@@ -163,11 +163,11 @@ class TestStructuralAgreement:
     ) -> None:
         said = {"claims": [], "responses": {"ann": first, "bob": second}}
         given = Transcript.model_validate({"rounds": [{"round": 1, "outputs": said}]})
-        assert [row.agreement for row in agreement_by_round(given)] == [agreement]
+        assert [row["agreement"] for row in agreement_by_round(given)] == [agreement]
 
     def test_compares_with_the_latest_answer_of_another_agent(self) -> None:
         given = between(("ann", FOUR), ("bob", FOUR[:1]), ("bob", FOUR[:2]), ("ann", FOUR[:3]))
-        assert [(row.agent, row.first, row.agreement) for row in agreement_by_round(given)] == [
+        assert [tuple(row.values())[1:] for row in agreement_by_round(given)] == [
             *(("bob", "ann", "rephrase"), ("bob", "ann", "rephrase"), ("ann", "bob", "endorse")),
         ]
 
@@ -239,11 +239,12 @@ class TestTwoAgents:
 class TestConfidence:
     def test_is_the_share_of_neighbouring_settings_that_agree(self) -> None:
         found = confidence_in(MEETING, score_transcript(MEETING))
-        assert found.settings == 3 * 3 * 3 * 3
-        assert found.value == (found.settings - sum(found.others.values())) / found.settings
-        assert score_transcript(MEETING).signal not in found.others
+        settings = 3 * 3 * 3 * 3
+        assert found["settings"] == settings
+        assert found["value"] == round(1 - sum(found["others"].values()) / settings, 4)
+        assert score_transcript(MEETING).signal not in found["others"]
 
     def test_is_part_where_k_decides(self) -> None:
         given = transcript(outputs(FOUR, OWNED), outputs(FOUR, OWNED))
         found = confidence_in(given, score_transcript(given))
-        assert (round(found.value, 4), found.settings, found.others) == (0.6667, 81, {"SHIP": 27})
+        assert found == {"value": 0.6667, "settings": 81, "others": {"SHIP": 27}}
