@@ -32,8 +32,8 @@ from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.commit_history import _MERGED_BRANCH
 from scoring.evidence.git.commit_names import names_taken_back
 from scoring.evidence.git.facts import Rules
+from scoring.evidence.git.isolated import _digests_of_patches
 from scoring.evidence.git.patches import read_patches
-from scoring.evidence.git.same_changes import _digests_of_patches
 from scoring.evidence.harnesses.lines import Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import labels_in

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from scoring.errors import GitError, TooLargeError
 from scoring.evidence.git.limits import MOST_FAILURES, Reply, ask_in_batches
@@ -75,17 +75,21 @@ class Change(NamedTuple):
         return {self.path, self.old_path}
 
 
+ChangedFiles: TypeAlias = tuple[Change, ...]
+"""All paths that differ between two commits."""
+
+
 def net_changes(
-    repository: GitRepository, pairs: Iterable[CommitPair]
-) -> dict[CommitPair, tuple[Change, ...]]:
+    repository: GitRepository,
+    pairs: Sequence[CommitPair],
+) -> dict[CommitPair, ChangedFiles]:
     """Return what changed over each pair, with renames.
 
     Where git cannot look for renames of changed files, only unchanged files count as renamed.
     """
-    wanted = list(pairs)
-    with_renames = changes(repository, wanted, "--find-renames")
+    with_renames = changes(repository, pairs, "--find-renames")
 
-    missing = [pair for pair in wanted if pair not in with_renames]
+    missing = [pair for pair in pairs if pair not in with_renames]
     return with_renames | changes(repository, missing, "--find-renames=100%")
 
 
@@ -93,7 +97,7 @@ def changes(
     repository: GitRepository,
     pairs: Iterable[CommitPair],
     renames: str = "--no-renames",
-) -> dict[CommitPair, tuple[Change, ...]]:
+) -> dict[CommitPair, ChangedFiles]:
     """Return what changed over each pair, without the pairs that git cannot compare.
 
     Args:
@@ -103,7 +107,13 @@ def changes(
     """
     wanted = list(dict.fromkeys(pairs))
     options = (*_OPTIONS, renames)
-    compared = compare(repository, wanted, options, _parse_raw_diffs, end=b"\0")
+    compared = compare(
+        repository,
+        wanted,
+        options,
+        _parse_raw_diffs,
+        end=b"\0",
+    )
 
     changes_of = {}
     for pair, changed in zip(wanted, compared, strict=True):
@@ -215,7 +225,12 @@ def ask_about_commits(
 
     pairs = [CommitPair(sha, "") for sha in shas]
     comparable = [pair.commit for pair in changes(repository, pairs)]
-    return ask_in_batches(ask, comparable, repository.time, most_failures)
+    return ask_in_batches(
+        ask,
+        comparable,
+        repository.time,
+        most_failures,
+    )
 
 
 def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Parsed:
@@ -240,7 +255,7 @@ def refuse_many(
         raise TooLargeError(f"{commit[:12]} changes more than {limit:,} {things}")
 
 
-def _parse_raw_diffs(fields: Iterable[bytes]) -> Iterator[tuple[str, tuple[Change, ...]]]:
+def _parse_raw_diffs(fields: Iterable[bytes]) -> Iterator[tuple[str, ChangedFiles]]:
     """Yield each header, which is a commit, and the changes under it.
 
     An entry starts with a colon. Its status says whether one or two paths follow.

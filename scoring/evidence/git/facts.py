@@ -6,7 +6,7 @@ The signals ``landed`` and ``scope`` judge them.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.git.repository import GitRepository
 from scoring.frozen import Frozen, PlainData
@@ -239,9 +239,10 @@ class Landing(Frozen):
     @property
     def taken_back_by(self) -> str | None:
         """The trunk commit that took the work back without saying so."""
-        if self.undone is None or self.undone.state != "taken_back":
-            return None
-        return self.undone.taken_back.by if self.undone.taken_back else None
+        undone = self.undone
+        if undone and undone.taken_back and undone.state == "taken_back":
+            return undone.taken_back.by
+        return None
 
     @property
     def undone_by(self) -> str | None:
@@ -266,6 +267,10 @@ class Landing(Frozen):
     def landed(self) -> bool:
         """Whether the work came to the trunk, reverted or not."""
         return self.found_by not in ("", NOT_LANDED)
+
+
+LandingBySha: TypeAlias = dict[str, Landing]
+"""The landing of commits, by their SHAs."""
 
 
 class Changed(Frozen):

@@ -55,7 +55,13 @@ def fates(trunk: FollowedTrunk, works: Sequence[str]) -> Iterator[tuple[str, Fat
             fate = None
             if lines.lost_sight.isdisjoint(parts[work]):
                 gone = sorted(lines_of_work - lines.of(parts[work], state))
-                fate = _fate(trunk, lines, work, gone, len(lines_of_work))
+                fate = _fate(
+                    trunk,
+                    lines,
+                    work,
+                    gone,
+                    len(lines_of_work),
+                )
             yield work, fate
             lines.drop(parts[work])
 
@@ -157,7 +163,11 @@ class _Walk(NamedTuple):
         parents = [parent for parent in graph.parents[commit] if parent in graph]
         return [CommitPair(commit, parent) for parent in parents or [""]]
 
-    def _lose_sight(self, pair: CommitPair, states: Iterable[State]) -> None:
+    def _lose_sight(
+        self,
+        pair: CommitPair,
+        states: Iterable[State],
+    ) -> None:
         """Leave the files out of states of which git cannot say what a commit changes.
 
         Which files these are it mostly can say; if not, all are left out.
@@ -205,7 +215,11 @@ class _Walk(NamedTuple):
 
     # A commit with one parent
 
-    def _step(self, before: _Side, commit: str) -> State:
+    def _step(
+        self,
+        before: _Side,
+        commit: str,
+    ) -> State:
         """Return the state after a commit, and note which lines it took."""
         state, patch, _ = before
         old = {file.old_path: state.get(file.old_path, []) for file in patch}
@@ -279,7 +293,11 @@ class _Walk(NamedTuple):
 
     # A merge
 
-    def _merge(self, sides: Sequence[_Side], commit: str) -> State:
+    def _merge(
+        self,
+        sides: Sequence[_Side],
+        commit: str,
+    ) -> State:
         """Return the state after a merge, and note which lines were lost in it.
 
         A file that the merge has as its first parent has it keeps the lines that it has there.
@@ -318,7 +336,12 @@ class _Walk(NamedTuple):
             file = side.files[path]
             if file.status in "MR":
                 old_lines = side.state.get(file.old_path, [])
-                of_parent = self._replaced(old_lines, file.hunks, path, _marks)
+                of_parent = self._replaced(
+                    old_lines,
+                    file.hunks,
+                    path,
+                    _marks,
+                )
                 ids = of_parent if ids is None else _combined(ids, of_parent)
         if ids is None:  # new in all parents
             return self._changed([], sides[0].files[path], commit)

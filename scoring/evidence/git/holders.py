@@ -97,7 +97,12 @@ def commits_held(
         trunk: the tip of the trunk.
     """
     tips = list(dict.fromkeys(holder.tip for holder in holders))
-    parents = lines_off_trunk(repository, shas=tips, tips=[], trunk=trunk)
+    parents = lines_off_trunk(
+        repository,
+        shas=tips,
+        tips=[],
+        trunk=trunk,
+    )
 
     held = {}
     for holder in holders:
@@ -219,4 +224,9 @@ def _held_by(
     unknown: Unknown | None = None,
 ) -> Landing:
     tip = Tip(holder.tip, branch=holder.name)
-    return replace(landing, found_by=found_by, unknown=unknown, tip=tip)
+    return replace(
+        landing,
+        found_by=found_by,
+        unknown=unknown,
+        tip=tip,
+    )

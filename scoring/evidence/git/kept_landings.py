@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from hashlib import blake2b
 
-from scoring.evidence.git.facts import Landing, Unknown
+from scoring.evidence.git.facts import Landing, LandingBySha, Unknown
 from scoring.evidence.git.line_history import LineHistory
 from scoring.frozen import Frozen
 
@@ -22,15 +22,15 @@ class _Kept(Frozen):
     """
 
     state: bytes
-    landings: dict[bytes, dict[str, Landing]]
+    landings: dict[bytes, LandingBySha]
 
 
 def kept_landings(
     history: LineHistory,
     branches: object,
     asked: object,
-    decide: Callable[[], dict[str, Landing]],
-) -> dict[str, Landing]:
+    decide: Callable[[], LandingBySha],
+) -> LandingBySha:
     """Return the landings of some commits, from the store where it has them.
 
     Args:

@@ -25,6 +25,7 @@ from scoring.evidence.git.facts import (
     SQUASH,
     SUBJECT,
     Landing,
+    LandingBySha,
     LineShare,
     Tip,
     Unknown,
@@ -63,7 +64,7 @@ class AttributedLandings(Landings):
     # The commits in question, and where their lines are
 
     @cached_property
-    def _asked(self) -> dict[str, Landing]:
+    def _asked(self) -> LandingBySha:
         """The commits of which neither their patch nor their history says whether they landed."""
         unsure = (None, Unknown.OBJECTS)
         asked = {}
@@ -167,7 +168,7 @@ class AttributedLandings(Landings):
     def _candidates(self, sha: str) -> list[_Candidate]:
         """Return the commits of the trunk that a name speaks for, and those of whole branches.
 
-        What a merge brought in stands in its place.
+        A merge is replaced by what it brought in.
         """
         candidates = []
         for candidate in self._proposed(sha):
@@ -229,19 +230,19 @@ class AttributedLandings(Landings):
     # The decision
 
     @cached_property
-    def _off_trunk(self) -> dict[str, Landing]:
+    def _off_trunk(self) -> LandingBySha:
         """The landing of each commit off the trunk, from the store where it has them."""
         branches = (self._trunk, self._branches, self._repository.request_heads)
         return kept_landings(self._history, branches, self._iterations, self._weigh)
 
-    def _weigh(self) -> dict[str, Landing]:
+    def _weigh(self) -> LandingBySha:
         weighed = dict(self._decided)
         for sha, before in self._asked.items():
             weighed[sha] = self._by_lines(sha, before)
         self._doubt_earlier_parts(weighed)
         return weighed
 
-    def _doubt_earlier_parts(self, weighed: dict[str, Landing]) -> None:
+    def _doubt_earlier_parts(self, weighed: LandingBySha) -> None:
         """Take back that a commit did not land where a later one is there, at least in part.
 
         The later commit contains it and may have its lines, changed once more.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 
-from scoring.evidence.git.changes import Change, CommitPair, changes
+from scoring.evidence.git.changes import ChangedFiles, CommitPair, changes
 from scoring.evidence.git.facts import (
     ANCESTOR,
     LATER_ANCESTOR,
@@ -19,14 +19,19 @@ from scoring.evidence.git.facts import (
     SQUASH,
     SUBJECT,
     Landing,
+    LandingBySha,
     Tip,
     Trunk,
     Unknown,
 )
 from scoring.evidence.git.graph import NO_INDICES, CommitGraph, IndexSet
-from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
+from scoring.evidence.git.isolated import (
+    git_version,
+    isolated_repository,
+    merged_trees,
+    same_changes,
+)
 from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.same_changes import same_changes
 from scoring.evidence.git.starter import Git
 from scoring.evidence.git.walk import Commit
 
@@ -35,7 +40,6 @@ MOST_TIPS = 200
 
 _MOST_WITH_SAME_SUBJECT = 50  # trunk commits
 _MOST_BASES = 4
-_SHA256_DIGITS = 64
 
 
 class Landings:
@@ -75,7 +79,7 @@ class Landings:
         off_trunk = [tip for tip in branches if tip.sha in graph]
         self._branches = [tip for tip in off_trunk if not graph.on_trunk(tip.sha)]
 
-        self._changes: dict[CommitPair, tuple[Change, ...]] = {}
+        self._changes: dict[CommitPair, ChangedFiles] = {}
         self._unsure: set[str] = set()  # commits that git cannot compare or merge
         self._old_git: tuple[int, int] | None = None
 
@@ -102,12 +106,12 @@ class Landings:
         return self._off_trunk[sha]
 
     @cached_property
-    def _off_trunk(self) -> dict[str, Landing]:
+    def _off_trunk(self) -> LandingBySha:
         """The landing of each commit off the trunk."""
         return self._decided
 
     @cached_property
-    def _decided(self) -> dict[str, Landing]:
+    def _decided(self) -> LandingBySha:
         """The landing of each commit off the trunk, by its change, history and subject."""
         shas = [tip.sha for tip in self._iterations]
         comparable = [sha for sha in shas if self._is_comparable(sha)]
@@ -149,7 +153,7 @@ class Landings:
     def _is_comparable(self, sha: str) -> bool:
         return sha in self._commits and sha in self._graph and not self._graph.is_merge(sha)
 
-    def _undecidable(self, shas: Iterable[str]) -> dict[str, Landing]:
+    def _undecidable(self, shas: Iterable[str]) -> LandingBySha:
         """Return the landing of the commits that cannot be compared, or change nothing."""
         undecidable = {}
         for sha in shas:
@@ -182,7 +186,7 @@ class Landings:
         tips: Sequence[Tip],
         missing: Iterable[str],
         containing: Mapping[str, IndexSet],
-        landings: Mapping[str, Landing],
+        landings: LandingBySha,
     ) -> None:
         """Ask git in one batch what :meth:`_may_be_there` will ask about.
 
@@ -204,7 +208,7 @@ class Landings:
                     pairs.append(self._trunk_since(base, landing.commit))
         self._ask_changes(pairs)
 
-    def _by_own_change(self, shas: Sequence[str]) -> dict[str, Landing]:
+    def _by_own_change(self, shas: Sequence[str]) -> LandingBySha:
         """Look for the change of each commit on the trunk.
 
         That is its own patch, the patch of its side, or a merge that would change nothing.
@@ -223,8 +227,7 @@ class Landings:
             wanted[sha] = self._graph.pairs([sha]) + sides[sha]
         self._ask_changes(chain.from_iterable(wanted.values()))
 
-        is_sha256 = len(shas[0]) == _SHA256_DIGITS
-        with isolated_repository(self._repository, sha256=is_sha256) as isolated:
+        with isolated_repository(self._repository, shas[0]) as isolated:
             same = same_changes(self._repository, self._graph, isolated, wanted, self._changes)
             self._unsure |= same.unknown
 
@@ -265,7 +268,7 @@ class Landings:
         self,
         isolated: Git,
         shas: Sequence[str],
-    ) -> dict[str, Landing]:
+    ) -> LandingBySha:
         """Return the landing of the commits that could be merged without a change."""
         self._old_git = None
         if not shas:
@@ -277,7 +280,7 @@ class Landings:
             return {}
 
         trees = merged_trees(isolated, version, self._tip, shas)
-        self._unsure |= {sha for sha in shas if sha not in trees}
+        self._unsure |= set(shas) - trees.keys()
         if not trees:
             return {}
 
@@ -292,7 +295,7 @@ class Landings:
         self,
         sha: str,
         tips: Iterable[Tip],
-        landed: Mapping[str, Landing],
+        landed: LandingBySha,
     ) -> Landing | None:
         """Return the landing of a commit by the first one that contains it and landed."""
         for tip in tips:
@@ -341,7 +344,7 @@ class Landings:
             return CommitPair("", "")
         return CommitPair(parents[0], base)
 
-    def _by_subject(self, shas: Iterable[str]) -> dict[str, Landing]:
+    def _by_subject(self, shas: Iterable[str]) -> LandingBySha:
         """Look for trunk commits with the same subject that change a file of a commit.
 
         Returns:

@@ -186,8 +186,13 @@ class LineHistory:
         first: str,
         second: str,
     ) -> Patch | None:
-        with isolated_repository(self.repository, sha256=len(merge) == 64) as isolated:
-            clean = merged_trees(isolated, git_version(isolated), first, [second]).get(second)
+        with isolated_repository(self.repository, merge) as isolated:
+            clean = merged_trees(
+                isolated,
+                git_version(isolated),
+                first,
+                [second],
+            ).get(second)
             if clean:
                 return _patch_printed(isolated, merge, (clean, f"{merge}^{{tree}}"))
         return self.patch(merge, first)
@@ -226,7 +231,12 @@ class LineHistory:
     ) -> Value | None:
         """Return what was kept about the repository under a name, or None."""
         with Store(self._cache_dir) as store:
-            return store.get_value("git", self._key(name), self._stamp, value_type)
+            return store.get_value(
+                "git",
+                self._key(name),
+                self._stamp,
+                value_type,
+            )
 
     def keep(
         self,
@@ -236,7 +246,12 @@ class LineHistory:
         """Keep a value under a name, if git could answer all that it was asked until now."""
         if not self.repository.time.has_failed:
             with Store(self._cache_dir) as store:
-                store.put_value("git", self._key(name), self._stamp, value)
+                store.put_value(
+                    "git",
+                    self._key(name),
+                    self._stamp,
+                    value,
+                )
 
     def _key(self, name: bytes) -> bytes:
         """Return the key of an answer about the repository, which all its work trees share."""
@@ -297,7 +312,13 @@ class LineHistory:
         options: Sequence[str],
     ) -> Iterator[Patch | None]:
         """Return the patches of some pairs as git prints them, or None where git fails."""
-        return compare(self.repository, pairs, options, read_patches, self._report_unread)
+        return compare(
+            self.repository,
+            pairs,
+            options,
+            read_patches,
+            self._report_unread,
+        )
 
     def _report_unread(
         self,
@@ -306,7 +327,7 @@ class LineHistory:
     ) -> None:
         sha = pair.commit[:12]
         self._warn(f"lines of {sha} cannot be read, so they are not known: {error}")
-        self._warn = silent  # one warning stands for all
+        self._warn = silent  # one warning is enough
 
 
 def _size_of(patch: Patch) -> int:

@@ -149,7 +149,13 @@ class TrunkLines:
             present += min(total, count)
             if key in self._files_with:
                 anywhere += count
-        return CountedLines(lines.total(), present, by_commit, distinct, anywhere)
+        return CountedLines(
+            lines.total(),
+            present,
+            by_commit,
+            distinct,
+            anywhere,
+        )
 
     def _file(self, path: str) -> str:
         """Return the one path for a file and all that it was moved to, or from."""

@@ -61,7 +61,12 @@ class Branches(NamedTuple):
         commit = self.tips[other]
         if tip == commit:
             return True
-        answer = self.repository.ask("merge-base", "--is-ancestor", commit, tip)
+        answer = self.repository.ask(
+            "merge-base",
+            "--is-ancestor",
+            commit,
+            tip,
+        )
         return answer.returncode == 0
 
     def is_ahead(

@@ -151,7 +151,12 @@ class WorkOnTrunk:
         works = {}
         for work, patch in zip(asked, self._history.patches(pairs), strict=True):
             if patch is not None:
-                works[work] = Work(work.commit, work.also, patch, fate_of[work])
+                works[work] = Work(
+                    work.commit,
+                    work.also,
+                    patch,
+                    fate_of[work],
+                )
 
         answers = dict.fromkeys(asked, STANDS)
         suspects = self._suspects(works.values())

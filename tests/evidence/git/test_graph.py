@@ -11,9 +11,8 @@ from helpers.repos import START, Repo
 
 from scoring.evidence.git.changes import CommitPair, changes
 from scoring.evidence.git.graph import NO_INDICES, CommitGraph
-from scoring.evidence.git.isolated import isolated_repository
+from scoring.evidence.git.isolated import isolated_repository, patch_ids
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.same_changes import patch_ids
 from scoring.evidence.git.walk import lines_off_trunk, trunk_commits
 
 
@@ -154,7 +153,7 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int
         shas.append(repo.head())
     pairs = [CommitPair(sha, repo.head(f"{sha}~1")) for sha in shas]
     repository = GitRepository(repo.path)
-    with isolated_repository(repository, sha256=False) as isolated:
+    with isolated_repository(repository, shas[0]) as isolated:
         ours = patch_ids(isolated, pairs)
     shown = repo.git_bytes(
         "diff-tree", "--stdin", "-p", given="".join(f"{sha}\n" for sha in shas).encode()
