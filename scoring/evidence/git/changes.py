@@ -42,11 +42,7 @@ class CommitPair(NamedTuple):
     base: str
 
     @classmethod
-    def with_first_parent(
-        cls,
-        sha: str,
-        parents: Sequence[str],
-    ) -> "CommitPair":
+    def with_first_parent(cls, sha: str, parents: Sequence[str]) -> "CommitPair":
         """Return a commit and its first parent, if it has one."""
         return cls(sha, parents[0] if parents else "")
 
@@ -80,8 +76,7 @@ ChangedFiles: TypeAlias = tuple[Change, ...]
 
 
 def net_changes(
-    repository: GitRepository,
-    pairs: Sequence[CommitPair],
+    repository: GitRepository, pairs: Sequence[CommitPair]
 ) -> dict[CommitPair, ChangedFiles]:
     """Return what changed over each pair, with renames.
 
@@ -94,9 +89,7 @@ def net_changes(
 
 
 def changes(
-    repository: GitRepository,
-    pairs: Iterable[CommitPair],
-    renames: str = "--no-renames",
+    repository: GitRepository, pairs: Iterable[CommitPair], renames: str = "--no-renames"
 ) -> dict[CommitPair, ChangedFiles]:
     """Return what changed over each pair, without the pairs that git cannot compare.
 
@@ -107,13 +100,7 @@ def changes(
     """
     wanted = list(dict.fromkeys(pairs))
     options = (*_OPTIONS, renames)
-    compared = compare(
-        repository,
-        wanted,
-        options,
-        _parse_raw_diffs,
-        end=b"\0",
-    )
+    compared = compare(repository, wanted, options, _parse_raw_diffs, end=b"\0")
 
     changes_of = {}
     for pair, changed in zip(wanted, compared, strict=True):
@@ -225,12 +212,7 @@ def ask_about_commits(
 
     pairs = [CommitPair(sha, "") for sha in shas]
     comparable = [pair.commit for pair in changes(repository, pairs)]
-    return ask_in_batches(
-        ask,
-        comparable,
-        repository.time,
-        most_failures,
-    )
+    return ask_in_batches(ask, comparable, repository.time, most_failures)
 
 
 def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Parsed:
@@ -240,12 +222,7 @@ def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Par
     return answer
 
 
-def refuse_many(
-    count: int,
-    limit: int,
-    commit: str,
-    things: str,
-) -> None:
+def refuse_many(count: int, limit: int, commit: str, things: str) -> None:
     """Refuse a commit that changes more files or lines than a limit.
 
     Raises:

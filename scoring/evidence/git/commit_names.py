@@ -102,16 +102,16 @@ class CommitNames:
 
     def __init__(self, commits: Iterable[Commit]) -> None:
         """Read the messages of commits."""
-        self.request = {}
+        self.request: dict[str, int] = {}
         """The pull or merge request that a commit brought in."""
 
         self.requests = defaultdict[int, dict[str, bool]](dict)
         """The commits that name a request, and whether they brought it in."""
 
-        self.subjects = defaultdict(list)
+        self.subjects = defaultdict[str, list[str]](list)
         """The commits that list a subject."""
 
-        self._by_prefix = defaultdict(list)
+        self._by_prefix = defaultdict[str, list[_NamedSha]](list)
         for commit in commits:
             sha = commit.sha
             message = commit.message
@@ -227,8 +227,8 @@ class TakenBackIndex:
 
     def __init__(self, messages: Iterable[tuple[str, str]]) -> None:
         """Take the SHA and the message of each commit that may take something back."""
-        self._by_sha = defaultdict(list)
-        self._by_title = defaultdict(list)
+        self._by_sha = defaultdict[str, list[tuple[str, str]]](list)
+        self._by_title = defaultdict[str, list[str]](list)
         self._by_number = defaultdict[int | None, list[str]](list)
         for commit, message in messages:
             names = names_taken_back(message)

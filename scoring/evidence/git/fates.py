@@ -10,13 +10,7 @@ from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 from scoring.evidence.git.changes import CommitPair, changes
-from scoring.evidence.git.followed_lines import (
-    Fate,
-    FollowedLines,
-    FollowedTrunk,
-    LineIds,
-    State,
-)
+from scoring.evidence.git.followed_lines import Fate, FollowedLines, FollowedTrunk, LineIds, State
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.patches import FilePatch, Hunk, Patch
 
@@ -55,23 +49,13 @@ def fates(trunk: FollowedTrunk, works: Sequence[str]) -> Iterator[tuple[str, Fat
             fate = None
             if lines.lost_sight.isdisjoint(parts[work]):
                 gone = sorted(lines_of_work - lines.of(parts[work], state))
-                fate = _fate(
-                    trunk,
-                    lines,
-                    work,
-                    gone,
-                    len(lines_of_work),
-                )
+                fate = _fate(trunk, lines, work, gone, len(lines_of_work))
             yield work, fate
             lines.drop(parts[work])
 
 
 def _fate(
-    trunk: FollowedTrunk,
-    lines: FollowedLines,
-    work: str,
-    gone: Iterable[int],
-    added: int,
+    trunk: FollowedTrunk, lines: FollowedLines, work: str, gone: Iterable[int], added: int
 ) -> Fate:
     introduced = trunk.graph.introduced
     end = trunk.end(work)
@@ -91,9 +75,7 @@ def _fate(
 
 
 def _commits_to_read(
-    graph: CommitGraph,
-    followed: Container[str],
-    ends: Iterable[str],
+    graph: CommitGraph, followed: Container[str], ends: Iterable[str]
 ) -> list[str]:
     """Return the followed commits and what comes after them on the trunk, oldest first.
 
@@ -163,11 +145,7 @@ class _Walk(NamedTuple):
         parents = [parent for parent in graph.parents[commit] if parent in graph]
         return [CommitPair(commit, parent) for parent in parents or [""]]
 
-    def _lose_sight(
-        self,
-        pair: CommitPair,
-        states: Iterable[State],
-    ) -> None:
+    def _lose_sight(self, pair: CommitPair, states: Iterable[State]) -> None:
         """Leave the files out of states of which git cannot say what a commit changes.
 
         Which files these are it mostly can say; if not, all are left out.
@@ -194,12 +172,7 @@ class _Walk(NamedTuple):
                 simple.update(zip(pairs, patches, strict=True))
         return simple
 
-    def _split_files(
-        self,
-        pair: CommitPair,
-        state: State,
-        patch: Patch,
-    ) -> Patch:
+    def _split_files(self, pair: CommitPair, state: State, patch: Patch) -> Patch:
         """Return the new files that were split off renamed ones that have followed lines."""
         follows_all = pair.commit in self.lines.commits
         sources = []
@@ -215,11 +188,7 @@ class _Walk(NamedTuple):
 
     # A commit with one parent
 
-    def _step(
-        self,
-        before: _Side,
-        commit: str,
-    ) -> State:
+    def _step(self, before: _Side, commit: str) -> State:
         """Return the state after a commit, and note which lines it took."""
         state, patch, _ = before
         old = {file.old_path: state.get(file.old_path, []) for file in patch}
@@ -250,12 +219,7 @@ class _Walk(NamedTuple):
         self.lines.take(gone, commit)
         return state
 
-    def _changed(
-        self,
-        old_lines: LineIds,
-        file: FilePatch,
-        commit: str,
-    ) -> LineIds:
+    def _changed(self, old_lines: LineIds, file: FilePatch, commit: str) -> LineIds:
         """Return the lines of a file after a commit, given its lines before."""
         if not file.hunks:
             return old_lines
@@ -293,11 +257,7 @@ class _Walk(NamedTuple):
 
     # A merge
 
-    def _merge(
-        self,
-        sides: Sequence[_Side],
-        commit: str,
-    ) -> State:
+    def _merge(self, sides: Sequence[_Side], commit: str) -> State:
         """Return the state after a merge, and note which lines were lost in it.
 
         A file that the merge has as its first parent has it keeps the lines that it has there.
@@ -316,12 +276,7 @@ class _Walk(NamedTuple):
         self._note_lost(sides, state, commit)
         return state
 
-    def _merged(
-        self,
-        path: str,
-        sides: Sequence[_Side],
-        commit: str,
-    ) -> LineIds:
+    def _merged(self, path: str, sides: Sequence[_Side], commit: str) -> LineIds:
         """Return the lines of a file after a merge, by its versions in the parents."""
         for side in sides:
             if path not in side.files:  # the same as in this parent
@@ -336,12 +291,7 @@ class _Walk(NamedTuple):
             file = side.files[path]
             if file.status in "MR":
                 old_lines = side.state.get(file.old_path, [])
-                of_parent = self._replaced(
-                    old_lines,
-                    file.hunks,
-                    path,
-                    _marks,
-                )
+                of_parent = self._replaced(old_lines, file.hunks, path, _marks)
                 ids = of_parent if ids is None else _combined(ids, of_parent)
         if ids is None:  # new in all parents
             return self._changed([], sides[0].files[path], commit)
@@ -354,12 +304,7 @@ class _Walk(NamedTuple):
                 merged.append(max(line, 0))
         return merged
 
-    def _note_lost(
-        self,
-        sides: Iterable[_Side],
-        state: State,
-        merge: str,
-    ) -> None:
+    def _note_lost(self, sides: Iterable[_Side], state: State, merge: str) -> None:
         """Note the lines that a parent has and a merge has not, and that no commit took."""
         changed = []
         kept = set()

@@ -1,6 +1,6 @@
 """The trunk on which lines are followed, and these lines, each by an id."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -85,11 +85,7 @@ class FollowedTrunk(NamedTuple):
         position = self.graph.position
         return position[commit] - position[self.graph.trunk[0]]
 
-    def since(
-        self,
-        commit: str,
-        end: int,
-    ) -> list[CommitPair]:
+    def since(self, commit: str, end: int) -> list[CommitPair]:
         """Return the commits of the trunk after a commit, oldest first, each with its parent.
 
         Merges are left out. ``end`` is the index in the trunk of the newest one.
@@ -135,18 +131,13 @@ class FollowedLines:
     def __init__(self, works: Iterable[Collection[str]]) -> None:
         """Take the commits that wrote the lines of each work."""
         self.lost_sight: set[str] = set()
-        self.commits: dict[str, LinesOfCommit] = {}
+        self.commits = defaultdict[str, LinesOfCommit](LinesOfCommit)
         for parts in works:
             for commit in parts:
-                self.commits.setdefault(commit, LinesOfCommit()).works += 1
+                self.commits[commit].works += 1
         self.owners = [""]
 
-    def new(
-        self,
-        commit: str,
-        path: str,
-        counting: Sequence[bool],
-    ) -> LineIds:
+    def new(self, commit: str, path: str, counting: Sequence[bool]) -> LineIds:
         """Return ids for the lines that a commit adds to a file.
 
         The id of a line that does not count is 0, and that of any line of a commit whose lines are
@@ -162,32 +153,20 @@ class FollowedLines:
         self.commits[commit].paths.add(path)
         return ids
 
-    def moved(
-        self,
-        ids: LineIds,
-        path: str,
-    ) -> None:
+    def moved(self, ids: LineIds, path: str) -> None:
         """Note that lines are in another file now."""
         for commit in {self.owners[line] for line in ids}:
             if commit in self.commits:
                 self.commits[commit].paths.add(path)
 
-    def take(
-        self,
-        ids: Iterable[int],
-        commit: str,
-    ) -> None:
+    def take(self, ids: Iterable[int], commit: str) -> None:
         """Note that a commit took lines away."""
         for line in ids:
             lines = self.commits.get(self.owners[line])
             if lines:
                 lines.takers[line] = (*lines.takers.get(line, ()), commit)
 
-    def lose(
-        self,
-        ids: Iterable[int],
-        merge: str,
-    ) -> None:
+    def lose(self, ids: Iterable[int], merge: str) -> None:
         """Note that a merge has lines no more that one of its parents has, and that none took."""
         for line in ids:
             lines = self.commits.get(self.owners[line])
@@ -201,11 +180,7 @@ class FollowedLines:
             if not self.commits[commit].works:
                 del self.commits[commit]
 
-    def of(
-        self,
-        parts: Collection[str],
-        state: State,
-    ) -> set[int]:
+    def of(self, parts: Collection[str], state: State) -> set[int]:
         """Return the ids of the lines of some commits that a state has."""
         commits = frozenset(parts)
         paths = set()

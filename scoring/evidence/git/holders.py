@@ -85,9 +85,7 @@ class CommitOffTrunk(NamedTuple):
 
 
 def commits_held(
-    repository: GitRepository,
-    holders: Sequence[Holder],
-    trunk: str,
+    repository: GitRepository, holders: Sequence[Holder], trunk: str
 ) -> dict[str, CommitOffTrunk]:
     """Return the commits off the trunk that some holders have, by their SHAs.
 
@@ -97,12 +95,7 @@ def commits_held(
         trunk: the tip of the trunk.
     """
     tips = list(dict.fromkeys(holder.tip for holder in holders))
-    parents = lines_off_trunk(
-        repository,
-        shas=tips,
-        tips=[],
-        trunk=trunk,
-    )
+    parents = lines_off_trunk(repository, shas=tips, tips=[], trunk=trunk)
 
     held = {}
     for holder in holders:
@@ -125,12 +118,7 @@ class _Messages(NamedTuple):
 class HeldWork:
     """The work that is not on the trunk, and that releases or other remotes have."""
 
-    def __init__(
-        self,
-        history: LineHistory,
-        branches: Branches,
-        trunk: Trunk,
-    ) -> None:
+    def __init__(self, history: LineHistory, branches: Branches, trunk: Trunk) -> None:
         """Take the lines of a repository, its branches, and the one on which work lands."""
         self._history = history
         self._repository = history.repository
@@ -151,11 +139,7 @@ class HeldWork:
             decided[sha] = _held_by(holder, decided[sha], unknown=Unknown.HELD_IN_PART)
         return [decided.get(landing.sha or "", landing) for landing in landings]
 
-    def _where(
-        self,
-        sha: str,
-        landing: Landing,
-    ) -> Landing:
+    def _where(self, sha: str, landing: Landing) -> Landing:
         """Return the landing of a commit that is not on the trunk, by what holds it."""
         if sha not in self._held:
             return landing
@@ -173,11 +157,7 @@ class HeldWork:
     def _held(self) -> dict[str, CommitOffTrunk]:
         return commits_held(self._repository, self._holders, self._trunk.commit or "")
 
-    def _is_taken_back(
-        self,
-        sha: str,
-        holder: Holder,
-    ) -> bool:
+    def _is_taken_back(self, sha: str, holder: Holder) -> bool:
         """Return whether a commit that a holder has says that it takes another one back."""
         messages = self._messages_of(holder)
         return bool(messages.taken_back.naming({sha: messages.subjects[sha]}))
@@ -217,16 +197,7 @@ def own_changes(commits: Mapping[str, Commit | CommitOffTrunk]) -> list[CommitPa
 
 
 def _held_by(
-    holder: Holder,
-    landing: Landing,
-    *,
-    found_by: str = "",
-    unknown: Unknown | None = None,
+    holder: Holder, landing: Landing, *, found_by: str = "", unknown: Unknown | None = None
 ) -> Landing:
     tip = Tip(holder.tip, branch=holder.name)
-    return replace(
-        landing,
-        found_by=found_by,
-        unknown=unknown,
-        tip=tip,
-    )
+    return replace(landing, found_by=found_by, unknown=unknown, tip=tip)

@@ -98,11 +98,7 @@ def _changed_lines(patch: Patch, counts: Counts = _everything) -> _ChangedLines:
     return lines
 
 
-def inversion(
-    work: Patch,
-    other: Patch,
-    counts: Counts = _everything,
-) -> Inversion:
+def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Inversion:
     """Return how much of a work's patch another patch inverts, in files that ``counts`` accepts."""
     work_added, work_removed = _changed_lines(work, counts)
     other_added, other_removed = _changed_lines(other, counts)
@@ -134,11 +130,7 @@ def inversion(
     )
 
 
-def _best_match(
-    path: str,
-    lines: Counter[int],
-    files: LinesByFile,
-) -> str | None:
+def _best_match(path: str, lines: Counter[int], files: LinesByFile) -> str | None:
     """Return the file of the same path, or the one that has more than half of some lines.
 
     Files that look alike share up to half of their lines: ``return 1``.

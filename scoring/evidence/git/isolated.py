@@ -105,10 +105,7 @@ def git_version(git: Git) -> tuple[int, int]:
 
 
 def merged_trees(
-    isolated: Git,
-    version: tuple[int, int],
-    tip: str,
-    shas: Sequence[str],
+    isolated: Git, version: tuple[int, int], tip: str, shas: Sequence[str]
 ) -> dict[str, str]:
     """Return the tree that merging each commit into another one would make.
 
@@ -135,11 +132,7 @@ def merged_trees(
     return ask_in_batches(ask, shas, isolated.time)
 
 
-def _merged_one_by_one(
-    isolated: Git,
-    tip: str,
-    shas: Sequence[str],
-) -> dict[str, str] | None:
+def _merged_one_by_one(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str] | None:
     trees = {}
     for sha in shas:
         answer = isolated.ask(*_MERGE_TREE, "-z", tip, sha)

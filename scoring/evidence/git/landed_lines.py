@@ -30,7 +30,6 @@ from scoring.evidence.git.facts import (
     Tip,
     Unknown,
 )
-from scoring.evidence.git.kept_landings import kept_landings
 from scoring.evidence.git.landing import MOST_TIPS, Landings
 from scoring.evidence.git.lines_on_trunk import MOST_READ, CountedLines, TrunkLines
 from scoring.evidence.git.walk import named_commits
@@ -229,12 +228,6 @@ class AttributedLandings(Landings):
 
     # The decision
 
-    @cached_property
-    def _off_trunk(self) -> LandingBySha:
-        """The landing of each commit off the trunk, from the store where it has them."""
-        branches = (self._trunk, self._branches, self._repository.request_heads)
-        return kept_landings(self._history, branches, self._iterations, self._weigh)
-
     def _weigh(self) -> LandingBySha:
         weighed = dict(self._decided)
         for sha, before in self._asked.items():
@@ -298,12 +291,7 @@ class AttributedLandings(Landings):
             candidates.append(_Candidate(LATER_ANCESTOR, before.commit, is_sure=True))
         return self._not_found(sha, counted, candidates, before)
 
-    def _came_with_later(
-        self,
-        sha: str,
-        before: Landing,
-        counted: CountedLines,
-    ) -> bool:
+    def _came_with_later(self, sha: str, before: Landing, counted: CountedLines) -> bool:
         """Return whether half of the lines are where a later commit is said to have landed."""
         if before.found_by != LATER_ANCESTOR:
             return False
@@ -313,10 +301,7 @@ class AttributedLandings(Landings):
         return share * 2 >= counted.lines > 0
 
     def _in_one(
-        self,
-        sha: str,
-        counted: CountedLines,
-        candidates: Iterable[_Candidate],
+        self, sha: str, counted: CountedLines, candidates: Iterable[_Candidate]
     ) -> Landing | None:
         """Return the landing in one commit of the trunk that has enough of the lines.
 
@@ -354,11 +339,7 @@ class AttributedLandings(Landings):
         )
 
     def _not_found(
-        self,
-        sha: str,
-        counted: CountedLines,
-        candidates: Sequence[_Candidate],
-        before: Landing,
+        self, sha: str, counted: CountedLines, candidates: Sequence[_Candidate], before: Landing
     ) -> Landing:
         """Return that a commit did not land, if no line is there in time, or why it is unknown."""
         sure = [candidate.commit for candidate in candidates if candidate.is_sure]

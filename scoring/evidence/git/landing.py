@@ -6,6 +6,7 @@ The methods are in ``docs/EVIDENCE.md``, "Landing".
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from hashlib import blake2b
 from itertools import chain
 
 from scoring.evidence.git.changes import ChangedFiles, CommitPair, changes
@@ -34,12 +35,29 @@ from scoring.evidence.git.isolated import (
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.starter import Git
 from scoring.evidence.git.walk import Commit
+from scoring.frozen import Frozen
 
 MOST_TIPS = 200
 """Branches with commits that did not land by themselves, of which the change is looked for."""
 
 _MOST_WITH_SAME_SUBJECT = 50  # trunk commits
 _MOST_BASES = 4
+
+_KEPT_NAME = b"landings"
+_NOT_HERE = {Unknown.OBJECTS, Unknown.HISTORY, Unknown.FILES}
+"""What is unknown for want of objects, which git may fetch at any time."""
+
+
+class _Kept(Frozen):
+    """What is kept of the landings in a repository.
+
+    Attributes:
+        state: a digest of the branches for which they are right.
+        landings: the landings, by a digest of the commits in question.
+    """
+
+    state: bytes
+    landings: dict[bytes, LandingBySha]
 
 
 class Landings:
@@ -107,7 +125,22 @@ class Landings:
 
     @cached_property
     def _off_trunk(self) -> LandingBySha:
-        """The landing of each commit off the trunk."""
+        """The landing of each commit off the trunk, from the store while no branch changes."""
+        state = _digest((self._trunk, self._branches, self._repository.request_heads))
+        question = _digest(self._iterations)
+        kept = self._history.kept(_KEPT_NAME, _Kept)
+        if kept is None or kept.state != state:
+            kept = _Kept(state, {})
+        if question in kept.landings:
+            return kept.landings[question]
+
+        landings = self._weigh()
+        may_change = [each.old_git or each.unknown in _NOT_HERE for each in landings.values()]
+        if not any(may_change):
+            self._history.keep(_KEPT_NAME, _Kept(state, kept.landings | {question: landings}))
+        return landings
+
+    def _weigh(self) -> LandingBySha:
         return self._decided
 
     @cached_property
@@ -243,10 +276,7 @@ class Landings:
             return landings | self._by_merge(isolated, unmerged)
 
     def _by_patch(
-        self,
-        sha: str,
-        pairs: Iterable[CommitPair],
-        same: Mapping[CommitPair, Sequence[str]],
+        self, sha: str, pairs: Iterable[CommitPair], same: Mapping[CommitPair, Sequence[str]]
     ) -> Landing | None:
         """Return the landing of a commit by its own patch or by that of its side.
 
@@ -264,11 +294,7 @@ class Landings:
                 return self._landing(sha, method, commits[0], whole=whole)
         return None
 
-    def _by_merge(
-        self,
-        isolated: Git,
-        shas: Sequence[str],
-    ) -> LandingBySha:
+    def _by_merge(self, isolated: Git, shas: Sequence[str]) -> LandingBySha:
         """Return the landing of the commits that could be merged without a change."""
         self._old_git = None
         if not shas:
@@ -291,12 +317,7 @@ class Landings:
                 landings[sha] = self._landing(sha, MERGE_TREE)
         return landings
 
-    def _by_later(
-        self,
-        sha: str,
-        tips: Iterable[Tip],
-        landed: LandingBySha,
-    ) -> Landing | None:
+    def _by_later(self, sha: str, tips: Iterable[Tip], landed: LandingBySha) -> Landing | None:
         """Return the landing of a commit by the first one that contains it and landed."""
         for tip in tips:
             later = landed.get(tip.sha)
@@ -310,11 +331,7 @@ class Landings:
                 )
         return None
 
-    def _may_be_there(
-        self,
-        sha: str,
-        landed: str | None,
-    ) -> bool:
+    def _may_be_there(self, sha: str, landed: str | None) -> bool:
         """Return whether the trunk changed all files of a commit before some commit landed.
 
         Args:
@@ -330,11 +347,7 @@ class Landings:
         """Return the newest merge base of a commit and the trunk, or "" without one."""
         return next(iter(self._graph.merge_bases(sha)), "")
 
-    def _trunk_since(
-        self,
-        base: str,
-        landed: str | None,
-    ) -> CommitPair:
+    def _trunk_since(self, base: str, landed: str | None) -> CommitPair:
         """Return the trunk before a commit landed, with a merge base to compare it with.
 
         Both are "" where one of them does not exist.
@@ -367,11 +380,7 @@ class Landings:
                     break
         return landings
 
-    def _not_contained(
-        self,
-        sha: str,
-        trunk_commits: Iterable[str],
-    ) -> list[str]:
+    def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
         """Return the trunk commits that a commit does not contain, which came without it."""
         return [commit for commit in trunk_commits if not self._graph.contains(sha, commit)]
 
@@ -383,3 +392,7 @@ class Landings:
         """Ask git what changed over pairs that are not known yet. Empty pairs are skipped."""
         unasked = [pair for pair in pairs if pair.commit and pair not in self._changes]
         self._changes |= changes(self._repository, unasked)
+
+
+def _digest(about: object) -> bytes:
+    return blake2b(repr(about).encode("utf-8", "backslashreplace"), digest_size=16).digest()

@@ -72,10 +72,7 @@ class LineHistory:
     """
 
     def __init__(
-        self,
-        repository: GitRepository,
-        cache_dir: Path | None = None,
-        warn: Warn = silent,
+        self, repository: GitRepository, cache_dir: Path | None = None, warn: Warn = silent
     ) -> None:
         """Take an open repository, where to keep what is read, and a taker of warnings.
 
@@ -131,11 +128,7 @@ class LineHistory:
             return None
         return ReadablePatch(patch, is_whole=False)
 
-    def patch(
-        self,
-        commit: str,
-        parent: str,
-    ) -> Patch | None:
+    def patch(self, commit: str, parent: str) -> Patch | None:
         """Return what changes from a parent to a commit, or None where git cannot say.
 
         The parent "" is an empty tree.
@@ -149,12 +142,7 @@ class LineHistory:
         """
         return self._read(pairs, _OPTIONS)
 
-    def file_made_of(
-        self,
-        pair: CommitPair,
-        sources: Sequence[str],
-        path: str,
-    ) -> FilePatch | None:
+    def file_made_of(self, pair: CommitPair, sources: Sequence[str], path: str) -> FilePatch | None:
         """Return what one new file was made of.
 
         Only ``sources``, files that are gone, are looked at.
@@ -166,11 +154,7 @@ class LineHistory:
         patch = _patch_printed(self.repository, pair.commit, options)
         return next((file for file in patch if file.path == path), None)
 
-    def own_patch(
-        self,
-        commit: str,
-        parents: Sequence[str],
-    ) -> Patch | None:
+    def own_patch(self, commit: str, parents: Sequence[str]) -> Patch | None:
         """Return what a commit changes of its own, or None where git cannot say.
 
         That is the difference to its parent, or of a merge that to the clean merge of its two
@@ -180,19 +164,9 @@ class LineHistory:
             return self.patch(commit, next(iter(parents), ""))
         return self._merge_patch(commit, *parents)
 
-    def _read_merge(
-        self,
-        merge: str,
-        first: str,
-        second: str,
-    ) -> Patch | None:
+    def _read_merge(self, merge: str, first: str, second: str) -> Patch | None:
         with isolated_repository(self.repository, merge) as isolated:
-            clean = merged_trees(
-                isolated,
-                git_version(isolated),
-                first,
-                [second],
-            ).get(second)
+            clean = merged_trees(isolated, git_version(isolated), first, [second]).get(second)
             if clean:
                 return _patch_printed(isolated, merge, (clean, f"{merge}^{{tree}}"))
         return self.patch(merge, first)
@@ -224,34 +198,16 @@ class LineHistory:
         stamps = object_stamps(repository, self._cache_dir)
         return stamps.objects if stamps else None
 
-    def kept(
-        self,
-        name: bytes,
-        value_type: type[Value],
-    ) -> Value | None:
+    def kept(self, name: bytes, value_type: type[Value]) -> Value | None:
         """Return what was kept about the repository under a name, or None."""
         with Store(self._cache_dir) as store:
-            return store.get_value(
-                "git",
-                self._key(name),
-                self._stamp,
-                value_type,
-            )
+            return store.get_value("git", self._key(name), self._stamp, value_type)
 
-    def keep(
-        self,
-        name: bytes,
-        value: object,
-    ) -> None:
+    def keep(self, name: bytes, value: object) -> None:
         """Keep a value under a name, if git could answer all that it was asked until now."""
         if not self.repository.time.has_failed:
             with Store(self._cache_dir) as store:
-                store.put_value(
-                    "git",
-                    self._key(name),
-                    self._stamp,
-                    value,
-                )
+                store.put_value("git", self._key(name), self._stamp, value)
 
     def _key(self, name: bytes) -> bytes:
         """Return the key of an answer about the repository, which all its work trees share."""
@@ -279,12 +235,7 @@ class LineHistory:
                 self._remember(pair, patches[pair])
                 yield patches[pair]
 
-    def _keep_patch(
-        self,
-        store: Store,
-        key: bytes,
-        patch: Patch | None,
-    ) -> None:
+    def _keep_patch(self, store: Store, key: bytes, patch: Patch | None) -> None:
         if patch is None:
             return
         with contextlib.suppress(UnicodeEncodeError):  # a path of a file need not be UTF-8
@@ -292,11 +243,7 @@ class LineHistory:
             if len(value) <= _MOST_KEPT:
                 store.put("lines", key, self._stamp, value)
 
-    def _remember(
-        self,
-        pair: CommitPair,
-        patch: Patch | None,
-    ) -> None:
+    def _remember(self, pair: CommitPair, patch: Patch | None) -> None:
         """Hold a patch for the next question. When they become too large, the oldest ones go."""
         if patch is None or pair in self._recent:
             return
@@ -306,25 +253,11 @@ class LineHistory:
             _, oldest = self._recent.popitem(last=False)
             self._recent_bytes -= _size_of(oldest)
 
-    def _read(
-        self,
-        pairs: Sequence[CommitPair],
-        options: Sequence[str],
-    ) -> Iterator[Patch | None]:
+    def _read(self, pairs: Sequence[CommitPair], options: Sequence[str]) -> Iterator[Patch | None]:
         """Return the patches of some pairs as git prints them, or None where git fails."""
-        return compare(
-            self.repository,
-            pairs,
-            options,
-            read_patches,
-            self._report_unread,
-        )
+        return compare(self.repository, pairs, options, read_patches, self._report_unread)
 
-    def _report_unread(
-        self,
-        pair: CommitPair,
-        error: GitError,
-    ) -> None:
+    def _report_unread(self, pair: CommitPair, error: GitError) -> None:
         sha = pair.commit[:12]
         self._warn(f"lines of {sha} cannot be read, so they are not known: {error}")
         self._warn = silent  # one warning is enough
@@ -339,11 +272,7 @@ def _size_of(patch: Patch) -> int:
     return size
 
 
-def _patch_printed(
-    git: Git,
-    commit: str,
-    options: Iterable[str],
-) -> Patch:
+def _patch_printed(git: Git, commit: str, options: Iterable[str]) -> Patch:
     """Return one patch as git prints it without the commit as its header."""
     output = git.run("diff-tree", *_OPTIONS_WITH_LINES, *options)
     _, patch = next(read_patches([commit.encode(), *output.split(b"\n")]))

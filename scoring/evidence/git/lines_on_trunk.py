@@ -102,9 +102,7 @@ class TrunkLines:
                 self._files_with[key].add(file)
 
     def _read(
-        self,
-        history: LineHistory,
-        pairs: Sequence[CommitPair],
+        self, history: LineHistory, pairs: Sequence[CommitPair]
     ) -> Iterator[tuple[CommitPair, Counter[FileLine]]]:
         """Yield the lines of the pairs that can be read, and note which files they moved."""
         for pair, readable in zip(pairs, history.readable_patches(pairs), strict=True):
@@ -115,11 +113,7 @@ class TrunkLines:
                         self._files[self._file(file.old_path)] = self._file(file.path)
                 yield pair, lines_changed(readable.patch, removed=self._removed)
 
-    def count(
-        self,
-        pair: CommitPair,
-        counts: Callable[[str], bool],
-    ) -> CountedLines | None:
+    def count(self, pair: CommitPair, counts: Callable[[str], bool]) -> CountedLines | None:
         """Return which lines of a pair the commits of the trunk have that ``counts`` accepts.
 
         None where the lines are not known.
@@ -149,13 +143,7 @@ class TrunkLines:
             present += min(total, count)
             if key in self._files_with:
                 anywhere += count
-        return CountedLines(
-            lines.total(),
-            present,
-            by_commit,
-            distinct,
-            anywhere,
-        )
+        return CountedLines(lines.total(), present, by_commit, distinct, anywhere)
 
     def _file(self, path: str) -> str:
         """Return the one path for a file and all that it was moved to, or from."""

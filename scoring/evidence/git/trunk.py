@@ -51,29 +51,16 @@ class Branches(NamedTuple):
         """Return the full name of a branch of the remote that decides."""
         return f"{_REMOTES}{self.remote}/{branch}"
 
-    def holds(
-        self,
-        ref: str,
-        other: str,
-    ) -> bool:
+    def holds(self, ref: str, other: str) -> bool:
         """Return whether a branch contains all of another one, by their full names."""
         tip = self.tips[ref]
         commit = self.tips[other]
         if tip == commit:
             return True
-        answer = self.repository.ask(
-            "merge-base",
-            "--is-ancestor",
-            commit,
-            tip,
-        )
+        answer = self.repository.ask("merge-base", "--is-ancestor", commit, tip)
         return answer.returncode == 0
 
-    def is_ahead(
-        self,
-        ref: str,
-        other: str,
-    ) -> bool:
+    def is_ahead(self, ref: str, other: str) -> bool:
         """Return whether there is a branch that contains all of another one, and more."""
         is_other = ref in self.tips and self.tips[ref] != self.tips[other]
         return is_other and self.holds(ref, other)
@@ -147,11 +134,7 @@ class Branches(NamedTuple):
         why = f"no remote with a default branch, and no branch {names}{lost_default}"
         return _Choice("", f"{why}; name it with --trunk")
 
-    def _newer_of_pair(
-        self,
-        remote_branch: str,
-        how: str,
-    ) -> _Choice:
+    def _newer_of_pair(self, remote_branch: str, how: str) -> _Choice:
         """Choose the local branch of the same name where it holds all of the remote branch."""
         name = remote_branch.removeprefix(self.of_remote(""))
         local = f"{_HEADS}{name}"

@@ -23,13 +23,7 @@ from scoring.evidence.git.facts import (
 )
 from scoring.evidence.git.fates import fates
 from scoring.evidence.git.followed_lines import Fate, FollowedTrunk
-from scoring.evidence.git.inversion import (
-    HALF,
-    WHOLE,
-    does_again,
-    has_content_of,
-    inversion,
-)
+from scoring.evidence.git.inversion import HALF, WHOLE, does_again, has_content_of, inversion
 from scoring.evidence.git.undoing import LEAST_LINES, Candidate, Work
 
 _MOST_RETURNS = 10  # how often work that came back may be taken back again
@@ -46,11 +40,7 @@ class _KeptUndone(msgspec.Struct, array_like=True, frozen=True):
 class WorkOnTrunk:
     """Follows work on one trunk through a horizon."""
 
-    def __init__(
-        self,
-        trunk: FollowedTrunk,
-        rules: str = "",
-    ) -> None:
+    def __init__(self, trunk: FollowedTrunk, rules: str = "") -> None:
         """Take what git knows of a trunk.
 
         Args:
@@ -133,9 +123,7 @@ class WorkOnTrunk:
     # What is asked
 
     def find(
-        self,
-        asked: Collection[TrunkWork],
-        returns: int = _MOST_RETURNS,
+        self, asked: Collection[TrunkWork], returns: int = _MOST_RETURNS
     ) -> dict[TrunkWork, Undone]:
         """Return what became of works, without what is kept.
 
@@ -151,12 +139,7 @@ class WorkOnTrunk:
         works = {}
         for work, patch in zip(asked, self._history.patches(pairs), strict=True):
             if patch is not None:
-                works[work] = Work(
-                    work.commit,
-                    work.also,
-                    patch,
-                    fate_of[work],
-                )
+                works[work] = Work(work.commit, work.also, patch, fate_of[work])
 
         answers = dict.fromkeys(asked, STANDS)
         suspects = self._suspects(works.values())
@@ -179,11 +162,7 @@ class WorkOnTrunk:
                 answers[work] = last
         return answers
 
-    def _undone(
-        self,
-        work: Work,
-        suspects: Iterable[str],
-    ) -> Undone:
+    def _undone(self, work: Work, suspects: Iterable[str]) -> Undone:
         """Return what became of some work.
 
         ``suspects`` are the commits that may have taken it back and need not name it.
@@ -211,13 +190,7 @@ class WorkOnTrunk:
             )
         return Undone(partly_reverted=partly)
 
-    def _candidate(
-        self,
-        work: Work,
-        commit: str,
-        *,
-        names_work: bool,
-    ) -> Candidate | None:
+    def _candidate(self, work: Work, commit: str, *, names_work: bool) -> Candidate | None:
         """Return a commit as a candidate, or None where git cannot say what it changes."""
         patch = self._history.own_patch(commit, self._graph.parents[commit])
         if patch is None:
@@ -318,11 +291,7 @@ class WorkOnTrunk:
                 takers.append(commit)
         return takers
 
-    def _naming(
-        self,
-        work: str,
-        also: str,
-    ) -> list[str]:
+    def _naming(self, work: str, also: str) -> list[str]:
         """Return the newer commits of the trunk that say they take some work back, or its merge."""
         names = [work, *self._graph.brought_by(work), also]
         naming = self._index.naming({name: self._text(name) for name in names})

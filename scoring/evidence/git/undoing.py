@@ -108,11 +108,7 @@ class Candidate(NamedTuple):
         restored = [file for file in files if self._restores(file.path, file.old_blob)]
         return bool(files) and len(restored) >= HALF * len(files)
 
-    def _restores(
-        self,
-        path: str,
-        blob: str,
-    ) -> bool:
+    def _restores(self, path: str, blob: str) -> bool:
         return any(file.old_path == path and file.new_blob == blob for file in self.patch)
 
     def _undoes_every_file(self) -> bool:
