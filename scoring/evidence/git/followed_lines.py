@@ -2,8 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
+
+import msgspec
 
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.graph import CommitGraph
@@ -102,8 +103,7 @@ class FollowedTrunk(NamedTuple):
         return tuple(part for part in brought if introduced.get(part) == introduced[commit])
 
 
-@dataclass(slots=True)
-class LinesOfCommit:
+class LinesOfCommit(msgspec.Struct):
     """The followed lines that one commit wrote.
 
     Attributes:
@@ -114,9 +114,9 @@ class LinesOfCommit:
     """
 
     works: int = 0
-    paths: set[str] = field(default_factory=set)
-    takers: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    merges: dict[int, str] = field(default_factory=dict)
+    paths: set[str] = set()
+    takers: dict[int, tuple[str, ...]] = {}
+    merges: dict[int, str] = {}
 
 
 class FollowedLines:
