@@ -97,7 +97,7 @@ class _NamedSha(NamedTuple):
     listed: bool
 
 
-class CommitNames:
+class MessageNames:
     """What the messages of some commits name."""
 
     def __init__(self, commits: Iterable[Commit]) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.commit_names import CommitNames, without_number
+from scoring.evidence.git.commit_names import MessageNames, without_number
 from scoring.evidence.git.facts import (
     LATER_ANCESTOR,
     LINES,
@@ -138,10 +138,10 @@ class AttributedLandings(Landings):
     # What names a commit in question
 
     @cached_property
-    def _names(self) -> CommitNames:
+    def _names(self) -> MessageNames:
         """What the messages of the trunk name."""
         commits = named_commits(self._repository, self._since[:MOST_READ])
-        return CommitNames(commits.values())
+        return MessageNames(commits.values())
 
     @cached_property
     def _numbered(self) -> defaultdict[str, list[str]]:
