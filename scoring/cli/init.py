@@ -156,11 +156,7 @@ def _set_up(
     derivation = None
     if derives:
         derivation = _derive_entries(settings)
-        count = counted(len(derivation.written), "entry", "entries")
-        text = f"Wrote {count} to {settings.iter_log_dir}, one for each commit that an agent made"
-        if not derivation.written:
-            text = "No commit that an agent made was found: da-score doctor shows what is looked at"
-        lines.append(text)
+        lines.append(_line_about_entries(derivation, settings.iter_log_dir))
     if exclude_file:
         lines.append(f"Wrote /.agents/ to {exclude_file}, so git leaves it alone")
 
@@ -181,6 +177,9 @@ def _set_up(
         return
 
     lines += _lines_about_git(untracked, hooks, top_level)
+    # ``work`` shows the work of sessions that people committed, once there is a log.
+    if derivation and not derivation.written and _transcripts_read(examination):
+        make_folder(settings.iter_log_dir)
     lines.append(f"Next: da-score {_next_command(settings, examination, derivation)}")
     say("".join(f"{printable(line)}\n" for line in lines))
 
@@ -304,14 +303,16 @@ def _ignore_agents_folder(examination: Examination) -> Path | None:
     return path
 
 
+def _line_about_entries(derivation: Derivation, log_dir: Path) -> str:
+    if not derivation.written:
+        return "No commit that an agent made was found: da-score doctor shows what is looked at"
+    count = counted(len(derivation.written), "entry", "entries")
+    return f"Wrote {count} to {log_dir}, one for each commit that an agent made"
+
+
 def _next_command(
     settings: Settings, examination: Examination, derivation: Derivation | None
 ) -> str:
-    """Return what to run next; this may make the folder of a log that is still empty."""
-    # ``work`` shows the work of sessions that people committed, once there is a log.
-    if derivation and not derivation.written and _transcripts_read(examination):
-        make_folder(settings.iter_log_dir)
-
     if examination.log.iterations or settings.iter_log_dir.is_dir():
         return "work"
     if derivation is None:

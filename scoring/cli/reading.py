@@ -76,9 +76,8 @@ def settings_of_log(log: FoundLog, options: PlainData) -> Settings:
     """
     from scoring.evidence.git.repository import GitRepository
 
-    repository = options.get("repo-dir") or log.repo_dir
-    if not repository:
-        repository = GitRepository(log.iter_log_dir).top_level
+    named = options.get("repo-dir") or log.repo_dir
+    repository = named or GitRepository(log.iter_log_dir).top_level
     settings = prepared_settings({**options, "repo-dir": repository})
     return replace(settings, iter_log_dir=log.iter_log_dir)
 

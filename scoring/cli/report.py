@@ -69,15 +69,14 @@ def command(
     """
     if not terminal:
         _check_output(out, settings)
-    if fleet is not None and selection != Selection():
+    if fleet is None:
+        summary = _digest_of_log(settings, recompute, selection, observe=not terminal)
+    elif selection != Selection():
         raise click.UsageError(
             "--last, --since and --task choose among the entries of a log, not of a fleet."
         )
-
-    if fleet is not None:
-        summary = _digest_of_fleet(settings, fleet)
     else:
-        summary = _digest_of_log(settings, recompute, selection, observe=not terminal)
+        summary = _digest_of_fleet(settings, fleet)
 
     if terminal:
         show(report_lines(summary))
