@@ -52,18 +52,18 @@ class Resolved(NamedTuple):
 
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-_WORDS = {
-    **dict.fromkeys("true True TRUE".split(), Resolved(BOOL, True)),
-    **dict.fromkeys("false False FALSE".split(), Resolved(BOOL, False)),
+_WORDS: dict[str, Resolved] = {
+    **dict.fromkeys(("true", "True", "TRUE"), Resolved(BOOL, True)),
+    **dict.fromkeys(("false", "False", "FALSE"), Resolved(BOOL, False)),
     **dict.fromkeys(NULLS, Resolved(NULL, None)),
-    **dict.fromkeys(".nan .NaN .NAN".split(), Resolved(FLOAT, float("nan"))),
-    **dict.fromkeys(".inf .Inf .INF".split(), Resolved(FLOAT, float("inf"))),
-    **dict.fromkeys("+.inf +.Inf +.INF".split(), Resolved(FLOAT, float("inf"))),
-    **dict.fromkeys("-.inf -.Inf -.INF".split(), Resolved(FLOAT, float("-inf"))),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), Resolved(FLOAT, float("nan"))),
+    **dict.fromkeys((".inf", ".Inf", ".INF"), Resolved(FLOAT, float("inf"))),
+    **dict.fromkeys(("+.inf", "+.Inf", "+.INF"), Resolved(FLOAT, float("inf"))),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), Resolved(FLOAT, float("-inf"))),
 }
 
-YES = set("y Y yes Yes YES on On ON".split())
-_NO = set("n N no No NO off Off OFF".split())
+YES = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"}
+_NO = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"}
 OLD_BOOLEANS = YES | _NO
 """Words that YAML 1.1 reads as booleans. A boolean field takes them; others take them as text."""
 

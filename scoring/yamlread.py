@@ -39,8 +39,8 @@ from scoring.yamlnodes import (
 from scoring.yamlnodes import parse as parse
 
 _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
-_TRUE_TEXTS = "1 t T TRUE true True".split()
-_FALSE_TEXTS = "0 f F FALSE false False".split()
+_TRUE_TEXTS = {"1", "t", "T", "TRUE", "true", "True"}
+_FALSE_TEXTS = {"0", "f", "F", "FALSE", "false", "False"}
 
 _NAMELESS = NULLS | {"<<"}
 """Plain keys that are not the name of a field."""

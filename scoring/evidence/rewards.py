@@ -123,7 +123,7 @@ def _trial(folder: Path) -> GradedRun | None:
         model=(
             text_in(result, "agent_info.model_info.name") or text_in(trajectory, "agent.model_name")
         ),
-        date=_day(text_in(result, "finished_at") or text_in(result, "started_at")),
+        date=_day(text_in(result, "finished_at", "started_at")),
         reward=_reward_of_trial(member(result, "verifier_result.rewards")),
     )
 

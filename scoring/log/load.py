@@ -38,7 +38,7 @@ Broken: TypeAlias = Callable[[LogError], None]
 """Takes the error of an entry, or of an archive, that is left out because it cannot be read."""
 
 _CAPITALIZED_TRUE = re.compile(rb"T(?:rue|RUE)\b")
-_ALL_SPELLINGS_OF_TRUE = "true True TRUE".split()
+_ALL_SPELLINGS_OF_TRUE = ("true", "True", "TRUE")
 _DEEPEST_FIELD = 8
 _RECORD_DECODER = msgspec.msgpack.Decoder(IterationRecord)
 
@@ -105,7 +105,7 @@ def load_log_for(
     report = faults.append if strict or broken is None else broken
 
     entry_names = filter(is_entry_name, names)
-    records = {}
+    records: dict[int, IterationRecord] = {}
     file_of: dict[int, str] = {}
     store = Store(cache_dir, keep)
     for name, record in _load_entries(directory, entry_names, true_flags, report, store):
@@ -277,10 +277,7 @@ class EntryPlaces(Frozen):
 
     def place(self, field: str) -> str | None:
         """Return where a field is, as ``file:line``, or None when the entry does not have it."""
-        line = self.lines.get(field)
-        if line is None:
-            return None
-        return f"{self.path}:{line}"
+        return f"{self.path}:{self.lines[field]}" if field in self.lines else None
 
 
 def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:

@@ -34,7 +34,7 @@ class ScalarField(NamedTuple):
 
 
 _INTEGER = ScalarField("integer", "a whole number", Reader.integer, {"type": "integer"}, (INT,))
-_SCALARS = {
+_SCALARS: dict[Any, ScalarField] = {
     str: ScalarField("text", "text", Reader.string, {"type": "string"}),
     int: _INTEGER._replace(json={"minimum": 0, "type": "integer"}),
     float: ScalarField("number", "a number", Reader.number, {"type": "number"}, (INT, FLOAT)),
@@ -129,7 +129,16 @@ for _block_model, _block_name in _BLOCK_NAMES.items():
 _RECORD_FIELDS = _fields_of(model.IterationRecord)
 _RECORD_FIELDS["iteration"] = _RECORD_FIELDS["iteration"]._replace(holds=_INTEGER, required=True)
 
-_ONLY_NESTED = "branch known_from checkpoint_at agent session_tokens impl verifiers review".split()
+_ONLY_NESTED = (
+    "branch",
+    "known_from",
+    "checkpoint_at",
+    "agent",
+    "session_tokens",
+    "impl",
+    "verifiers",
+    "review",
+)
 _COMMON = {name: field for name, field in _RECORD_FIELDS.items() if name not in _ONLY_NESTED}
 _IMPL_FIELDS = BLOCKS[model.ImplBlock].fields
 
@@ -157,7 +166,7 @@ def _entry(name: str, version: int, fields: Fields) -> EntryBlock:
     return EntryBlock(name, model.IterationRecord, all_fields)
 
 
-ENTRIES = {
+ENTRIES: dict[int, EntryBlock] = {
     model.SCHEMA_FLAT: _entry(
         "FlatEntry",
         model.SCHEMA_FLAT,
@@ -173,7 +182,7 @@ ENTRIES = {
 """What an entry of each schema may hold."""
 
 
-UNREAD_FIELDS = {
+UNREAD_FIELDS: dict[str, Fields] = {
     "FlatEntry": {
         "item": _field(str, "What was to be done, in a line."),
         "scenario_tags": _field(tuple[str, ...], "The scenarios that the work covers."),

@@ -229,8 +229,8 @@ class _EntryCheck:
             fields: the fields that it may have.
             merging: the ids of the mappings that are being merged, this one included.
         """
-        values = {}
-        sources = []
+        values: dict[str, _Value] = {}
+        sources: list[Node] = []
 
         for key, value in self._limited(node.pairs):
             name = target_of(key)

@@ -242,10 +242,10 @@ def _option_name(field: str) -> str:
     return "transcript-dir" if field == "transcript_dirs" else field.replace("_", "-")
 
 
-FIELDS = {_option_name(field): field for field in Settings.__struct_fields__}
+FIELDS: dict[str, str] = {_option_name(field): field for field in Settings.__struct_fields__}
 """The field of each setting, by its long option, which is its key in files and variables too."""
 
-SETTINGS = {
+SETTINGS: dict[str, SettingRow] = {
     option: get_args(Settings.__annotations__[field])[1] for option, field in FIELDS.items()
 }
 """Every setting, by the same name."""

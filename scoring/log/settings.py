@@ -64,7 +64,13 @@ def resolve_settings(
     if environment is None:
         environment = os.environ
 
-    from_options = _settings_among(options)
+    from_options = {}
+    for key, value in options.items():
+        if key in SETTINGS and value is not None and value != ():
+            kind = SETTINGS[key].kind
+            if isinstance(kind, Kind) and not kind.fits(value):
+                raise OptionError(f"--{key}: {value!r} is not {kind.name}")
+            from_options[key] = value
     from_variables = _settings_in(environment)
     from_user = {**from_variables, **from_options}
 
@@ -90,22 +96,6 @@ def resolve_settings(
                 " says so; if that is meant, name it with --iter-log-dir or an environment variable"
             )
     return Settings(**{FIELDS[key]: _typed(key, value) for key, value in values.items()})
-
-
-def _settings_among(options: Mapping[str, Any]) -> PlainData:
-    """Return the options that were given and are settings."""
-    values = {}
-
-    for key, value in options.items():
-        if key not in SETTINGS or value is None or value == ():
-            continue
-
-        kind = SETTINGS[key].kind
-        if isinstance(kind, Kind) and not kind.fits(value):
-            raise OptionError(f"--{key}: {value!r} is not {kind.name}")
-        values[key] = value
-
-    return values
 
 
 def _settings_in(environment: Mapping[str, str]) -> PlainData:
@@ -299,7 +289,7 @@ def _absolute_glob(base: Path, text: str, source: str) -> str:
     return os.path.normpath(os.path.join(glob.escape(os.path.abspath(base)), text))
 
 
-def settings_sources(options: Mapping[str, Any], repository: Path, files: bool = True) -> list[str]:
+def settings_sources(options: Mapping[str, Any], repository: Path, files: bool) -> list[str]:
     """Return the names of what gives settings, the weakest first: files, variables, options.
 
     A file is named without its table, because a workflow prints this.

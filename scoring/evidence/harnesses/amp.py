@@ -17,7 +17,7 @@ from scoring.evidence.harnesses.fields import (
     time_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -34,10 +34,7 @@ _STATE_ALL_INPUT_AS_WRITTEN = "gpt-"
 class AmpReader(ToolReader):
     """Reads a thread. A message is known by its id, or by its position."""
 
-    shells = "Bash"
-    edits = "edit_file create_file"
-    patches = "apply_patch"
-    agents = "Task"
+    tools = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
 
     in_documents = True
 
@@ -50,7 +47,7 @@ class AmpReader(ToolReader):
         self.where = self.where._replace(remote=text_in(tree, "repository.url"))
 
         tool_ends = _ends_of_tools(items_in(line, "meta.traces"))
-        time = milliseconds(line.get("created"))
+        time = milliseconds(line, "created")
 
         first = len(self.messages) + 1
         for message in self.numbered(items_in(line, "messages")):
@@ -59,7 +56,7 @@ class AmpReader(ToolReader):
                 continue
 
             name = message.get("messageId", len(self.messages) - first)
-            stated = milliseconds(member(message, "meta.sentAt"))
+            stated = milliseconds(message, "meta.sentAt")
             stated = stated or time_in(message, "usage.timestamp")
             if not stated and type(name) is int:
                 stated = tool_ends.get(name)
@@ -90,10 +87,10 @@ class AmpReader(ToolReader):
         elif text or calls:
             self.response()
 
-        self.seen.said(text)
+        self.said(text)
         self.note_calls(calls)
         if member(message, "state.type") == "cancelled":
-            self.seen.interrupted()
+            self.interrupted()
 
     def _take_result(self, part: PlainData) -> None:
         call = part.get("toolUseID")
@@ -104,8 +101,8 @@ class AmpReader(ToolReader):
             self.refused(call, text_in(run, "reason"))
         elif status in ("done", "error"):
             failed = status == "error" or failure_in(run, "result.exitCode") is True
-            output = text_in(run, "result.output") or text_in(run, "result")
-            self.result(call, failed, output or text_in(run, "error.message"))
+            output = text_in(run, "result.output", "result", "error.message")
+            self.result(call, failed, output)
         elif status == "cancelled":
             self.result(call, None, "")
 
@@ -137,7 +134,7 @@ class Amp(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "amp"
-    keys = "v id messages"
+    keys = frozenset(("v", "id", "messages"))
     files = (FileNames("T-*.json", "document"),)
     places = (("XDG_DATA_HOME", "~/.local/share", "amp/threads"),)
     reader = AmpReader

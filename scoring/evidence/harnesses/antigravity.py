@@ -26,7 +26,7 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.protobuf import first_text, numbers_in, packed_numbers
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.frozen import PlainData
 
 _LOGS = ".system_generated/logs"
@@ -53,9 +53,11 @@ class AntigravityReader(ToolReader):
     place of the file shows the folder, and the tokens of responses that do not state theirs.
     """
 
-    shells = "run_command"
-    edits = "write_to_file replace_file_content multi_replace_file_content"
-    agents = "invoke_subagent"
+    tools = ToolNames(
+        "run_command",
+        "write_to_file replace_file_content multi_replace_file_content",
+        agents="invoke_subagent",
+    )
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
@@ -80,7 +82,7 @@ class AntigravityReader(ToolReader):
         elif kind == "PLANNER_RESPONSE":
             self._take_response(line, index, measured)
         elif kind == "CHECKPOINT":
-            self.seen.compacted()
+            self.compacted()
         elif source == "MODEL":
             self._take_result(line)
         elif source != "SYSTEM":
@@ -88,7 +90,7 @@ class AntigravityReader(ToolReader):
 
     def _take_response(self, line: PlainData, index: object, measured: Any) -> None:
         self.response(f"step {index}", _tokens_of(line, measured))
-        self.seen.said(text_in(line, "content"))
+        self.said(text_in(line, "content"))
 
         self._waiting.clear()
         for number, call in enumerate(items_in(line, "tool_calls")):
@@ -97,7 +99,7 @@ class AntigravityReader(ToolReader):
             self._waiting.append(opened)
 
             asked = member(call, "args")
-            if tool in self.edits.split() and isinstance(asked, dict):
+            if tool in self.tools.edits and isinstance(asked, dict):
                 # One call may replace several parts of a file. An artifact is not an edit.
                 replacements = [value for value in asked.values() if isinstance(value, list)]
                 asked = asked | {"edits": [asked, *chain(*replacements)]}
@@ -118,7 +120,7 @@ class AntigravityReader(ToolReader):
         elif status == "ERROR":
             self.result(call.id, True, text)
         elif status == "DONE":
-            failed = False if call.tool not in self.shells.split() else _command_failed(line, text)
+            failed = False if call.tool not in self.tools.shells else _command_failed(line, text)
             self.result(call.id, failed, _INDENTATION.sub("", _OUTPUT.split(text, 1)[-1]))
 
 
@@ -172,7 +174,7 @@ class Antigravity(Harness):
     )
     reader = AntigravityReader
     input_holds_cached = True
-    keys = "step_index source type"
+    keys = frozenset(("step_index", "source", "type"))
 
     def lines_of(self, path: Path) -> list[bytes]:
         """Return the steps of a conversation in their order.

@@ -15,7 +15,7 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -33,20 +33,22 @@ _TOTALS = TokenFields(
     holds_cached=True,
 )
 
-_SOURCES = "user agent system".split()
+_SOURCES = ("user", "agent", "system")
 
 
 class AtifReader(ToolReader):
     """Reads a trajectory."""
 
     # Those of the agents that run in such jobs, under the names of each agent's own harness.
-    shells = "Bash bash shell exec_command run_shell_command execute_bash run_command"
-    edits = (
-        "Edit Write MultiEdit edit write create edit_file create_file write_file replace"
-        " str_replace_editor"
+    tools = ToolNames(
+        shells="Bash bash shell exec_command run_shell_command execute_bash run_command",
+        edits=(
+            "Edit Write MultiEdit edit write create edit_file create_file write_file replace"
+            " str_replace_editor"
+        ),
+        patches="apply_patch",
+        agents="Task Agent task agent",
     )
-    patches = "apply_patch"
-    agents = "Task Agent task agent"
 
     in_documents = True
 
@@ -93,7 +95,7 @@ class AtifReader(ToolReader):
         """Take a step, and return whether it states its tokens."""
         text = text_in(step, "message")
         if member(step, "extra.context_management.type") == "compaction":
-            self.seen.compacted()
+            self.compacted()
 
         if step["source"] == "user":
             self.prompt(text)
@@ -104,9 +106,9 @@ class AtifReader(ToolReader):
         if step.get("llm_call_count") != 0:
             tokens = _TOKENS.of(step)
             self.response("", tokens)
-        self.seen.said(text)
+        self.said(text)
         calls = items_in(step, "tool_calls")
-        self.note_calls(calls, "tool_call_id function_name arguments")
+        self.note_calls(calls, ("tool_call_id", "function_name", "arguments"))
         for position, result in enumerate(items_in(step, "observation.results")):
             call_id = member(result, "source_call_id")
             if not call_id and position < len(calls):  # then it is that of the call there

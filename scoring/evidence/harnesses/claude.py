@@ -29,11 +29,11 @@ from scoring.evidence.harnesses.event_reader import lines_in
 from scoring.evidence.harnesses.fields import items_in, member, text_in, value_in, value_of
 from scoring.evidence.harnesses.harness import FileNames, Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import Call, CallResult, Response, key_of
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 from scoring.paths import expanded
 
@@ -55,32 +55,32 @@ REASON = re.compile("[Tt]he user said:\n")
 _QUEUED_PROMPT = ("queued_command", "prompt")
 """The type and mode of an attachment that is a prompt, given while the agent works."""
 
-_ARGUMENTS = (
-    "command file_path notebook_path edits content old_string new_string new_source".split()
-)
+_ARGUMENTS = names("command file_path notebook_path edits content old_string new_string new_source")
 """The arguments of commands and edits that mean something."""
 
 _SYNTHETIC_MODEL = "<synthetic>"
 _FOLDER_OF_COWORK = "local-agent-mode-sessions"
-_KEYS_OF_MESSAGE = "role content usage model".split()
+_KEYS_OF_MESSAGE = ("role", "content", "usage", "model")
 _COMPACTION = "compact_boundary"
 
 
-_BOOKKEEPING = (
+_BOOKKEEPING = names(
     "agent-color agent-name agent-setting ai-title attribution-snapshot content-replacement"
     " custom-title file-history-snapshot last-prompt mode permission-mode pr-link summary tag"
     " worktree-state"
-).split()
+)
 """The types of lines that Claude Code writes for itself, without a time: they hold no work."""
 
 
 class ClaudeReader(ToolReader):
     """See :class:`~scoring.evidence.harnesses.json_reader.JsonReader`."""
 
-    shells = "Bash"
-    edits = "Edit Write MultiEdit NotebookEdit"
-    questions = "ExitPlanMode AskUserQuestion"
-    agents = "Task Agent"
+    tools = ToolNames(
+        "Bash",
+        "Edit Write MultiEdit NotebookEdit",
+        questions="ExitPlanMode AskUserQuestion",
+        agents="Task Agent",
+    )
 
     decoder = msgspec.json.Decoder(ClaudeLine)
     goes_on = True
@@ -92,27 +92,20 @@ class ClaudeReader(ToolReader):
         self._knows_parent = False
         self._files_of_reads: dict[str, str] = {}  # by the id of the call that reads them
 
-    def take(self, lines: list[ClaudeLine]) -> list[int]:
-        """Take some lines.
+    def entry(self, line: ClaudeLine) -> bool:
+        """Take a line. One with a ``payload`` is that of another harness."""
+        if not self._knows_parent and line.parentUuid is not UNSET:
+            self._knows_parent = True
+            self.opens = bytes(line.parentUuid) == b"null"
+        if line.payload is not UNSET and not line.message:
+            return True
 
-        Lines with a ``payload`` are those of another harness.
-        """
-        foreign = []
-        for position, line in enumerate(lines):
-            self.place = self.number + position
-            if not self._knows_parent and line.parentUuid is not UNSET:
-                self._knows_parent = True
-                self.opens = bytes(line.parentUuid) == b"null"
-            if line.payload is not UNSET and not line.message:
-                foreign.append(position)
-                continue
-
-            time = timestamp_ns(line.timestamp)
-            if time is not None:
-                self._take_line(time, line)
-            elif line.type not in _BOOKKEEPING:
-                self.skip(NO_TIME)
-        return foreign
+        time = timestamp_ns(line.timestamp)
+        if time is not None:
+            self._take_line(time, line)
+        elif line.type not in _BOOKKEEPING:
+            self.skip(NO_TIME)
+        return False
 
     def _take_line(self, time: int, line: ClaudeLine) -> None:
         """Take a line that was written at a time, in nanoseconds since 1970."""
@@ -136,7 +129,7 @@ class ClaudeReader(ToolReader):
         self.begin(span, self.place, time, self._key_of(line))
         if line.type == "system":
             if line.subtype == _COMPACTION:
-                self.seen.compacted()
+                self.compacted()
         elif line.type == "attachment":
             kind = (member(line.attachment, "type"), member(line.attachment, "commandMode"))
             if kind == _QUEUED_PROMPT and not line.isSidechain:
@@ -167,16 +160,16 @@ class ClaudeReader(ToolReader):
             elif item.type == "text" and not is_by_agent:
                 self._take_user_text(line, text_in(item.text))
             elif item.type == "text" and not line.isSidechain:
-                self.seen.said(text_in(item.text))
+                self.said(text_in(item.text))
 
     def _take_user_text(self, line: ClaudeLine, text: str) -> None:
         """Take a text that is written as the user's.
 
         The harness and a parent agent write such texts too.
         """
-        self.seen.asked()
+        self.asked()
         if text.startswith(INTERRUPTED):
-            self.seen.interrupted()
+            self.interrupted()
         elif not (line.isSidechain or line.isMeta is True or line.isCompactSummary is True):
             self.seen.prompt(text)
 
@@ -198,7 +191,7 @@ class ClaudeReader(ToolReader):
     def _take_call(self, item: ClaudeItem) -> None:
         given = value_of(item.input)
         if item.name != "Read":
-            if item.name in self.shells.split() or item.name in self.edits.split():
+            if item.name in self.tools.shells or item.name in self.tools.edits:
                 given = {name: member(given, name) for name in _ARGUMENTS}
             self.note_call(item.id, item.name, given)
             return
@@ -239,10 +232,9 @@ class ClaudeReader(ToolReader):
         """
         return isinstance(event, CallResult) or event.id not in self.seen.refused_calls
 
-    def events(self) -> TranscriptEvents:
-        """Return the events that were read."""
+    def finish(self) -> None:
+        """Count the responses."""
         self.counted[Response] = list(self._responses.values())
-        return super().events()
 
 
 class ClaudeCode(Harness):
@@ -298,7 +290,7 @@ class Cowork(Harness):
         """
         about = value_in(_session_file(path))
         root = f"/sessions/{text_in(about, 'processName')}"
-        folders = {}
+        folders: dict[bytes, bytes] = {}
         for folder in items_in(about, "userSelectedFolders"):
             if not isinstance(folder, str) or not PureWindowsPath(folder).name:
                 continue

@@ -27,7 +27,7 @@ from scoring.evidence.harnesses.harness import (
     Home,
     home_named,
 )
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -46,9 +46,7 @@ _EXIT_CODE = re.compile(r"\A\[Command exited with code -?\d+\]\n?")
 class ClineReader(ToolReader):
     """Reads a session, one document. The place of the file shows what is stated about it."""
 
-    shells = "run_commands"
-    edits = "editor"
-    patches = "apply_patch"
+    tools = ToolNames(shells="run_commands", edits="editor", patches="apply_patch")
 
     in_documents = True
 
@@ -60,7 +58,7 @@ class ClineReader(ToolReader):
         """Take a session."""
         self.version = line.get("version")
         about = member(self.shown, "about")
-        folder = text_in(about, "cwd") or text_in(about, "workspace_root")
+        folder = text_in(about, "cwd", "workspace_root")
         session = text_in(line, "sessionId") or text_in(self.shown, "name")
         self.in_session(folder, session, text_in(self.shown, "parent"))
 
@@ -79,30 +77,28 @@ class ClineReader(ToolReader):
 
         # A fork has the messages of its parent, some under new ids, with the same times and calls.
         answered = [text_in(part, "tool_use_id") for part in parts]
-        if not self.event(milliseconds(message.get("ts")), role, message.get("ts"), *answered):
+        if not self.event(milliseconds(message, "ts"), role, message.get("ts"), *answered):
             return
         if role == "user":
             self._take_user_message(message, parts)
             return
 
         self.response(f"at {message.get('ts')}", _TOKENS.of(message))
-        self.seen.said(text_in(parts_in(parts, "text")))
+        self.said(text_in(parts_in(parts, "text")))
         for part in parts_in(parts, "tool_use"):
             self._take_call(part.get("id"), text_in(part, "name"), part.get("input"))
 
     def _take_call(self, call: object, tool: str, asked: Any) -> None:
         """Take a call, which may run several commands: each has a result of its own."""
-        if tool in self.shells.split():
-            commands = [
-                text_in(item) or text_in(item, "command") for item in items_in(asked, "commands")
-            ]
+        if tool in self.tools.shells:
+            commands = [text_in(item, "", "command") for item in items_in(asked, "commands")]
             self._commands[text_in(call)] = len(commands)
             self.command(call, commands[0] if commands else "")
             for number, command in enumerate(commands[1:], 1):
                 self.seen.command(f"{text_in(call)} {number}", command, self.folder)
             return
 
-        if tool in self.edits.split() and isinstance(asked, dict) and "old_text" not in asked:
+        if tool in self.tools.edits and isinstance(asked, dict) and "old_text" not in asked:
             if member(asked, "insert_line") is None:
                 asked = {"path": asked.get("path"), "content": asked.get("new_text")}
         self.note_call(call, tool, asked)
@@ -115,7 +111,7 @@ class ClineReader(ToolReader):
 
         text = text_in([part for part in parts if part not in results]).strip()
         if member(message, "metadata.kind") == "compaction":
-            self.seen.compacted()
+            self.compacted()
         elif text:
             typed = _TYPED.search(text)
             self.prompt(typed[1].strip() if typed else text)
@@ -157,7 +153,7 @@ class Cline(Harness):
     name = "cline"
     files = (FileNames(f"*{_ENDING}", "store"),)
     reader = ClineReader
-    keys = "messages sessionId version"
+    keys = frozenset(("messages", "sessionId", "version"))
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder of all sessions."""

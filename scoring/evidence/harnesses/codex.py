@@ -77,41 +77,27 @@ class CodexReader(CodexCalls):
         self._goes_on_from_file = False
         self._own_from: int | None = None  # the ordinal of its first own line, until that comes
 
-    def take(self, lines: list[CodexLine]) -> list[int]:
-        """Take some lines.
+    def entry(self, line: CodexLine) -> bool:
+        """Take a line. One without a ``payload`` is that of another harness."""
+        payload = line.payload
+        if payload is UNSET:
+            return True
 
-        Lines without a ``payload`` are those of another harness.
-        """
-        foreign = []
-        for position, line in enumerate(lines):
-            self.place = self.number + position
-            payload = line.payload
-            if payload is UNSET:
-                foreign.append(position)
-                continue
+        time = timestamp_ns(line.timestamp)
+        if time is None:
+            self.skip(NO_TIME)
+            return False
 
-            time = timestamp_ns(line.timestamp)
-            if time is None:
-                self.skip(NO_TIME)
-                continue
-
-            self._begin_line(time, line, position)
-            if payload is None:
-                continue
+        self._begin_line(time, line)
+        if payload:
             try:
                 self._take_payload(time, line, payload)
             except (*BROKEN, TypeError):
                 self.skip(OTHER_TYPE)
-        return foreign
+        return False
 
-    def _begin_line(self, time: int, line: CodexLine, position: int) -> None:
-        """Begin a line.
-
-        Args:
-            time: when it was written, in nanoseconds since 1970.
-            line: the line.
-            position: that among the lines that are taken.
-        """
+    def _begin_line(self, time: int, line: CodexLine) -> None:
+        """Begin a line that was written at a time, in nanoseconds since 1970."""
         if self._own_from is not None and line.type != "session_meta":
             ordinal = line.ordinal if type(line.ordinal) is int else self.place
             if ordinal >= self._own_from:
@@ -119,10 +105,10 @@ class CodexReader(CodexCalls):
                 is_agent = introduction_of(self.spans).agent
                 self.add_span(LineSpan(opens=SpanOpening.OWN_LINES, agent=is_agent))
 
-        key = self.seen.line_key(self.written[position])
+        key = self.seen.line_key(self.written[self.place - self.number])
         self._is_line_added = self.begin(len(self.spans) - 1, self.place, time, key)
         if line.type == "compacted":
-            self.seen.compacted()
+            self.compacted()
         if self.place == 0:
             self.opens = line.type == "session_meta"
 
@@ -150,16 +136,16 @@ class CodexReader(CodexCalls):
             self._take_service(member(payload.thread_settings, "service_tier"))
         elif kind == "message":
             if payload.role == "assistant":
-                self.seen.said(text_in(payload.content))
+                self.said(text_in(payload.content))
             elif payload.role == "user":
-                self.seen.asked()
+                self.asked()
         elif kind == "user_message" and not self._is_started_by_agent:
             self._has_prompt_events = True
             self.seen.prompt(only_text(payload.message))
         elif kind == "reasoning":
             self.seen.responds(None)
         elif kind == "turn_aborted" and payload.reason == "interrupted":
-            self.seen.interrupted()
+            self.interrupted()
 
     def _take_context(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
         """Begin a span: what follows is of this session, or was done in this folder."""

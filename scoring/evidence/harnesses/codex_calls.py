@@ -99,7 +99,7 @@ class CodexCalls(EventReader):
             patch = text_in(given, "input")
             self.edit(call, paths_patched(patch), lines_patched(patch))
         elif argument:
-            folder = text_in(given, "workdir") or text_in(given, "working_directory")
+            folder = text_in(given, "workdir", "working_directory")
             script = script_of(member(given, argument))
             patch = script if "apply_patch" in script else ""
             self.command(call, script, folder, paths_patched(patch), lines_patched(patch))

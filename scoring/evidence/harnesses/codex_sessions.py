@@ -90,7 +90,7 @@ def _replay_end(events: TranscriptEvents, events_of: EventsOfSession) -> _Replay
         replayed = max(_equal_counts(counts, parent) for parent in parents)
     else:  # those that were written within a second after the session began
         times = _times_of(events)
-        later = (n for n, count in enumerate(counts) if times[count.line] - own.time >= NS)
+        later = (index for index, count in enumerate(counts) if times[count.line] - own.time >= NS)
         replayed = next(later, len(counts))
     return _ReplayEnd(0, replayed, counts[replayed - 1] if replayed else None)
 

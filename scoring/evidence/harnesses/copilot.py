@@ -21,7 +21,7 @@ from scoring.evidence.harnesses.fields import (
     time_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
 
@@ -43,7 +43,7 @@ _ENDED = re.compile(
 _STILL_RUNS = re.compile(r"<command with shellId: (?P<shell>\S+) is still running")
 
 _SESSION_HEADS = ("session.start", "session.resume")
-_WITHOUT_INTEREST = (
+_WITHOUT_INTEREST = names(
     "assistant.intent assistant.reasoning assistant.turn_end assistant.turn_start"
     " assistant.usage hook.end hook.start permission.requested session.compaction_start"
     " session.context_changed session.error session.handoff session.idle session.info"
@@ -52,7 +52,7 @@ _WITHOUT_INTEREST = (
     " session.workspace_file_changed skill.invoked subagent.completed subagent.deselected"
     " subagent.failed subagent.selected subagent.started system.message"
     " tool.execution_partial_result tool.execution_progress tool.user_requested"
-).split()
+)
 """The kinds of events that hold nothing of interest. Hooks repeat what tools printed."""
 
 
@@ -66,11 +66,13 @@ class _RunningCommand(NamedTuple):
 class CopilotReader(ToolReader):
     """Reads a session."""
 
-    shells = "bash powershell"
-    edits = "create edit str_replace_editor"
-    patches = "apply_patch"
-    questions = "ask_user exit_plan_mode"
-    agents = "task"
+    tools = ToolNames(
+        shells="bash powershell",
+        edits="create edit str_replace_editor",
+        patches="apply_patch",
+        questions="ask_user exit_plan_mode",
+        agents="task",
+    )
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
@@ -93,7 +95,7 @@ class CopilotReader(ToolReader):
                 cwd=text_in(data, "context.cwd") or self._session.cwd,
                 session=text_in(data, "sessionId") or self._session.session,
             )
-        next_model = text_in(data, "newModel") or text_in(data, "selectedModel")
+        next_model = text_in(data, "newModel", "selectedModel")
         if next_model:
             self._session = self._session._replace(model=next_model)
 
@@ -112,14 +114,14 @@ class CopilotReader(ToolReader):
         if kind == "user.message":
             text = text_in(data, "content")
             if text_in(data, "source").startswith("skill-") or text.startswith(_SKILL):
-                self.seen.asked()
+                self.asked()
             else:
                 self.prompt(text)
         elif kind == "assistant.message":
             output = count_in(data, "outputTokens")
             self.response(text_in(data, "messageId"), Tokens(output))
             self._part_outputs[self.where.model] += output or 0
-            self.seen.said(text_in(data, "content"))
+            self.said(text_in(data, "content"))
         elif kind == "tool.execution_start":
             self._take_call(call, data)
         elif kind == "tool.execution_complete":
@@ -133,9 +135,9 @@ class CopilotReader(ToolReader):
                 self._end_command(str(member(data, "kind.shellId")), "", failed)
         elif kind == "abort":
             if data.get("reason") == "user_initiated":
-                self.seen.interrupted()
+                self.interrupted()
         elif kind == "session.compaction_complete":
-            self.seen.compacted()
+            self.compacted()
         elif kind == "session.shutdown":
             self._take_end(data.get("modelMetrics"), time)
         elif kind not in (*_SESSION_HEADS, "session.model_change"):
@@ -144,7 +146,7 @@ class CopilotReader(ToolReader):
     def _take_call(self, call: str, data: PlainData) -> None:
         tool = text_in(data, "toolName")
         arguments = data.get("arguments")
-        if isinstance(arguments, str) and tool not in self.patches.split():
+        if isinstance(arguments, str) and tool not in self.tools.patches:
             arguments = json_in(arguments)
 
         self.note_call(call, tool, arguments)
@@ -159,7 +161,7 @@ class CopilotReader(ToolReader):
             self._refuse(call, error)
             return
 
-        text = text_in(data, "result.content") or text_in(data, "result.text_result_for_llm")
+        text = text_in(data, "result.content", "result.text_result_for_llm")
         failed = data.get("success") is not True
         if call not in self.shell_calls:
             self.result(call, failed, text or error)
@@ -301,7 +303,7 @@ class CopilotCli(Harness):
         ("COPILOT_HOME", "~/.copilot", "history-session-state"),
     )
     reader = CopilotReader
-    keys = "type data id timestamp"
+    keys = frozenset(("type", "data", "id", "timestamp"))
 
     def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line, by its keys, and by a kind in two words."""

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from scoring.evidence.harnesses.fields import member, parts_in, text_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER
 from scoring.frozen import PlainData
 
@@ -45,11 +44,13 @@ class CursorReader(ToolReader):
     first prompt have its time.
     """
 
-    shells = "Shell"
-    edits = "Write StrReplace Delete EditNotebook"
-    patches = "ApplyPatch"
-    questions = "AskQuestion"
-    agents = "Task Subagent"
+    tools = ToolNames(
+        shells="Shell",
+        edits="Write StrReplace Delete EditNotebook",
+        patches="ApplyPatch",
+        questions="AskQuestion",
+        agents="Task Subagent",
+    )
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
@@ -72,14 +73,10 @@ class CursorReader(ToolReader):
 
         self._waiting.append(_WaitingLine(self.place, line))
         if self._time is not None:
-            self._take_waiting()
+            self.finish()
 
-    def events(self) -> TranscriptEvents:
-        """Return the events that were read. Lines of a transcript without any time have none."""
-        self._take_waiting()
-        return super().events()
-
-    def _take_waiting(self) -> None:
+    def finish(self) -> None:
+        """Take the lines that wait. Those of a transcript without any time have none."""
         folder = text_in(self.shown, "project")
         if folder:
             folder = SPELLED_FOLDER + folder
@@ -100,13 +97,13 @@ class CursorReader(ToolReader):
             if typed:
                 self.prompt(typed[1].strip())
             else:
-                self.seen.asked()
+                self.asked()
         elif line.get("role") == "assistant":
             self.response()
-            self.seen.said(text.replace(_HIDDEN_THOUGHTS, ""))
+            self.said(text.replace(_HIDDEN_THOUGHTS, ""))
             self.note_calls(parts_in(member(line, "message.content"), "tool_use"))
         elif line.get("status") == "aborted":
-            self.seen.interrupted()
+            self.interrupted()
 
 
 def _time_in(text: str) -> int | None:

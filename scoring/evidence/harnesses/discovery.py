@@ -151,7 +151,7 @@ def _walk(place: _Place, warn: Warn) -> list[TranscriptFile]:
     """
     files = []
     count = 0
-    visited = set()
+    visited: set[tuple[int, int]] = set()
     waiting = [os.fspath(place.home.path)]
     while waiting:
         folder = waiting.pop()

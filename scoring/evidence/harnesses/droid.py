@@ -17,9 +17,8 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import Response
-from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.frozen import PlainData
 
 _ATTACHED_BY_HARNESS = ("<system-reminder>", "Contents of ")
@@ -36,11 +35,13 @@ _FAILED = re.compile(r"\AError: Command failed \(exit code: (-?\d+)\)")
 class DroidReader(ToolReader):
     """Reads a session. The place of the file shows its settings."""
 
-    shells = "Execute"
-    edits = "Create Edit MultiEdit"
-    patches = "ApplyPatch"
-    questions = "AskUser ExitSpecMode"
-    agents = "Task"
+    tools = ToolNames(
+        shells="Execute",
+        edits="Create Edit MultiEdit",
+        patches="ApplyPatch",
+        questions="AskUser ExitSpecMode",
+        agents="Task",
+    )
 
     def entry(self, line: PlainData) -> None:
         """Take a line."""
@@ -57,10 +58,10 @@ class DroidReader(ToolReader):
             if not self.event(time_in(line, "timestamp"), name=line.get("id")):
                 return
             if kind == "compaction_state":
-                self.seen.compacted()
+                self.compacted()
             elif member(line, "message.role") == "assistant":
                 self.response(text_in(line, "id"))
-                self.seen.said(text_in(line, "message.content"))
+                self.said(text_in(line, "message.content"))
                 self.note_calls(parts_in(member(line, "message.content"), "tool_use"))
             else:
                 self._take_user_message(line)
@@ -84,7 +85,7 @@ class DroidReader(ToolReader):
         if not texts:
             return
         if "user_only" in (line.get("visibility"), member(line, "message.visibility")):
-            self.seen.asked()
+            self.asked()
         else:
             self.prompt("\n".join(texts))
 
@@ -106,12 +107,11 @@ class DroidReader(ToolReader):
             failed = True
         self.result(call, failed, text)
 
-    def events(self) -> TranscriptEvents:
-        """Return the events that were read, with the tokens of the whole session."""
+    def finish(self) -> None:
+        """Note the tokens of the whole session."""
         tokens = _TOKENS.of(member(self.shown, "settings.tokenUsage"))
         if self.counted[Response] and any(tokens):
             self.totals(0, tokens)
-        return super().events()
 
 
 class Droid(Harness):

@@ -53,7 +53,8 @@ class EventReader(JsonReader):
         in_documents: whether one line holds several events, which then are numbered in their
             order.
         opens: whether the file begins where its session does.
-        seen: what is seen in the lines.
+        seen: what is seen in the lines; :meth:`asked`, :meth:`said`, :meth:`compacted` and
+            :meth:`interrupted` are its methods.
         where: the session, folder, model and agent of what is read now.
         spans: the spans so far.
         covers: the numbers of the events of each span.
@@ -71,6 +72,10 @@ class EventReader(JsonReader):
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__()
         self.seen = Observations(tools)
+        self.asked = self.seen.asked
+        self.said = self.seen.said
+        self.compacted = self.seen.compacted
+        self.interrupted = self.seen.interrupted
         self.where = LineSpan()
         self.messages: list[int] = []
         self.place = 0
@@ -97,19 +102,25 @@ class EventReader(JsonReader):
             return ""
         return self.where.cwd
 
-    def entry(self, line: PlainData) -> None:
+    def entry(self, line: Any) -> bool | None:
         """Say what a line, or a document, holds.
 
-        It is well-formed JSON, and any value in it may be of another type than expected.
+        It is as the decoder gives it: by default well-formed JSON, and any value in it may be of
+        another type than expected.
+
+        Returns:
+            True where another harness wrote the line.
         """
         raise NotImplementedError
 
     def take(self, lines: list[Any]) -> list[int]:
-        """Take some lines."""
+        """Take some lines, and return the positions of those that another harness wrote."""
+        foreign = []
         for position, line in enumerate(lines):
             self.place = self.number + position
-            self.entry(line)
-        return []
+            if self.entry(line):
+                foreign.append(position)
+        return foreign
 
     def in_session(
         self, cwd: str, session: str, parent: str = "", model: str = "", agent: bool = False
@@ -201,7 +212,7 @@ class EventReader(JsonReader):
 
         What the harness writes in the name of a person is only :meth:`Observations.asked`.
         """
-        self.seen.asked()
+        self.asked()
         if not self.where.agent:
             self.seen.prompt(text)
 
@@ -291,8 +302,12 @@ class EventReader(JsonReader):
         """Note that the user refused a call, and why. It does not count as a call then."""
         self.seen.refused(self.id_of(call), reason)
 
+    def finish(self) -> None:
+        """Note what is known when all lines were read."""
+
     def events(self) -> TranscriptEvents:
         """Return the events that were read. Calls that the user refused are not among them."""
+        self.finish()
         events = TranscriptEvents(
             spans=[span._replace(model=span.model[:MODEL_LIMIT]) for span in self.spans],
             covers=[list(numbers) for numbers in self.covers],

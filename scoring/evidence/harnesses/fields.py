@@ -95,7 +95,7 @@ def is_too_deep(line: bytes) -> bool:
     return False
 
 
-def member(value: Any, path: str = "") -> Any:
+def member(value: Any, path: str) -> Any:
     """Return what is at a path, or None when it is not there."""
     if path:
         for name in path.split("."):
@@ -103,19 +103,19 @@ def member(value: Any, path: str = "") -> Any:
     return value
 
 
-def text_in(value: Any, path: str = "") -> str:
-    """Return the text at a path, or "" without one.
+def text_in(value: Any, *paths: str) -> str:
+    """Return the first text at some paths that is not empty, or "" without one.
 
     A list of parts has their texts as lines.
     """
-    content = member(value, path)
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-
-    texts = [part if isinstance(part, str) else member(part, "text") for part in content]
-    return "\n".join(text for text in texts if isinstance(text, str))
+    for path in paths or ("",):
+        content = member(value, path)
+        if isinstance(content, list):
+            texts = [part if isinstance(part, str) else member(part, "text") for part in content]
+            content = "\n".join(text for text in texts if isinstance(text, str))
+        if content and isinstance(content, str):
+            return content
+    return ""
 
 
 def json_in(value: Any, path: str = "") -> Any:
@@ -214,6 +214,9 @@ def seconds(value: object) -> int | None:
     return milliseconds(value * 1000) if type(value) is int else None
 
 
-def milliseconds(value: object) -> int | None:
+def milliseconds(value: object, path: str = "") -> int | None:
     """Return a time in milliseconds since 1970 in nanoseconds, or None for anything else."""
-    return value * 1_000_000 if type(value) is int and 0 <= value < NS_MAX // 1_000_000 else None
+    number = member(value, path)
+    if type(number) is int and 0 <= number < NS_MAX // 1_000_000:
+        return number * 1_000_000
+    return None

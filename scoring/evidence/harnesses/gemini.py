@@ -9,8 +9,7 @@ from typing import Any
 from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member, text_in, time_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.tool_calls import ToolReader, shell_answer
-from scoring.evidence.transcripts.transcript_events import TranscriptEvents
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, shell_answer
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 from scoring.frozen import PlainData
 
@@ -26,11 +25,11 @@ CONTEXT = ("<session_context>", "This is the Gemini CLI. We are setting up the c
 _REFUSALS = ("did not allow", "denied")
 """Words in the reason of a cancelled call that say that the user refused it."""
 
-_KINDS = "user gemini info error warning".split()
+_KINDS = ("user", "gemini", "info", "error", "warning")
 _TAKEN_BACK = "taken back"
 """The kind of a message of the user that the user took back."""
 
-_TOKEN_COUNTS = "input output cached thoughts tool".split()
+_TOKEN_COUNTS = ("input", "output", "cached", "thoughts", "tool")
 
 
 class GeminiReader(ToolReader):
@@ -40,9 +39,9 @@ class GeminiReader(ToolReader):
     The position of a message is its number.
     """
 
-    shells = "run_shell_command"
-    edits = "write_file replace"
-    questions = "ask_user exit_plan_mode"
+    tools = ToolNames(
+        "run_shell_command", "write_file replace", questions="ask_user exit_plan_mode"
+    )
 
     contexts: tuple[str, ...] = CONTEXT
 
@@ -147,8 +146,8 @@ class GeminiReader(ToolReader):
             patched["content"] = change["content"]
         self._messages[position] = patched
 
-    def events(self) -> TranscriptEvents:
-        """Return the events of the messages that were read."""
+    def finish(self) -> None:
+        """Take the messages that were read."""
         folder = text_in(self.shown, "root")
         digest = text_in(self._about, "projectHash")
         if not folder and digest:
@@ -169,7 +168,6 @@ class GeminiReader(ToolReader):
         if not self._is_in_lines:
             self.messages = []
         self._messages = []
-        return super().events()
 
     def _take(self, message: PlainData) -> None:
         """Take a message."""
@@ -192,17 +190,17 @@ class GeminiReader(ToolReader):
             self._take_response(message, name, text)
         elif kind == "user" and not holds_results(message.get("content")):
             if name in self._summary_ids:
-                self.seen.compacted()
+                self.compacted()
             elif text.lstrip().startswith(self.contexts):
-                self.seen.asked()
+                self.asked()
             else:
                 self.prompt(text.partition(FILES)[0])
         elif kind == "info" and text.strip() == CANCELLED_BY_USER:
-            self.seen.interrupted()
+            self.interrupted()
 
     def _take_response(self, message: PlainData, name: str, text: str) -> None:
         self.seen.responds(name or None)
-        self.seen.said(text)
+        self.said(text)
 
         tokens = message.get("tokens")
         counts = {key: count_in(tokens, key) or 0 for key in _TOKEN_COUNTS}
@@ -239,7 +237,7 @@ class GeminiReader(ToolReader):
         elif status in ("success", "error"):
             printed = answer
             failed: bool | None = False
-            if text_in(tool) in self.shells.split():
+            if text_in(tool) in self.tools.shells:
                 printed, failed = shell_answer(answer)
             self.result(call, True if status == "error" else failed, printed)
 
@@ -269,7 +267,7 @@ class GeminiCli(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "gemini"
-    keys = "projectHash sessionId"
+    keys = frozenset(("projectHash", "sessionId"))
     hook = Hook(
         ".gemini/settings.json",
         "GEMINI_CLI_HOME",

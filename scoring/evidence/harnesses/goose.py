@@ -26,8 +26,7 @@ from scoring.evidence.harnesses.harness import (
     home_named,
 )
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolReader
-from scoring.evidence.transcripts.transcript_events import TranscriptEvents
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -55,9 +54,7 @@ class GooseReader(ToolReader):
     What a response used is a row of its own, with its time.
     """
 
-    shells = "shell"
-    edits = "write edit text_editor"
-    agents = "subagent delegate"
+    tools = ToolNames("shell", "write edit text_editor", agents="subagent delegate")
 
     _has_usage = False
     _totals: Any = None
@@ -73,19 +70,14 @@ class GooseReader(ToolReader):
         else:
             self._take_message(line.get("message"))
 
-    def _note_totals(self) -> None:
+    def finish(self) -> None:
         """Note the sums of a session of which no response states what it used."""
         if self._last_response > self._begins_at:
             self.totals(self._begins_at, _TOTALS.of(self._totals))
         self._totals = None
 
-    def events(self) -> TranscriptEvents:
-        """Return the events that were read."""
-        self._note_totals()
-        return super().events()
-
     def _begin_session(self, head: Any, *, has_usage: bool) -> None:
-        self._note_totals()
+        self.finish()
 
         model = json_in(head, "model_config_json")
         self._has_usage = has_usage
@@ -107,7 +99,7 @@ class GooseReader(ToolReader):
         if self.event(seconds(time), session.session, "usage", time, member(usage, "id")):
             self.response("", _TOKENS.of(usage))
             if member(usage, "is_compaction") == 1:
-                self.seen.compacted()
+                self.compacted()
         self.where = session
 
     def _take_message(self, message: Any) -> None:
@@ -133,7 +125,7 @@ class GooseReader(ToolReader):
             self.response()
             self._last_response = self.place
 
-        self.seen.said(text_in(parts_in(parts, "text")).strip())
+        self.said(text_in(parts_in(parts, "text")).strip())
         for part in parts_in(parts, "toolRequest"):
             tool = text_in(part, "toolCall.value.name").removeprefix(_OF_EXTENSION)
             asked = member(part, "toolCall.value.arguments")
@@ -152,13 +144,13 @@ class GooseReader(ToolReader):
             self.prompt(text)
 
     def _take_result(self, call: object, result: Any) -> None:
-        text = text_in(result, "value.content") or text_in(result, "error")
+        text = text_in(result, "value.content", "error")
         if text.startswith(_REFUSED):
             self.refused(call)
             return
         if _STOPPED in text and member(result, "status") == "error":
             self.result(call, None, "")
-            self.seen.interrupted()
+            self.interrupted()
             return
 
         failed = member(result, "status") == "error" or member(result, "value.isError") is True

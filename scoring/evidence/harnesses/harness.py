@@ -122,8 +122,7 @@ class Harness(CountedHarness):
         hook: how it runs a command when its agent stops; None where it cannot, or that is not
             known.
         reader: makes a reader of one transcript, from the test tools; None: those of the table.
-        keys: the keys that each of its lines, or documents, has, with blanks between them; none
-            where they do not tell.
+        keys: the keys that each of its lines, or documents, has; none where they do not tell.
         places: where it keeps transcripts: variables that may name a folder, the usual folder
             without them, and what is below it.
     """
@@ -131,7 +130,7 @@ class Harness(CountedHarness):
     files: Sequence[FileNames] = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
     hook: Hook | None = None
     reader: Callable[[TestTools | None], JsonReader]
-    keys: str = ""
+    keys: frozenset[str] = frozenset()
     places: Sequence[tuple[str, str, str]] = ()
 
     @property
@@ -170,4 +169,4 @@ class Harness(CountedHarness):
 
     def claims(self, line: PlainData) -> bool:
         """Return whether a line, or a document, is one of its."""
-        return self.keys != "" and line.keys() >= set(self.keys.split())
+        return bool(self.keys) and line.keys() >= self.keys

@@ -15,7 +15,7 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -23,7 +23,7 @@ _TOKENS = TokenFields(
 )
 _MAIN_AGENT = "main"
 _WITHOUT_INTEREST = tuple(
-    "context. cron. goal. llm. mcp. permission. plan swarm_mode. task. tools. turn. usage.".split()
+    names("context. cron. goal. llm. mcp. permission. plan swarm_mode. task. tools. turn. usage.")
 )
 """How the kinds of lines begin that hold nothing else of interest; usage is that of steps again."""
 
@@ -31,10 +31,9 @@ _WITHOUT_INTEREST = tuple(
 class KimiReader(ToolReader):
     """Reads what one agent of a session did. The place of the file shows the session."""
 
-    shells = "Bash"
-    edits = "Edit Write MultiEdit"
-    questions = "AskUserQuestion"
-    agents = "Task Agent"
+    tools = ToolNames(
+        "Bash", "Edit Write MultiEdit", questions="AskUserQuestion", agents="Task Agent"
+    )
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
@@ -60,7 +59,7 @@ class KimiReader(ToolReader):
             model=text_in(line, "model") if kind == "llm.request" else self.where.model,
         )
         # An id that is unique would do, but not every kind of line has one.
-        if self.event(milliseconds(line.get("time")), json.dumps(line)):
+        if self.event(milliseconds(line, "time"), json.dumps(line)):
             self._take(kind, line)
 
     def _take(self, kind: str, line: PlainData) -> None:
@@ -68,13 +67,13 @@ class KimiReader(ToolReader):
             if member(line, "origin.kind") == "user":
                 self.prompt(text_in(line, "input"))
             else:
-                self.seen.asked()
+                self.asked()
         elif kind == "turn.cancel":
-            self.seen.interrupted()
+            self.interrupted()
         elif kind == "context.append_loop_event":
             self._take_event(line.get("event"))
         elif kind == "context.apply_compaction":
-            self.seen.compacted()
+            self.compacted()
         elif kind == "permission.record_approval_result":
             if member(line, "result.decision") == "rejected":
                 self.refused(line.get("toolCallId"), text_in(line, "result.feedback"))
@@ -95,9 +94,9 @@ class KimiReader(ToolReader):
             self.at = end
         elif kind == "content.part":
             if member(event, "part.type") == "text":
-                self.seen.said(text_in(event, "part.text"))
+                self.said(text_in(event, "part.text"))
         elif kind == "tool.call":
-            self.note_calls([event], "toolCallId name args")
+            self.note_calls([event], ("toolCallId", "name", "args"))
         elif kind == "tool.result":
             failed = member(event, "result.isError") is True
             self.result(event.get("toolCallId"), failed, text_in(event, "result.output"))

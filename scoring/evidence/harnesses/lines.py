@@ -31,7 +31,6 @@ LINE_LIMIT = 16 << 20
 MOST_LINES = 1 << 20
 """How many lines one transcript may have."""
 
-
 FREE_SECONDS = 20.0
 """Seconds of processor time that reading any transcript may take."""
 
@@ -40,7 +39,6 @@ SLOWEST = 1 << 20
 
 MOST_UNCLAIMED = 300
 """After how many lines that no harness claims the harnesses are not asked any more."""
-
 
 TooLong = Callable[[int], None]
 """Takes the offset in bytes of a line that is too long."""
@@ -222,7 +220,7 @@ def read_whole(fd: int, compressed: bool, document: bool, lines: Lines) -> Event
     return lines.events()
 
 
-def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> EventsByHarness:
+def read_store(path: Path, harness: Harness, tools: TestTools | None) -> EventsByHarness:
     """Read a transcript of which the harness makes the lines.
 
     Raises:

@@ -34,15 +34,15 @@ from scoring.evidence.harnesses.harness import (
 )
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, OTHER_TYPE
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
 from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields("output", "input", "cache.read", "cache.write")
 
-_PART_TYPES = (
+_PART_TYPES = names(
     "text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask"
-).split()
+)
 _REFUSED = (
     "The user rejected permission to use this specific tool call",
     "The user dismissed this question",
@@ -61,11 +61,13 @@ _NEWER_TABLE = "session_v2"
 class OpenCodeReader(ToolReader):
     """Reads sessions. A message is an event when it begins, and each of its calls when it ended."""
 
-    shells = "bash"
-    edits = "edit write multiedit"
-    patches = "apply_patch patch"
-    questions = "question plan_enter plan_exit"
-    agents = "task"
+    tools = ToolNames(
+        shells="bash",
+        edits="edit write multiedit",
+        patches="apply_patch patch",
+        questions="question plan_enter plan_exit",
+        agents="task",
+    )
 
     in_documents = True
 
@@ -129,7 +131,7 @@ class OpenCodeReader(ToolReader):
         if self._first_taken_back and self._first_taken_back in names:
             self._is_taken_back = True
 
-        self._began = milliseconds(member(info, "time.created"))
+        self._began = milliseconds(info, "time.created")
         self.where = self._session
         if info.get("role") == "user":
             self._take_prompt(parts)
@@ -149,12 +151,12 @@ class OpenCodeReader(ToolReader):
             return
 
         if self._is_compaction:
-            self.seen.compacted()
+            self.compacted()
         text = _text_of(parts)
         if text and not self._is_taken_back:
             self.prompt(text)
         else:
-            self.seen.asked()
+            self.asked()
 
     def _take_response(self, info: PlainData, parts: list[PlainData]) -> None:
         """Take a response of the model, and its calls."""
@@ -170,11 +172,11 @@ class OpenCodeReader(ToolReader):
 
         name = f"at {began}"
         self.seen.responds(name)
-        self.seen.said(_text_of(parts))
+        self.said(_text_of(parts))
         for step in tokens:
             self.response(name, step)
         if info.get("summary") is True and not self._is_compaction:
-            self.seen.compacted()
+            self.compacted()
 
         # Calls are known by their time, tool and number.
         equal_calls: Counter[str] = Counter()
@@ -185,16 +187,16 @@ class OpenCodeReader(ToolReader):
 
         # What stops a sub-agent is the stop of the session that started it.
         if member(info, "error.name") == "MessageAbortedError" and not self._session.agent:
-            ended = milliseconds(member(info, "time.completed"))
+            ended = milliseconds(info, "time.completed")
             if self.event(ended or began, "aborted", began):
-                self.seen.interrupted()
+                self.interrupted()
 
     def _take_call(self, part: PlainData, call: str) -> None:
         """Take a call, which is known by a name, and how it ended."""
         state = part.get("state")
         status = text_in(state, "status")
-        start = milliseconds(member(state, "time.start"))
-        end = milliseconds(member(state, "time.end"))
+        start = milliseconds(state, "time.start")
+        end = milliseconds(state, "time.end")
         if not self.event(end or start or self._began, "call", call, status):
             return
 
@@ -207,7 +209,7 @@ class OpenCodeReader(ToolReader):
             self.result(call, None if error.startswith(_ABORTED) else True, error)
         elif status == "completed":
             failed: bool | None = tool == "invalid"
-            if tool in self.shells.split():  # it need not state a status
+            if tool in self.tools.shells:  # it need not state a status
                 failed = failure_in(state, "metadata.exit")
             self.result(call, failed, text_in(state, "output"))
 
@@ -230,7 +232,7 @@ class OpenCode(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "opencode"
-    keys = "info messages"  # of the document that ``export`` prints
+    keys = frozenset(("info", "messages"))  # of the document that ``export`` prints
     files: Sequence[FileNames] = (
         FileNames("*.db", "store"),
         FileNames("ses_*.json", "store", "storage/session/*"),
@@ -305,7 +307,7 @@ def _lines_of_files(session: Path) -> Iterator[Any]:
     infos = {file: value_in(file, DOCUMENT_LIMIT) for file in part_files}
 
     def time_of(file: Path) -> int:
-        return milliseconds(member(infos[file], "time.created")) or 0
+        return milliseconds(infos[file], "time.created") or 0
 
     for file in sorted(part_files, key=time_of):
         parts = [value_in(part, DOCUMENT_LIMIT) for part in part_files[file]]

@@ -18,7 +18,7 @@ from scoring.evidence.harnesses.fields import (
     value_in,
 )
 from scoring.evidence.harnesses.harness import Harness, Home, home_named
-from scoring.evidence.harnesses.tool_calls import ToolReader
+from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.frozen import PlainData
 from scoring.paths import expanded
 
@@ -27,10 +27,17 @@ _TOKENS = TokenFields("usage.output", "usage.input", "usage.cacheRead", "usage.c
 _SUMMARIES = ("compaction", "branch_summary")
 """The kinds of lines that a model wrote for the harness."""
 
-_STATE_LINES = "model_change thinking_level_change custom custom_message label session_info".split()
+_STATE_LINES = (
+    "model_change",
+    "thinking_level_change",
+    "custom",
+    "custom_message",
+    "label",
+    "session_info",
+)
 """The kinds of lines that hold nothing of interest."""
 
-_OTHER_ROLES = "bashExecution custom hookMessage branchSummary compactionSummary".split()
+_OTHER_ROLES = ("bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary")
 """The roles of what the person ran, and of what extensions say."""
 
 _TASK = "Task: "
@@ -42,9 +49,7 @@ _STOPPED = "aborted"
 class PiReader(ToolReader):
     """Reads a session, of any version of the format."""
 
-    shells = "bash"
-    edits = "edit write"
-    agents = "subagent"
+    tools = ToolNames("bash", "edit write", agents="subagent")
 
     def entry(self, line: PlainData) -> None:
         """Take a line."""
@@ -52,7 +57,7 @@ class PiReader(ToolReader):
         if kind == "session":
             self.version = line.get("version")
             # The session that it goes on from is stated as the path of a file, <time>_<id>.jsonl.
-            before = text_in(line, "parentSession") or text_in(line, "branchedFrom")
+            before = text_in(line, "parentSession", "branchedFrom")
             name = before.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl")
             parent = name.rpartition("_")[2]
             self.in_session(text_in(line, "cwd"), text_in(line, "id"))
@@ -65,7 +70,7 @@ class PiReader(ToolReader):
 
         message = member(line, "message")
         self._note_speaker(message)
-        time = time_in(line, "timestamp") or milliseconds(member(message, "timestamp"))
+        time = time_in(line, "timestamp") or milliseconds(message, "timestamp")
         # An id has eight digits and is unique in its file only, so events are known by time too.
         name = id_in(line, "id") or f"{self.where.session}\0{self.place}"
         if not self.event(time, name, time):
@@ -73,7 +78,7 @@ class PiReader(ToolReader):
 
         if kind in _SUMMARIES:
             if kind == "compaction":
-                self.seen.compacted()
+                self.compacted()
             if member(line, "usage") is not None:
                 self.response(text_in(line, "id"), _TOKENS.of(line))
         else:
@@ -111,10 +116,10 @@ class PiReader(ToolReader):
         if content or not stopped:
             self.response(text_in(line, "id"), _TOKENS.of(message))
 
-        self.seen.said(text_in(content))
-        self.note_calls(parts_in(content, "toolCall"), "id name arguments")
+        self.said(text_in(content))
+        self.note_calls(parts_in(content, "toolCall"), ("id", "name", "arguments"))
         if stopped:
-            self.seen.interrupted()
+            self.interrupted()
 
 
 class Pi(Harness):

@@ -19,6 +19,7 @@ from scoring.evidence.harnesses.gemini import (
     holds_results,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
+from scoring.evidence.harnesses.tool_calls import ToolNames
 from scoring.frozen import PlainData
 
 _TOKENS = TokenFields(
@@ -28,16 +29,18 @@ _TOKENS = TokenFields(
 _TYPED_SUBTYPES = (None, "mid_turn_user_message")
 """The subtypes of what a person typed."""
 
-_KINDS = "user assistant tool_result system".split()
+_KINDS = ("user", "assistant", "tool_result", "system")
 
 
 class QwenReader(GeminiReader):
     """Reads a chat: lines that have a ``uuid``, or one in the form of Gemini CLI."""
 
-    shells = "run_shell_command"
-    edits = "write_file replace edit notebook_edit"
-    questions = "ask_user_question exit_plan_mode"
-    agents = "task agent"
+    tools = ToolNames(
+        "run_shell_command",
+        "write_file replace edit notebook_edit",
+        questions="ask_user_question exit_plan_mode",
+        agents="task agent",
+    )
 
     contexts = (*CONTEXT, "This is the Qwen Code. We are setting up the context")
 
@@ -76,7 +79,7 @@ class QwenReader(GeminiReader):
         elif kind == "tool_result":
             self._take_results(line)
         elif line.get("subtype") == "chat_compression":
-            self.seen.compacted()
+            self.compacted()
         elif line.get("subtype") == "rewind":
             last_kept = self._line_numbers.get(text_in(line, "parentUuid"))
             if last_kept is not None:
@@ -92,12 +95,12 @@ class QwenReader(GeminiReader):
         """Take a text of a person, or of the harness in the name of one."""
         is_by_person = line.get("provenance", "real_user") == "real_user"
         is_typed = is_by_person and line.get("subtype") in _TYPED_SUBTYPES
-        text = text_in(line, "systemPayload.displayText") or text_in(line, "message.parts")
+        text = text_in(line, "systemPayload.displayText", "message.parts")
 
         if is_typed and text.strip() and not text.lstrip().startswith(self.contexts):
             self.prompt(text.partition(FILES)[0])
         else:
-            self.seen.asked()
+            self.asked()
 
     def _take_response_line(self, line: PlainData) -> None:
         """Take a response of the model."""
@@ -113,9 +116,9 @@ class QwenReader(GeminiReader):
 
         parts = items_in(line, "message.parts")
         texts = [text_in(part, "text") for part in parts if not member(part, "thought")]
-        self.seen.said("\n".join(texts))
+        self.said("\n".join(texts))
 
-        self.note_calls([member(part, "functionCall") for part in parts], "id name args")
+        self.note_calls([member(part, "functionCall") for part in parts], ("id", "name", "args"))
 
     def _take_results(self, line: PlainData) -> None:
         """Take the results of calls. How one of them ended may be stated for the whole line."""
@@ -149,13 +152,11 @@ class QwenCode(Harness):
         ("QWEN_RUNTIME_DIR QWEN_HOME", "~/.qwen", "tmp"),
     )
     reader = QwenReader
-    keys = "uuid sessionId"
+    keys = frozenset(("uuid", "sessionId"))
     input_holds_cached = True
 
     def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line, by the form of its message or by its other keys."""
-        if not super().claims(line):
-            return False
-        if not line.keys().isdisjoint(("systemPayload", "toolCallResult", "usageMetadata")):
-            return True
-        return isinstance(member(line, "message.parts"), list)
+        own_keys = {"systemPayload", "toolCallResult", "usageMetadata"}
+        has_parts = isinstance(member(line, "message.parts"), list)
+        return super().claims(line) and (has_parts or not own_keys.isdisjoint(line))

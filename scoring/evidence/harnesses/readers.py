@@ -14,12 +14,13 @@ from scoring.evidence.harnesses.cursor import Cursor
 from scoring.evidence.harnesses.droid import Droid
 from scoring.evidence.harnesses.gemini import GeminiCli
 from scoring.evidence.harnesses.goose import Goose
+from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.harnesses.kimi import KimiCode
 from scoring.evidence.harnesses.opencode import Kilo, OpenCode
 from scoring.evidence.harnesses.pi import Pi
 from scoring.evidence.harnesses.qwen import QwenCode
 
-HARNESSES = (
+HARNESSES: tuple[Harness, ...] = (
     ClaudeCode(),
     Codex(),
     GeminiCli(),

@@ -218,7 +218,7 @@ class Pool:
 
     def results(self) -> Iterator[tuple[int, FileRead]]:
         """Yield the number of each transcript and what was read of it."""
-        done = set()
+        done: set[int] = set()
         if self._tasks:
             from concurrent.futures import BrokenExecutor
 

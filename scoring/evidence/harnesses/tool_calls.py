@@ -4,6 +4,7 @@ The arguments of tools have many names, of which none has two meanings.
 """
 
 import shlex
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scoring.evidence.commands.git_commands import is_commit_tool
@@ -11,39 +12,64 @@ from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import items_in, member, text_in
 from scoring.evidence.transcripts.edits import lines_added, lines_patched, paths_patched
 
-_COMMANDS = "command cmd CommandLine".split()
-_FOLDERS = "cwd workdir dir_path directory Cwd".split()
-_REPOSITORIES = "repo_path repoPath path cwd directory".split()
-_PATHS = "file_path path filePath notebook_path TargetFile".split()
-_WHOLE = "content contents file_text CodeContent".split()
-_OLD = "old_string old_str oldString oldText old_text before TargetContent".split()
-_NEW = "new_string new_str newString newText new_text new_source after ReplacementContent".split()
-_PATCHES = "input patch patchText".split()
+_COMMANDS = ("command", "cmd", "CommandLine")
+_FOLDERS = ("cwd", "workdir", "dir_path", "directory", "Cwd")
+_REPOSITORIES = ("repo_path", "repoPath", "path", "cwd", "directory")
+_PATHS = ("file_path", "path", "filePath", "notebook_path", "TargetFile")
+_WHOLE = ("content", "contents", "file_text", "CodeContent")
+_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "before", "TargetContent")
+_NEW = (
+    "new_string",
+    "new_str",
+    "newString",
+    "newText",
+    "new_text",
+    "new_source",
+    "after",
+    "ReplacementContent",
+)
+_PATCHES = ("input", "patch", "patchText")
 
 _EXIT_CODE = "\nExit Code: "
 _OUTPUT = "\nOutput: "
 _AFTER_EXIT_CODE = ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 
 
-class ToolReader(EventReader):
-    """Reads calls of tools by their names and arguments.
+class ToolNames:
+    """The names of the tools of a harness. Of a tool that is not named, only its calls count.
 
-    The attributes name tools of the harness, in one text with blanks between the names. Of a tool
-    that is not named, only its calls count.
-
-    Attributes:
-        shells: the tools that run shell commands.
+    Args:
+        shells: the tools that run shell commands, in one text with blanks between the names, as
+            all others.
         edits: the tools that write files.
         patches: the tools that apply a patch.
         questions: the tools that only ask the user something.
         agents: the tools that start a sub-agent.
     """
 
-    shells = ""
-    edits = ""
-    patches = ""
-    questions = ""
-    agents = ""
+    def __init__(
+        self, shells: str, edits: str, patches: str = "", questions: str = "", agents: str = ""
+    ) -> None:
+        self.shells = names(shells)
+        self.edits = names(edits)
+        self.patches = names(patches)
+        self.questions = names(questions)
+        self.agents = names(agents)
+
+
+def names(words: str) -> frozenset[str]:
+    """Return the names in a text that has blanks between them."""
+    return frozenset(words.split())
+
+
+class ToolReader(EventReader):
+    """Reads calls of tools by their names and arguments.
+
+    Attributes:
+        tools: the tools of the harness.
+    """
+
+    tools: ToolNames
 
     def note_call(self, call: object, name: object, given: object) -> None:
         """Note a call of a tool.
@@ -54,23 +80,25 @@ class ToolReader(EventReader):
             given: the arguments of the call.
         """
         tool = text_in(name)
-        if tool in self.shells.split():
+        if tool in self.tools.shells:
             self.shell_calls.add(text_in(call))
             folder = text_in(_first_of(given, _FOLDERS))
             self.command(call, script_of(_first_of(given, _COMMANDS)), folder)
-        elif tool in self.patches.split():
+        elif tool in self.tools.patches:
             patch = given if isinstance(given, str) else text_in(_first_of(given, _PATCHES))
             self.edit(call, paths_patched(patch), lines_patched(patch))
-        elif tool in self.edits.split():
+        elif tool in self.tools.edits:
             self._note_edit(call, given)
         elif is_commit_tool(tool):
             folder = text_in(_first_of(given, _REPOSITORIES)) or self.folder
             self.count_call(self.seen.commit(self.id_of(call), folder))
         else:
-            asks_user = tool in self.questions.split()
-            self.call(call, question=asks_user, agent=tool in self.agents.split())
+            asks_user = tool in self.tools.questions
+            self.call(call, question=asks_user, agent=tool in self.tools.agents)
 
-    def note_calls(self, calls: list[Any], keys: str = "id name input") -> None:
+    def note_calls(
+        self, calls: Iterable[object], keys: Sequence[str] = ("id", "name", "input")
+    ) -> None:
         """Note some calls.
 
         Args:
@@ -79,7 +107,7 @@ class ToolReader(EventReader):
         """
         for call in calls:
             if isinstance(call, dict):
-                self.note_call(*map(call.get, keys.split()))
+                self.note_call(*map(call.get, keys))
 
     def _note_edit(self, call: object, given: object) -> None:
         path = text_in(_first_of(given, _PATHS))
@@ -94,7 +122,7 @@ class ToolReader(EventReader):
         self.edit(call, (path,), {path: tuple(lines)})
 
 
-def _first_of(given: object, keys: list[str]) -> Any:
+def _first_of(given: object, keys: Iterable[str]) -> Any:
     """Return the value of the first of some keys that is there, or None without one."""
     for key in keys:
         value = member(given, key)

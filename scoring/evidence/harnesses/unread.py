@@ -85,7 +85,7 @@ class UnreadHarness(Harness):
         return len(sessions)
 
 
-_KINDS_OF_KIRO = "Prompt AssistantMessage ToolResults".split()
+_KINDS_OF_KIRO = ("Prompt", "AssistantMessage", "ToolResults")
 
 
 def _editor_tasks(extension: str) -> list[tuple[str, str, str]]:
@@ -97,7 +97,7 @@ def _editor_tasks(extension: str) -> list[tuple[str, str, str]]:
 NOT_KNOWN = UnreadHarness("not known")
 """What wrote lines that no harness claims."""
 
-UNREAD = (
+UNREAD: tuple[UnreadHarness, ...] = (
     UnreadHarness(
         "Cline's tasks",
         [

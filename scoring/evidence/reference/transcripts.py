@@ -53,9 +53,12 @@ from scoring.paths import is_of_the_system
 from scoring.text import wrap64
 
 _CLAUDE_COUNTS = (
-    "input_tokens output_tokens cache_read_input_tokens cache_creation_input_tokens".split()
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
 )
-_CODEX_COUNTS = "input_tokens cached_input_tokens output_tokens".split()
+_CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
 class LineContent(Event):
