@@ -89,7 +89,20 @@ def validity_sentences(validity: Validity) -> Lines:
     yield f"Does the score of rubric {validity.rubric} {foretells} {question}?"
 
     yield f"Verdict: {validity.verdict}."
-    yield f"{_numbers(validity)}."
+
+    score = validity.score
+    cases = counted(score.n, "iteration")
+    if validity.outcome != "reward":
+        cases += f" of {LEAST_LINES} lines or more"
+    if score.auc is None:
+        yield f"{cases}, and nothing to compare."
+    elif validity.measure == "spearman":
+        yield f"{cases}, Spearman's correlation {_figure(score)}."
+    else:
+        good, bad, of_these = _WORDS.get(validity.outcome, _OTHER_WORDS)
+        chance = f"{good} scores higher than {bad} with a chance of {_figure(score)}"
+        yield f"{cases}, {validity.positives} of them {of_these}; {chance}."
+
     if validity.outcome in BEFORE_LANDING:
         yield "The score is without the signal landed: what is known of the work before it lands."
 
@@ -125,23 +138,6 @@ _WORDS = {
     ),
 }
 """What the two kinds of an outcome are called, the good one first, and what is counted of them."""
-
-
-def _numbers(validity: Validity) -> str:
-    """Return how many iterations were compared, and the figure of the score."""
-    score = validity.score
-    cases = counted(score.n, "iteration")
-    if validity.outcome != "reward":
-        cases += f" of {LEAST_LINES} lines or more"
-
-    if score.auc is None:
-        return f"{cases}, and nothing to compare"
-    if validity.measure == "spearman":
-        return f"{cases}, Spearman's correlation {_figure(score)}"
-
-    good, bad, of_these = _WORDS.get(validity.outcome, _OTHER_WORDS)
-    chance = f"{good} scores higher than {bad} with a chance of {_figure(score)}"
-    return f"{cases}, {validity.positives} of them {of_these}; {chance}"
 
 
 def _figure(foretold: Foretold) -> str:

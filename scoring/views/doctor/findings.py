@@ -61,9 +61,7 @@ def findings(examination: Examination) -> list[Finding]:
     """Return everything worth saying of an examination, by topic."""
     rules = (
         _repository,
-        _trunk,
         _log,
-        _entries,
         _transcripts,
         _attribution,
         _signals,
@@ -92,9 +90,6 @@ def _repository(examination: Examination) -> Findings:
             "with git 2.38 or newer more work is found that landed by squash",
         )
 
-
-def _trunk(examination: Examination) -> Findings:
-    repository = examination.repository
     if repository.trunk_problem:
         advice = "name a branch that is there, or fetch it; a run stops here"
         yield Finding("trunk", "problem", repository.trunk_problem, advice)
@@ -148,8 +143,6 @@ def _log(examination: Examination) -> Findings:
     for text in log.broken:
         yield Finding("log", "problem", f"an entry cannot be read: {text}", advice)
 
-
-def _entries(examination: Examination) -> Findings:
     repository = examination.repository
     if repository.assisted:
         yield Finding(
