@@ -10,7 +10,7 @@ from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
 from scoring.evidence.attribution.iteration_shares import Question, Verification
-from scoring.evidence.attribution.makers import CommitNames
+from scoring.evidence.attribution.makers import NamedCommits
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.observing_iterations import AttributedFacts
 from scoring.evidence.attribution.session_trees import NO_ITERATION
@@ -68,7 +68,7 @@ def ask_transcripts(
     assert isinstance(git, AttributedHistory)
     asking = _Asking(scan, git, sources, only)
     of_log = asking.commits_of({record.iteration: git.landing(record) for record in records})
-    in_log = CommitNames(of_log.all_names(record) for record in records)
+    in_log = NamedCommits(of_log.all_names(record) for record in records)
 
     work = scan.read()
     work.entries = len(records)

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -164,7 +164,7 @@ class AttributedScan(Scan):
         missing.difference_update(self.checkpoints)
         self._not_fetched = sorted(filter(has_own_ref, missing))
 
-    def _unread_agents(self, names: Iterable[str], read: Collection[str]) -> Iterator[str]:
+    def _unread_agents(self, names: Iterable[str], read: Collection[str]) -> Iterable[str]:
         """Yield the agents of transcripts in some checkpoints that are here and are not read."""
         for name in names:
             if name in self.checkpoints and name not in read:

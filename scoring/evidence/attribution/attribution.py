@@ -1,7 +1,7 @@
 """Which lines of which sessions belong to which iteration, and which vote: docs/EVIDENCE.md."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scoring.evidence.attribution.cuts import ChangedFiles, cut_trees
@@ -258,7 +258,7 @@ class _Linker(NamedTuple):
         return bool(own_keys) and all(session.id in self.reviewers for session in part.sessions)
 
 
-def _other_listed_parts(share: Share) -> Iterator[SessionPart]:
+def _other_listed_parts(share: Share) -> Iterable[SessionPart]:
     """Yield the parts, up to its commit, of the listed trees that have no part of an iteration."""
     time = share.made.time if share.made else share.question.authored
     own_trees = {part.tree for part in share.parts}

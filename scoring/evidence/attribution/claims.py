@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TypeAlias
@@ -34,15 +34,15 @@ class _Stream:
     said: defaultdict[int, list[Sighting]] = field(default_factory=lambda: defaultdict(list))
     first_file: dict[int, File] = field(default_factory=dict)
 
-    def after(self, time: int) -> Sequence[Sighting]:
+    def after(self, time: int) -> list[Sighting]:
         """Return what came after a time."""
         return self.sightings[bisect_right(self.sightings, time, key=attrgetter("time")) :]
 
 
-Spoken: TypeAlias = Mapping[SessionKey, _Stream]
+Spoken: TypeAlias = dict[SessionKey, _Stream]
 
 
-def spoken_in(files: Iterable[File], wanted: Collection[SessionKey]) -> Spoken:
+def spoken_in(files: Iterable[File], wanted: Iterable[SessionKey]) -> Spoken:
     """Return what some sessions said and did, without their sub-agents."""
     streams = {key: _Stream() for key in wanted}
     for file in files:
@@ -68,7 +68,7 @@ def spoken_in(files: Iterable[File], wanted: Collection[SessionKey]) -> Spoken:
     return streams
 
 
-def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterator[ClaimSeen]:
+def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterable[ClaimSeen]:
     """Yield the claims about one iteration.
 
     Args:
@@ -78,7 +78,7 @@ def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterator[Claim
     """
     for key in share.sessions:
         stream = spoken[key]
-        texts = [text for part in share.voting for text in stream.said.get(part, ())]
+        texts = [text for part in share.voting for text in stream.said[part]]
         if share.end is not None:
             texts = [text for text in texts if text.time <= share.end]
 

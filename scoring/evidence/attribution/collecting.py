@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
 from msgspec.structs import replace
@@ -227,7 +227,7 @@ def places_seen(
     made: SessionCommit | None,
     lines: Mapping[int, SeenAt],
     run: Sighting | None,
-    corrections: Sequence[Sighting],
+    corrections: Iterable[Sighting],
 ) -> tuple[SeenAt, ...]:
     """Return where the commit, the last run of tests and the corrections were seen.
 

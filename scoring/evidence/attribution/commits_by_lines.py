@@ -3,7 +3,7 @@
 docs/EVIDENCE.md, "Attribution" and "Checkpoints in git", has the rules.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -154,7 +154,7 @@ def _made_after(stored: float, git: AttributedHistory) -> list[str]:
 
 def _changes_for(
     files: Iterable[File], touched: Collection[str]
-) -> Iterator[tuple[WrittenFile, Sequence[int]]]:
+) -> Iterable[tuple[WrittenFile, Sequence[int]]]:
     """Yield what some files of a checkpoint wrote for it into the files it touched."""
     tails = tuple(f"/{name}" for name in touched)
     for file in files:

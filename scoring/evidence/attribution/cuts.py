@@ -1,7 +1,7 @@
 """Where commits cut the sessions that made them: docs/EVIDENCE.md, "Attribution"."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -295,7 +295,7 @@ def _lines_before(share: Share, tree: Tree) -> int | None:
     return bisect_right(tree.times, end + A_SECOND)
 
 
-def _files_with_a_start(tree: Tree, checkpoints: Collection[str]) -> Iterator[File]:
+def _files_with_a_start(tree: Tree, checkpoints: Collection[str]) -> Iterable[File]:
     """Yield the files of some checkpoints that state where their work begins.
 
     They begin with their session, which goes on from another checkpoint.

@@ -5,7 +5,7 @@ Also which iteration has lines that led to no commit: docs/EVIDENCE.md, "Attribu
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -214,7 +214,7 @@ def give_by_session(
         share.problem = "" if has_lines else EMPTY
 
 
-def note_totals(shares: Sequence[Share], stated: Collection[str]) -> None:
+def note_totals(shares: Sequence[Share], stated: Iterable[str]) -> None:
     """Note the iterations that only have the totals of checkpoints, which no other one names."""
     counts = Counter(name for share in shares for name in share.question.checkpoints)
     sole = {name for name in stated if counts[name] == 1}

@@ -14,7 +14,7 @@ from scoring.evidence.transcripts.streams import SessionCommit
 _LEAST_DIGITS = 7
 
 
-class CommitNames:
+class NamedCommits:
     """The names of the commits of iterations: whole SHAs, and parts of them."""
 
     def __init__(self, names: Iterable[Iterable[str]]) -> None:
@@ -154,8 +154,8 @@ def known_commits(
         trees: the sessions with their sub-agents.
         became: the name of each commit that is known, or of what it became, by the digits shown.
     """
-    names = CommitNames(question.commits for question in questions)
-    landed = CommitNames(question.landed for question in questions)
+    names = NamedCommits(question.commits for question in questions)
+    landed = NamedCommits(question.landed for question in questions)
 
     named = []
     others = []

@@ -1,6 +1,6 @@
 """Puts together what transcripts show of each iteration: docs/EVIDENCE.md, "Observations"."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,7 +57,7 @@ class IterationsSeen:
         self,
         work: AllWork,
         attribution: Attribution,
-        totals: Mapping[str, Mapping[str, TokenTotals]],
+        totals: dict[str, dict[str, TokenTotals]],
         lines_added: LinesAdded,
         root: Path,
     ) -> None:
@@ -232,7 +232,7 @@ def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) 
             answers[index] = AttributedFacts(TranscriptFacts(), observed)
 
 
-def _names(keys: Collection[SessionKey]) -> tuple[str, ...]:
+def _names(keys: Sequence[SessionKey]) -> tuple[str, ...]:
     return tuple(sorted({name for _, name in keys}))
 
 

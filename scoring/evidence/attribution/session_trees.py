@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -77,7 +77,7 @@ class Tree:
         at = bisect_left(self.lines, line, bisect_left(self.times, time), end)
         return at if at < end and self.lines[at] == line else -1
 
-    def parts(self) -> "Iterator[SessionPart]":
+    def parts(self) -> "Iterable[SessionPart]":
         """Yield its parts by time. The last one ends at no commit."""
         start = 0
         for cut in self.cuts:

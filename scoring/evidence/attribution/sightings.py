@@ -3,7 +3,7 @@
 import posixpath
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -157,7 +157,7 @@ class Sightings:
     """
 
     seen: list[Sighting] = field(default_factory=list)
-    edited: Mapping[SessionKey, Mapping[str, int]] = field(default_factory=dict)
+    edited: dict[SessionKey, dict[str, int]] = field(default_factory=dict)
     programs: set[int] = field(default_factory=set)
 
     def of(self, *kinds: type[Event]) -> list[Sighting]:
@@ -289,7 +289,7 @@ class Sightings:
         return any(key_of(program) in self.programs for program in programs if program)
 
 
-def _newly_failed(runs: Sequence[Sighting], edits: Iterable[Sighting]) -> bool:
+def _newly_failed(runs: Sequence[Sighting], edits: Sequence[Sighting]) -> bool:
     """Return whether the last of some runs failed by what was edited.
 
     One of the same command passed before, and none did since code was edited the last time.
@@ -303,8 +303,9 @@ def _newly_failed(runs: Sequence[Sighting], edits: Iterable[Sighting]) -> bool:
 
 def together(parts: Sequence[Sightings]) -> Sightings:
     """Join what was seen in several parts of one reading, which share the mapping ``edited``."""
-    joined = Sightings(edited=parts[0].edited if parts else {})
+    joined = Sightings()
     for part in parts:
+        joined.edited = part.edited
         joined.seen += part.seen
         joined.programs |= part.programs
     joined.seen.sort(key=attrgetter("time"))

@@ -1,6 +1,6 @@
 """How the events of a harness are counted: what :mod:`counting` needs of one."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.events import Call, CallResult, Response
@@ -30,7 +30,7 @@ class LineClock(NamedTuple):
         """Return when the line of a number counts, or None where it does not."""
         return self.places.get(number)
 
-    def of_lines(self, numbers: Iterable[int]) -> list[int]:
+    def of_lines(self, numbers: Sequence[int]) -> list[int]:
         """Return when some lines count, ascending, without lines that do not count."""
         return sorted(self.places[number] for number in numbers if number in self.places)
 

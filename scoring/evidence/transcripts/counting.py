@@ -5,7 +5,7 @@ time, and a group of parts that of a window, so :mod:`tally` counts both in the 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -241,7 +241,7 @@ def _joined_file(first: File, second: File) -> File | None:
 
 
 def stated_totals(
-    checkpoints: Iterable[Checkpoint], read: Collection[str]
+    checkpoints: Iterable[Checkpoint], read: set[str]
 ) -> dict[str, dict[str, TokenTotals]]:
     """Return the tokens that checkpoints state of their sessions.
 

@@ -6,7 +6,7 @@ What they show of a commit: docs/EVIDENCE.md, "Observations".
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
@@ -257,7 +257,7 @@ class PathTexts:
         return self.texts.setdefault(text, len(self.texts))
 
 
-def lines_of_documents(command: str, written: Sequence[str]) -> dict[str, Hashes]:
+def lines_of_documents(command: str, written: list[str]) -> dict[str, Hashes]:
     """Return the lines of the here-documents that ``cat`` writes to files.
 
     Args:

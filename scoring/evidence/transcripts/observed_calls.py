@@ -16,7 +16,7 @@ from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
 from scoring.evidence.transcripts.edits import PathTexts
 from scoring.evidence.transcripts.events import CommitMade, TestRun, key_of
-from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall, commit_without_sha
+from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall
 
 _NOTHING_TO_STASH = "No local changes to save"
 
@@ -171,7 +171,7 @@ class ObservedCommits:
         """Note that a call may have made a commit and printed none, and what it shows instead."""
         request = opened.requests(1)[0]
         commit = replace(
-            commit_without_sha(opened, place),
+            opened.commit_without_sha(place),
             amends=request.amends or self._is_undone,
             folder=self._folder_number(opened, request),
         )

@@ -12,6 +12,8 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
 
+from msgspec.structs import replace
+
 from scoring.evidence.commands.claim_texts import claims_tests_pass
 from scoring.evidence.commands.command_writes import work_trees_added
 from scoring.evidence.commands.git_commands import MAY_COMMIT, CommitRequest
@@ -33,18 +35,7 @@ from scoring.evidence.transcripts.events import (
     key_of,
 )
 from scoring.evidence.transcripts.observed_calls import ObservedCommits, ObservedRuns
-from scoring.evidence.transcripts.open_calls import (
-    EventPlace,
-    OpenCall,
-    commit_without_sha,
-    keep_effects,
-    note_resets,
-    note_writes,
-    program_keys,
-    run_without_result,
-    runs_elsewhere,
-    with_repository,
-)
+from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall, program_keys
 from scoring.evidence.transcripts.prompts import asks, goes_on, said_in
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents, TranscriptLine
 
@@ -244,7 +235,7 @@ class Observations:
         opened.folder = folder
         self._runs.note_command(opened, commands, text)
 
-        note_writes(opened, commands, text, self.files)
+        opened.note_writes(commands, text, self.files)
         if patched:
             opened.note(Edit, self.files.path_numbers(patched, folder), by_tool=True)
             changes = self.files.changes(lines, folder, whole=False)
@@ -255,7 +246,7 @@ class Observations:
                 for path in work_trees_added(command.words):
                     self._work_trees.add(posixpath.join(folder, path))
         if MAY_COMMIT.search(text):
-            note_resets(opened, commands, self.files)
+            opened.note_resets(commands, self.files)
         self._commits.note_command(opened, commands, text)
 
         opened.note(ProgramRun, program_keys(commands))
@@ -295,7 +286,7 @@ class Observations:
             self._commits.note_result(opened, self._place, text, failed)
 
         undone = failed is True and opened.does_one_thing
-        keep_effects(self._events, opened, self._place, undone=undone)
+        opened.keep_effects(self._events, self._place, undone=undone)
         if undone:
             self.files.take_back(opened.written)
         opened.effects = []
@@ -357,16 +348,21 @@ class Observations:
                 continue
             if opened.run:
                 label = texts.setdefault(opened.run.label, len(texts))
-                runs.append((run_without_result(opened, label), opened))
+                runs.append((opened.run_without_result(opened.run, label), opened))
             if opened.commits:
-                commits.append((commit_without_sha(opened, opened.place), None))
+                commits.append((opened.commit_without_sha(opened.place), None))
             undone = opened.does_one_thing and opened.key in self._failed_before_call
-            keep_effects(observed, opened, opened.place, undone=undone)
+            opened.keep_effects(observed, opened.place, undone=undone)
 
         folders = {span.cwd for span in events.spans} | self._work_trees
         homes = {folder for folder in folders if folder.startswith("/")}
-        observed[TestRun] = [run for run, call in runs if not runs_elsewhere(call, homes)]
-        observed[CommitMade] = [with_repository(commit, call, homes) for commit, call in commits]
+        for run, call in runs:
+            if call is None or not call.run_is_elsewhere(homes):
+                observed[TestRun].append(run)
+        for commit, call in commits:
+            if call and call.commits_are_elsewhere(homes):
+                commit = replace(commit, other_repository=True)
+            observed[CommitMade].append(commit)
 
         for kind, observed_events in observed.items():
             events.put(kind, sorted(observed_events, key=attrgetter("line")))

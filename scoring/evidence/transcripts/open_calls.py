@@ -13,7 +13,7 @@ from scoring.evidence.commands.file_writes import removed_paths, rewritten_path
 from scoring.evidence.commands.git_commands import CommitRequest
 from scoring.evidence.commands.run_folders import is_elsewhere
 from scoring.evidence.commands.shell import is_cut
-from scoring.evidence.commands.shell_command import Commands, ShellCommand
+from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.testruns import TestCommand
 from scoring.evidence.commands.verifier_programs import program_names
 from scoring.evidence.transcripts.edits import (
@@ -107,105 +107,99 @@ class OpenCall:
         )
         return [of_any] * count
 
-    def is_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
-        """Return whether all of some folders are outside those of its session."""
+    def run_is_elsewhere(self, homes: Collection[str]) -> bool:
+        """Return whether its run of tests is known to test another project.
+
+        Args:
+            homes: the folders of its session.
+        """
+        return self.run is not None and self._are_elsewhere([self.run.folder], homes)
+
+    def commits_are_elsewhere(self, homes: Collection[str]) -> bool:
+        """Return whether it is known to have made its commits outside the folders of its session.
+
+        Args:
+            homes: the folders of its session.
+        """
+        return self._are_elsewhere([request.folder for request in self.commits], homes)
+
+    def _are_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
         return bool(folders) and all(
             folder is not None and is_elsewhere(self.folder, folder, homes) for folder in folders
         )
 
+    def keep_effects(
+        self, events: dict[type[Event], list[Any]], ended: EventPlace, *, undone: bool
+    ) -> None:
+        """Note what it did as events.
 
-def keep_effects(
-    events: dict[type[Event], list[Any]], opened: OpenCall, ended: EventPlace, *, undone: bool
-) -> None:
-    """Note what a call did as events.
+        Args:
+            events: where to.
+            ended: where its result is: files are written there.
+            undone: whether it came to nothing, so that only the programs ran.
+        """
+        for effect in self.effects:
+            if undone and not isinstance(effect, ProgramRun):
+                continue
+            if not isinstance(effect, ProgramRun | WorkReset | AgentStarted):
+                effect = replace(effect, span=ended.span, line=ended.line)
+            events[type(effect)].append(effect)
 
-    Args:
-        events: where to.
-        opened: the call.
-        ended: where its result is: files are written there.
-        undone: whether the call came to nothing, so that only the programs ran.
-    """
-    for effect in opened.effects:
-        if undone and not isinstance(effect, ProgramRun):
-            continue
-        if not isinstance(effect, ProgramRun | WorkReset | AgentStarted):
-            effect = replace(effect, span=ended.span, line=ended.line)
-        events[type(effect)].append(effect)
+        for change in () if undone else self.written:
+            events[LinesWritten].append(LinesWritten(*ended, change.number, change.hashes))
 
-    for change in () if undone else opened.written:
-        events[LinesWritten].append(LinesWritten(*ended, change.number, change.hashes))
+    def run_without_result(self, run: TestCommand, label: int) -> TestRun:
+        """Return its run of tests without a result, by the number of the run's label."""
+        return TestRun(
+            *self.place,
+            call=self.key,
+            ended=False,
+            command=label,
+            passed=False if self.has_failed else None,
+            called_at=self.place.line,
+            follows_commit=run.follows_commit,
+        )
 
+    def commit_without_sha(self, place: EventPlace) -> CommitMade:
+        """Return the commit that it may have made, of which it printed nothing."""
+        return CommitMade(
+            *place,
+            call=self.key,
+            called_at=self.place.line,
+            amends=self.requests(1)[0].amends,
+        )
 
-def run_without_result(opened: OpenCall, label: int) -> TestRun:
-    """Return the run of tests of a call without a result, by the number of its label."""
-    assert opened.run is not None
-    return TestRun(
-        *opened.place,
-        call=opened.key,
-        ended=False,
-        command=label,
-        passed=False if opened.has_failed else None,
-        called_at=opened.place.line,
-        follows_commit=opened.run.follows_commit,
-    )
+    def note_writes(self, commands: Sequence[ShellCommand], text: str, paths: PathTexts) -> None:
+        """Note which files commands write, may write, and change in an unknown way."""
+        targets: list[str] = []
+        unseen: list[str] = []
+        removed: list[str] = []
+        for command, folder in with_folders(commands, self.folder):
+            targets += [posixpath.join(folder, path) for path in command.writes]
+            if command.words:
+                removed += [posixpath.join(folder, path) for path in removed_paths(command.words)]
+                path = rewritten_path(command.words)
+                if path:
+                    unseen.append(posixpath.join(folder, path))
+        possible = list(dict.fromkeys(maybe_written(commands, self.folder, text)))
+        if is_cut(text, commands) or max(len(targets), len(possible)) > PATHS_OF_A_CALL:
+            possible = ["$"]
 
+        self.note(Edit, paths.path_numbers(targets))
+        self.note(PossibleEdit, paths.path_numbers(possible))
+        self.note(UnseenEdit, paths.path_numbers(unseen))
+        self.note(FileRemoved, paths.path_numbers(removed[:PATHS_OF_A_CALL]))
+        if targets:
+            documents = lines_of_documents(text, targets)
+            self.written = paths.changes(documents, "", whole=">>" not in text)
 
-def commit_without_sha(opened: OpenCall, place: EventPlace) -> CommitMade:
-    """Return the commit that a call may have made, of which it printed nothing."""
-    return CommitMade(
-        *place,
-        call=opened.key,
-        called_at=opened.place.line,
-        amends=opened.requests(1)[0].amends,
-    )
-
-
-def runs_elsewhere(call: OpenCall | None, homes: Collection[str]) -> bool:
-    """Return whether the run of tests of a call is known to test another project."""
-    return call is not None and call.run is not None and call.is_elsewhere([call.run.folder], homes)
-
-
-def with_repository(
-    commit: CommitMade, call: OpenCall | None, homes: Collection[str]
-) -> CommitMade:
-    """Return a commit, marked where its call worked outside the folders of the session."""
-    if call is None or not call.is_elsewhere([request.folder for request in call.commits], homes):
-        return commit
-    return replace(commit, other_repository=True)
-
-
-def note_writes(opened: OpenCall, commands: Commands, text: str, paths: PathTexts) -> None:
-    """Note which files commands write, may write, and change in an unknown way."""
-    targets: list[str] = []
-    unseen: list[str] = []
-    removed: list[str] = []
-    for command, folder in with_folders(commands, opened.folder):
-        targets += [posixpath.join(folder, path) for path in command.writes]
-        if command.words:
-            removed += [posixpath.join(folder, path) for path in removed_paths(command.words)]
-            path = rewritten_path(command.words)
-            if path:
-                unseen.append(posixpath.join(folder, path))
-    possible = list(dict.fromkeys(maybe_written(commands, opened.folder, text)))
-    if is_cut(text, commands) or max(len(targets), len(possible)) > PATHS_OF_A_CALL:
-        possible = ["$"]
-
-    opened.note(Edit, paths.path_numbers(targets))
-    opened.note(PossibleEdit, paths.path_numbers(possible))
-    opened.note(UnseenEdit, paths.path_numbers(unseen))
-    opened.note(FileRemoved, paths.path_numbers(removed[:PATHS_OF_A_CALL]))
-    if targets:
-        documents = lines_of_documents(text, targets)
-        opened.written = paths.changes(documents, "", whole=">>" not in text)
-
-
-def note_resets(opened: OpenCall, commands: Commands, paths: PathTexts) -> None:
-    """Note what commands take back."""
-    for reset in git_commands.resets(commands):
-        folder = folder_after(commands, opened.folder)
-        numbers: list[int | None] = [*paths.path_numbers(reset.paths, folder)]
-        for number in numbers or [None]:
-            opened.effects.append(WorkReset(*opened.place, reset.kind, number))
+    def note_resets(self, commands: Sequence[ShellCommand], paths: PathTexts) -> None:
+        """Note what commands take back."""
+        for reset in git_commands.resets(commands):
+            folder = folder_after(commands, self.folder)
+            numbers: list[int | None] = [*paths.path_numbers(reset.paths, folder)]
+            for number in numbers or [None]:
+                self.effects.append(WorkReset(*self.place, reset.kind, number))
 
 
 def program_keys(commands: Iterable[ShellCommand]) -> list[int]:

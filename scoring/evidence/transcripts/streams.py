@@ -8,7 +8,7 @@ its lines by these numbers, in the order of time.
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import NamedTuple, TypeAlias
@@ -330,7 +330,7 @@ def _line_times(session: Session) -> dict[int, int]:
     return times
 
 
-def _shared_lines(times_of: Mapping[Session, Iterable[int]]) -> dict[int, list[Session]]:
+def _shared_lines(times_of: dict[Session, Iterable[int]]) -> dict[int, list[Session]]:
     """Return the lines that several sessions hold, with these sessions."""
     first: dict[int, Session] = {}
     shared: dict[int, list[Session]] = {}

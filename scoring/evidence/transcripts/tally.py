@@ -6,7 +6,7 @@ each slice; :class:`Tallies` adds the slices of each window up.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -66,7 +66,7 @@ class _NotedResponse(NamedTuple):
         )
 
 
-def _distinct_responses(copies: Iterable[_NotedResponse]) -> list[list[_NotedResponse]]:
+def _distinct_responses(copies: Sequence[_NotedResponse]) -> list[list[_NotedResponse]]:
     """Return copies with one id by the response that each is of.
 
     Each request has one response. Copies in side chains and copies without a request belong to
