@@ -330,7 +330,7 @@ def _line_times(session: Session) -> dict[int, int]:
     return times
 
 
-def _shared_lines(times_of: dict[Session, Iterable[int]]) -> dict[int, list[Session]]:
+def _shared_lines(times_of: dict[Session, dict[int, int]]) -> dict[int, list[Session]]:
     """Return the lines that several sessions hold, with these sessions."""
     first: dict[int, Session] = {}
     shared: dict[int, list[Session]] = {}
