@@ -108,7 +108,8 @@ def may_be_written(path: str, possible: str, tops: Collection[str] = ()) -> bool
         above = possible.rstrip("/*")
         if any(f"{top}/".startswith(f"{above.removeprefix('$')}/") for top in tops):
             return True
-        return any(may_be_written("/".join(names[:count]), above) for count in range(1, len(names)))
+        folders = ("/".join(names[:count]) for count in range(1, len(names)))
+        return any(may_be_written(folder, above) for folder in folders)
 
     for part in reversed(_ANY_FOLDERS.sub("$", possible).split("/")):
         if not names:

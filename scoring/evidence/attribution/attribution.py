@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from scoring.evidence.attribution.cuts import ChangedFiles, cut_trees
@@ -18,7 +19,6 @@ from scoring.evidence.attribution.iteration_shares import (
     note_totals,
 )
 from scoring.evidence.attribution.session_trees import (
-    NO_CUT,
     NO_ITERATION,
     AllWork,
     SessionPart,
@@ -197,7 +197,8 @@ class _Linker(NamedTuple):
             else:
                 voting.append(vote)
 
-        began = min((min(part.times, default=NS_MAX) for part in share.parts), default=NS_MAX)
+        own_times = chain.from_iterable(part.times for part in share.parts)
+        began = min(own_times, default=NS_MAX)
         at_the_time = [part.since(bisect_left(part.tree.times, began)) for part in others]
         share.also = _keys_of(_sessions_in(at_the_time) - own_sessions)
 
@@ -242,7 +243,7 @@ class _Linker(NamedTuple):
         if pending or not self._helps(part, own_sessions):
             return None
 
-        last_commit_at = min(map(_commit_before, share.parts), default=0)
+        last_commit_at = min((part.began_after for part in share.parts), default=0)
         return untaken.since(bisect_right(part.tree.times, last_commit_at))
 
     def _helps(self, part: SessionPart, own_sessions: Collection[Session]) -> bool:
@@ -261,11 +262,14 @@ class _Linker(NamedTuple):
 def _other_listed_parts(share: Share) -> Iterable[SessionPart]:
     """Yield the parts, up to its commit, of the listed trees that have no part of an iteration."""
     time = share.made.time if share.made else share.question.authored
+    if time is None:
+        return
+
     own_trees = {part.tree for part in share.parts}
     for tree in share.listed:
         if tree not in own_trees and share.question.reaches(tree):
-            part = _part_at(tree, time)
-            if part is not None:
+            part = tree.part_at(time)
+            if part.lines:
                 yield part
 
 
@@ -274,7 +278,8 @@ def _note_method(share: Share) -> None:
     is_listed = any(part.tree in share.listed for part in share.parts)
     share.method = "checkpoint" if is_listed else "commit"
 
-    last = max((max(part.times, default=0) for part in share.parts), default=0)
+    last_times = [max(part.times, default=0) for part in share.parts]
+    last = max(last_times, default=0)
     share.end = max(last, share.question.authored or last)
     if share.made:
         share.end = share.made.time
@@ -286,26 +291,6 @@ def _sessions_in(parts: Iterable[SessionPart]) -> set[Session]:
 
 def _keys_of(sessions: Iterable[Session]) -> tuple[SessionKey, ...]:
     return tuple(sorted(session.key for session in sessions))
-
-
-def _commit_before(part: SessionPart) -> int:
-    """Return when the line before a part was written, or 0 without one.
-
-    It is the line of a commit.
-    """
-    return part.tree.times[part.start - 1] if part.start else 0
-
-
-def _part_at(tree: Tree, time: int | None) -> SessionPart | None:
-    """Return the part of a tree at a time, up to that time, or None where it has no lines then."""
-    if time is None:
-        return None
-
-    at = bisect_right(tree.times, time)
-    next_cut = bisect_left(tree.cuts, at, key=lambda cut: cut.at)
-    start = tree.cuts[next_cut - 1].at if next_cut else 0
-    cut = tree.cuts[next_cut] if next_cut < len(tree.cuts) else NO_CUT
-    return SessionPart(tree, start, at, cut) if start < at else None
 
 
 def _share_series(tree: Tree, shares: Sequence[Share], changed: ChangedFiles, entries: int) -> None:
@@ -357,7 +342,8 @@ def _numbered(shares: list[Share], ownership: OwnedLines, trees: Sequence[Tree])
     no_owner = len(shares)
     kinds = []
     for line, owner in enumerate(ownership.owners):
-        kinds.append((owner if owner >= 0 else no_owner, tuple(ownership.votes.get(line, ()))))
+        voted_on = tuple(ownership.votes.get(line, ()))
+        kinds.append((owner if owner >= 0 else no_owner, voted_on))
     order = sorted({kind for kind in kinds if kind != (no_owner, ())})
 
     for number, (owner, _) in enumerate(order):

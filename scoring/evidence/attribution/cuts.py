@@ -144,7 +144,8 @@ def cut_trees(
     """
     questions = [share.question for share in shares]
     for made, tree, index in known_commits(questions, trees, became):
-        tree.cuts.append(Cut(tree.position(made.time, made.line) + 1, index, made))
+        at = tree.position(made.time, made.line) + 1
+        tree.cuts.append(Cut(at, index, made))
         if index >= 0:
             shares[index].made = made
 

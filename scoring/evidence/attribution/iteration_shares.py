@@ -162,6 +162,19 @@ class OwnedLines:
         """Return whether a line belongs to no iteration yet."""
         return self.owners[line] == NO_ITERATION
 
+    def free_lines(
+        self, trees: Iterable[Tree], window: IterationWindow
+    ) -> dict[SessionKey, list[int]]:
+        """Return the lines in a window that belong to no iteration, by the roots of their trees."""
+        free: dict[SessionKey, list[int]] = {}
+        for tree in trees:
+            first = 0 if window.start is None else bisect_right(tree.times, window.start)
+            lines = tree.lines[first : bisect_right(tree.times, window.end)]
+            without_owner = list(filter(self.is_free, lines))
+            if without_owner:
+                free[tree.root] = without_owner
+        return free
+
     def take(self, index: int, lines: Iterable[int]) -> None:
         """Give lines to an iteration."""
         for line in lines:
@@ -240,7 +253,7 @@ def give_by_time(shares: Iterable[Share], trees: Sequence[Tree], ownership: Owne
             share.problem = NO_WINDOW
             continue
 
-        free = _free_lines(trees, question.window, ownership)
+        free = ownership.free_lines(trees, question.window)
         if not free:
             share.problem = NOT_COVERED
         elif len(free) > 1:
@@ -253,17 +266,3 @@ def give_by_time(shares: Iterable[Share], trees: Sequence[Tree], ownership: Owne
             share.end = question.authored
             if share.end is None:
                 share.end = question.window.end
-
-
-def _free_lines(
-    trees: Iterable[Tree], window: IterationWindow, ownership: OwnedLines
-) -> dict[SessionKey, list[int]]:
-    """Return the lines in a window that belong to no iteration, by the roots of their trees."""
-    free: dict[SessionKey, list[int]] = {}
-    for tree in trees:
-        first = 0 if window.start is None else bisect_right(tree.times, window.start)
-        lines = tree.lines[first : bisect_right(tree.times, window.end)]
-        without_owner = [line for line in lines if ownership.is_free(line)]
-        if without_owner:
-            free[tree.root] = without_owner
-    return free

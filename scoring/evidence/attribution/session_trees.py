@@ -4,6 +4,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
 from scoring.evidence.transcripts.edits import WrittenFile
@@ -77,6 +78,14 @@ class Tree:
         at = bisect_left(self.lines, line, bisect_left(self.times, time), end)
         return at if at < end and self.lines[at] == line else -1
 
+    def part_at(self, time: int) -> "SessionPart":
+        """Return the part at a time, up to that time."""
+        at = bisect_right(self.times, time)
+        next_cut = bisect_left(self.cuts, at, key=attrgetter("at"))
+        start = self.cuts[next_cut - 1].at if next_cut else 0
+        cut = self.cuts[next_cut] if next_cut < len(self.cuts) else NO_CUT
+        return SessionPart(self, start, at, cut)
+
     def parts(self) -> "Iterable[SessionPart]":
         """Yield its parts by time. The last one ends at no commit."""
         start = 0
@@ -124,6 +133,11 @@ class SessionPart(NamedTuple):
     def since(self, start: int) -> "SessionPart":
         """Return its end, from a number of lines on."""
         return self._replace(start=min(max(start, self.start), self.end))
+
+    @property
+    def began_after(self) -> int:
+        """When the line before it was written, which is that of a commit; 0 without one."""
+        return self.tree.times[self.start - 1] if self.start else 0
 
     @property
     def edits_nothing(self) -> bool:

@@ -199,7 +199,7 @@ def joined_events(
 
 
 def count_rollout(tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
-    """Count a rollout. See :func:`~scoring.evidence.transcripts.counter.count_events`."""
+    """Count a rollout, as :class:`~scoring.evidence.transcripts.counter.CountedHarness` does."""
     session = introduction_of(events.spans).session
     for numbers in events.covers:
         tally.cover(file, session, clock.of_lines(numbers))

@@ -45,27 +45,6 @@ class LineClock(NamedTuple):
         return self.times[line] // QUARTER
 
 
-def count_events(tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
-    """Count the responses of a transcript, its calls and their results.
-
-    Args:
-        tally: what the counts go to.
-        file: a number of the file.
-        events: what the transcript shows.
-        clock: when its lines count.
-    """
-    for span, numbers in zip(events.spans, events.covers, strict=True):
-        tally.cover(file, span.session, clock.of_lines(numbers))
-
-    for response in events.of(Response):
-        time = clock.of_response(response)
-        if time is not None:
-            quarter = clock.quarter(response.line)
-            model = events.spans[response.span].model
-            tally.note_response(time, response, model, quarter)
-    count_calls(tally, events, clock, lambda key: key)
-
-
 def count_calls(
     tally: Tally, events: TranscriptEvents, clock: LineClock, key_of_call: Callable[[int], int]
 ) -> None:
@@ -99,8 +78,24 @@ class CountedHarness:
     input_holds_cached = False
 
     def count(self, tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
-        """Count a transcript. See :func:`count_events`."""
-        count_events(tally, file, events, clock)
+        """Count the responses of a transcript, its calls and their results.
+
+        Args:
+            tally: what the counts go to.
+            file: a number of the file.
+            events: what the transcript shows.
+            clock: when its lines count.
+        """
+        for span, numbers in zip(events.spans, events.covers, strict=True):
+            tally.cover(file, span.session, clock.of_lines(numbers))
+
+        for response in events.of(Response):
+            time = clock.of_response(response)
+            if time is not None:
+                quarter = clock.quarter(response.line)
+                model = events.spans[response.span].model
+                tally.note_response(time, response, model, quarter)
+        count_calls(tally, events, clock, lambda key: key)
 
     def folders(self, spans: Sequence[LineSpan]) -> list[str]:
         """Return for each span the folder in which the work was done, or "" where it names none."""
