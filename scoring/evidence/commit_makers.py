@@ -31,7 +31,6 @@ from scoring.evidence.session_commits import (
 )
 from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import own_events
 
 
 def agent_commits(
@@ -130,7 +129,7 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
         if session.key[1] in wanted:
             edits[id_of_session(session)] = [
                 (file.events.texts[edit.path], file.times[index])
-                for file, index, edit in own_events(session, Edit)
+                for file, index, edit in session.events(Edit)
             ]
     in_git = [name for name in unsure if name not in agents.known_from]
     files = work.history.files(agents.commits[name] for name in in_git)

@@ -13,7 +13,7 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.transcripts.events import Edit, FileRemoved, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import File, Session, SessionCommit, own_events
+from scoring.evidence.transcripts.streams import File, Session, SessionCommit
 from scoring.text import trim
 
 _CHECKPOINT_FOLLOWS_WITHIN = 60 * NS
@@ -241,8 +241,8 @@ def _edited_before(session: Session, made: SessionCommit) -> bool:
     times = [commit.time for commit in session.made if commit.time < made.time]
     commit_before = max(times, default=0)
     edits: list[tuple[File, int, Edit | FileRemoved]] = []
-    edits += own_events(session, Edit)
-    edits += own_events(session, FileRemoved)
+    edits += session.events(Edit)
+    edits += session.events(FileRemoved)
     for file, index, edit in edits:
         is_between = commit_before < file.times[index] <= made.time
         written = file.written_file(edit)

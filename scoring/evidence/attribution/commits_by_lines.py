@@ -27,7 +27,6 @@ from scoring.evidence.transcripts.streams import (
     Session,
     SessionCommit,
     commits_shown,
-    own_events,
 )
 from scoring.text import trim
 
@@ -252,7 +251,7 @@ def _add_shown(
 def _written_until(session: Session, time: int) -> WrittenLines:
     """Return the lines that a session wrote up to a time and that were left then."""
     changes: dict[tuple[int, int], tuple[WrittenFile, Sequence[int]]] = {}
-    for file, index, event in own_events(session, LinesWritten):
+    for file, index, event in session.events(LinesWritten):
         if file.times[index] <= time:
             change = (file.written_file(event), event.hashes)
             changes[file.ids[index], event.path] = change

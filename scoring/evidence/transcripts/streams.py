@@ -213,6 +213,12 @@ class Session:
         """Its id, or the path of the file where it has none."""
         return self.key[1]
 
+    def events(self, kind: type[EventKind]) -> Iterator[tuple[File, int, EventKind]]:
+        """Yield the events of a kind in its own lines, each with its file and line's index."""
+        for file in self.files:
+            for index, event in file.located(kind, self.id):
+                yield file, index, event
+
     @property
     def parent_key(self) -> SessionKey:
         """The key of the session that started this one; its id is "" for any other."""
@@ -348,7 +354,7 @@ def _commits_of(session: Session) -> list[SessionCommit]:
     A resumed session's file may hold the result of a call that only an earlier file has: such a
     commit counts when the call is there. What ended and printed no commit has no SHA.
     """
-    events = list(own_events(session, CommitMade))
+    events = list(session.events(CommitMade))
     calls: dict[int, tuple[int, bool]] = {}  # when each was called, and whether it amends
     for file, index, event in events:
         if not event.sha:
@@ -378,13 +384,6 @@ def _commits_of(session: Session) -> list[SessionCommit]:
             begun, amends = calls[event.call]
             late[commit.line, commit.sha] = commit._replace(begun=begun, amends=amends)
     return list((late | made).values())
-
-
-def own_events(session: Session, kind: type[EventKind]) -> Iterator[tuple[File, int, EventKind]]:
-    """Yield the events of a kind in a session's own lines, each with its file and line's index."""
-    for file in session.files:
-        for index, event in file.located(kind, session.id):
-            yield file, index, event
 
 
 def user_times(files: Iterable[File]) -> list[int]:
