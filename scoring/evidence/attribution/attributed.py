@@ -138,17 +138,15 @@ class AttributedScan(Scan):
 
         read = {file.checkpoint for file in work.files if file.numbers}
         totals = stated_totals(self.checkpoints.values(), read)
-        attribution = attribute(questions, work, became, self.checkpoints, totals)
-        work.owners = attribution.owners
-        work.trees = attribution.trees
+        shares = attribute(questions, work, became, self.checkpoints, totals)
         self.work = work
-        self._report_unread(attribution.shares, read)
+        self._report_unread(shares, read)
 
-        seen = IterationsSeen(work, attribution, totals, lines_added, Path(self._places.repo_dir))
+        seen = IterationsSeen(work, shares, totals, lines_added, Path(self._places.repo_dir))
         self._counted = seen.harnesses
-        answers = [seen.facts(share) for share in attribution.shares]
+        answers = [seen.facts(share) for share in shares]
         if self._places.trusted:
-            count_against_each(answers, attribution.shares)
+            count_against_each(answers, shares)
         return answers
 
     def _report_unread(self, shares: Iterable[Share], read: Collection[str]) -> None:

@@ -30,36 +30,18 @@ from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import File, Session, SessionKey, line_count
 
 
-class Attribution(NamedTuple):
-    """Which lines belong to which iteration.
-
-    Attributes:
-        owners: for each line the index of its iteration, or below 0.
-        parts: for each line the number of its part; -1: none.
-        total: how many parts there are.
-        shares: the lines of each iteration.
-        trees: the sessions with their sub-agents.
-    """
-
-    owners: list[int]
-    parts: list[int]
-    total: int
-    shares: list[Share]
-    trees: Sequence[Tree]
-
-
 def attribute(
     questions: Sequence[Question],
     work: AllWork,
     became: Mapping[str, str],
     checkpoints: Mapping[str, Checkpoint],
     stated: Collection[str],
-) -> Attribution:
-    """Give each line to its iteration.
+) -> list[Share]:
+    """Give each line to its iteration, and return the share of each iteration.
 
     Args:
         questions: the iterations.
-        work: the transcripts and their sessions.
+        work: the transcripts and their sessions. Its owners, parts and trees are filled in.
         became: what commits became, by the digits that sessions show.
         checkpoints: all checkpoints, by their ids.
         stated: the ids of the checkpoints of which only the totals are known.
@@ -93,7 +75,10 @@ def attribute(
     give_by_session(shares, work.sessions.values(), ownership)
     note_totals(shares, stated)
     give_by_time(shares, trees, ownership)
-    return _numbered(shares, ownership, trees)
+    work.trees = trees
+    work.owners = ownership.owners
+    work.parts = _number_parts(shares, ownership)
+    return shares
 
 
 def _session_ids_by_checkpoint(
@@ -334,10 +319,13 @@ def _are_of_one_call(previous: SessionPart, part: SessionPart) -> bool:
     return previous.made.line == part.made.line
 
 
-def _numbered(shares: list[Share], ownership: OwnedLines, trees: Sequence[Tree]) -> Attribution:
-    """Return all parts with numbers, those of each iteration one after the other.
+def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:
+    """Note the numbers of parts in shares, those of each iteration one after the other.
 
     A part has the lines with the same owner that vote on the same iterations.
+
+    Returns:
+        For each line the number of its part; -1: none.
     """
     no_owner = len(shares)
     kinds = []
@@ -361,5 +349,4 @@ def _numbered(shares: list[Share], ownership: OwnedLines, trees: Sequence[Tree])
             share.voting = tuple(dict.fromkeys(voting))
 
     numbers = {kind: number for number, kind in enumerate(order)}
-    parts = [numbers.get(kind, -1) for kind in kinds]
-    return Attribution(ownership.owners, parts, len(order), shares, trees)
+    return [numbers.get(kind, -1) for kind in kinds]

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from scoring.evidence.attribution.artifact_writes import Writes
-from scoring.evidence.attribution.attribution import Attribution
 from scoring.evidence.attribution.claims import claims_seen, spoken_in
 from scoring.evidence.attribution.collecting import (
     lines_found,
@@ -44,7 +43,7 @@ class IterationsSeen:
 
     Args:
         work: all that was read.
-        attribution: which lines belong to which iteration.
+        shares: the lines of each iteration.
         totals: the tokens that checkpoints state, by checkpoint and session.
         lines_added: returns the lines that commits add.
         root: a directory of the repository.
@@ -56,28 +55,29 @@ class IterationsSeen:
     def __init__(
         self,
         work: AllWork,
-        attribution: Attribution,
+        shares: Sequence[Share],
         totals: dict[str, dict[str, TokenTotals]],
         lines_added: LinesAdded,
         root: Path,
     ) -> None:
-        self._shares = attribution.shares
+        self._shares = shares
         self._sessions = work.sessions
         self._totals = totals
 
-        note_parts(work.files, attribution.parts)
-        files = _files_about(self._shares, work.files)
-        groups = [share.own for share in self._shares]
-        groups += [range(part, part + 1) for part in range(attribution.total)]
+        note_parts(work.files, work.parts)
+        files = _files_about(shares, work.files)
+        part_count = 1 + max(work.parts, default=-1)
+        groups = [share.own for share in shares]
+        groups += [range(part, part + 1) for part in range(part_count)]
         self._counts, self.harnesses = count_lines(files, groups)
-        self._counts_of_parts = self._counts[len(self._shares) :]
+        self._counts_of_parts = self._counts[len(shares) :]
 
         iteration_of: dict[int, int] = {}
         wanted: list[Share] = []
         written_shas = []
         written_parts: set[int] = set()
         artifacts: set[str] = set()
-        for share in self._shares:
+        for share in shares:
             question = share.question
             iteration_of.update(dict.fromkeys(share.own, share.index))
             if question.written and share.voting:
@@ -87,14 +87,14 @@ class IterationsSeen:
                 wanted.append(share)
                 artifacts.update(each.place for each in question.verifiers if each.artifact)
 
-        self._sightings = sightings_of(files, attribution.total, iteration_of)
-        self._lines = lines_found(files, attribution.total)
+        self._sightings = sightings_of(files, part_count, iteration_of)
+        self._lines = lines_found(files, part_count)
         self._spoken = spoken_in(files, {key for share in wanted for key in share.sessions})
         self._commits = lines_that_made(files, wanted)
         self._written = written_lines(files, written_parts)
         self._added = lines_added(written_shas)
         self._writes = Writes(root, work, artifacts)
-        self._missing = missing_sub_agents(files, (share.voting for share in self._shares))
+        self._missing = missing_sub_agents(files, (share.voting for share in shares))
 
     def facts(self, share: Share) -> AttributedFacts:
         """Return what transcripts show of one iteration."""

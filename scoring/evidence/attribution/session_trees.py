@@ -189,6 +189,7 @@ class AllWork:
         work_trees: the work trees of the repository.
         entries: how many iterations the log has; an index from there on is of a commit without.
         owners: for each line the index of its iteration, or below 0.
+        parts: for each line the number of its part; -1: none.
         trees: the sessions with their sub-agents.
     """
 
@@ -197,6 +198,7 @@ class AllWork:
     work_trees: WorkTrees
     entries: int = 0
     owners: Sequence[int] = ()
+    parts: Sequence[int] = ()
     trees: Sequence[Tree] = ()
 
 

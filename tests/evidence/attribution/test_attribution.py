@@ -31,8 +31,13 @@ from helpers.random_histories import random_history
 
 from rubric import released_rubric
 from scoring.evidence.attribution import attributed
-from scoring.evidence.attribution.attribution import Attribution, attribute
-from scoring.evidence.attribution.iteration_shares import NO_TRANSCRIPT, PARTLY_HERE, STORED_BEFORE
+from scoring.evidence.attribution.attribution import attribute
+from scoring.evidence.attribution.iteration_shares import (
+    NO_TRANSCRIPT,
+    PARTLY_HERE,
+    STORED_BEFORE,
+    Share,
+)
 from scoring.evidence.transcripts.events import Response
 from scoring.score import score_log
 from scoring.scored import ScoredIteration
@@ -1053,19 +1058,19 @@ def test_each_line_has_one_owner(
     """In generated histories it is the one it led to, and duplicate files change nothing."""
     given: list[tuple[Any, ...]] = []
 
-    def kept(questions: Any, work: Any, *rest: Any) -> Attribution:
-        given.append((questions, work, answer := attribute(questions, work, *rest)))
-        return answer
+    def kept(questions: Any, work: Any, *rest: Any) -> list[Share]:
+        given.append((questions, work, shares := attribute(questions, work, *rest)))
+        return shares
 
     monkeypatch.setattr(attributed, "attribute", kept)
     history, situations = random_history(seed, tmp_path)
     first = read(history)
-    questions, work, answer = given[-1]
+    questions, work, shares = given[-1]
     lines = [line for session in work.sessions.values() for line in session.lines]
     assert len(lines) == len(set(lines)), sorted(situations)
     for line in lines:
-        owner, part = answer.owners[line], answer.parts[line]
-        assert [n for n, share in enumerate(answer.shares) if part in share.own] == (
+        owner, part = work.owners[line], work.parts[line]
+        assert [n for n, share in enumerate(shares) if part in share.own] == (
             [owner] if owner >= 0 else []
         )
     truth = {output: mark for session in history.sessions for output, mark in session.truth.items()}
@@ -1077,10 +1082,10 @@ def test_each_line_has_one_owner(
     )
     for file, response in rows if "forked" not in situations else ():
         output = response.output
-        owner = answer.owners[file.ids[file.at(response.line)]]
+        owner = work.owners[file.ids[file.at(response.line)]]
         if owner >= len(history.entries):
             continue  # it belongs to a commit that no entry names
-        if owner >= 0 and answer.shares[owner].method in ("commit", "checkpoint", "shared"):
+        if owner >= 0 and shares[owner].method in ("commit", "checkpoint", "shared"):
             entry = history.entries[questions[owner].iteration - 1]
             known = entry.summary + (
                 history.git.of(entry.commit).message if isinstance(entry.commit, int) else ""

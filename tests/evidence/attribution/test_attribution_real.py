@@ -120,14 +120,14 @@ def test_each_line_and_each_response_has_one_owner(
     monkeypatch.setattr(observing_iterations, "count_lines", kept(count_lines))
     commits = git(clone, "rev-list", "--no-merges", "--reverse", "HEAD").split()
     iterations = scored(clone, [{"commit": sha, "impl": {"summary": "?"}} for sha in commits])
-    (of, found), ((files, _), _) = given
-    lines = [line for session in of[1].sessions.values() for line in session.lines]
+    ((_, work, *_), shares), ((files, _), _) = given
+    lines = [line for session in work.sessions.values() for line in session.lines]
     assert len(lines) == len(set(lines)) > 15_000
     for line in lines[::97]:
-        if found.owners[line] >= 0:
-            part = found.parts[line]
-            owners = [n for n, share in enumerate(found.shares) if part in share.own]
-            assert owners == [found.owners[line]]
+        if work.owners[line] >= 0:
+            part = work.parts[line]
+            owners = [n for n, share in enumerate(shares) if part in share.own]
+            assert owners == [work.owners[line]]
 
     def claude(*facts: TranscriptFacts | None) -> tuple[int, int]:
         own = [h for one in facts if one for h in one.harnesses if h.name == "claude"]
