@@ -28,14 +28,13 @@ from scoring.evidence.transcripts.events import (
     Compaction,
     Edit,
     Event,
-    ProgramRun,
     Prompt,
     TestRun,
     UserBreak,
     key_of,
 )
 from scoring.evidence.transcripts.observed_calls import ObservedCommits, ObservedRuns
-from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall, program_keys
+from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall
 from scoring.evidence.transcripts.prompts import asks, goes_on, said_in
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents, TranscriptLine
 
@@ -249,7 +248,7 @@ class Observations:
             opened.note_resets(commands, self.files)
         self._commits.note_command(opened, commands, text)
 
-        opened.note(ProgramRun, program_keys(commands))
+        opened.note_programs(commands)
         return opened.key
 
     def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:

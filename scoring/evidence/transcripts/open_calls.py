@@ -201,11 +201,10 @@ class OpenCall:
             for number in numbers or [None]:
                 self.effects.append(WorkReset(*self.place, reset.kind, number))
 
-
-def program_keys(commands: Iterable[ShellCommand]) -> list[int]:
-    """Return the keys of the programs that commands run, each once, as many as are kept."""
-    names: list[str] = []
-    for command in commands:
-        if command.words and not command.defines_function:
-            names += program_names(command.words)
-    return [key_of(name) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])]
+    def note_programs(self, commands: Iterable[ShellCommand]) -> None:
+        """Note the programs that commands run, each once, as many as are kept."""
+        names: list[str] = []
+        for command in commands:
+            if command.words and not command.defines_function:
+                names += program_names(command.words)
+        self.note(ProgramRun, map(key_of, dict.fromkeys(names[:NAMES_OF_A_CALL])))

@@ -330,7 +330,16 @@ class Tallies:
             part = self.of[name].total(first, last)
             total.add(part)
             if name and (part.flags or any(part.counts.values())):
-                harnesses.append(_harness_facts(name, part))
+                sessions = {session for _, session in part.files} - {""}
+                files = {file for file, _ in part.files}
+                facts = HarnessFacts(
+                    name,
+                    sessions=len(sessions),
+                    files=len(files),
+                    flags=part.flags,
+                    **part.counts,
+                )
+                harnesses.append(facts)
 
         spent = []
         for charged, counts in total.spent.items():
@@ -352,11 +361,3 @@ class Tallies:
             ended=max(total.times, default=None),
             unmeasured=totals["unmeasured"],
         )
-
-
-def _harness_facts(name: str, total: _Slice) -> HarnessFacts:
-    sessions = {session for _, session in total.files} - {""}
-    files = {file for file, _ in total.files}
-    return HarnessFacts(
-        name, sessions=len(sessions), files=len(files), flags=total.flags, **total.counts
-    )
