@@ -65,18 +65,18 @@ class Writes:
                     return True
         return False
 
-    def maybe(self, own: Iterable[File], verifier: Verification) -> bool:
+    def maybe(self, session_files: Iterable[File], verifier: Verification) -> bool:
         """Return whether any session may have written the artifact of a verifier.
 
         Args:
-            own: the transcripts of the iteration's sessions: where all files below a folder may
-                be written, only these count.
+            session_files: the transcripts of the iteration's sessions: where all files below a
+                folder may be written, only these count.
             verifier: the verifier.
         """
         if verifier.place in self._maybe_linked:
             return True
 
-        below = [path for path in _paths(own, PossibleEdit) if path.endswith(ANY_BELOW)]
+        below = [path for path in _paths(session_files, PossibleEdit) if path.endswith(ANY_BELOW)]
         for name in verifier.paths:
             if any(may_be_written(name, path) for path in self._possible):
                 return True

@@ -294,7 +294,7 @@ def _files_of(read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoin
     return files
 
 
-def _keep_known_commits(sessions: Iterable[Session], known: Mapping[str, str]) -> None:
+def _keep_known_commits(sessions: Iterable[Session], sha_of: Mapping[str, str]) -> None:
     """Keep the commits of sessions that git has, by their whole SHAs.
 
     Nothing but the digits that git printed, which must not be those of two commits or the name of
@@ -302,9 +302,9 @@ def _keep_known_commits(sessions: Iterable[Session], known: Mapping[str, str]) -
     """
     for session in sessions:
         session.made = [
-            made._replace(sha=known[made.sha])
-            for made in session.made
-            if made.sha in known and known[made.sha].startswith(made.sha)
+            commit._replace(sha=sha_of[commit.sha])
+            for commit in session.made
+            if commit.sha in sha_of and sha_of[commit.sha].startswith(commit.sha)
         ]
 
 

@@ -143,7 +143,7 @@ def _list_trees(
 
 
 def _give_parts(tree: Tree, shares: Sequence[Share], ownership: OwnedLines) -> None:
-    """Give the parts of a tree, and their lines, to the iterations at whose commits they end."""
+    """Give the parts of a tree, and their lines, to the iterations of the commits at their ends."""
     for part in tree.parts():
         if part.place != NO_ITERATION:
             ownership.take(part.place, part.lines)
@@ -336,8 +336,8 @@ def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:
 
     for number, (owner, _) in enumerate(order):
         if owner != no_owner:
-            own = shares[owner].own
-            shares[owner].own = range(own.start if own else number, number + 1)
+            own_parts = shares[owner].own
+            shares[owner].own = range(own_parts.start if own_parts else number, number + 1)
     for share in shares:
         share.voting = tuple(share.own)
     for number, (_, voted_on) in enumerate(order):

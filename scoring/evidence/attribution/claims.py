@@ -68,13 +68,13 @@ def spoken_in(files: Iterable[File], wanted: Iterable[SessionKey]) -> Spoken:
     return streams
 
 
-def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterable[ClaimSeen]:
+def claims_seen(share: Share, spoken: Spoken, sightings: Sightings) -> Iterable[ClaimSeen]:
     """Yield the claims about one iteration.
 
     Args:
         share: the lines of the iteration.
         spoken: what the sessions said and did.
-        seen: what was seen in its lines.
+        sightings: what was seen in its lines.
     """
     for key in share.sessions:
         stream = spoken[key]
@@ -89,7 +89,7 @@ def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterable[Claim
             messages += _reply(stream.after(share.made.time))[-1:]
         for message in messages:
             if message.event.claims_tests_pass:
-                result = _result(message, seen, stream, share.end)
+                result = _result(message, sightings, stream, share.end)
                 yield ClaimSeen("tests_pass", result, message.path, message.line)
 
 
@@ -98,27 +98,27 @@ def _reply(sightings: Iterable[Sighting]) -> list[Sighting]:
 
     It ends where the user writes, the agent edits, or the session announces another commit.
     """
-    said: list[Sighting] = []
+    texts: list[Sighting] = []
     for sighting in sightings:
         event = sighting.event
         if isinstance(event, CommitMade):  # the last words before it are about that
-            return said[:-1]
+            return texts[:-1]
         if isinstance(event, Edit) or (isinstance(event, ChatText) and event.by_user):
             break
         if isinstance(event, ChatText):
-            said.append(sighting)
-    return said
+            texts.append(sighting)
+    return texts
 
 
 def _result(
-    claim: Sighting, seen: Sightings, stream: _Stream, end: int | None
+    claim: Sighting, sightings: Sightings, stream: _Stream, end: int | None
 ) -> ClaimResult | None:
     """Compare a claim with the last run before it.
 
     A run of another session, or of a sub-agent that only reviews, can confirm it and no more.
     """
-    all_runs = [run for run in seen.of(TestRun) if run.time <= claim.time]
-    editors = {edit.by for edit in seen.of(Edit)}
+    all_runs = [run for run in sightings.of(TestRun) if run.time <= claim.time]
+    editors = {edit.by for edit in sightings.of(Edit)}
     own_runs = [run for run in all_runs if run.session == claim.session]
     runs = [run for run in own_runs if not run.agent or run.by in editors]
     if end is not None:  # what ran between the commit and the reply
@@ -129,7 +129,7 @@ def _result(
                 runs.append(sighting)
 
     if not runs and not all_runs:
-        asked_agents = any(started.time <= claim.time for started in seen.of(AgentStarted))
+        asked_agents = any(started.time <= claim.time for started in sightings.of(AgentStarted))
         return None if asked_agents else "no run"
 
     last = max(runs or all_runs, key=attrgetter("time"))

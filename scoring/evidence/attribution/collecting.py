@@ -224,7 +224,7 @@ def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int,
 
 
 def places_seen(
-    made: SessionCommit | None,
+    commit: SessionCommit | None,
     lines: Mapping[int, SeenAt],
     run: Sighting | None,
     corrections: Iterable[Sighting],
@@ -232,14 +232,14 @@ def places_seen(
     """Return where the commit, the last run of tests and the corrections were seen.
 
     Args:
-        made: the commit.
+        commit: the commit.
         lines: where the lines are that show commits.
         run: the last run of tests with a verdict.
         corrections: the corrections.
     """
     places: list[SeenAt] = []
-    if made and made.line in lines:
-        places.append(lines[made.line]._replace(what=f"commit {made.sha}"))
+    if commit and commit.line in lines:
+        places.append(lines[commit.line]._replace(what=f"commit {commit.sha}"))
     if run:
         verdict = "passed" if run.event.passed else "failed"
         what = f"last test run, {verdict}: {run.text}"

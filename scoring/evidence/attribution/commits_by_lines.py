@@ -58,9 +58,9 @@ def commits_of_unnamed(
     if not unnamed:
         return {}
 
-    found = _by_time(unnamed, git)
-    left = [checkpoint for checkpoint in unnamed if checkpoint.id not in found]
-    return found | _by_lines(left, sessions, git) if left else found
+    sha_of = _by_time(unnamed, git)
+    left = [checkpoint for checkpoint in unnamed if checkpoint.id not in sha_of]
+    return sha_of | _by_lines(left, sessions, git) if left else sha_of
 
 
 def _times_stored(checkpoint: Checkpoint) -> list[float]:
@@ -104,15 +104,15 @@ def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str,
         candidates.append(_Candidates(checkpoint, near, {}))
 
     files = _files_of(candidates, git)
-    found = {}
+    sha_of = {}
     for each in candidates:
         fitting = []
         for sha in each.touching(files):
             if not checkpoint_ids(git.commits[sha].message):
                 fitting.append(sha)
         if len(fitting) == 1:
-            found[each.checkpoint.id] = fitting[0]
-    return found
+            sha_of[each.checkpoint.id] = fitting[0]
+    return sha_of
 
 
 def _by_lines(
@@ -133,22 +133,22 @@ def _by_lines(
             candidates.append(_Candidates(checkpoint, made_after, written))
 
     files = _files_of(candidates, git)
-    found = {}
+    sha_of = {}
     for each in candidates:
         sha = _commit_with(each.written, git.lines_added(each.touching(files)))
         if sha:
-            found[each.checkpoint.id] = sha
-    return found
+            sha_of[each.checkpoint.id] = sha
+    return sha_of
 
 
 def _made_after(stored: float, git: AttributedHistory) -> list[str]:
     """Return the commits made from when a checkpoint was stored to the horizon, in order."""
-    made = []
+    in_time = []
     for sha in git.authored_between(stored - 86_400, stored + _HORIZON):
         committed = git.commits[sha].time or 0
         if committed >= stored - _NEAR_SECONDS:
-            made.append((committed, sha))
-    return [sha for _, sha in sorted(made)]
+            in_time.append((committed, sha))
+    return [sha for _, sha in sorted(in_time)]
 
 
 def _changes_for(
@@ -202,16 +202,16 @@ def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> No
     least 0.9 of the lines that it adds, and three of them, are lines that the session wrote. Or
     the call, or the next command, shows its SHA, and it was committed in that time.
     """
-    made: list[SessionCommit] = []
+    commits: list[SessionCommit] = []
     quiet: list[tuple[Session, SessionCommit]] = []
     for session in sessions:
-        made += session.made
+        commits += session.made
         quiet += [(session, call) for call in session.quiet]
     if not quiet:
         return
 
-    made += _add_shown(quiet, git)
-    shown = {commit.sha[:7] for commit in made}
+    commits += _add_shown(quiet, git)
+    shown = {commit.sha[:7] for commit in commits}
     unshown: dict[SessionCommit, list[str]] = {}  # the commits of the time of each call
     for _, call in quiet:
         authored = git.authored_between(call.begun // NS, call.time // NS)

@@ -80,10 +80,10 @@ class ChangedFiles:
                     return True
         return False
 
-    def _between(self, name: str, since: int, index: int) -> Sequence[_Change]:
+    def _between(self, name: str, start: int, index: int) -> Sequence[_Change]:
         """Return the changes of a file from a time until the commit of an iteration."""
         changes = self._changes[name]
-        first = bisect_left(changes, (since, -1))
+        first = bisect_left(changes, (start, -1))
         end = bisect_left(changes, (self._questions[index].authored or 0, -1))
         return changes[first:end]
 
@@ -114,13 +114,13 @@ class ChangedFiles:
             return any(part.last_edit(name) is not None for name in question.files)
         return self.takes_pending(index, part)
 
-    def name_of(self, written: WrittenFile) -> str:
-        """Return the changed file that an edited one is, or "" where it is none."""
-        below_folder = written.path.removeprefix(f"{written.folder}/")
+    def name_of(self, file: WrittenFile) -> str:
+        """Return the changed file that an edited one is, or "" for any other."""
+        below_folder = file.path.removeprefix(f"{file.folder}/")
         if below_folder in self._changes:
             return below_folder
 
-        parts = written.path.split("/")
+        parts = file.path.split("/")
         for first in range(len(parts) - 1):
             name = "/".join(parts[first:])
             if name in self._changes:
@@ -143,11 +143,11 @@ def cut_trees(
         became: what commits became, by the digits that sessions show.
     """
     questions = [share.question for share in shares]
-    for made, tree, index in known_commits(questions, trees, became):
-        at = tree.position(made.time, made.line) + 1
-        tree.cuts.append(Cut(at, index, made))
+    for commit, tree, index in known_commits(questions, trees, became):
+        at = tree.position(commit.time, commit.line) + 1
+        tree.cuts.append(Cut(at, index, commit))
         if index >= 0:
-            shares[index].made = made
+            shares[index].made = commit
 
     for tree in trees:
         for session in tree.sessions:

@@ -117,11 +117,11 @@ def amended(
 
 
 def amends(
-    made: Mapping[str, Sequence[SessionCommit]], lost: Collection[SessionCommit]
+    by_session: Mapping[str, Sequence[SessionCommit]], lost: Collection[SessionCommit]
 ) -> dict[SessionCommit, SessionCommit]:
     """Return the commits that replace the one before in their session, which git does not have."""
     amended_by = {}
-    for commits in made.values():
+    for commits in by_session.values():
         for former, commit in pairwise(sorted(commits)):
             if commit.amends and former in lost:
                 amended_by[commit] = former
@@ -157,20 +157,20 @@ def known_commits(
     names = NamedCommits(question.commits for question in questions)
     landed = NamedCommits(question.landed for question in questions)
 
-    named = []
+    by_name = []
     others = []
     for tree in trees:
-        for made in chain.from_iterable(session.made for session in tree.sessions):
-            index = names.index_of(made.sha)
+        for commit in chain.from_iterable(session.made for session in tree.sessions):
+            index = names.index_of(commit.sha)
             if index != NO_ITERATION:
-                named.append(KnownCommit(made, tree, index))
+                by_name.append(KnownCommit(commit, tree, index))
                 continue
 
-            index = landed.index_of(made.sha)
-            if index == NO_ITERATION and made.sha in became:
-                index = names.index_of(became[made.sha])
+            index = landed.index_of(commit.sha)
+            if index == NO_ITERATION and commit.sha in became:
+                index = names.index_of(became[commit.sha])
                 if index == NO_ITERATION:
                     index = OTHER_COMMIT  # no entry is about it
             if index != NO_ITERATION:
-                others.append(KnownCommit(made, tree, index))
-    return sorted(others) + sorted(named)
+                others.append(KnownCommit(commit, tree, index))
+    return sorted(others) + sorted(by_name)

@@ -174,9 +174,9 @@ class _Judge:
 
         signs = []
         for index, edit in file.located(Edit, session.id):
-            written = file.written_file(edit)
-            path = written.whole_path
-            is_below = not written.folder or path.startswith(f"{written.folder}/")
+            edited_file = file.written_file(edit)
+            path = edited_file.whole_path
+            is_below = not edited_file.folder or path.startswith(f"{edited_file.folder}/")
             sign = _Sign(index, False, is_below and bool(here[index]), edit.by_tool)
             signs.append(self._judged(sign, path, posixpath.dirname(path), here))
 

@@ -111,8 +111,8 @@ class IterationsSeen:
         if share.method is None or not question.is_wanted:
             return AttributedFacts(TranscriptFacts(), observed)
 
-        written = [self._written[part] for part in share.voting if part in self._written]
-        by_agents = least_share(self._added.get(question.written, {}), written)
+        lines_written = [self._written[part] for part in share.voting if part in self._written]
+        by_agents = least_share(self._added.get(question.written, {}), lines_written)
         share_written = by_agents or 0
         if question.is_strict and share_written < SAME_PATCH:
             problem = f"its session wrote {share_written * 100:.0f} % of the commit"

@@ -210,7 +210,7 @@ def trees_of(
     Args:
         work: the transcripts and their sessions.
         recorded: the ids of the sessions that checkpoints list, which have trees of their own.
-        name_of: returns the changed file that an edited one is, or "" where it is none.
+        name_of: returns the changed file that an edited one is, or "" for any other.
     """
     tree_of: dict[SessionKey, Tree] = {}
     for sessions in _families(work.sessions, recorded):
@@ -275,12 +275,12 @@ def _note_edits(
         trees = [tree_of[key] for key in file.session_keys if key in tree_of]
         edits: list[tuple[int, Edit | FileRemoved]] = [*file.located(Edit)]
         for index, event in [*edits, *file.located(FileRemoved)]:
-            written = file.written_file(event)
-            if written not in names:
-                names[written] = None
-                if not written.folder or written.is_inside(work.work_trees):
-                    names[written] = name_of(written)
-            name = names[written]
+            edited_file = file.written_file(event)
+            if edited_file not in names:
+                names[edited_file] = None
+                if not edited_file.folder or edited_file.is_inside(work.work_trees):
+                    names[edited_file] = name_of(edited_file)
+            name = names[edited_file]
             # What no commit changed may be a file of a build, which is deleted at any time.
             if name or (name == "" and isinstance(event, Edit)):
                 _note_edit(trees, file, index, name)

@@ -158,11 +158,11 @@ def held_lines(
         moves: the old and the new path of each file that it renamed.
     """
     paths_of = _same_files(moves)
-    known = _by_last_part(names)
+    by_last_part = _by_last_part(names)
     sought: list[_SoughtFile] = []
     sought_at: dict[str, list[_SoughtFile]] = {}  # by where git may have them
     for index, request in enumerate(asked):
-        for name, lines in _by_file(known, [request.lines]).items():
+        for name, lines in _by_file(by_last_part, [request.lines]).items():
             file = _SoughtFile(index, Counter(lines))
             sought.append(file)
             for path in paths_of.get(name, (name,)):
@@ -178,13 +178,13 @@ def held_lines(
             for file in files:
                 file.present.update({line: count_of[line] for line in file.wanted})
 
-    held = [0] * len(asked)
+    counts = [0] * len(asked)
     for file in sought:
-        held[file.request] += (file.wanted & file.present).total()
+        counts[file.request] += (file.wanted & file.present).total()
     unread: set[int] = set()
     for location in repository.without_content(sought_at.keys() - blobs.keys()):
         unread.update(file.request for file in sought_at[location])
-    return [None if index in unread else total for index, total in enumerate(held)]
+    return [None if index in unread else total for index, total in enumerate(counts)]
 
 
 def _same_files(moves: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
@@ -223,8 +223,8 @@ def are_rewritten(
         asked: the words in question.
         names: all paths that the trunk had.
     """
-    known = _by_last_part(names)
-    words_by_file = [_by_file(known, [request.words]) for request in asked]
+    by_last_part = _by_last_part(names)
+    words_by_file = [_by_file(by_last_part, [request.words]) for request in asked]
     locations: set[str] = set()
     for request, words_of in zip(asked, words_by_file, strict=True):
         for name in words_of:

@@ -228,14 +228,14 @@ class PathTexts:
         changes: dict[str, Hashes] = {}
         for name, hashes in islice(lines.items(), PATHS_OF_A_CALL):
             path = path_in(folder, name)
-            before = self._lines.setdefault(path, Counter())
+            file_lines = self._lines.setdefault(path, Counter())
             change = hashes
             if whole:
                 shown = self._shown.pop(path, None)
                 if shown:
-                    before.update(_hashes_of(_LINE_NUMBER.sub("", shown())))
-                change = _difference(before, Counter(hashes))
-            apply_change(before, change)
+                    file_lines.update(_hashes_of(_LINE_NUMBER.sub("", shown())))
+                change = _difference(file_lines, Counter(hashes))
+            apply_change(file_lines, change)
             changes[path] = change
 
         numbered = []

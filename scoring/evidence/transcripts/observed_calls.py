@@ -50,13 +50,13 @@ class ObservedRuns:
             opened.leaves_stash = leaves_stash(commands)
 
     def note_result(
-        self, opened: OpenCall, place: EventPlace, text: str, failed: bool | None
+        self, opened: OpenCall, ended_at: EventPlace, text: str, failed: bool | None
     ) -> None:
         """Note how the tests of a call ended.
 
         Args:
             opened: the call.
-            place: where its result is.
+            ended_at: where its result is.
             text: what it printed.
             failed: whether it failed; None: not stated.
         """
@@ -66,7 +66,7 @@ class ObservedRuns:
                 if opened.run.folder is None:
                     verdict = TestVerdict()  # it is not known which code was tested
                 run = replace(
-                    _run_ended(place, opened.key, verdict),
+                    _run_ended(ended_at, opened.key, verdict),
                     command=self._paths.number(opened.run.label),
                     called_at=opened.place.line,
                     follows_commit=opened.run.follows_commit,
@@ -83,17 +83,17 @@ class ObservedRuns:
         if verdict and verdict.passed is False:
             opened.has_failed = True
 
-    def note_unrequested(self, place: EventPlace, call: int, text: str) -> None:
+    def note_unrequested(self, ended_at: EventPlace, call: int, text: str) -> None:
         """Note the run in a result without its call, which is in another file, or follows."""
         verdict = verdict_of(None, text, None)
         if verdict and verdict.passed is not None:
-            self.noted.append((_run_ended(place, call, verdict), None))
+            self.noted.append((_run_ended(ended_at, call, verdict), None))
 
 
-def _run_ended(place: EventPlace, call: int, verdict: TestVerdict) -> TestRun:
+def _run_ended(ended_at: EventPlace, call: int, verdict: TestVerdict) -> TestRun:
     """Return a run with its verdict, by the key of the call."""
     return TestRun(
-        *place,
+        *ended_at,
         call=call,
         passed=verdict.passed,
         passed_tests=verdict.passed_tests,
@@ -131,13 +131,13 @@ class ObservedCommits:
         self._last_quiet = None
 
     def note_result(
-        self, opened: OpenCall, place: EventPlace, text: str, failed: bool | None
+        self, opened: OpenCall, ended_at: EventPlace, text: str, failed: bool | None
     ) -> None:
         """Note the commits that a call made, or that it may have made some and printed none.
 
         Args:
             opened: the call.
-            place: where its result is.
+            ended_at: where its result is.
             text: what it printed.
             failed: whether it failed; None: not stated.
         """
@@ -147,7 +147,7 @@ class ObservedCommits:
         lines = git_commands.commits_printed(opened.commits, text)
         for line, request in zip(lines, opened.requests(len(lines)), strict=True):
             commit = replace(
-                _commit_printed(place, opened.key, line),
+                _commit_printed(ended_at, opened.key, line),
                 called_at=opened.place.line,
                 amends=request.amends or self._is_undone,
                 folder=self._folder_number(opened, request),
@@ -158,20 +158,20 @@ class ObservedCommits:
 
         if opened.commits:
             if not lines:
-                self._note_quiet(opened, place, text)
+                self._note_quiet(opened, ended_at, text)
             self._is_undone = False
         self._is_undone = self._is_undone or opened.undoes_commit
 
-    def note_unrequested(self, place: EventPlace, call: int, text: str) -> None:
+    def note_unrequested(self, ended_at: EventPlace, call: int, text: str) -> None:
         """Note the commits in a result without its call, which is in another file, or follows."""
         for line in git_commands.commit_lines(text):
-            self.noted.append((_commit_printed(place, call, line), None))
+            self.noted.append((_commit_printed(ended_at, call, line), None))
 
-    def _note_quiet(self, opened: OpenCall, place: EventPlace, text: str) -> None:
+    def _note_quiet(self, opened: OpenCall, ended_at: EventPlace, text: str) -> None:
         """Note that a call may have made a commit and printed none, and what it shows instead."""
         request = opened.requests(1)[0]
         commit = replace(
-            opened.commit_without_sha(place),
+            opened.commit_without_sha(ended_at),
             amends=request.amends or self._is_undone,
             folder=self._folder_number(opened, request),
         )
@@ -192,15 +192,15 @@ class ObservedCommits:
         """Return the number of the folder in which commits were made, where that is known."""
         if request.folder is None:
             return None
-        named = expand_home(request.folder, [opened.folder])
-        folder = posixpath.normpath(posixpath.join(opened.folder, named))
+        path = expand_home(request.folder, [opened.folder])
+        folder = posixpath.normpath(posixpath.join(opened.folder, path))
         return self._paths.number(folder) if folder.startswith("/") else None
 
 
-def _commit_printed(place: EventPlace, call: int, line: git_commands.CommitLine) -> CommitMade:
+def _commit_printed(ended_at: EventPlace, call: int, line: git_commands.CommitLine) -> CommitMade:
     """Return a commit as git reports it, by the key of the call."""
     return CommitMade(
-        *place,
+        *ended_at,
         call=call,
         sha=line.sha[:_SHA_DIGITS],
         subject=key_of(line.subject),

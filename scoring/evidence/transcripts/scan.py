@@ -225,16 +225,16 @@ class Scan(ABC):
             if events is None:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
-            known = {}
+            readable = {}
             for name, part in events.items():
                 for why, count in part.skipped.items():
                     if why.startswith(UNKNOWN_KIND):
                         why += f" ({name})"
                     self._skipped[why] += count
                 if name in read_harnesses:
-                    known[name] = part
-            if known or not events:
-                yield source.transcript, known
+                    readable[name] = part
+            if readable or not events:
+                yield source.transcript, readable
             else:
                 path = source.transcript.path
                 self._files.append(FileFound(path, "+".join(events), left_out=NOT_READ))

@@ -293,7 +293,7 @@ def sessions_of(files: Sequence[File]) -> dict[SessionKey, Session]:
 
 def commits_shown(sessions: Iterable[Session]) -> set[str]:
     """Return the digits of all commits that sessions made."""
-    return {made.sha for session in sessions for made in session.made}
+    return {commit.sha for session in sessions for commit in session.made}
 
 
 def _order_lines(sessions: Iterable[Session]) -> dict[int, str]:

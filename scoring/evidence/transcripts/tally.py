@@ -197,13 +197,13 @@ class Tally:
         counts["cache_creation_tokens"] += response.cache_writes
 
         uncached = response.input
-        written = response.cache_writes
-        prompt = uncached + response.cache_reads + written
+        cache_writes = response.cache_writes
+        prompt = uncached + response.cache_reads + cache_writes
         if self.input_holds_cached or response.stated == TokensStated.WITHOUT_CACHE_WRITES:
             prompt = response.input
             if not states_writes:
-                written = 0
-            uncached = max(response.input - response.cache_reads - written, 0)
+                cache_writes = 0
+            uncached = max(response.input - response.cache_reads - cache_writes, 0)
 
         charged = charged._replace(step=bisect_left(PROMPT_STEPS, prompt))
         spent[charged].update(
@@ -211,7 +211,7 @@ class Tally:
             input_tokens=uncached,
             output_tokens=response.output,
             cache_read_tokens=response.cache_reads,
-            cache_write_tokens=written,
+            cache_write_tokens=cache_writes,
             cache_write_1h_tokens=response.cache_writes_1h,
             web_searches=response.web_searches,
         )
