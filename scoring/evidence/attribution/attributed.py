@@ -12,12 +12,7 @@ from msgspec.structs import replace
 
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.attribution import attribute
-from scoring.evidence.attribution.iteration_shares import (
-    NO_TRANSCRIPT,
-    NOT_READ,
-    Question,
-    Share,
-)
+from scoring.evidence.attribution.iteration_shares import NO_TRANSCRIPT, NOT_READ, Question, Share
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.observing_iterations import (
     AttributedFacts,
@@ -50,13 +45,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
     timestamp_ns,
 )
-from scoring.evidence.transcripts.scan import (
-    ELSEWHERE,
-    NO_FOLDER,
-    NOTHING_USABLE,
-    Scan,
-    file_found,
-)
+from scoring.evidence.transcripts.scan import ELSEWHERE, NO_FOLDER, NOTHING_USABLE, Scan, file_found
 from scoring.evidence.transcripts.streams import File, Session, count_once, sessions_of
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile

@@ -9,13 +9,7 @@ from typing import TypeAlias
 
 from scoring.evidence.attribution.iteration_shares import Share
 from scoring.evidence.attribution.sightings import Sighting, Sightings
-from scoring.evidence.transcripts.events import (
-    AgentStarted,
-    ChatText,
-    CommitMade,
-    Edit,
-    TestRun,
-)
+from scoring.evidence.transcripts.events import AgentStarted, ChatText, CommitMade, Edit, TestRun
 from scoring.evidence.transcripts.observed_facts import ClaimResult, ClaimSeen
 from scoring.evidence.transcripts.streams import File, SessionKey
 

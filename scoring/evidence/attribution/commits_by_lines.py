@@ -22,12 +22,7 @@ from scoring.evidence.git.walk import Commit
 from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.events import LinesWritten, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import (
-    File,
-    Session,
-    SessionCommit,
-    commits_shown,
-)
+from scoring.evidence.transcripts.streams import File, Session, SessionCommit, commits_shown
 from scoring.text import trim
 
 _NEAR_SECONDS = 5

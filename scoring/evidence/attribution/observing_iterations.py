@@ -18,12 +18,7 @@ from scoring.evidence.attribution.collecting import (
 from scoring.evidence.attribution.iteration_shares import Share
 from scoring.evidence.attribution.session_trees import AllWork
 from scoring.evidence.attribution.sightings import together
-from scoring.evidence.attribution.written import (
-    SAME_PATCH,
-    LinesAdded,
-    least_share,
-    written_lines,
-)
+from scoring.evidence.attribution.written import SAME_PATCH, LinesAdded, least_share, written_lines
 from scoring.evidence.git.checkpoints import TokenTotals
 from scoring.evidence.transcripts.counting import count_lines, files_about
 from scoring.evidence.transcripts.facts import TranscriptFacts

@@ -333,11 +333,7 @@ class Tallies:
                 sessions = {session for _, session in part.files} - {""}
                 files = {file for file, _ in part.files}
                 facts = HarnessFacts(
-                    name,
-                    sessions=len(sessions),
-                    files=len(files),
-                    flags=part.flags,
-                    **part.counts,
+                    name, sessions=len(sessions), files=len(files), flags=part.flags, **part.counts
                 )
                 harnesses.append(facts)
 
