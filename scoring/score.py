@@ -92,29 +92,29 @@ def score_log_under(
         A log for each rubric, in order. Raises as :func:`score_log`.
     """
     # Rubrics of one way share a reading of the evidence.
-    ways = [(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
+    rubrics_by_way: dict[tuple[str, str | None], list[Rubric]] = {}
+    for rubric in rubrics:
+        way = (rubric.evidence, meter_profile(rubric, observe=True))
+        rubrics_by_way.setdefault(way, []).append(rubric)
 
     logs = {}
-    for way in dict.fromkeys(ways):
+    for (rules, _), sharing in rubrics_by_way.items():
         broken: list[LogError] = []
-        evidence = sources[way[0]]
+        evidence = sources[rules]
         records = evidence.entries(rubrics, iter_log_dir, broken.append)
-
-        indices = [index for index, other in enumerate(ways) if other == way]
-        sharing = [rubrics[index] for index in indices]
         rows = list(score_iterations(records, iter_log_dir, evidence, *sharing, observe=observe))
 
-        for column, index in enumerate(indices):
+        for column, rubric in enumerate(sharing):
             iterations = tuple(row[column] for row in rows)
             scores = [iteration.score for iteration in iterations]
-            logs[index] = ScoredLog(
-                rubric=rubrics[index],
+            logs[rubric] = ScoredLog(
+                rubric=rubric,
                 iterations=iterations,
-                sessions=tuple(aggregate_sessions(rubrics[index], records, scores)),
-                broken=tuple(str(error) for error in broken),
+                sessions=tuple(aggregate_sessions(rubric, records, scores)),
+                broken=tuple(map(str, broken)),
             )
 
-    return [logs[index] for index in range(len(rubrics))]
+    return [logs[rubric] for rubric in rubrics]
 
 
 def score_iteration(

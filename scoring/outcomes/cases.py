@@ -281,11 +281,7 @@ def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float |
         "failed_test_runs": _figure(tests, "failed"),
         "last_tests_passed": _figure(tests, "last_passed"),
         "edited_after_tests": _figure(runs, "edited_after"),
-        "interrupts": _figure(corrections, "interrupts"),
-        "rejections": _figure(corrections, "rejections"),
-        "corrections": _figure(corrections, "corrections"),
-        "resets": _figure(corrections, "resets"),
-        "words": _figure(corrections, "words"),
+        **_figures(corrections, "interrupts", "rejections", "corrections", "resets", "words"),
         "edits": _figure(work, "edits"),
         "files_edited": _figure(work, "files"),
         "most_edits_of_a_file": _figure(work, "most"),
@@ -293,11 +289,8 @@ def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float |
         "context_compactions": _figure(work, "compactions"),
         "sessions": len(observed.sessions) if observed else None,
         "checkpoints": len(observed.checkpoints) if observed else None,
-        "turns": _figure(turns, "turns"),
-        "input_tokens": _figure(turns, "input_tokens"),
-        "output_tokens": _figure(turns, "output_tokens"),
-        "cache_reads": _figure(turns, "cache_reads"),
-        "cache_creations": _figure(turns, "cache_creations"),
+        **_figures(turns, "turns", "input_tokens", "output_tokens"),
+        **_figures(turns, "cache_reads", "cache_creations"),
         "calls_with_verdict": _figure(turns, "tool_calls"),
         "tool_errors": _figure(calls, "tool_errors"),
         "tool_error_rate": _figure(transcripts, "tool_error_rate"),
@@ -307,6 +300,10 @@ def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float |
         "committed_after_tests": _check(objective.committed_after_tests),
         "read_loop_state": _check(objective.read_loop_state),
     }
+
+
+def _figures(source: object | None, *names: str) -> dict[str, float | None]:
+    return {name: _figure(source, name) for name in names}
 
 
 def _figure(source: object | None, name: str) -> float | None:

@@ -2,7 +2,7 @@
 
 import os
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,7 +104,7 @@ def left_out(
         common = paths.intersection(present)
         if len(common) * 2 >= len(paths) and any("/" in path for path in common):
             owners[file] = [folder] * len(file.numbers)
-    return _count((), owners)
+    return _count([], owners)
 
 
 def _edited_in_gone_folder(
@@ -159,7 +159,7 @@ def _repositories(files: Iterable[File], own: GitRepository | None) -> list[GitR
     return list(repositories.values())
 
 
-def _count(sessions: Sequence[Session], owners: Mapping[File, list[str]]) -> list[UsedBySession]:
+def _count(sessions: list[Session], owners: dict[File, list[str]]) -> list[UsedBySession]:
     """Return what the lines of each repository and session used."""
     files = list(owners)
     for file in files:

@@ -1,7 +1,7 @@
 """What the transcript lines of units say: tokens, times, and the lines that were written."""
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -127,7 +127,7 @@ def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> N
             whole[file] = whole.get(file, array("q")) + lines
 
 
-def _parts_with_unknown_lines(work: AllWork, written: Mapping[int, WrittenLines]) -> set[int]:
+def _parts_with_unknown_lines(work: AllWork, written: dict[int, WrittenLines]) -> set[int]:
     """Return the parts in which commands wrote unknown lines into files of the repository."""
     unknown = set()
     for file in work.files:

@@ -1,6 +1,6 @@
 """Writes the sidecars of scored iterations and sessions, and says what evidence they lost."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -149,7 +149,7 @@ def compare_with_sidecar(iter_log_dir: Path | str, scored: ScoredIteration) -> S
 
 def write_sidecars(
     iter_log_dir: Path | str,
-    sidecars: Sequence[SidecarComparison],
+    sidecars: list[SidecarComparison],
     warn: Warn,
     stamps: Stamps | None,
 ) -> None:

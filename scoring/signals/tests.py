@@ -3,7 +3,7 @@
 Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "tests".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -201,7 +201,7 @@ def _verifier_flags(record: IterationRecord) -> list[_Flag]:
     ]
 
 
-def _share_of_true(flags: Sequence[_Flag]) -> SignalValue:
+def _share_of_true(flags: list[_Flag]) -> SignalValue:
     reported = [flag for flag in flags if flag.value is not None]
     if not reported:
         return absent_signal("no test-pass flags set in iteration log")

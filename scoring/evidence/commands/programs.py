@@ -4,7 +4,7 @@ The latter, such as ``env`` and ``uv run``, are in ``starters.toml``.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -69,9 +69,8 @@ class OptionRule(Frozen):
     when: re.Pattern[str] | None = None
     unless: re.Pattern[str] = re.compile("", re.DOTALL)
 
-    def applies(self, options: Iterable[str]) -> bool:
+    def applies(self, options: list[str]) -> bool:
         """Return whether the program does it with these options."""
-        options = list(options)
         if any(self.unless.fullmatch(option) for option in options):
             return False
         return self.when is None or any(self.when.fullmatch(option) for option in options)
@@ -86,7 +85,7 @@ class WordSet(frozenset[str]):
     """Words that a table has as one text."""
 
 
-def rows_by_program(table: Mapping[str, Any], row_type: type[_RowT]) -> dict[str, _RowT]:
+def rows_by_program(table: PlainData, row_type: type[_RowT]) -> dict[str, _RowT]:
     """Return the rows of a table by each of the names that they have in common.
 
     A name is a program, or a program with subcommands: ``git_stash_pop`` is ``git stash pop``. A

@@ -1,7 +1,6 @@
 """A simple command of a shell while it is read, and what its words say."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from string import digits
 from typing import NamedTuple
@@ -126,7 +125,7 @@ def script_of_shell(words: Words) -> Words:
     return ()
 
 
-def end_of_documents(text: str, position: int, operators: Iterable[str]) -> int:
+def end_of_documents(text: str, position: int, operators: list[str]) -> int:
     """Return where the here-documents of some operators end that begin at a position."""
     for operator in operators:
         delimiter = operator.lstrip("<-").strip(" \t'\"").replace("\\", "")
