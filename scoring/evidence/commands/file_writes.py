@@ -1,4 +1,4 @@
-"""Which files a command writes that its redirections do not name (``file_writers.toml``)."""
+"""Which files commands write that their redirections do not name (``file_writers.toml``)."""
 
 import posixpath
 import re
@@ -16,6 +16,14 @@ from scoring.evidence.commands.programs import (
     rows_by_program,
     without_version,
 )
+from scoring.evidence.commands.run_folders import (
+    TEMPORARY_FOLDERS,
+    PlacedCommand,
+    leaves_folder_unknown,
+    with_folders,
+)
+from scoring.evidence.commands.shell import commands_of
+from scoring.evidence.commands.shell_command import Commands
 
 ANY_BELOW = "/**"
 """The end of a path that means everything below it."""
@@ -29,6 +37,9 @@ _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)$")
 
 EXPANDED = re.compile(r"[$`*?\[{]")
 """What a shell replaces in a path."""
+
+_UNKNOWN = "$"
+"""A folder that is not known."""
 
 _QUOTES = re.compile(r"[\"'`>\\]")
 _WORD_BREAKS = re.compile(r"[\"'`>\\\s;|&()<=,]")
@@ -297,3 +308,57 @@ def _targets_of_copy(call: ProgramCall, named: Words) -> list[str]:
         if copies_contents or folder not in (".", "./", ".."):
             targets.append(folder + ANY_BELOW)
     return targets
+
+
+# All commands of a line
+
+
+def maybe_written(commands: Commands, folder: str, line: str) -> Iterator[str]:
+    """Yield the paths that commands may write, where no plain words say which.
+
+    ``$`` in a path means anything.
+
+    Args:
+        commands: the commands of a line.
+        folder: where they start.
+        line: the text of the line.
+    """
+    starts_in_temporary = folder.startswith(TEMPORARY_FOLDERS)
+    is_lost = False  # whether it is unknown where the line goes on
+
+    for placed in with_folders(commands, folder):
+        for path in _possible_paths(placed, line, is_lost=is_lost):
+            if path.startswith(TEMPORARY_FOLDERS) and not starts_in_temporary:
+                continue
+            yield path if EXPANDED.search(path) else f"{_UNKNOWN}/{path}"
+
+        is_lost = is_lost or leaves_folder_unknown(placed.command)
+
+
+def _possible_paths(placed: PlacedCommand, line: str, *, is_lost: bool) -> Iterator[str]:
+    """Yield the paths that one command may write."""
+    command = placed.command
+    parts = [command]
+    if command.words[:1] == ("eval",):
+        parts += commands_of(" ".join(command.words[1:]))
+
+    folder = _UNKNOWN if is_lost else placed.folder
+    for part in parts:
+        for path in part.writes:
+            if is_lost or len(parts) > 1 or EXPANDED.search(path):
+                yield posixpath.join(_UNKNOWN, path) if is_lost else path
+        if part.words:
+            takes_words = "xargs" in part.starters
+            for path in possible_targets(part.words, line, takes_words=takes_words):
+                yield posixpath.join(folder, path)
+
+
+def work_trees_added(words: Words) -> list[str]:
+    """Return the words that may be the folder of a work tree that a ``git`` command adds."""
+    if words[:1] != ("git",) or "worktree" not in words:
+        return []
+
+    arguments = list(words[words.index("worktree") + 1 :])
+    if arguments[:1] != ["add"]:
+        return []
+    return [word for word in arguments[1:] if not is_option(word)]

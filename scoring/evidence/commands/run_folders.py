@@ -2,12 +2,12 @@
 
 import posixpath
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 from scoring.evidence.commands.programs import Words, base_name
-from scoring.evidence.commands.shell_command import Commands
+from scoring.evidence.commands.shell_command import Commands, ShellCommand
 from scoring.evidence.commands.shell_reader import SHELLS
 
 TEMPORARY_FOLDERS = (
@@ -22,6 +22,10 @@ _THROWN_AWAY = frozenset({"tmp", "temp", ".tmp", "node_modules"})
 """Names of folders with content that is thrown away."""
 
 _CHANGE_FOLDER = (("cd",), ("pushd",))
+
+_UNKNOWN_FOLDERS = ("-", "$", "~")
+"""How the argument of ``cd`` begins when the folder is not known."""
+
 _FIND_TOP = ("git", "rev-parse", "--show-toplevel")
 _HOME_FOLDER = re.compile(r"/(?:Users|home)/[^/]+|/root")
 _PATH_LIMIT = 1000  # characters
@@ -180,3 +184,44 @@ def _script_index(words: Words) -> int:
         takes_value = not is_long and word[-1] in "oO"
         index += 2 if takes_value else 1
     return index
+
+
+# One command after the other
+
+
+class PlacedCommand(NamedTuple):
+    """A command, and the folder that it runs in as far as ``cd`` says so in plain words."""
+
+    command: ShellCommand
+    folder: str
+
+
+def folder_after(commands: Iterable[ShellCommand], folder: str) -> str:
+    """Return the folder in which commands end that start in a folder.
+
+    Only ``cd`` with one plain word changes it.
+    """
+    for command in commands:
+        is_cd = command.words[:1] == ("cd",) and len(command.words) == 2
+        if is_cd and command.words[1] and not command.words[1].startswith(_UNKNOWN_FOLDERS):
+            folder = posixpath.join(folder, command.words[1])
+    return folder
+
+
+def with_folders(commands: Iterable[ShellCommand], folder: str) -> Iterator[PlacedCommand]:
+    """Yield each command with the folder that it runs in.
+
+    The first one runs in ``folder``.
+    """
+    for command in commands:
+        yield PlacedCommand(command, folder)
+        folder = folder_after((command,), folder)
+
+
+def leaves_folder_unknown(command: ShellCommand) -> bool:
+    """Return whether it is unknown after a command where the line goes on."""
+    if command.words[:1] not in (*_CHANGE_FOLDER, ("popd",)):
+        return False
+    if command.depth or command.connector in ("&&", "||", "?"):
+        return True
+    return not folder_after((command,), "")

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from scoring.evidence.commands.claim_texts import claims_tests_pass
-from scoring.evidence.commands.command_writes import work_trees_added
+from scoring.evidence.commands.file_writes import work_trees_added
 from scoring.evidence.commands.git_commands import MAY_COMMIT, CommitRequest
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from scoring.evidence.commands import git_commands
-from scoring.evidence.commands.command_writes import folder_after, maybe_written, with_folders
-from scoring.evidence.commands.file_writes import removed_paths, rewritten_path
+from scoring.evidence.commands.file_writes import maybe_written, removed_paths, rewritten_path
 from scoring.evidence.commands.git_commands import CommitRequest
-from scoring.evidence.commands.run_folders import is_elsewhere
+from scoring.evidence.commands.run_folders import folder_after, is_elsewhere, with_folders
 from scoring.evidence.commands.shell import is_cut
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.testruns import TestCommand

@@ -3,8 +3,12 @@
 import pytest
 from helpers import tables
 
-from scoring.evidence.commands.command_writes import maybe_written, work_trees_added
-from scoring.evidence.commands.file_writes import removed_paths, rewritten_path
+from scoring.evidence.commands.file_writes import (
+    maybe_written,
+    removed_paths,
+    rewritten_path,
+    work_trees_added,
+)
 from scoring.evidence.commands.shell import commands_of
 
 
