@@ -50,9 +50,9 @@ class Ledger(NamedTuple):
     caller: Identity
     trunk: Trunk
     tip_time: int | None
-    left_out: int = 0
-    outcomes: Collection[Outcome] = ()
-    is_complete: bool = True
+    left_out: int
+    outcomes: Collection[Outcome]
+    is_complete: bool
     of_gone_folders: Sequence[UsedBySession] = ()
 
     @property

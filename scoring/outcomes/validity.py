@@ -68,7 +68,7 @@ class Validity(NamedTuple):
     observed: Mapping[str, Foretold]
     baselines: Mapping[str, Foretold]
     bands: tuple[BandRow, ...]
-    foretelling: tuple[str, ...] = ()
+    foretelling: tuple[str, ...]
 
     @property
     def tried(self) -> int:

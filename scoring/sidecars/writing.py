@@ -180,7 +180,7 @@ def write_sidecars(
 def write_iterations(
     iter_log_dir: Path | str,
     iterations: Iterable[ScoredIteration],
-    warn: Warn = silent,
+    warn: Warn,
     stamps: Stamps | None = None,
 ) -> None:
     """Write the sidecars of some iterations.
@@ -222,9 +222,7 @@ def write_scored_log(
         raise WriteError(str(e), (*paths, *e.written)) from e
 
 
-def write_session(
-    iter_log_dir: Path | str, session: SessionScore, warn: Warn = silent
-) -> Path | None:
+def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn) -> Path | None:
     """Write the sidecar of one session, and return its path.
 
     Returns None, and warns, when the id of the session cannot name a file.

@@ -182,7 +182,7 @@ def is_given_code(program: str, arguments: Words) -> bool:
 
 
 def possible_targets(
-    words: Words, line: str, *, takes_words: bool = False, finds: int = 0
+    words: Words, line: str, *, takes_words: bool, finds: int = 0
 ) -> Iterator[str]:
     """Yield the paths that a simple command may write, from the folder that it runs in.
 

@@ -58,8 +58,7 @@ def verdict_of(command: TestCommand | None, output: str, failed: bool | None) ->
         failed: whether its exit status says so; None when it is not stated.
     """
     table = tool_table()
-    text = _TERMINAL_CODE.sub("", output) if "\x1b" in output else output
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _TERMINAL_CODE.sub("", output).replace("\r\n", "\n").replace("\r", "\n")
     succeeded = failed is False
     if not succeeded and table.refused.match(text):
         return None

@@ -57,7 +57,7 @@ class CommandStart(NamedTuple):
 
     words: tuple[str, ...]
     valued_options: frozenset[str]
-    tool: str = ""
+    tool: str
 
     def length_in(self, words: Words) -> int:
         """Return how many words of a command this beginning takes.
