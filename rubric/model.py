@@ -169,7 +169,7 @@ class Rubric:
             yield "there are no signals"
             return
 
-        ids = set()
+        ids: set[str] = set()
         total = 0.0
         for spec in self.signals:
             if not spec.id:

@@ -97,7 +97,7 @@ def score_log_under(
         way = (rubric.evidence, meter_profile(rubric, observe=True))
         rubrics_by_way.setdefault(way, []).append(rubric)
 
-    logs = {}
+    logs: dict[Rubric, ScoredLog] = {}
     for (rules, _), sharing in rubrics_by_way.items():
         broken: list[LogError] = []
         evidence = sources[rules]
@@ -372,11 +372,11 @@ def score_whole_log(
     opened: list[Evidence] = []
     lines: list[ScoredLine] = []
     members: list[tuple[str, SessionIterRef]] = []
-    marks = []
+    marks: list[bytes] = []
     present: Counter[str] = Counter()
 
     with stamps_of_log(sources.cache_dir if write else None, iter_log_dir, rubric) as stamps:
-        waiting = []
+        waiting: list[SidecarComparison] = []
 
         for (scored,) in score_iterations(
             records,

@@ -140,7 +140,7 @@ def _repository_of(folder: Path) -> GitRepository | None:
 
 def _repositories(files: Iterable[File], own: GitRepository | None) -> list[GitRepository]:
     """Return the sources' own repository, then those of the folders in which sessions worked."""
-    tops = set()
+    tops: set[Path] = set()
     for file in files:
         for span in file.events.spans:
             if not os.path.isabs(span.cwd) or "\0" in span.cwd:

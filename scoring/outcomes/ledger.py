@@ -12,7 +12,7 @@ from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoint_files import name_of_branch
 from scoring.evidence.git.checkpoints import Checkpoint
-from scoring.evidence.git.facts import Trunk
+from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import Sources
@@ -232,7 +232,7 @@ def _judge(
 ) -> None:
     """Give each unit the worst outcome of its iterations, and landed work without any its own."""
     judged = {outcome.iteration: outcome for outcome in outcomes if outcome.defective is not None}
-    without_entries = {}
+    without_entries: dict[int, Landing] = {}
     for index, unit in enumerate(units):
         of_unit = []
         for entry in unit.entries:

@@ -129,7 +129,7 @@ def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> N
 
 def _parts_with_unknown_lines(work: AllWork, written: dict[int, WrittenLines]) -> set[int]:
     """Return the parts in which commands wrote unknown lines into files of the repository."""
-    unknown = set()
+    unknown: set[int] = set()
     for file in work.files:
         events = file.events
         edits: list[Edit | UnseenEdit] = [edit for edit in events.of(Edit) if not edit.by_tool]

@@ -157,8 +157,8 @@ class Outcomes:
 
     def of(self, landings: Mapping[int, Landing]) -> list[Outcome]:
         """Return what became of work, by the numbers under which its landings are given."""
-        outcomes = {}
-        watched = {}
+        outcomes: dict[int, Outcome] = {}
+        watched: dict[int, _Watched] = {}
         for iteration, landing in landings.items():
             outcomes[iteration] = Outcome(iteration, "not_landed")
             if landing.landed and landing.commit:

@@ -348,7 +348,7 @@ def lost_evidence(
 
     if old_provenance and new_provenance:
         # Tokens that the entry reports need no transcript.
-        reported = facts.record.session_tokens and facts.observed is None
+        reported = facts.record.session_tokens is not None and facts.observed is None
         for loss in lost_between(old_provenance, new_provenance):
             if not (reported and loss.signal == TOKEN_EFFICIENCY):
                 lost.append(loss)

@@ -63,9 +63,9 @@ def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
         WriteError: some could not be written; its ``written`` holds the paths of the scores that
             are.
     """
-    score_files = []
-    evidence_before = []
-    evidence_after = []
+    score_files: list[tuple[Path, bytes]] = []
+    evidence_before: list[tuple[Path, bytes]] = []
+    evidence_after: list[tuple[Path, bytes]] = []
 
     for sidecar in sidecars:
         iteration = sidecar.score.iteration

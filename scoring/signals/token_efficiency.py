@@ -55,7 +55,7 @@ class TokenEfficiency(Signal):
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield where the tokens are: in the entry, or in lines that count for no other work."""
-        has_lines = facts.observed and facts.observed.lines
+        has_lines = facts.observed is not None and bool(facts.observed.lines)
         if facts.record.session_tokens and not has_lines:
             yield from named_fields(entry, "session_tokens.cache_hit_rate")
         elif facts.observed is None or not facts.observed.elsewhere:

@@ -137,7 +137,7 @@ class GitCommand(NamedTuple):
 
 def commit_requests(commands: Commands) -> list[CommitRequest]:
     """Return the commands of a line that make commits, in order."""
-    requests = []
+    requests: list[CommitRequest] = []
     shows_text = any(map(_shows_text, commands))
     undoes_last = False
     for command in git_commands(commands):

@@ -120,9 +120,9 @@ def _settled(events: Sequence[ShellEvent], *, is_whole: bool) -> list[ShellComma
         events: the events of a line, which are gone over from the last one to the first.
         is_whole: whether nothing was cut off; else no command is known to be the last one.
     """
-    commands = []
+    commands: list[ShellCommand] = []
     following = _Following()
-    outside = []
+    outside: list[_Following] = []
     may_be_last = is_whole
 
     for event in reversed(events):

@@ -85,7 +85,7 @@ class CommandDraft:
 
     def command(self) -> ShellCommand:
         """Return the command with its words as they are, without the files of redirections."""
-        writes = []
+        writes: list[str] = []
         output_file = ""
 
         for operator, word_index in reversed(self.redirections):

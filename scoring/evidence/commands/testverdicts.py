@@ -66,7 +66,7 @@ def verdict_of(command: TestCommand | None, output: str, failed: bool | None) ->
         return _UNKNOWN
 
     tools = _tools_that_may_report(text, command)
-    is_if_shown = command and table.tools[command.tool].if_shown
+    is_if_shown = command is not None and table.tools[command.tool].if_shown
     if is_if_shown:  # what runs any tasks says nothing about the tests among them
         tools = [tool for tool in tools if not tool.runs_any]
     ended_early = not succeeded and any_form_in(table.ended, text)
@@ -206,7 +206,7 @@ class _Summaries(NamedTuple):
             return False
 
         is_of_program = form.condition in ("sole", "named")
-        is_sole = command and self.tool.name not in command.other_tools
+        is_sole = command is not None and self.tool.name not in command.other_tools
 
         lines: Iterable[str] = (line.text.strip() for line in form.lines_in(self.text))
         if self.passed and command:

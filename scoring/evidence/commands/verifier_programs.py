@@ -15,7 +15,18 @@ _TARGET_LIMIT = 8
 _TABLE = read_table("verifiers.toml")
 _RUN_FOR_NONE = frozenset(_TABLE["common"].split())
 _TASK_RUNNERS = frozenset(_TABLE["runners"].split())
-_INTERPRETERS = SHELLS.union(_TABLE["interpreters"].split()) - _TASK_RUNNERS
+_INTERPRETERS = SHELLS | {
+    "python",
+    "pypy",
+    "node",
+    "deno",
+    "bun",
+    "ruby",
+    "perl",
+    "php",
+    "tsx",
+    "ts-node",
+}
 
 TOOLS_BY_VERIFIER_TYPE: dict[str, frozenset[str]] = {}
 """The programs, or programs with their first word, that run for a verifier of a type.
@@ -43,7 +54,7 @@ def program_names(words: Words) -> list[str]:
 
     arguments = words[1:]
     interpreter = without_version(name)
-    if interpreter in _INTERPRETERS:
+    if interpreter in _INTERPRETERS and interpreter not in _TASK_RUNNERS:
         script = _script_of_interpreter(arguments)
         if not script:
             return [interpreter]
