@@ -7,7 +7,7 @@ import functools
 import math
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from scoring.statistics import (
@@ -25,6 +25,9 @@ Values: TypeAlias = Sequence[float]
 
 Figures: TypeAlias = Sequence[float | None]
 """The figure of each case; None for a case that has none."""
+
+Weights: TypeAlias = Sequence[Any]
+"""How often each case counts: a number, or an array with a number for each draw."""
 
 _MOST_CHOICES = 20_000_000
 _FEWEST_DRAWS = 200
@@ -53,7 +56,24 @@ class Foretold(NamedTuple):
     rarer: int = LEAST_OF_A_KIND
 
 
-def auc(values: Values, truths: Values, weights: Sequence[int] | None = None) -> float | None:
+class _Statistic(NamedTuple):
+    """A figure that is made of two sums over cases.
+
+    Attributes:
+        sums: returns both sums from values, truths and weights. Weights are numbers, or arrays of
+            numpy with a number for each of many draws, and so are the sums.
+        figure: returns the figure that two sums make; None where it is undefined.
+    """
+
+    sums: Callable[[Values, Values, Weights], tuple[Any, Any]]
+    figure: Callable[[float, float], float | None]
+
+    def of(self, values: Values, truths: Values, weights: Weights | None = None) -> float | None:
+        """Return the figure of some cases, each of which counts once by default."""
+        return self.figure(*self.sums(values, truths, weights or [1] * len(values)))
+
+
+def auc(values: Values, truths: Values, weights: Weights | None = None) -> float | None:
     """Return how likely a case with truth 1 has a higher value than one with truth 0.
 
     From 0 to 1; a tie counts as half. None where all truths are the same.
@@ -63,9 +83,26 @@ def auc(values: Values, truths: Values, weights: Sequence[int] | None = None) ->
         truths: 0 or 1 for each case.
         weights: how often each case counts; once by default.
     """
+    return _AUC.of(values, truths, weights)
+
+
+def spearman(values: Values, truths: Values) -> float | None:
+    """Return Spearman's correlation of ranks, -1 to 1.
+
+    None where all values or all truths are equal.
+
+    Args:
+        values: the figure of each case.
+        truths: the truth of each case.
+    """
+    return _SPEARMAN.of(values, truths)
+
+
+def _pairs_above(values: Values, truths: Values, weights: Weights) -> tuple[Any, Any]:
+    """Return twice in how many pairs the one with truth 1 is above, ties as half, and all pairs."""
     positive: Counter[float] = Counter()
     negative: Counter[float] = Counter()
-    for value, truth, weight in zip(values, truths, weights or [1] * len(values), strict=True):
+    for value, truth, weight in zip(values, truths, weights, strict=True):
         counts = positive if truth else negative
         counts[value] += weight
 
@@ -74,35 +111,33 @@ def auc(values: Values, truths: Values, weights: Sequence[int] | None = None) ->
     for value in sorted(positive.keys() | negative.keys()):
         twice_above += positive[value] * (2 * below + negative[value])
         below += negative[value]
+    return twice_above, positive.total() * below
 
-    pairs = positive.total() * below
+
+def _share_above(twice_above: float, pairs: float) -> float | None:
     return twice_above / 2 / pairs if pairs else None
 
 
-def spearman(values: Values, truths: Values, weights: Sequence[int] | None = None) -> float | None:
-    """Return Spearman's correlation of ranks, -1 to 1.
+def _rank_products(values: Values, truths: Values, weights: Weights) -> tuple[Any, Any]:
+    """Return the covariance of ranks, and the product of their variances.
 
-    None where all values or all truths are equal.
-
-    Args:
-        values: the figure of each case.
-        truths: the truth of each case.
-        weights: how often each case counts; once by default.
+    Ranks are multiples of a half, so that all of these sums are exact.
     """
-    weights = weights or [1] * len(values)
     value_ranks = _centred_ranks(values, weights)
     truth_ranks = _centred_ranks(truths, weights)
 
-    def weighted_sum(first: Values, second: Values) -> float:
-        return math.fsum(w * a * b for w, a, b in zip(weights, first, second, strict=True))
+    def weighted_sum(first: Weights, second: Weights) -> Any:
+        return sum(w * a * b for w, a, b in zip(weights, first, second, strict=True))
 
     variances = weighted_sum(value_ranks, value_ranks) * weighted_sum(truth_ranks, truth_ranks)
-    if not variances:
-        return None
-    return weighted_sum(value_ranks, truth_ranks) / math.sqrt(variances)
+    return weighted_sum(value_ranks, truth_ranks), variances
 
 
-def _centred_ranks(values: Values, weights: Sequence[int]) -> list[float]:
+def _correlation(covariance: float, variances: float) -> float | None:
+    return covariance / math.sqrt(variances) if variances else None
+
+
+def _centred_ranks(values: Values, weights: Weights) -> list[Any]:
     """Return how far the rank of each value is above the mean of all ranks."""
     counts: Counter[float] = Counter()
     for value, weight in zip(values, weights, strict=True):
@@ -115,6 +150,10 @@ def _centred_ranks(values: Values, weights: Sequence[int]) -> list[float]:
         rank_of[value] = below + (counts[value] + 1) / 2 - mean
         below += counts[value]
     return [rank_of[value] for value in values]
+
+
+_AUC = _Statistic(_pairs_above, _share_above)
+_SPEARMAN = _Statistic(_rank_products, _correlation)
 
 
 def within(groups: Sequence[str], truths: Values, figures: Figures) -> Foretold:
@@ -175,7 +214,7 @@ class GroupedDraws:
             draws: how many draws to make at most.
         """
         self.truths = truths
-        self._statistic = auc if binary else spearman
+        self._statistic = _AUC if binary else _SPEARMAN
         self._most_draws = draws
 
         index_of = {name: index for index, name in enumerate(sorted(set(groups)))}
@@ -207,13 +246,13 @@ class GroupedDraws:
         values = list(known.values())
         truths = [self.truths[case] for case in known]
 
-        result = self._statistic(values, truths)
+        result = self._statistic.of(values, truths)
         interval = None
         if result is not None:
             interval = self.interval(self.drawn(values, list(known)))
 
         rarer = LEAST_OF_A_KIND
-        if self._statistic is auc:
+        if self._statistic is _AUC:
             negative = truths.count(0)
             rarer = min(negative, len(truths) - negative)
         return Foretold(len(truths), result, interval, rarer)
@@ -231,8 +270,8 @@ class GroupedDraws:
             if old is not None and new is not None:
                 differences.append(new - old)
 
-        old_result = self._statistic(before, self.truths) or 0.0
-        new_result = self._statistic(after, self.truths) or 0.0
+        old_result = self._statistic.of(before, self.truths) or 0.0
+        new_result = self._statistic.of(after, self.truths) or 0.0
         return new_result - old_result, self.interval(differences)
 
     @staticmethod
@@ -250,79 +289,24 @@ class GroupedDraws:
         """
         truths = [self.truths[case] for case in cases]
         groups = [self._group_of_case[case] for case in cases]
+        statistic = self._statistic
+        if statistic.of(values, truths) is None:
+            return [None] * len(self._draws)
+
         try:
             import numpy  # where it is installed, it is ten to thirty times as fast
         except ImportError:
             figures = []
             for counts in self._draws:
                 weights = [counts[group] for group in groups]
-                figures.append(self._statistic(values, truths, weights))
+                figures.append(statistic.of(values, truths, weights))
             return figures
-        return self._drawn_by_numpy(numpy, values, truths, groups)
 
-    def _drawn_by_numpy(
-        self, np: Any, values: Values, truths: Values, groups: Sequence[int]
-    ) -> list[float | None]:
-        if not self._draws:
-            return []
-
-        statistic = _aucs if self._statistic is auc else _spearmans
-        rows_at_once = max(1, _WEIGHTS_AT_ONCE // max(len(groups), 1))
-        figures: list[float | None] = []
-        draws = np.array(self._draws)
-        for start in range(0, len(draws), rows_at_once):
-            weights = draws[start : start + rows_at_once, groups].astype(np.int64)
-            figures += statistic(np, np.array(values), np.array(truths), weights)
+        figures = []
+        draws_at_once = max(1, _WEIGHTS_AT_ONCE // len(self._groups))
+        for start in range(0, len(self._draws), draws_at_once):
+            draws = numpy.array(self._draws[start : start + draws_at_once], dtype=numpy.int64)
+            columns = numpy.ascontiguousarray(draws.T)
+            sums = statistic.sums(values, truths, [columns[group] for group in groups])
+            figures += map(statistic.figure, *(each.tolist() for each in sums))
         return figures
-
-
-# The same with numpy, for many draws together: a row of weights for each draw
-
-
-def _aucs(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
-    """Return what :func:`auc` returns for each row of weights."""
-    is_positive = truths.astype(bool)
-    positive, _ = _counts_by_level(np, weights * is_positive, values)
-    negative, _ = _counts_by_level(np, weights * ~is_positive, values)
-
-    below = np.cumsum(negative, axis=1) - negative
-    twice_above = (positive * (2 * below + negative)).sum(axis=1)
-    pairs = positive.sum(axis=1) * negative.sum(axis=1)
-
-    ratios = zip(twice_above, pairs, strict=True)
-    return [float(above) / 2 / float(count) if count else None for above, count in ratios]
-
-
-def _spearmans(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
-    """Return what :func:`spearman` returns for each row of weights."""
-
-    def centred_ranks(figures: Any) -> Any:
-        counts, level_of_case = _counts_by_level(np, weights, figures)
-        ranks = np.cumsum(counts, axis=1) - counts + (counts + 1) / 2
-        return ranks[:, level_of_case] - (weights.sum(axis=1, keepdims=True) + 1) / 2
-
-    def weighted_sums(first: Any, second: Any) -> Any:
-        return (weights * first * second).sum(axis=1)
-
-    value_ranks = centred_ranks(values)
-    truth_ranks = centred_ranks(truths)
-    covariances = weighted_sums(value_ranks, truth_ranks)
-    variances = weighted_sums(value_ranks, value_ranks) * weighted_sums(truth_ranks, truth_ranks)
-
-    figures: list[float | None] = []
-    for covariance, variance in zip(covariances, variances, strict=True):
-        figures.append(float(covariance) / math.sqrt(float(variance)) if variance > 0 else None)
-    return figures
-
-
-def _counts_by_level(np: Any, weights: Any, figures: Any) -> tuple[Any, Any]:
-    """Add up the weights of equal figures.
-
-    Returns:
-        The sums, a row for each draw and a column for each level of the figures; and the level of
-        each case.
-    """
-    levels, level_of_case = np.unique(figures, return_inverse=True)
-    order = np.argsort(level_of_case, kind="stable")
-    starts = np.searchsorted(level_of_case[order], np.arange(len(levels)))
-    return np.add.reduceat(weights[:, order], starts, axis=1), level_of_case
