@@ -128,7 +128,8 @@ def faults_of(
     if version not in ENTRIES:
         return []
 
-    faults = _EntryCheck(version, strict).value(_Value(root, root.line), ENTRIES[version], "")
+    whole = _Value(root, root.line)
+    faults = _EntryCheck(version, strict).value(whole, ENTRIES[version], "")
     return sorted(faults, key=lambda fault: (fault.line or 0, fault.path))
 
 

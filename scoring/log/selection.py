@@ -166,7 +166,9 @@ def _month_of(day: datetime.date) -> Period:
 def _relative_period(text: str, today: datetime.date) -> Period | None:
     newest = _NEWEST.fullmatch(text)
     if newest:
-        days = int(newest[1]) * (7 if newest[2].startswith("w") else 1)
+        days = int(newest[1])
+        if newest[2].startswith("w"):
+            days *= 7
         return Period(today - (days - 1) * _A_DAY, today)
 
     monday = today - today.weekday() * _A_DAY

@@ -286,7 +286,8 @@ def _absolute_glob(base: Path, text: str, source: str) -> str:
         home, slash, pattern = text.partition("/")
         return glob.escape(str(_expanded(base, home, source))) + slash + pattern
 
-    return os.path.normpath(os.path.join(glob.escape(os.path.abspath(base)), text))
+    folder = glob.escape(os.path.abspath(base))
+    return os.path.normpath(os.path.join(folder, text))
 
 
 def settings_sources(options: Mapping[str, Any], repository: Path, files: bool) -> list[str]:

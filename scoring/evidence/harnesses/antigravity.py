@@ -120,8 +120,11 @@ class AntigravityReader(ToolReader):
         elif status == "ERROR":
             self.result(call.id, True, text)
         elif status == "DONE":
-            failed = False if call.tool not in self.tools.shells else _command_failed(line, text)
-            self.result(call.id, failed, _INDENTATION.sub("", _OUTPUT.split(text, 1)[-1]))
+            failed: bool | None = False
+            if call.tool in self.tools.shells:
+                failed = _command_failed(line, text)
+            printed = _OUTPUT.split(text, 1)[-1]
+            self.result(call.id, failed, _INDENTATION.sub("", printed))
 
 
 def _command_failed(line: PlainData, text: str) -> bool | None:

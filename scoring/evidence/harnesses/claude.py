@@ -101,14 +101,11 @@ class ClaudeReader(ToolReader):
             return True
 
         time = timestamp_ns(line.timestamp)
-        if time is not None:
-            self._take_line(time, line)
-        elif line.type not in _BOOKKEEPING:
-            self.skip(NO_TIME)
-        return False
+        if time is None:
+            if line.type not in _BOOKKEEPING:
+                self.skip(NO_TIME)
+            return False
 
-    def _take_line(self, time: int, line: ClaudeLine) -> None:
-        """Take a line that was written at a time, in nanoseconds since 1970."""
         if line.type == "progress":
             line = repeated_line(line)
 
@@ -124,7 +121,7 @@ class ClaudeReader(ToolReader):
         span = self.span_here()
         if line.isApiErrorMessage or message.model == _SYNTHETIC_MODEL:
             self.skip(SYNTHETIC)
-            return
+            return False
 
         self.begin(span, self.place, time, self._key_of(line))
         if line.type == "system":
@@ -136,6 +133,7 @@ class ClaudeReader(ToolReader):
                 self.seen.prompt(text_in(line.attachment, "prompt"))
         elif line.type in ("assistant", "user") and line.message:
             self._take_message(line, message)
+        return False
 
     def _key_of(self, line: ClaudeLine) -> int:
         """Return the key of a line: that of its id, or of its bytes."""

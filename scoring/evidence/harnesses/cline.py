@@ -77,7 +77,8 @@ class ClineReader(ToolReader):
 
         # A fork has the messages of its parent, some under new ids, with the same times and calls.
         answered = [text_in(part, "tool_use_id") for part in parts]
-        if not self.event(milliseconds(message, "ts"), role, message.get("ts"), *answered):
+        time = milliseconds(message, "ts")
+        if not self.event(time, role, message.get("ts"), *answered):
             return
         if role == "user":
             self._take_user_message(message, parts)

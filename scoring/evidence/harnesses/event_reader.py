@@ -157,7 +157,8 @@ class EventReader(JsonReader):
         if id_in(name):
             identity = (name,)
         number = self.next_event if self.in_documents else self.place
-        self.begin(self.span_here(), number, time, key_of("\0".join(map(str, identity))))
+        key = key_of("\0".join(map(str, identity)))
+        self.begin(self.span_here(), number, time, key)
         return True
 
     def span_here(self) -> int:
@@ -283,13 +284,15 @@ class EventReader(JsonReader):
         self, call: object, paths: Iterable[str], lines: AddedLines, whole: bool = False
     ) -> None:
         """Note a call of a tool that edits files. See :meth:`Observations.edit`."""
-        self.count_call(self.seen.edit(self.id_of(call), paths, self.folder, lines, whole))
+        key = self.seen.edit(self.id_of(call), paths, self.folder, lines, whole)
+        self.count_call(key)
 
     def call(
         self, call: object, question: bool = False, agent: bool = False, shows: int = 0
     ) -> None:
         """Note a call of any other tool. See :meth:`Observations.call`."""
-        self.count_call(self.seen.call(self.id_of(call), question, agent), shows)
+        key = self.seen.call(self.id_of(call), question, agent)
+        self.count_call(key, shows)
 
     def result(self, call: object, failed: bool | None, text: str) -> None:
         """Note how a call ended, ``failed`` or not (None: not stated), and what it printed."""

@@ -202,7 +202,9 @@ class Goose(Harness):
 def _lines_of_session(ask: Ask, session: PlainData, has_ledger: bool) -> Iterator[Any]:
     """Yield the head of a session, and then its messages and what responses used, by time."""
     name = (session["id"],)
-    usage = list(map(dict, ask(_OF_SESSION.format("usage_ledger"), name))) if has_ledger else []
+    usage = []
+    if has_ledger:
+        usage = list(map(dict, ask(_OF_SESSION.format("usage_ledger"), name)))
     lines = [{"usage": row} for row in usage]
     lines += [{"message": dict(row)} for row in ask(_OF_SESSION.format("messages"), name)]
     lines.sort(key=_time_of)

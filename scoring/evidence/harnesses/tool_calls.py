@@ -118,7 +118,9 @@ class ToolReader(EventReader):
 
         lines: list[int] = []
         for part in items_in(given, "edits") or [given]:
-            lines += lines_added(text_in(_first_of(part, _NEW)), text_in(_first_of(part, _OLD)))
+            new = text_in(_first_of(part, _NEW))
+            old = text_in(_first_of(part, _OLD))
+            lines += lines_added(new, old)
         self.edit(call, (path,), {path: tuple(lines)})
 
 
