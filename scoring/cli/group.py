@@ -304,8 +304,7 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Print the version.",
 )
 @loudness_options
-@click.pass_context
-def cli(ctx: click.Context, as_json: bool) -> None:
+def cli(as_json: bool) -> None:
     """Say what became of coding agents' work, what it cost, and how good the evidence says it was.
 
     Begin in your repository with da-score init, then da-score work. Facts come from git and from
@@ -313,7 +312,6 @@ def cli(ctx: click.Context, as_json: bool) -> None:
     that you do not give here come from DA_SCORE_* variables, .agents/da-score.toml and
     [tool.da-score] in pyproject.toml.
     """
-    ctx.obj = {"json": as_json}
 
 
 @cli.result_callback()

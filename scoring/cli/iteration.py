@@ -37,21 +37,18 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.openable import openable_facts
 from scoring.examine import subject_of
 from scoring.frozen import PlainData, fields_of
-from scoring.jobs.close_task import bring_session_up_to_date
+from scoring.jobs.close_task import score_again
 from scoring.log.load import load_entry, no_such_entry
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import spending_of
-from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
 from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.read_scores import read_score
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
-from scoring.sidecars.stamp import stamps_of_log
 from scoring.sidecars.states import CURRENT, State
-from scoring.sidecars.writing import write_iterations
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
 from scoring.signals.values import Deliberation
@@ -145,28 +142,14 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
         exit_if_broken(log_dir, iteration)
         raise no_such_entry(log_dir, iteration)
 
-    opened: list[Evidence] = []
-    ((scored,),) = score_iterations(
-        records,
-        log_dir,
-        evidence,
-        rubric,
-        only={iteration},
-        observe=True,
-        opened=opened.append,
-    )
-
-    with stamps_of_log(evidence.cache_dir, log_dir, rubric) as stamps:
-        write_iterations(log_dir, [scored], warn, stamps)
-    bring_session_up_to_date(log_dir, rubric, scored.record, warn, records)
-
+    scored, opened = score_again(log_dir, evidence, rubric, records, iteration)
     return IterationToShow(
         score=scored.persisted,
         state=CURRENT,
         facts=scored.facts,
         deliberation=scored.signals.deliberation,
         scored_now=scored,
-        evidence=opened[0],
+        evidence=opened,
     )
 
 

@@ -158,8 +158,8 @@ def shared_options(*names: str) -> Decorator:
 
 def json_before_command() -> bool:
     """Return whether ``--json`` was given before the command, as in ``da-score --json run``."""
-    of_program = click.get_current_context().find_root().obj or {}
-    return bool(of_program.get("json"))
+    program = click.get_current_context().find_root()
+    return bool(program.params.get("as_json"))
 
 
 def settings_options(*names: str) -> Decorator:

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rubric import Rubric
-from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, silent
+from scoring.errors import DaScoreError, NotFoundError, SettingsError, silent
+from scoring.evidence.facts import Evidence
 from scoring.evidence.rules import Sources
 from scoring.log.load import Broken, no_such_entry
-from scoring.log.model import IterationRecord, Records
+from scoring.log.model import Records
 from scoring.score import score_iterations
+from scoring.scored import ScoredIteration
 from scoring.sessions import session_score
 from scoring.sidecars.read_scores import read_score
 from scoring.sidecars.scores import (
@@ -168,39 +170,51 @@ def _whole_sidecar(log: Path | str, iteration: int, rubric: Rubric) -> Persisted
     return score
 
 
-def bring_session_up_to_date(
-    iter_log_dir: Path | str,
+def score_again(
+    iter_log_dir: Path,
+    sources: Sources,
     rubric: Rubric,
-    record: IterationRecord,
-    warn: Warn,
     records: Records,
-) -> None:
-    """Write the sidecar of the session that an iteration belongs to, from sidecars of iterations.
+    iteration: int,
+) -> tuple[ScoredIteration, Evidence]:
+    """Score one iteration, and write its sidecar and that of its session.
 
-    Where an iteration of the session has no score under the rubric, nothing is written, and a
-    sidecar of the session that exists is reported as old.
+    Where another iteration of the session has no score under the rubric, a sidecar of the session
+    stays, and is reported as old.
 
     Args:
         iter_log_dir: the log.
+        sources: the evidence.
         rubric: the rubric.
-        record: the iteration.
-        warn: takes the report.
         records: all records of the log.
-    """
-    session_id = record.agent.session_id
-    if not session_id:
-        return
+        iteration: the number of one of them.
 
-    scores = {
-        iteration: _whole_sidecar(iter_log_dir, iteration, rubric)
-        for iteration in iterations_by_session(records)[session_id]
-    }
-    missing = [iteration for iteration, score in scores.items() if score is None]
-    if not missing:
+    Returns:
+        The iteration, and what had to be read of the log.
+    """
+    opened: list[Evidence] = []
+    ((scored,),) = score_iterations(
+        records,
+        iter_log_dir,
+        sources,
+        rubric,
+        only={iteration},
+        observe=True,
+        opened=opened.append,
+    )
+    with stamps_of_log(sources.cache_dir, iter_log_dir, rubric) as stamps:
+        write_iterations(iter_log_dir, [scored], sources.warn, stamps)
+
+    session_id = scored.record.agent.session_id
+    numbers = iterations_by_session(records).get(session_id, [])
+    scores = {number: _whole_sidecar(iter_log_dir, number, rubric) for number in numbers}
+    missing = [number for number, score in scores.items() if score is None]
+    if scores and not missing:
         members = filter(None, scores.values())
-        write_session(iter_log_dir, session_score(rubric, session_id, members), warn)
+        write_session(iter_log_dir, session_score(rubric, session_id, members), sources.warn)
     elif is_plain_session_id(session_id) and session_score_path(iter_log_dir, session_id).exists():
-        warn(
+        sources.warn(
             f"the sidecar of session {session_id} is old: iteration {spans(missing)} has no score"
             f" under rubric {rubric.version}; 'da-score run' scores them"
         )
+    return scored, opened[0]

@@ -82,16 +82,13 @@ class NewLabel(NamedTuple):
 
 
 def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
-    """Write labels, all of them or none, and return the files.
+    """Write labels that have no problem, all of them or none, and return the files.
 
     Raises:
-        InputError: a label or a file is wrong, or a file could not be kept as it is.
+        InputError: a file is wrong, or could not be kept as it is; or the first label of a person
+            leaves a judgement out.
         WriteError: a file cannot be written.
     """
-    for label in labels:
-        if problem := label.problem():
-            raise InputError(f"iteration {label.iteration}: {problem}")
-
     with exclusive_lock(log_dir):
         old_content: dict[Path, bytes | None] = {}
         new_content: dict[Path, bytes] = {}
