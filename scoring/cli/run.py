@@ -88,7 +88,7 @@ def command(
             shown = _work_to_show(settings, selection, log, evidence, keeps_evidence)
 
         if settings.json:
-            write_json_around(run_payload(log, more=shown), "iterations", items)
+            write_json_around(run_payload(log, shown), "iterations", items)
             return
 
     if not log.lines:

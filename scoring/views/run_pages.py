@@ -1,7 +1,7 @@
 """What ``run`` shows: what became of the work, the scores of a log, and what to look at."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import field
@@ -208,22 +208,17 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
         yield Table(with_score_named(more.meaning, SESSIONS), rows, full=True)
 
 
-def run_payload(
-    scored: LogSummary,
-    items: Iterable[object] = (),
-    more: RunShown | None = None,
-) -> PlainData:
-    """Return a scored log as data for JSON.
+def run_payload(scored: LogSummary, more: RunShown | None = None) -> PlainData:
+    """Return a scored log as data for JSON, with an empty list for what :func:`run_item` returns.
 
     Args:
         scored: the scores.
-        items: the iterations, from :func:`run_item`.
         more: what became of the work; None leaves that out.
     """
     members = {line.iteration: line for line in scored.lines}
     payload: PlainData = {
         "rubric_version": scored.rubric.version,
-        "iterations": list(items),
+        "iterations": [],
         "sessions": [session_payload(session, members) for session in scored.sessions],
         "presence": scored.shares,
     }

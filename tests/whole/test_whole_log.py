@@ -36,12 +36,12 @@ def gone_through(
         lambda *one: items.append(run_item(*one)),
         write=write,
     )
-    return log, json.dumps(run_payload(log, items))
+    return log, json.dumps(run_payload(log) | {"iterations": items})
 
 
 def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
     in_memory = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC)
-    items = map(run_item, in_memory.iterations)
+    items = list(map(run_item, in_memory.iterations))
     before = files_of(demo.iter_log_dir)
     log, said = gone_through(demo)
     assert (log.written, files_of(demo.iter_log_dir)) == (None, before)
@@ -51,7 +51,7 @@ def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
     for spec in RUBRIC.signals:
         shares[spec.id] = sum(spec.id in names for names in present) / len(lines)
     summary = LogSummary(RUBRIC, lines, in_memory.sessions, shares)
-    assert said == json.dumps(run_payload(summary, items))
+    assert said == json.dumps(run_payload(summary) | {"iterations": items})
 
 
 @pytest.mark.parametrize(

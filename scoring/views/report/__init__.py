@@ -93,14 +93,6 @@ def _contents(digest: Digest) -> PlainData:
     """Return what the template shows, and the functions that it calls, by its names for them."""
     work = digest.work
     pieces = answers.pieces(digest)
-    foretold = None
-    if digest.validity:
-        foretold = {
-            "any": digest.validity.score.auc is not None,
-            "sentences": list(validity_sentences(digest.validity)),
-            "parts": validity_parts(digest.validity),
-            "bands": digest.validity.bands,
-        }
     return {
         "d": digest,
         "project": digest.project or "This log",
@@ -116,15 +108,16 @@ def _contents(digest: Digest) -> PlainData:
         "compared": comparisons(work),
         "by_state": by_state(work),
         "minutes": [row.unit.minutes for row in work if row.unit.minutes is not None],
-        "price_notes": [] if digest.is_fleet else list(_price_notes(work)),
+        "price_notes": _price_notes(work),
         "score": digest.meaning.name,
-        "certainty": list(certainty(digest)),
-        "foretold": foretold,
         "signals": answers.signal_rows(digest),
-        "nothing": answers.nothing_known(digest) if digest.lines else [],
+        "nothing": answers.nothing_known(digest),
         "days": days_of(digest.work),
         "fates": HEADINGS,
         "data": page_data(digest, pieces),
+        "certainty": certainty,
+        "sentences_of": validity_sentences,
+        "parts_of": validity_parts,
         "number": number,
         "percent": lambda share: f"{share * 100:.0f} %",
         "cost": cost_text,
