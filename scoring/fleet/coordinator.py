@@ -198,36 +198,35 @@ class Coordinator:
         task = self._handed_out.pop(key)
         result, error = _outcome_of(task.future)
 
+        reason = ""
         if result is not None:
-            if result.error:
-                return self._failure(task, result.error)
-            more = fields_of(result.state, "iterations", "broken")
-            more["seconds"] = round(result.seconds, 3)
-            more["warnings"] = [line for line in result.state.warnings.split("\n") if line]
-            return FleetEvent("done", task.repository.name, more, result)
-
-        if isinstance(error, KilledWorker):
+            reason = result.error
+            if not reason:
+                more = fields_of(result.state, "iterations", "broken")
+                more["seconds"] = round(result.seconds, 3)
+                more["warnings"] = [line for line in result.state.warnings.split("\n") if line]
+                return FleetEvent("done", task.repository.name, more, result)
+        elif isinstance(error, KilledWorker):
             # Dask itself tried again so often.
             task.attempts += error.allowed_failures
             if task.has_begun or error.allowed_failures or task.handed_out > _OFTEN:
                 reason = "its worker ended: it was killed, or went over its limit of memory"
-                return self._failure(task, reason)
         elif error is not None:
-            return self._failure(task, f"{type(error).__name__}: {one_line(error)}")
+            reason = f"{type(error).__name__}: {one_line(error)}"
         elif task.handed_out > _MOST_LOST:
-            return self._failure(task, "its result never arrives; look at the cluster's logs")
+            reason = "its result never arrives; look at the cluster's logs"
 
-        self._waiting.append(task)
-        return None
+        if not reason:
+            self._waiting.append(task)
+            return None
 
-    def _failure(self, task: Task, reason: str) -> FleetEvent:
         task.attempts += 1
+        kind = "failed"
+        if task.attempts < self._config.attempts:
+            kind = "retried"
+            self._waiting.append(task)
         more = {"reason": reason, "attempts": task.attempts}
-        if task.attempts >= self._config.attempts:
-            return FleetEvent("failed", task.repository.name, more)
-
-        self._waiting.append(task)
-        return FleetEvent("retried", task.repository.name, more)
+        return FleetEvent(kind, task.repository.name, more)
 
 
 def _outcome_of(future: Any) -> tuple[Result | None, Exception | None]:
