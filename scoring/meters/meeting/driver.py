@@ -4,8 +4,7 @@ from scoring.errors import MeetingError
 from scoring.frozen import PlainData
 from scoring.meters.meeting.config import meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS_ASKED
-from scoring.meters.meeting.record_reading import check_records, parse_meeting_records
-from scoring.meters.meeting.round_scores import Lead, leading
+from scoring.meters.meeting.record_reading import parse_meeting_records
 from scoring.meters.meeting.state_file import MeetingState
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.meters.meeting.votes import vote_in
@@ -136,12 +135,11 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
 
     if yes:
         if not option:
-            lead = lead_of_last_round(answered)
-            if lead is None:
+            if verdict.lead is None:
                 raise MeetingError(
                     "no expert prefers an option; name the one to decide on with --option"
                 )
-            option = lead.option
+            option = verdict.lead.option
         return answered.but(phase="decided", decision=option)
     if no_ends(verdict):
         return answered.but(phase="no_decision")
@@ -155,12 +153,6 @@ def no_ends(verdict: MeetingVerdict) -> bool:
     if verdict.rule == "late_round":
         return False
     return verdict.status == "park_or_abort" or verdict.rule == "round_limit"
-
-
-def lead_of_last_round(state: MeetingState) -> Lead | None:
-    """Return the leading option of the last round, or None where no expert prefers any."""
-    record = check_records([state.records[-1]])[0]
-    return leading(record.convergence.expert_positions)
 
 
 def park(state: MeetingState) -> MeetingState:

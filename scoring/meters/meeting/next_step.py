@@ -3,7 +3,7 @@
 from scoring.frozen import PlainData, Texts
 from scoring.meters.meeting.config import meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS
-from scoring.meters.meeting.driver import lead_of_last_round, no_ends
+from scoring.meters.meeting.driver import no_ends
 from scoring.meters.meeting.record_reading import check_records
 from scoring.meters.meeting.records import in_words, record_schema
 from scoring.meters.meeting.state_file import MeetingState
@@ -23,8 +23,7 @@ def what_next(state: MeetingState) -> PlainData:
     if last and state.phase == "needs_answer":
         question = last.facilitator_prompt
         if state.wished:
-            lead = lead_of_last_round(state)
-            option = f" on {quote(lead.option)}" if lead else ""
+            option = f" on {quote(last.lead.option)}" if last.lead else ""
             question = f"Ending is allowed: shall we decide{option}?"
 
         effect_of_no = "ask for doubts, and go on"

@@ -7,7 +7,7 @@ from scoring.meters import rounded
 from scoring.meters.meeting.obstacles import words
 from scoring.meters.meeting.record_reading import check_records
 from scoring.meters.meeting.records import ExpertPosition, JudgeRecord
-from scoring.meters.meeting.round_scores import leading, supporters_by_option
+from scoring.meters.meeting.round_scores import supporters_by_option
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.meters.meeting.votes import UNDECIDED, name_of_option
 from scoring.text import printable
@@ -32,7 +32,6 @@ def no_decision(
     last = checked_records[-1]
     verdict = verdicts[-1]
     positions = last.convergence.expert_positions
-    lead = leading(positions)
     considered = last.convergence.options_considered or []
     preferred = supporters_by_option(positions)
     options = []
@@ -59,7 +58,7 @@ def no_decision(
         "may_go_on": not verdict.ends if may_go_on is None else may_go_on,
         "round_brief": last.summary.round_brief if last.summary else None,
         "key_points": list(key_points),
-        "leading_option": lead.option if lead else None,
+        "leading_option": verdict.lead.option if verdict.lead else None,
         "options": options,
         "positions": rows,
         "blockers": list(verdict.obstacles or verdict.reasons),

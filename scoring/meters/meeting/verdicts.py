@@ -16,7 +16,7 @@ from scoring.meters.meeting.message_novelty import MessageNovelty, message_novel
 from scoring.meters.meeting.obstacles import Situation, late_words
 from scoring.meters.meeting.record_reading import check_records
 from scoring.meters.meeting.records import JudgeRecord, Status, in_words
-from scoring.meters.meeting.round_scores import Scores, coverage, leading, score_round
+from scoring.meters.meeting.round_scores import Lead, Scores, coverage, leading, score_round
 from scoring.meters.meeting.stated_differences import (
     Difference,
     stated_differences,
@@ -61,6 +61,7 @@ class MeetingVerdict(Frozen):
         pressure: what the meeting has used.
         stated_differences: where the judge states otherwise than computed.
         from_messages: how many messages are new, where the record has them.
+        lead: the leading option; None where no expert prefers any.
     """
 
     round_index: int
@@ -77,6 +78,7 @@ class MeetingVerdict(Frozen):
     pressure: Pressure
     stated_differences: tuple[Difference, ...]
     from_messages: MessageNovelty | None = None
+    lead: Lead | None = None
 
     @property
     def ends(self) -> bool:
@@ -84,10 +86,13 @@ class MeetingVerdict(Frozen):
         return self.status in ENDS
 
     def as_dict(self) -> PlainData:
-        """Return plain data for JSON, numbers to 4 places, without ``rule`` and ``obstacles``."""
+        """Return plain data for JSON, numbers to 4 places.
+
+        It is without ``rule``, ``obstacles`` and ``lead``.
+        """
         data: PlainData = _plain(msgspec.to_builtins(self))
-        del data["rule"]
-        del data["obstacles"]
+        for name in ("rule", "obstacles", "lead"):
+            del data[name]
         if data["from_messages"] is None:
             del data["from_messages"]
         return data
@@ -201,6 +206,7 @@ def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVe
         pressure=pressure,
         stated_differences=stated_differences(situation, decision.status, messages),
         from_messages=messages,
+        lead=situation.lead,
     )
 
 
