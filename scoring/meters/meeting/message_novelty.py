@@ -3,12 +3,17 @@
 from collections import Counter
 from typing import Literal
 
+from msgspec.structs import replace
+
 from scoring.frozen import Frozen
-from scoring.meters.dr.novelty import new_by_words, normalize
+from scoring.meters.dr.novelty import distinct, measure_novelty, normalize
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.meeting.records import JudgeRecord
 from scoring.meters.meeting.round_scores import share_of_new
+
+_BY_WORDS = replace(DEFAULT, levels=("L1",))
+"""How messages are compared: by their words, and by their meaning with an embedder."""
 
 
 class MessageNovelty(Frozen):
@@ -59,17 +64,16 @@ def message_novelty(
                 texts.append(message.text)
 
     # Each message is compared like a round of one claim.
-    normalized = [[normalize(text)] for text in texts]
-    answers = new_by_words(normalized, DEFAULT.thresholds.paraphrase)
+    claims = {index: distinct([text]) for index, text in enumerate(texts)}
+    meanings = None
     if embed is not None:
-        rounds = [[text] for text in texts]
-        by_meaning = Meanings(texts, embed).new_claims(rounds, DEFAULT.thresholds.semantic)
-        answers = [words + meaning for words, meaning in zip(answers, by_meaning, strict=True)]
+        meanings = Meanings(texts, embed)
+    measured = measure_novelty(claims, _BY_WORDS, meanings)
 
     spoken_by_round = Counter(spoken)
     new = Counter[int]()
-    for number, is_new in zip(spoken, answers, strict=True):
-        new[number] += all(is_new)
+    for number, claim in zip(spoken, measured, strict=True):
+        new[number] += claim.new_claims
 
     novelty = {}
     for record in records:
