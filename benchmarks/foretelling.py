@@ -193,7 +193,8 @@ def measured(repo: Path, folder: Path) -> Measured:
     rules = rules_of(rubric)
     # Its transcripts are those of the checkpoints.
     sources = {rules.name: Sources.under(rules, repo, (), {"transcripts": "none"})}
-    (cases,) = log_cases([rubric], log, sources, HORIZON, "defective")
+    (measured,) = log_cases([rubric], log, sources, HORIZON, "defective")
+    cases = measured.cases
     records = load_iteration_log(log)
     outcomes = {one.iteration: one for one in log_outcomes(records, repo, HORIZON)}
     landed = {case.iteration: outcomes[case.iteration].commit or "" for case in cases}

@@ -53,34 +53,30 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     settings = replace(settings, rubric=measured_rubrics[0].version)
     rules = outcome_rules(settings)
 
-    marks_by_rubric: list[list[bytes]] = []
     values: list[PlainData] = []
     page: list[Block] = []
 
-    # Memory holds the marks of each log, and not the logs.
     with progress("Scoring the log, and looking at what became of the work"):
-        cases_by_rubric = log_cases(
+        measured = log_cases(
             measured_rubrics,
             settings.iter_log_dir,
             sources_by_rules(measured_rubrics, settings),
             rules,
             outcome,
             report_broken_entries,
-            lambda log: marks_by_rubric.append(log.marks),
         )
 
-        for rubric, cases, marks in zip(
-            measured_rubrics, cases_by_rubric, marks_by_rubric, strict=True
-        ):
-            result = validity(cases, outcome, rubric.version, rules.horizon_days)
+        for log in measured:
+            version = log.rubric.version
+            result = validity(log.cases, outcome, version, rules.horizon_days)
             value = result.as_dict()
             gain: PlainData = {}
             if values:
-                gain = gain_over(cases_by_rubric[0], cases, outcome)
+                gain = gain_over(measured[0].cases, log.cases, outcome)
                 value["against"] = {"rubric": settings.rubric, **gain}
             if outcome == "defective":
-                about = meaning_key(settings, rubric.version)
-                keep_meaning(settings.store_dir, about, marks, result.verdict)
+                about = meaning_key(settings, version)
+                keep_meaning(settings.store_dir, about, log.marks, result.verdict)
 
             values.append(value)
             page += [*validity_page(result), *gain_lines(settings.rubric, gain)]

@@ -229,8 +229,7 @@ def _bring_iteration_up_to_date(
             stamps.put(iteration, comparison.stamp)
     elif comparison.same_bytes:
         # What it was computed from may be missing in the store or in the log.
-        if comparison.stamp != old_stamp:
-            stamps.put(iteration, comparison.stamp)
+        stamps.put(iteration, comparison.stamp)
         if scored.provenance and comparison.old_provenance is None and not plan.dry_run:
             write_scores(log, [comparison.files])
 

@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 import msgspec
 
 from rubric import Rubric, Score
-from scoring.errors import silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.labels import label_facts
 from scoring.evidence.rewards import rewards
@@ -23,7 +22,6 @@ from scoring.outcomes.outcome import Outcome, log_outcomes
 from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.unit import Unit
 from scoring.score import score_log_under
-from scoring.scored import ScoredLog
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value
 from scoring.signals.values import SignalSet, SignalValue
@@ -73,6 +71,14 @@ class Case:
     task: str = ""
 
 
+class LogCases(NamedTuple):
+    """The cases of a log under a rubric, and the marks of all of its scores."""
+
+    rubric: Rubric
+    cases: list[Case]
+    marks: list[bytes]
+
+
 def log_cases(
     rubrics: Sequence[Rubric],
     log_dir: Path | str,
@@ -80,9 +86,10 @@ def log_cases(
     rules: OutcomeRules,
     outcome: OutcomeName,
     broken: Callable[[str], object] = str,
-    scored: Callable[[ScoredLog], object] = silent,
-) -> list[list[Case]]:
+) -> list[LogCases]:
     """Return the cases of a log for an outcome, under each rubric.
+
+    The scored logs themselves, which are large, are not kept.
 
     Args:
         rubrics: those that score.
@@ -91,7 +98,6 @@ def log_cases(
         rules: those of outcomes.
         outcome: what became of the work.
         broken: takes a line for every entry that is left out.
-        scored: takes each scored log.
 
     Raises:
         LogError, NotARepositoryError, GitError: the log cannot be scored.
@@ -99,8 +105,6 @@ def log_cases(
     logs = score_log_under(rubrics, log_dir, sources)
     for text in dict.fromkeys(chain.from_iterable(log.broken for log in logs)):
         broken(text)
-    for log in logs:
-        scored(log)
 
     records = [iteration.record for iteration in logs[0].iterations]
     became = _what_became(records, Path(log_dir), sources, rules, outcome)
@@ -112,9 +116,9 @@ def log_cases(
         if session:
             sessions.setdefault(iteration.record.iteration, session)
 
-    cases: list[list[Case]] = []
+    measured = []
     for log in logs:
-        of_log = []
+        cases = []
         for iteration in log.iterations:
             number = iteration.record.iteration
             what = became.get(number, Became(None))
@@ -122,9 +126,9 @@ def log_cases(
                 iteration.facts, iteration.signals, iteration.score, outcome, what, log_dir
             )
             if case:
-                of_log.append(replace(case, session=sessions.get(number, case.session)))
-        cases.append(of_log)
-    return cases
+                cases.append(replace(case, session=sessions.get(number, case.session)))
+        measured.append(LogCases(log.rubric, cases, log.marks))
+    return measured
 
 
 class Became(NamedTuple):

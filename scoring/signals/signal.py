@@ -79,6 +79,14 @@ class Signal(ABC):
             return KEEP_TRANSCRIPT
         return self.supply
 
+    def flag_advice(self, facts: IterationFacts, otherwise: str) -> str:
+        """Return which test flag to write, or otherwise what helps where the flag is not read."""
+        if facts.record.schema_version == SCHEMA_FLAT:
+            return "set tests_total_pass in the entry"
+        if facts.all_flags:
+            return self.supply
+        return otherwise
+
     def named(
         self,
         label: str,

@@ -12,7 +12,7 @@ from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
-from scoring.log.model import SCHEMA_FLAT, IterationRecord
+from scoring.log.model import IterationRecord
 from scoring.signals.signal import (
     Pair,
     Signal,
@@ -99,11 +99,7 @@ class Tests(Signal):
 
         if present:
             return self.better
-        if facts.record.schema_version == SCHEMA_FLAT:
-            return "set tests_total_pass in the entry"
-        if facts.all_flags:
-            return self.supply
-        return "set impl.focused_tests_pass in the entry"
+        return self.flag_advice(facts, "set impl.focused_tests_pass in the entry")
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the last test run that was seen, or else the flags that the entry has."""

@@ -14,7 +14,6 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import (
-    SCHEMA_FLAT,
     ImplBlock,
     IterationRecord,
     SelfAssessment,
@@ -89,11 +88,7 @@ class Verifier(Signal):
             return super().advice(present, facts)
         if facts.observed:
             return "let the verifier's own command write result_artifact, and name it in the entry"
-        if facts.record.schema_version == SCHEMA_FLAT:
-            return "set tests_total_pass in the entry"
-        if facts.all_flags:
-            return self.supply
-        return "list verifiers with a status in the entry"
+        return self.flag_advice(facts, "list verifiers with a status in the entry")
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the status of each verifier, and its artifact.
