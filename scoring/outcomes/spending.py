@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, Spent, TranscriptFacts
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, PlainData
 from scoring.outcomes.prices import model_name, price
 
 KINDS = ("input", "output", "cache_read", "cache_write")
@@ -134,7 +134,7 @@ class Spending(Frozen, dict=True):
                 costs[charge.model] = costs.get(charge.model, 0.0) + charge.cost
         return costs
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
         return {
             "source": self.source,

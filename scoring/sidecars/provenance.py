@@ -15,7 +15,6 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.frozen import Frozen, PlainData, fields_of
-from scoring.sidecars.emitter import Value
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, read_fields, struct_of
 
@@ -237,7 +236,7 @@ def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
     return Path(iter_log_dir) / f"iter-{iteration}.evidence.yaml"
 
 
-def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str, Value]:
+def provenance_as_dict(provenance: Provenance, rubric_version: str) -> PlainData:
     """Return the content of the file, keys in their order."""
     return {
         "iteration": provenance.iteration,
@@ -250,7 +249,7 @@ def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str,
     }
 
 
-def _counts_of(facts: HarnessFacts) -> dict[str, Value]:
+def _counts_of(facts: HarnessFacts) -> PlainData:
     counts = fields_of(facts, *_HARNESS_KEYS)
     if not facts.unmeasured:
         del counts["unmeasured"]

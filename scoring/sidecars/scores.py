@@ -17,10 +17,10 @@ from rubric.breakdown import Breakdown
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
 from scoring.errors import InputError, WriteError
 from scoring.files import holds, write_atomically, write_together
-from scoring.frozen import Frozen, fields_of
+from scoring.frozen import Frozen, PlainData, fields_of
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionScore
-from scoring.sidecars.emitter import Value, emit
+from scoring.sidecars.emitter import emit
 from scoring.yamlread import Reader, Take
 
 Files: TypeAlias = Sequence[tuple[Path, bytes]]
@@ -49,7 +49,7 @@ REFERENCE_ROW: dict[str, Take] = {
 """The keys of a row as the reference writes it, in order."""
 
 
-def _reference_row(row: SignalContribution) -> dict[str, Value]:
+def _reference_row(row: SignalContribution) -> PlainData:
     """Return a row as the reference writes it.
 
     An empty detail is left out.
@@ -60,7 +60,7 @@ def _reference_row(row: SignalContribution) -> dict[str, Value]:
     return content
 
 
-def _whole_row(row: SignalContribution) -> dict[str, Value]:
+def _whole_row(row: SignalContribution) -> PlainData:
     """Return a row as a sidecar with bounds has it, with further keys where they matter."""
     content = _reference_row(row)
     if row.source is not None:
@@ -72,7 +72,7 @@ def _whole_row(row: SignalContribution) -> dict[str, Value]:
     return content
 
 
-def _printed_row(row: SignalContribution) -> dict[str, Value]:
+def _printed_row(row: SignalContribution) -> PlainData:
     """Return a row as commands print it in JSON, with null for what it does not have."""
     return {
         **_reference_row(row),
@@ -104,27 +104,27 @@ class PersistedScore(Breakdown, Frozen):
     linked_traces_to_outcomes: bool = False
     sidecar: str = REFERENCE_SIDECAR
 
-    def as_dict(self) -> dict[str, Value]:
+    def as_dict(self) -> PlainData:
         """Return the content of the sidecar, keys in their order."""
         if self.sidecar == BOUNDS_SIDECAR:
             return self._content(_whole_row, self._certainty())
         return self._content(_reference_row, {})
 
-    def payload(self) -> dict[str, Value]:
+    def payload(self) -> PlainData:
         """Return the score as every command prints it in JSON.
 
         That is its sidecar with sources, caps, bounds and coverage.
         """
         return {**self._content(_printed_row, {}), **self._certainty()}
 
-    def summary(self) -> dict[str, Value]:
+    def summary(self) -> PlainData:
         """Return what a command prints of the score in JSON where it prints no rows."""
         return {**self._head(), **self._certainty()}
 
     def _content(
-        self, row_content: Callable[[SignalContribution], dict[str, Value]], more: dict[str, Value]
-    ) -> dict[str, Value]:
-        content: dict[str, Value] = {
+        self, row_content: Callable[[SignalContribution], PlainData], more: PlainData
+    ) -> PlainData:
+        content: PlainData = {
             "iteration": self.iteration,
             **self._head(),
             **more,
@@ -134,19 +134,19 @@ class PersistedScore(Breakdown, Frozen):
             content["linked_traces_to_outcomes"] = True
         return content
 
-    def _head(self) -> dict[str, Value]:
+    def _head(self) -> PlainData:
         return fields_of(self, "rubric_version", "scored", "value", "band")
 
-    def _certainty(self) -> dict[str, Value]:
+    def _certainty(self) -> PlainData:
         return {
             "bounds": dataclasses.asdict(self.bounds),
             "coverage": dataclasses.asdict(self.coverage),
         }
 
 
-def session_as_dict(session: SessionScore) -> dict[str, Value]:
+def session_as_dict(session: SessionScore) -> PlainData:
     """Return the content of a session's sidecar, keys in their order."""
-    content: dict[str, Value] = msgspec.to_builtins(session)
+    content: PlainData = msgspec.to_builtins(session)
     return content
 
 

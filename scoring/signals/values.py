@@ -148,7 +148,7 @@ class IntegrityObservation(Frozen):
             return 0.0
         return self.observed.sub_score - self.claimed.sub_score
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> PlainData:
         """Return plain data."""
         return {
             "signal": self.signal,
@@ -175,7 +175,7 @@ class Deliberation(Frozen):
     meter: Mapping[str, Any] | None = None
     profile: str = ""
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> PlainData:
         """Return plain data."""
         return {
             "source": str(self.source),
@@ -214,7 +214,7 @@ class SignalSet(Frozen):
         unknown = absent_signal(f"unknown signal {signal_id}")
         return self.signals.get(SignalID(signal_id), unknown)
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> PlainData:
         """Return plain data, as ``da-score signals`` prints it."""
         return {
             "iteration": self.iteration,
@@ -225,7 +225,7 @@ class SignalSet(Frozen):
         }
 
 
-def deliberation_dict(deliberation: Deliberation | None) -> dict[str, object]:
+def deliberation_dict(deliberation: Deliberation | None) -> PlainData:
     """Return the key that a DR transcript adds to an iteration's data.
 
     {} without a transcript.
