@@ -309,14 +309,9 @@ def _took_edits(
         return False
     if not all(own_part.edits_nothing for own_part in share.parts):
         return False
-    return _are_of_one_call(previous, part) or changed.took_from(share.index, previous)
-
-
-def _are_of_one_call(previous: SessionPart, part: SessionPart) -> bool:
-    """Return whether two parts end at commits that one call made."""
-    if previous.made is None or part.made is None:
-        return False
-    return previous.made.line == part.made.line
+    if previous.made and part.made and previous.made.line == part.made.line:
+        return True  # one call made both commits
+    return changed.took_from(share.index, previous)
 
 
 def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:

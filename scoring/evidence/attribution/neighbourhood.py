@@ -77,18 +77,15 @@ class Neighbourhood:
         Also notes which of their commits belong to other repositories, and in the work trees the
         folders in which the repository was.
         """
-        self.trees.former = self._former_folders(sessions)
-        for session in sessions:
-            self._mark_session(session)
-
-    def _former_folders(self, sessions: Iterable[Session]) -> set[str]:
-        """Return folders that are gone and in which a session made a commit of the repository."""
         former = set()
         for session in sessions:
             for commit in session.made:
                 if self.is_its_commit(commit.sha) and self.trees.is_gone(commit.folder):
                     former.add(commit.folder)
-        return former
+        self.trees.former = former
+
+        for session in sessions:
+            self._mark_session(session)
 
     def _mark_session(self, session: Session) -> None:
         """Mark the lines of a session: by their folders, then by what they led to."""

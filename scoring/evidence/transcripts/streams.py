@@ -234,15 +234,6 @@ class Session:
         return ""
 
 
-def _number_lines(files: Iterable[File]) -> None:
-    """Give each line of all files a number, the same to copies of a line."""
-    next_number = count().__next__
-    numbers: dict[str, defaultdict[int, int]] = {}
-    for file in files:
-        number_of_key = numbers.setdefault(file.harness.name, defaultdict(next_number))
-        file.ids = array("q", map(number_of_key.__getitem__, file.ids))
-
-
 def line_count(files: Iterable[File]) -> int:
     """Return how many lines there are, once they are numbered."""
     return 1 + max((max(file.ids, default=-1) for file in files), default=-1)
@@ -278,7 +269,13 @@ def note_parts(files: Iterable[File], parts: Sequence[int]) -> None:
 
 def sessions_of(files: Sequence[File]) -> dict[SessionKey, Session]:
     """Return the sessions in files, with their commits, and number the lines of the files."""
-    _number_lines(files)
+    next_number = count().__next__
+    numbers: dict[str, defaultdict[int, int]] = {}
+    for file in files:
+        # Copies of a line have the same number.
+        number_of_key = numbers.setdefault(file.harness.name, defaultdict(next_number))
+        file.ids = array("q", map(number_of_key.__getitem__, file.ids))
+
     sessions: dict[SessionKey, Session] = {}
     for file in files:
         for key in file.session_keys:
