@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from benchmarks.tables import markdown
 from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.commit_names import says_so
 from scoring.evidence.git.facts import TrunkWork, Undone
 from scoring.evidence.git.followed_lines import DAY, FollowedTrunk
@@ -82,8 +83,8 @@ def stated_reverts(repository: Repository) -> dict[str, str]:
 def _is_whole(repository: Repository, work: str, revert: str) -> bool:
     """Return whether a pair is one that the figures are about: in time, and with enough code."""
     seconds = (repository.commits[revert].time or 0) - (repository.commits[work].time or 0)
-    patch = repository.history.patch(work, repository.commits[work].parents[0])
-    other = repository.history.patch(revert, repository.commits[revert].parents[0])
+    patch = repository.history.patch(CommitPair(work, repository.commits[work].parents[0]))
+    other = repository.history.patch(CommitPair(revert, repository.commits[revert].parents[0]))
     if patch is None or other is None or work in repository.unread:
         return False
     if seconds > HORIZON_DAYS * DAY:

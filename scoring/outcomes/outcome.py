@@ -289,7 +289,7 @@ class Outcomes:
         """Count the lines of code that a commit adds, and removes, by their keys."""
         added = Counter[int]()
         removed = Counter[int]()
-        patch = self._history.lines.patch(commit, self._graph.first_parent(commit))
+        patch = self._history.lines.patch(self._graph.pair(commit))
         for file in patch or ():
             for hunk in file.hunks if self._rules.counts(file.path) else ():
                 added.update(filter(None, hunk.added))

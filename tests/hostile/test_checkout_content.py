@@ -23,7 +23,7 @@ def pair_of_edit(repo: Repo) -> CommitPair:
 def test_a_lost_file_is_not_read_from_the_checkout(repo: Repo) -> None:
     pair = pair_of_edit(repo)
     repo.lose(f"{pair.commit}:a.py")
-    assert LineHistory(GitRepository(repo.path)).patch(*pair) is None
+    assert LineHistory(GitRepository(repo.path)).patch(pair) is None
 
 
 def test_a_file_that_the_index_takes_for_that_of_the_commit_is_not_read(repo: Repo) -> None:
@@ -61,7 +61,7 @@ def test_no_name_of_a_file_hides_its_lines(repo: Repo) -> None:
     text = "--- a/x\n+++ b/y\n@@ -0,0 +1,2 @@\ncr\rand nul\0\n"
     pair = CommitPair(repo.commit(dict.fromkeys(NAMES, text)), first)
 
-    patch = LineHistory(GitRepository(repo.path)).patch(*pair)
+    patch = LineHistory(GitRepository(repo.path)).patch(pair)
 
     assert patch is not None
     assert {file.path: len(list(file.added())) for file in patch} == dict.fromkeys(NAMES, 4)

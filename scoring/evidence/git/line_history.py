@@ -128,12 +128,9 @@ class LineHistory:
             return None
         return ReadablePatch(patch, is_whole=False)
 
-    def patch(self, commit: str, parent: str) -> Patch | None:
-        """Return what changes from a parent to a commit, or None where git cannot say.
-
-        The parent "" is an empty tree.
-        """
-        return next(self.patches([CommitPair(commit, parent)]))
+    def patch(self, pair: CommitPair) -> Patch | None:
+        """Return what changes from the second to the first commit, or None where git cannot say."""
+        return next(self.patches([pair]))
 
     def files(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
         """Yield which files change from the second to the first commit of each pair, without lines.
@@ -161,7 +158,7 @@ class LineHistory:
         parents. Where these conflict, or there are more than two, it is that to the first.
         """
         if len(parents) != 2:
-            return self.patch(commit, next(iter(parents), ""))
+            return self.patch(CommitPair.with_first_parent(commit, parents))
         return self._merge_patch(commit, *parents)
 
     def _read_merge(self, merge: str, first: str, second: str) -> Patch | None:
@@ -169,7 +166,7 @@ class LineHistory:
             clean = merged_trees(isolated, git_version(isolated), first, [second]).get(second)
             if clean:
                 return _patch_printed(isolated, merge, (clean, f"{merge}^{{tree}}"))
-        return self.patch(merge, first)
+        return self.patch(CommitPair(merge, first))
 
     def text_added(self, pair: CommitPair) -> dict[str, list[bytes]]:
         """Return the text of the lines added from the second to the first commit, by file.

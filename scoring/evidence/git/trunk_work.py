@@ -299,10 +299,11 @@ class WorkOnTrunk:
         newer = [commit for commit in naming if position[commit] < position[work]]
         return newer[-_MOST_NAMING:]
 
-    def _text(self, commit: str) -> str:
-        if commit not in self._trunk.commits:
+    def _text(self, sha: str) -> str:
+        commit = self._trunk.commits.get(sha)
+        if commit is None:
             return ""
-        return self._trunk.commits[commit].message or self._trunk.commits[commit].subject
+        return commit.message or commit.subject
 
     @cached_property
     def _index(self) -> TakenBackIndex:

@@ -30,7 +30,7 @@ def stamp(repo: Repo, cache: Path) -> bytes:
 
 
 def patch(repo: Repo, cache: Path, pair: CommitPair) -> Patch | None:
-    return LineHistory(GitRepository(repo.path), cache).patch(*pair)
+    return LineHistory(GitRepository(repo.path), cache).patch(pair)
 
 
 @pytest.mark.parametrize("name", ["{}:a", "{}:c/b", "{}:c", "{}^{{tree}}"])
