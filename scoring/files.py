@@ -238,7 +238,7 @@ def overwrite(
     Raises:
         WriteError: it cannot be written.
     """
-    _write([_NewContent(path, data, _rights_of(rights_from or path, _READABLE))])
+    _write([(path, data, _rights_of(rights_from or path, _READABLE))])
 
 
 @contextmanager
@@ -266,14 +266,6 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
         _remove(temporary)
 
 
-class _NewContent(NamedTuple):
-    """What one file is to hold, and who may do what with it."""
-
-    path: Path
-    data: bytes
-    rights: _Rights
-
-
 def write_together(
     files: Sequence[tuple[Path, bytes]],
     mode: int = MODE,
@@ -294,11 +286,12 @@ def write_together(
     contents = []
     for path, data in files:
         rights = _rights_of(path, mode) if keep_rights else _Rights(mode)
-        contents.append(_NewContent(path, data, rights))
+        contents.append((path, data, rights))
     _write(contents)
 
 
-def _write(contents: Sequence[_NewContent]) -> None:
+def _write(contents: Sequence[tuple[Path, bytes, _Rights]]) -> None:
+    """Write files, each with the bytes that it is to hold and with who may do what with it."""
     new = []
     folders = set()
     for path, data, rights in contents:

@@ -115,24 +115,19 @@ class AttributedHistory(CommitHistory):
     def _landing(self, record: IterationRecord) -> Landing:
         """Return whether the work of an iteration came to the trunk, undone there or not."""
         field, sha = self._commit(record)
-        question = Landing(
-            self.rules,
-            self.trunk,
-            field,
-            sha,
-        )
+        landing = partial(Landing, self.rules, self.trunk, field, sha)
         if not field:
-            return replace(question, unknown=Unknown.NO_COMMIT)
+            return landing(unknown=Unknown.NO_COMMIT)
         if self.trunk.commit is None:
-            return replace(question, unknown=Unknown.NO_TRUNK)
+            return landing(unknown=Unknown.NO_TRUNK)
         if sha is not None:
             return replace(self._landings.of(sha), field=field)
 
         # History may have been rewritten, so look for a commit with the summary as its subject.
         same_subject = self._same_subject(record)
         if same_subject is None:
-            return replace(question, unknown=Unknown.UNRESOLVED)
-        return replace(question, found_by=MESSAGE, commit=same_subject)
+            return landing(unknown=Unknown.UNRESOLVED)
+        return landing(found_by=MESSAGE, commit=same_subject)
 
     def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings with what undid the work: the lines decide, whatever messages say."""

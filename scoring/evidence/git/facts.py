@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.walk import Commit, ShownCommit
 from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
 from scoring.text import trim
@@ -325,11 +326,14 @@ class GitFacts(ABC):
         None means that the field names no commit, or one that git cannot read.
         """
         sha = self._resolved[name]
-        return self._time_of(sha) if sha else None
+        if sha and sha in self._named:
+            return self._named[sha].time
+        return None
 
+    @property
     @abstractmethod
-    def _time_of(self, sha: str) -> int | None:
-        """Return the committer time of a commit, or None when git cannot read it or has none."""
+    def _named(self) -> Mapping[str, Commit | ShownCommit]:
+        """The commits that fields name, by their SHAs, without those that git cannot read."""
 
     @abstractmethod
     def landing(self, record: IterationRecord) -> Landing:

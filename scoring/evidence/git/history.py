@@ -4,11 +4,9 @@ Git is asked for each thing when it is first needed.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
-
-from msgspec.structs import replace
 
 from scoring.errors import InputError, Warn, silent
 from scoring.evidence.git.changes import ChangedFiles, CommitPair, net_changes
@@ -222,24 +220,19 @@ class TrunkHistory(GitFacts):
         fields = self._records.commits
         self._resolved = self.repository.resolve([*fields, *map(trim, fields)])
 
-    def _time_of(self, sha: str) -> int | None:
-        commit = self._named.get(sha)
-        return commit.time if commit else None
-
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
-        question = Changed(self.rules, trim(record.commit), sha)
+        changed = partial(Changed, self.rules, trim(record.commit), sha)
         if sha not in self.graph:
-            return replace(question, unknown=Unknown.HISTORY)
+            return changed(unknown=Unknown.HISTORY)
 
         measured = self._ranges[record.iteration]
         if measured.base == "" and sha in self._shallow:
-            return replace(question, unknown=Unknown.SHALLOW)
+            return changed(unknown=Unknown.SHALLOW)
 
         files = self._files_over(measured)
         if files is None:
-            return replace(question, unknown=Unknown.FILES)
-        return replace(
-            question,
+            return changed(unknown=Unknown.FILES)
+        return changed(
             files=files,
             base=measured.base,
             since=measured.earlier,

@@ -72,10 +72,6 @@ class ReferenceHistory(GitFacts):
         how = "the trunk of the reference's rules"
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, self.repository.is_shallow)
 
-    def _time_of(self, sha: str) -> int | None:
-        commit = self._shown.get(sha)
-        return commit.time if commit else None
-
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit among the trunk's, or for one with the summary as its subject."""
         field, sha = self._commit(record)
@@ -96,7 +92,7 @@ class ReferenceHistory(GitFacts):
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
         changed = partial(Changed, self.rules, trim(record.commit), sha)
-        commit = self._shown.get(sha)
+        commit = self._named.get(sha)
         if not commit or commit.files is None:
             return changed(unknown=Unknown.FILES)
         return changed(commit.files)
@@ -125,7 +121,7 @@ class ReferenceHistory(GitFacts):
         return self._subjects.get(fold(trim(text)))
 
     @cached_property
-    def _shown(self) -> dict[str, ShownCommit]:
+    def _named(self) -> dict[str, ShownCommit]:
         return shown_commits(self.repository, [sha for sha in self._resolved.values() if sha])
 
     @cached_property
