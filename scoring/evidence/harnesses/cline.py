@@ -160,9 +160,8 @@ class Cline(Harness):
         """Return the folder of all sessions."""
         data = home_named(environment, "CLINE_DATA_DIR", "")
         if not data.origin:
-            folder = home_named(environment, "CLINE_DIR", "~/.cline")
-            data = Home(folder.path / "data", folder.origin)
-        return [Home(data.path / "sessions", data.origin)]
+            data = home_named(environment, "CLINE_DIR", "~/.cline").inside("data")
+        return [data.inside("sessions")]
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield the session.

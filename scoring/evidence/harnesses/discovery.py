@@ -6,10 +6,9 @@ See docs/EVIDENCE.md, "Transcripts".
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from scoring.errors import Warn
-from scoring.evidence.harnesses.harness import Copy, FileNames, Harness, Home
+from scoring.evidence.harnesses.harness import Copy, Harness, Home
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
 from scoring.files import identity_of, reason
@@ -20,22 +19,6 @@ MOST_FILES = 300_000
 
 SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
-
-
-class _Place(NamedTuple):
-    """A folder to look in.
-
-    Attributes:
-        home: the folder.
-        names: how the files are named.
-        harness: the harness that the files are of; "": of any.
-        whole: whether they count whole.
-    """
-
-    home: Home
-    names: Sequence[FileNames]
-    harness: str = ""
-    whole: bool = False
 
 
 def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn) -> Discovery:
@@ -83,26 +66,25 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
     return writers
 
 
-def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[_Place]:
+def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[Home]:
     """Yield the folders to look in: those named by hand, those a hook names, the usual ones."""
     of_any = tuple(dict.fromkeys(names for harness in harnesses for names in harness.files))
     for directory in places.directories:
-        yield _Place(Home(directory, "--transcript-dir"), of_any, whole=True)
+        yield Home(directory, "--transcript-dir", names=of_any, whole=True)
     for directory in places.hinted:
-        yield _Place(Home(directory, "hook"), of_any)
+        yield Home(directory, "hook", names=of_any)
     if not places.auto:
         return
 
     for harness in harnesses:
         for home in harness.homes(os.environ):
             if not (places.trusted and in_checkout(home.path, places.repo_dir)):
-                yield _Place(home, harness.files, harness.name)
+                yield home._replace(names=harness.files, harness=harness.name)
 
 
-def _look_in(place: _Place, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
+def _look_in(home: Home, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
     """Return the transcripts in a folder, and what is said of the folder."""
-    home = place.home
-    wanted = [names for names in place.names if names.kind != "other"]
+    wanted = [names for names in home.names if names.kind != "other"]
     anywhere = [names.pattern for names in wanted if not names.folder]
     patterns = anywhere or [names.pattern for names in wanted]
     transcripts: list[TranscriptFile] = []
@@ -111,37 +93,37 @@ def _look_in(place: _Place, warn: Warn) -> tuple[list[TranscriptFile], RootFound
         os.scandir(home.path).close()
         if is_of_the_system(home.path):
             raise ValueError("is a system folder")
-        transcripts = _walk(place, warn)
+        transcripts = _walk(home, warn)
         if not transcripts:
             problem = f"no {' or '.join(patterns)} file in it or below"
-            if place.whole:
+            if home.whole:
                 warn(f"transcript directory {home.path}: {problem}")
     except FileNotFoundError:
         problem = "no such directory"
-        if place.whole:
+        if home.whole:
             warn(f"transcript directory {home.path}: {problem}; skipped")
     except (OSError, ValueError) as e:
         problem = reason(e)
         warn(f"transcript directory {home.path}: {problem}; skipped")
 
-    root = RootFound(home.path, home.origin, place.harness, len(transcripts), problem)
+    root = RootFound(home.path, home.origin, home.harness, len(transcripts), problem)
     return transcripts, root
 
 
-def _transcript_at(path: str, place: _Place) -> TranscriptFile | None:
+def _transcript_at(path: str, home: Home) -> TranscriptFile | None:
     """Return the transcript that a file is by its name, or None for any other file."""
-    kinds = {names.kind for names in place.names if names.fit(path)}
+    kinds = {names.kind for names in home.names if names.fit(path)}
     if not kinds or "other" in kinds:
         return None
-    if not os.path.basename(path).startswith(place.home.prefix):
+    if not os.path.basename(path).startswith(home.prefix):
         return None
 
     store = "store" in kinds
     document = not store and "document" in kinds
-    return TranscriptFile(str(Path(path)), place.whole, document, store=store)
+    return TranscriptFile(str(Path(path)), home.whole, document, store=store)
 
 
-def _walk(place: _Place, warn: Warn) -> list[TranscriptFile]:
+def _walk(home: Home, warn: Warn) -> list[TranscriptFile]:
     """Return the transcripts in a place, in byte order of their paths.
 
     Links that lead out of the folder are not followed, and each folder is looked in once.
@@ -152,7 +134,7 @@ def _walk(place: _Place, warn: Warn) -> list[TranscriptFile]:
     files = []
     count = 0
     visited: set[tuple[int, int]] = set()
-    waiting = [os.fspath(place.home.path)]
+    waiting = [os.fspath(home.path)]
     while waiting:
         folder = waiting.pop()
         try:
@@ -167,13 +149,13 @@ def _walk(place: _Place, warn: Warn) -> list[TranscriptFile]:
                         raise ValueError(
                             f"more than {MOST_FILES:,} files in it and below; name a narrower one"
                         )
-                    if entry.is_symlink() and not is_inside(entry.path, place.home.path):
+                    if entry.is_symlink() and not is_inside(entry.path, home.path):
                         continue
                     if _is_folder(entry):
-                        if place.home.below:
+                        if home.below:
                             waiting.append(entry.path)
                         continue
-                    transcript = _transcript_at(entry.path, place)
+                    transcript = _transcript_at(entry.path, home)
                     if transcript:
                         files.append(transcript)
         except OSError as e:

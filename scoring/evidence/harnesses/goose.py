@@ -174,10 +174,10 @@ class Goose(Harness):
         """Return the folder of the database."""
         root = home_named(environment, "GOOSE_PATH_ROOT", "")
         if root.origin:
-            return [Home(root.path / "data/sessions", root.origin)]
+            return [root.inside("data/sessions")]
 
         data = home_named(environment, "XDG_DATA_HOME", "~/.local/share", "goose")
-        return [Home(data.path / "sessions", data.origin)]
+        return [data.inside("sessions")]
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield the head of each session, and then its messages and what its responses used.

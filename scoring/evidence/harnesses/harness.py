@@ -21,34 +21,6 @@ class ForeignFileError(Exception):
     """A file that is named as one of a harness was written by another program."""
 
 
-class Home(NamedTuple):
-    """A folder where a harness keeps transcripts.
-
-    Attributes:
-        path: the folder, which need not be there.
-        origin: how it is known: a variable, or the usual place.
-        prefix: how the names of transcripts begin.
-        below: whether its sub-folders have transcripts too.
-    """
-
-    path: Path
-    origin: str
-    prefix: str = ""
-    below: bool = True
-
-
-def home_named(environment: Mapping[str, str], variables: str, usual: str, below: str = "") -> Home:
-    """Return a folder below the one that the first variable of some names, or the usual one.
-
-    Its origin is the variable, or the usual folder.
-    """
-    for variable in variables.split():
-        value = environment.get(variable, "").strip()
-        if value:
-            return Home(expanded(value) / below, variable)
-    return Home(expanded(usual) / below, f"{usual}/{below}".rstrip("/"))
-
-
 class FileNames(NamedTuple):
     """How some files of a harness are named.
 
@@ -70,6 +42,44 @@ class FileNames(NamedTuple):
         if not fnmatchcase(name, self.pattern):
             return False
         return not self.folder or fnmatchcase(f"/{folder}", f"*/{self.folder}")
+
+
+class Home(NamedTuple):
+    """A folder to look in for transcripts.
+
+    Attributes:
+        path: the folder, which need not be there.
+        origin: how it is known: a variable, or the usual place.
+        prefix: how the names of transcripts begin.
+        below: whether its sub-folders have transcripts too.
+        names: how the files are named.
+        harness: the harness that the files are of; "": of any.
+        whole: whether they count whole.
+    """
+
+    path: Path
+    origin: str
+    prefix: str = ""
+    below: bool = True
+    names: Sequence[FileNames] = ()
+    harness: str = ""
+    whole: bool = False
+
+    def inside(self, folder: str) -> "Home":
+        """Return a folder in this one, known in the same way."""
+        return self._replace(path=self.path / folder)
+
+
+def home_named(environment: Mapping[str, str], variables: str, usual: str, below: str = "") -> Home:
+    """Return a folder below the one that the first variable of some names, or the usual one.
+
+    Its origin is the variable, or the usual folder.
+    """
+    for variable in variables.split():
+        value = environment.get(variable, "").strip()
+        if value:
+            return Home(expanded(value) / below, variable)
+    return Home(expanded(usual) / below, f"{usual}/{below}".rstrip("/"))
 
 
 class Hook(NamedTuple):

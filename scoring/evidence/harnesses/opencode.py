@@ -247,8 +247,8 @@ class OpenCode(Harness):
         database = data.path / (named.path if named.origin else self.name)
         return [
             Home(database.parent, named.origin or data.origin, database.name, below=False),
-            Home(data.path / "storage" / "session", data.origin),
-            Home(data.path / "project", data.origin),
+            data.inside("storage/session"),
+            data.inside("project"),
         ]
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
