@@ -43,7 +43,6 @@ from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import spending_of
-from scoring.scored import ScoredIteration
 from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.read_scores import read_score
@@ -51,14 +50,14 @@ from scoring.sidecars.scores import PersistedScore, iteration_score_path
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
-from scoring.signals.values import Deliberation
+from scoring.signals.values import Deliberation, SignalSet
 from scoring.views.landing_text import named_commit
 from scoring.views.score_pages import (
+    chain_payload,
     claims_payload,
     iteration_page,
     kept_payload,
     score_payload,
-    scored_now_payload,
 )
 
 _KEYS_OF_HOOK_SOURCES = (
@@ -80,7 +79,7 @@ class IterationToShow(NamedTuple):
         state: whether the evidence still gives the score of the sidecar.
         facts: the evidence; None where it cannot be read.
         deliberation: the readings of the diminishing-returns meter; None without a deliberation.
-        scored_now: everything that led to the score, where it was computed just now.
+        signals: what led to the score, where it was computed just now.
         evidence: what had to be read of the log.
     """
 
@@ -88,7 +87,7 @@ class IterationToShow(NamedTuple):
     state: State
     facts: IterationFacts | None
     deliberation: Deliberation | None
-    scored_now: ScoredIteration | None = None
+    signals: SignalSet | None = None
     evidence: Evidence | None = None
 
 
@@ -148,7 +147,7 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
         state=CURRENT,
         facts=scored.facts,
         deliberation=scored.signals.deliberation,
-        scored_now=scored,
+        signals=scored.signals,
         evidence=opened,
     )
 
@@ -208,22 +207,23 @@ def _deliberation_of(sidecar: PersistedScore, settings: Settings) -> Deliberatio
 
 def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
     log_dir = settings.iter_log_dir
-    if shown.scored_now is not None:
-        facts = openable_facts(shown.scored_now.facts, settings.repo_dir)
-        payload = scored_now_payload(replace(shown.scored_now, facts=facts))
+    facts = shown.facts
+    if shown.signals is not None and facts is not None:
+        facts = openable_facts(facts, settings.repo_dir)
+        attribution = chain_payload(facts)
     else:
         provenance = read_provenance(log_dir, shown.score.iteration)
-        payload = score_payload(
-            shown.score,
-            deliberation=shown.deliberation,
-            attribution=kept_payload(provenance.own if provenance else None),
-            state=shown.state,
-            spending=spending_of(shown.facts) if shown.facts else None,
-        )
-        if shown.facts is not None:
-            if payload.get("attribution") and shown.facts.observed:
-                payload["attribution"]["also_active"] = shown.facts.observed.also_active
-            payload |= claims_payload(shown.facts)
+        attribution = kept_payload(provenance.own if provenance else None)
+        if attribution and facts and facts.observed:
+            attribution["also_active"] = facts.observed.also_active
+
+    spending = spending_of(facts) if facts else None
+    payload = score_payload(shown.score, shown.deliberation, attribution, shown.state, spending)
+    if shown.signals is not None:
+        payload["objective"] = shown.signals.objective.as_dict()
+        payload["integrity"] = [each.as_dict() for each in shown.signals.integrity]
+    if facts is not None:
+        payload |= claims_payload(facts)
 
     if hooks := hooks_behind(shown.score, log_dir):
         payload["hook_outcome_sources"] = [
@@ -261,7 +261,7 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
         hooks,
         iteration_score_path(settings.iter_log_dir, score.iteration),
         deliberation=shown.deliberation,
-        objectives=shown.scored_now.signals.objective if shown.scored_now else None,
+        objectives=shown.signals.objective if shown.signals else None,
         full=in_full,
         state=shown.state,
         spending=spending_of(shown.facts) if shown.facts else None,

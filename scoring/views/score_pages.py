@@ -9,8 +9,7 @@ from msgspec import structs
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.facts import IterationFacts
 from scoring.frozen import PlainData, fields_of
-from scoring.outcomes.spending import Spending, spending_of
-from scoring.scored import ScoredIteration
+from scoring.outcomes.spending import Spending
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import OwnLines
 from scoring.sidecars.scores import PersistedScore
@@ -205,20 +204,6 @@ def score_payload(
     if spending:
         payload["spending"] = spending.as_dict()
     return payload
-
-
-def scored_now_payload(scored: ScoredIteration) -> PlainData:
-    """Return an iteration that was just scored, with its objective checks and its integrity."""
-    signals = scored.signals
-    payload = score_payload(
-        scored.persisted,
-        signals.deliberation,
-        chain_payload(scored.facts),
-        spending=spending_of(scored.facts),
-    )
-    payload["objective"] = signals.objective.as_dict()
-    payload["integrity"] = [observation.as_dict() for observation in signals.integrity]
-    return payload | claims_payload(scored.facts)
 
 
 def chain_payload(facts: IterationFacts) -> PlainData | None:
