@@ -32,10 +32,11 @@ from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.events import Prompt, PromptKind
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.jobs.derive import derive
+from scoring.outcomes.spending import spending_of
 from scoring.sidecars.provenance import provenance_as_dict
 from scoring.statistics import wilson
 from scoring.text import counted
-from scoring.views.score_pages import scored_now_payload
+from scoring.views.score_pages import chain_payload, score_payload
 
 RUBRIC = "3.1.0"
 DOCUMENT = "VALIDITY.md"
@@ -162,7 +163,10 @@ def _rows_of(files: Iterable[Path]) -> Iterator[dict[str, Any]]:
 def said_of(scored: ScoredIteration) -> Said:
     """Return what da-score says of an iteration."""
     assert scored.provenance is not None
-    payload: Any = scored_now_payload(scored)
+    facts = scored.facts
+    payload: Any = score_payload(
+        scored.persisted, attribution=chain_payload(facts), spending=spending_of(facts)
+    )
     provenance: Any = provenance_as_dict(scored.provenance, RUBRIC)
 
     said: Said = {}
