@@ -33,7 +33,7 @@ def fates(trunk: FollowedTrunk, works: Sequence[str]) -> Iterator[tuple[str, Fat
     Raises:
         GitError: the trunk cannot be read.
     """
-    parts = {work: trunk.parts(work) for work in works}
+    parts = {work: trunk.graph.parts(work) for work in works}
     lines = FollowedLines(parts.values())
     ends = defaultdict(list)
     for work in works:

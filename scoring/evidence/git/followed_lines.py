@@ -6,7 +6,6 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.walk import Commit
@@ -80,27 +79,6 @@ class FollowedTrunk(NamedTuple):
     def end(self, work: str) -> int:
         """Return the index on the mainline of the commit up to which some work is followed."""
         return self.graph.mainline_index[self.until(work)]
-
-    def trunk_index(self, commit: str) -> int:
-        """Return the index of a commit in the trunk, which comes last in the graph."""
-        position = self.graph.position
-        return position[commit] - position[self.graph.trunk[0]]
-
-    def since(self, commit: str, end: int) -> list[CommitPair]:
-        """Return the commits of the trunk after a commit, oldest first, each with its parent.
-
-        Merges are left out. ``end`` is the index in the trunk of the newest one.
-        """
-        newest_first = self.graph.trunk[end : self.trunk_index(commit)]
-        return self.graph.pairs(reversed(newest_first))
-
-    def parts(self, commit: str) -> tuple[str, ...]:
-        """Return the commits that wrote the lines of some work: one, or those of a merge."""
-        if not self.graph.is_merge(commit):
-            return (commit,)
-        introduced = self.graph.introduced
-        brought = self.graph.between(commit, self.graph.parents[commit][:1])
-        return tuple(part for part in brought if introduced.get(part) == introduced[commit])
 
 
 class LinesOfCommit(msgspec.Struct):

@@ -226,6 +226,27 @@ class CommitGraph:
                     wanted_in_heap -= 1
         return commits
 
+    def trunk_index(self, commit: str) -> int:
+        """Return the index of a commit in the trunk, which comes last in the order."""
+        position = self.position
+        return position[commit] - position[self.trunk[0]]
+
+    def since(self, commit: str, end: int) -> list[CommitPair]:
+        """Return the commits of the trunk after a commit, oldest first, each with its parent.
+
+        Merges are left out. ``end`` is the index in the trunk of the newest one.
+        """
+        newest_first = self.trunk[end : self.trunk_index(commit)]
+        return self.pairs(reversed(newest_first))
+
+    def parts(self, commit: str) -> tuple[str, ...]:
+        """Return the commits that wrote the lines of some work: one, or those of a merge."""
+        if not self.is_merge(commit):
+            return (commit,)
+        introduced = self.introduced
+        brought = self.between(commit, self.parents[commit][:1])
+        return tuple(part for part in brought if introduced.get(part) == introduced[commit])
+
     @cached_property
     def mainline(self) -> list[str]:
         """The trunk's line of first parents, newest first."""

@@ -238,7 +238,8 @@ class WorkOnTrunk:
         """Return the first commit after a taker, within the horizon, that undoes the undoing."""
         trunk = self._trunk
         end = trunk.time(taker.commit) + trunk.horizon
-        later = [pair for pair in trunk.since(taker.commit, 0) if trunk.time(pair.commit) <= end]
+        later = self._graph.since(taker.commit, 0)
+        later = [pair for pair in later if trunk.time(pair.commit) <= end]
         for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
             if patch is None:
                 continue
@@ -268,8 +269,8 @@ class WorkOnTrunk:
                 continue  # too little to be judged without words
 
             suspects[work.commit].update(self._last_takers(work.fate))
-            end = self._trunk.trunk_index(self._trunk.until(work.commit))
-            later |= dict.fromkeys(self._trunk.since(work.commit, end))
+            end = self._graph.trunk_index(self._trunk.until(work.commit))
+            later |= dict.fromkeys(self._graph.since(work.commit, end))
             for file in work.patch:
                 works_with[file.old_path, file.old_blob].append(work.commit)
 

@@ -136,7 +136,7 @@ class Candidate(NamedTuple):
         if trunk.graph.introduced[self.commit] < trunk.end(work):
             return False
 
-        between = trunk.since(work, trunk.trunk_index(self.commit) + 1)
+        between = trunk.graph.since(work, trunk.graph.trunk_index(self.commit) + 1)
         count = put_back(filter(None, trunk.history.patches(between)), self.code.taken)
         if count is None:
             return False
