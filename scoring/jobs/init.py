@@ -70,7 +70,7 @@ def _found_values(examination: Examination, top: Path) -> dict[str, str]:
 
     log = examination.log
     log_dir = _path_from_top(log.path, top)
-    found_log = f"Found at {log_dir}: {counted(len(log.iterations), 'iteration')}"
+    found_log = f"Found at {log_dir}: {counted(log.iterations, 'iteration')}"
     if log.problem:
         found_log = f"There is none at {log_dir} yet"
 

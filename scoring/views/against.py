@@ -120,7 +120,7 @@ class Against(NamedTuple):
             sides.append({"name": name, "too_young": young, "summary": summary})
         return {
             "sides": sides,
-            "on_no_side": len(self.sides.left_out),
+            "on_no_side": self.sides.left_out,
             "figures": [figure.as_dict() for figure in self.figures],
         }
 
@@ -273,7 +273,7 @@ def against_page(against: Against) -> Page:
     yield Table(columns, rows)
     yield ""
     if sides.left_out:
-        units = counted(len(sides.left_out), "unit is", "units are")
+        units = counted(sides.left_out, "unit is", "units are")
         yield f"{units} on neither side: {sides.why_left_out}."
     if against.latest:
         yield Line(

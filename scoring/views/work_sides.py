@@ -34,14 +34,14 @@ class Sides(NamedTuple):
     Attributes:
         names: what people read for each.
         rows: the work of each.
-        left_out: work that is on neither side.
-        why_left_out: why it is not.
+        left_out: how many units are on neither side.
+        why_left_out: why they are not.
         periods: whether the sides are times, and not kinds of work.
     """
 
     names: tuple[str, str]
     rows: tuple[list[WorkRow], list[WorkRow]]
-    left_out: list[WorkRow]
+    left_out: int
     why_left_out: str
     periods: bool
 
@@ -130,11 +130,11 @@ def sides_of(
     """
     second = [row for row in rows if other.name in _names_of(row, other.kind)]
     first = []
-    left_out = []
+    left_out = 0
     for row in chosen:
         names = _names_of(row, other.kind)
         if not names:
-            left_out.append(row)
+            left_out += 1
         elif other.name not in names:
             first.append(row)
 
@@ -167,20 +167,18 @@ def sides_of_commit(sha: str, time: int, rows: WorkRows) -> Sides:
     moment = time * NS
     after = []
     before = []
-    left_out = []
     for row in rows:
         unit = row.unit
         began = unit.ended
         if unit.counted and unit.counted.began is not None:
             began = unit.counted.began
         if unit.commit == sha or began is None or unit.ended is None:
-            left_out.append(row)
-        elif began > moment:
+            continue
+        if began > moment:
             after.append(row)
         elif unit.ended < moment:
             before.append(row)
-        else:
-            left_out.append(row)
+    left_out = len(rows) - len(after) - len(before)
 
     names = (f"since {short(sha)}", f"before {short(sha)}")
     for name, side in zip(names, (after, before), strict=True):

@@ -53,7 +53,7 @@ def compared(
     first: list[WorkRow], second: list[WorkRow], periods: bool = False
 ) -> dict[str, Figure]:
     """Compare two sides, long after they ended."""
-    sides = Sides(("a", "b"), (first, second), [], "", periods)
+    sides = Sides(("a", "b"), (first, second), 0, "", periods)
     against = compare(sides, 14, FIRST_OF_MARCH + 400 * DAY)
     return {figure.measure.key: figure for figure in against.figures}
 
@@ -134,7 +134,7 @@ class TestVerdicts:
         assert (figure.verdict == "the harness changed") == periods
 
     def test_leave_out_what_is_too_young_to_judge(self) -> None:
-        sides = Sides(("a", "b"), (many(30, day=40), many(30)), [], "", True)
+        sides = Sides(("a", "b"), (many(30, day=40), many(30)), 0, "", True)
         against = compare(sides, 14, FIRST_OF_MARCH + 41 * DAY)
         assert against.young == [30, 0]
         assert str(against.latest) == "2026-03-28"
@@ -212,7 +212,7 @@ class TestSides:
     def test_of_a_model_leave_out_what_is_of_an_unknown_one(self) -> None:
         sides = sides_of(Other("model", "gpt-5-codex"), ROWS, ROWS, "")
         assert sides.names == ("other models", "gpt-5-codex")
-        assert (sides.rows, sides.left_out) == ((ROWS[:2], [ROWS[3]]), [ROWS[2]])
+        assert (sides.rows, sides.left_out) == ((ROWS[:2], [ROWS[3]]), 1)
 
     def test_without_work_are_an_error(self) -> None:
         with pytest.raises(InputError, match="no work of 2026-01"):
@@ -221,7 +221,7 @@ class TestSides:
     def test_of_a_commit_are_what_came_after_it_and_before_it(self) -> None:
         sides = sides_of_commit("f" * 40, FIRST_OF_MARCH + 31 * DAY, ROWS)
         assert sides.names == ("since ffffffffffff", "before ffffffffffff")
-        assert (sides.rows, sides.left_out) == ((ROWS[2:], [ROWS[0]]), [ROWS[1]])
+        assert (sides.rows, sides.left_out) == ((ROWS[2:], [ROWS[0]]), 1)
         assert sides.periods
 
 

@@ -43,14 +43,14 @@ class LogSurvey(NamedTuple):
 
     Attributes:
         path: its directory.
-        iterations: the numbers of its entries.
+        iterations: how many entries can be read.
         schema_versions: how many entries have each schema.
         broken: why entries cannot be read.
         problem: why the log cannot be read; "" if it can.
     """
 
     path: Path
-    iterations: Sequence[int]
+    iterations: int
     schema_versions: Mapping[int, int]
     broken: Sequence[str]
     problem: str
@@ -197,7 +197,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
         sources=sources,
         log=LogSurvey(
             path=iter_log_dir,
-            iterations=[record.iteration for record in records],
+            iterations=len(records),
             schema_versions=dict(sorted(schemas.items())),
             broken=[str(error) for error in broken],
             problem=log_problem,

@@ -141,7 +141,7 @@ def _sessions_known(files: Sequence[FileFound]) -> bool:
 def _heads(examination: Examination) -> Iterator[Pair]:
     """Yield what was found of the log and the repository."""
     log = examination.log
-    text = f"{counted(len(log.iterations), 'iteration')} in {log.path}"
+    text = f"{counted(log.iterations, 'iteration')} in {log.path}"
     if log.broken:
         text += f", {len(log.broken)} that cannot be read"
     schemas = [f"schema {version}: {count}" for version, count in log.schema_versions.items()]
@@ -210,7 +210,6 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
         examination: what was looked at.
         found: the findings.
     """
-    log = examination.log
     repository = examination.repository
     checkpoints = examination.transcripts.checkpoints
     attribution = examination.attribution
@@ -232,7 +231,7 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
     return {
         "rubric_version": examination.rubric.version,
         "evidence": examination.rubric.evidence,
-        "log": _plain(log) | {"iterations": len(log.iterations), "broken": log.broken},
+        "log": _plain(examination.log),
         "repository": {
             **fields_of(repository, "path", "top_level"),
             "git_version": ".".join(map(str, repository.git_version)) or None,

@@ -118,14 +118,20 @@ class ReportedIteration(NamedTuple):
         return self.value is not None and self.band != BAND_INSUFFICIENT
 
 
-def line_of(examined: ExaminedIteration) -> ReportedIteration:
-    """Return what a report keeps of an iteration."""
+def line_of(examined: ExaminedIteration, shared: dict[object, Any]) -> ReportedIteration:
+    """Return what a report keeps of an iteration.
+
+    Args:
+        examined: the iteration.
+        shared: votes and claims of other iterations: equal ones are one object, to save memory.
+    """
     facts = examined.facts
     rows = []
     for row in examined.score.breakdown:
         signal = signal_of(row.signal)
         label = shortened(signal.named(row.label, facts) if signal else row.label)
-        rows.append(replace(row, label=label, detail=shortened(row.detail, DETAIL), fact=""))
+        vote = replace(row, label=label, detail=shortened(row.detail, DETAIL), fact="")
+        rows.append(shared.setdefault(vote, vote))
 
     claims = []
     for pair in examined.signals.integrity:
@@ -137,7 +143,7 @@ def line_of(examined: ExaminedIteration) -> ReportedIteration:
             said=shortened(pair.claimed.detail, DETAIL),
             seen=shortened(pair.observed.detail, DETAIL),
         )
-        claims.append(claim)
+        claims.append(shared.setdefault(claim, claim))
 
     places = []
     for lines in facts.observed.lines[:_MOST_TRANSCRIPTS] if facts.observed else ():
@@ -354,7 +360,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> 
     collected = Digest(as_utf8(str(log)), rubric)
     sessions: dict[tuple[str, str], list[SessionIterRef]] = {}
     observed: list[Observed | None] = []
-    shared: dict[object, Any] = {}  # equal votes and claims are one object, to save memory
+    shared: dict[object, Any] = {}
 
     def signal_sets() -> Iterator[SignalSet]:
         for iteration in examined:
@@ -363,10 +369,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> 
                 key = (session_id, iteration.score.rubric_version)
                 sessions.setdefault(key, []).append(SessionIterRef.of(iteration.score))
 
-            line = line_of(iteration)
-            votes = tuple(shared.setdefault(vote, vote) for vote in line.rows)
-            claims = tuple(shared.setdefault(claim, claim) for claim in line.claims)
-            collected.lines.append(line._replace(rows=votes, claims=claims))
+            collected.lines.append(line_of(iteration, shared))
             for hook in iteration.facts.hooks.records or ():
                 result = hook.result if hook.result in RESULTS else "other"
                 collected.hooks[shortened(hook.rule_id), result] += 1
