@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution, SignalID
 from rubric.breakdown import TOLERANCE
 from scoring.evidence.facts import IterationFacts
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, PlainData
 from scoring.scored import ScoredIteration
 from scoring.sessions import SessionScore
 from scoring.sidecars.provenance import Loss, Provenance, lost_between
@@ -54,6 +54,10 @@ class State(Frozen):
         if self.reason:
             return f"{self.name}: {self.reason}"
         return self.name
+
+    def as_dict(self) -> PlainData:
+        """Return plain data for JSON."""
+        return {"state": self.name, "state_reason": self.reason or None}
 
 
 CURRENT = State("current")

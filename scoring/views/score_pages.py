@@ -192,13 +192,8 @@ def score_payload(
         state: how far the sidecar can be trusted; None for a score that is computed now.
         spending: what the iteration used.
     """
-    state = state or CURRENT
-    payload = {
-        **score.payload(),
-        "state": state.name,
-        "state_reason": state.reason or None,
-        **deliberation_dict(deliberation),
-    }
+    of_state = (state or CURRENT).as_dict()
+    payload = {**score.payload(), **of_state, **deliberation_dict(deliberation)}
     if attribution:
         payload["attribution"] = attribution
     if spending:

@@ -321,7 +321,6 @@ def session_payload(
         "state": worst_first[0] if worst_first else None,
         "state_reason": sidecar.reason or None,
         "states": [
-            {"iteration": iteration, "state": state.name, "state_reason": state.reason or None}
-            for iteration, state in states.items()
+            {"iteration": iteration, **state.as_dict()} for iteration, state in states.items()
         ],
     }
