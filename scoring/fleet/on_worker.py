@@ -22,7 +22,7 @@ from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, folder_state
 from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogReport, backfill_log
-from scoring.log.settings import Settings, days_of, resolve_settings
+from scoring.log.settings import days_of, resolve_settings
 from scoring.outcomes.outcome import Outcome, log_outcomes
 from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
 from scoring.sidecars.stamp import digest_of
@@ -107,15 +107,13 @@ def score_repository(repository: Repository, config: FleetConfig, rubric: Rubric
 
 def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Result:
     """Score a directory, and return its rows and what is known of it."""
-    assert repository.log is not None
-
     # A worker keeps things where the fleet says, and is one process.
     settings = replace(
         resolve_settings(repository.options(), environment={}),
-        iter_log_dir=repository.log,
         cache_dir=Path(config.cache) if config.cache else None,
         no_cache=config.cache == "",
         processes=1,
+        horizon=config.horizon,
     )
     old_fingerprint = fingerprint_of(repository, config, rubric)
 
@@ -133,7 +131,7 @@ def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Resul
     if report.error:
         raise DaScoreError(report.error)
 
-    rows = _rows_of(repository, iterations, config, rubric, settings, report)
+    rows = _rows_of(repository.name, iterations, plan, report)
     artifacts: set[str] = set()
     for iteration in iterations:
         for name in iteration.facts.record.artifacts:
@@ -164,24 +162,19 @@ def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Resul
 
 
 def _rows_of(
-    repository: Repository,
-    iterations: list[IterationResult],
-    config: FleetConfig,
-    rubric: Rubric,
-    settings: Settings,
-    report: LogReport,
+    repository: str, iterations: list[IterationResult], plan: BackfillPlan, report: LogReport
 ) -> list[FleetRow]:
     """Return the rows of a repository. Without git's answers those about outcomes are missing."""
-    assert repository.log is not None
-    assert repository.repo_dir is not None
-    horizon = days_of(config.horizon)
+    settings = plan.settings
+    repo_dir = settings.repo_dir
+    horizon = days_of(settings.horizon)
     rules = OutcomeRules(horizon, settings.code_globs, settings.fix_words or FIX_WORDS)
     options: Options = {**options_of(settings), "warn": report.warnings.append}
     view = LogView(
-        repository.log,
-        repository.repo_dir,
+        settings.iter_log_dir,
+        repo_dir,
         settings.transcript_dirs,
-        rubric,
+        plan.rubric,
         options=options,
         outcomes=rules,
     )
@@ -190,16 +183,15 @@ def _rows_of(
     outcomes: dict[int, Outcome] = {}
     records = [iteration.facts.record for iteration in iterations]
     try:
-        cache_dir = settings.store_dir
-        for outcome in log_outcomes(records, repository.repo_dir, rules, cache_dir, settings.trunk):
+        for outcome in log_outcomes(records, repo_dir, rules, plan.cache_dir, settings.trunk):
             outcomes[outcome.iteration] = outcome
-        rows += rows_of_work(repository.name, work_of(view))
-        if (GitRepository(repository.repo_dir).common_dir / "shallow").exists():
+        rows += rows_of_work(repository, work_of(view))
+        if GitRepository(repo_dir).is_shallow:
             report.warnings.append(_CUT)
     except GitError as e:
         report.warnings.append(f"outcomes are not known: {e}")
 
     for iteration in iterations:
         iteration_outcome = outcomes.get(iteration.score.iteration)
-        rows += rows_of_iteration(repository.name, iteration, iteration_outcome, horizon)
+        rows += rows_of_iteration(repository, iteration, iteration_outcome, horizon)
     return rows
