@@ -19,13 +19,12 @@ from scoring.examine import LogView
 from scoring.fleet.dataset import RepositoryState
 from scoring.fleet.fleet_rows import FleetRow, arrow_tables, rows_of_iteration, rows_of_work
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, folder_state
+from scoring.fleet.sources import Repository, fingerprint_of, folder_state, rubric_values
 from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogReport, backfill_log
 from scoring.log.settings import days_of, resolve_settings
 from scoring.outcomes.outcome import Outcome, log_outcomes
 from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
-from scoring.sidecars.stamp import digest_of
 from scoring.text import printable
 from scoring.views.work_rows import work_of
 
@@ -147,11 +146,9 @@ def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Resul
 
     warnings = list(dict.fromkeys(report.warnings))
     state = RepositoryState(
-        rubric=rubric.version,
+        **rubric_values(rubric),
         repository=repository.name,
         scored=True,
-        digest=digest_of(repr(rubric).encode()),
-        evidence=json.dumps(evidence_key(rubric)),
         fingerprint=fingerprint,
         iterations=len(iterations),
         broken=len(report.broken),

@@ -12,7 +12,7 @@ from rubric.model import STRICT
 from scoring.errors import FleetError
 from scoring.fleet.dataset import DataSet, sql_text
 from scoring.fleet.fleet_rows import rows_of_signals, score_columns, value_kept
-from scoring.fleet.sources import evidence_key
+from scoring.fleet.sources import evidence_key, rubric_values
 from scoring.fleet.tables import (
     CLAIMS,
     FLEET_TABLES,
@@ -27,7 +27,6 @@ from scoring.fleet.tables import (
     partitioned_schema,
 )
 from scoring.frozen import PlainData, Texts
-from scoring.sidecars.stamp import digest_of
 from scoring.signals.table import SIGNALS
 from scoring.signals.values import (
     IterationObjectives,
@@ -93,13 +92,7 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
             _rescore_tables(tables, rubric, month)
             writable.put(tables, _rows_to_replace(writable, rubric.version, month, set(taken)))
 
-        after: PlainData = {
-            "rubric": rubric.version,
-            "digest": digest_of(repr(rubric).encode()),
-            "evidence": json.dumps(evidence_key(rubric)),
-            "reason": "",
-            "attempts": 0,
-        }
+        after = {**rubric_values(rubric), "reason": "", "attempts": 0}
         writable.note([state._replace(**after) for state in taken.values()])
         writable.tidy()
 

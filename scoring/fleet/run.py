@@ -16,15 +16,14 @@ from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.sources import (
     Repository,
-    evidence_key,
     fingerprint_of,
     folder_state,
     repositories,
+    rubric_values,
 )
 from scoring.fleet.tables import FLEET_TABLES, WORK
 from scoring.frozen import PlainData, fields_of
 from scoring.log.settings import days_of
-from scoring.sidecars.stamp import digest_of
 
 _LOOKING_THREADS = 8
 """How many threads find out which repositories changed: they wait for the file system."""
@@ -203,7 +202,7 @@ def add_results(dataset: DataSet, rubric: Rubric, events: list[FleetEvent]) -> N
 
         state = old_states.get(event.repository)
         if state is None:
-            evidence = json.dumps(evidence_key(rubric))
+            evidence = rubric_values(rubric)["evidence"]
             state = RepositoryState(rubric.version, event.repository, evidence=evidence)
         states.append(state._replace(**event.more))
     dataset.note(states)
@@ -221,7 +220,7 @@ def changed(
 ) -> list[Repository]:
     """Return the repositories that failed, are new, or have changed since their rows were made."""
     states = dataset.of(rubric.version)
-    rubric_digest = digest_of(repr(rubric).encode())
+    rubric_digest = rubric_values(rubric)["digest"]
     # 2,000 repositories may share one folder of 5,000 transcripts.
     look = functools.cache(folder_state)
 

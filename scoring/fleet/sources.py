@@ -6,6 +6,7 @@ from, so that an unchanged one is not read.
 
 import contextlib
 import glob
+import json
 import os
 import posixpath
 import re
@@ -26,6 +27,7 @@ from scoring.frozen import PlainData
 from scoring.log.find import FoundLog, find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.paths import checkout_around, expanded
+from scoring.sidecars.stamp import digest_of
 from scoring.signals.table import meter_profile
 
 _ROWS = 2
@@ -198,6 +200,15 @@ def evidence_key(rubric: Rubric) -> PlainData:
         "evidence": rubric.evidence,
         "profile": meter_profile(rubric, observe=True),
         "test_flags": rubric.test_flags,
+    }
+
+
+def rubric_values(rubric: Rubric) -> PlainData:
+    """Return what a row of ``repositories`` says of the rubric that the rows are scored under."""
+    return {
+        "rubric": rubric.version,
+        "digest": digest_of(repr(rubric).encode()),
+        "evidence": json.dumps(evidence_key(rubric)),
     }
 
 
