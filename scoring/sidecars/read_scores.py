@@ -13,7 +13,6 @@ from scoring.files import read_file
 from scoring.frozen import PlainData
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.scores import (
-    REFERENCE_ROW,
     PersistedScore,
     iteration_score_path,
     session_score_path,
@@ -22,30 +21,29 @@ from scoring.text import shown
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, parse, struct_of
 
-_WHOLE_ROW: dict[str, Take] = {
-    **REFERENCE_ROW,
-    "source": Reader.string,
-    "applicable": Reader.boolean,
-    "cap": Reader.string,
+_TAKES: dict[Any, Take] = {
+    str: Reader.string,
+    bool: Reader.boolean,
+    float: Reader.number,
+    int: Reader.integer,
 }
-"""The keys of a row in a sidecar with bounds."""
+"""How a field takes its node, by its type."""
 
-
-_EMPTY: dict[Take, Any] = {
-    Reader.string: "",
-    Reader.boolean: False,
-    Reader.number: 0.0,
-    Reader.integer: 0,
-}
+_EMPTY = {take: kind() for kind, take in _TAKES.items()}
 """What a missing field reads as."""
-
 
 _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
 
 
+def _fields_of_file(model: type, **others: Take) -> dict[str, Take]:
+    """Return how the fields of a class take their nodes, the others as they are given."""
+    kinds = model.__annotations__
+    return {name: _TAKES[kind] for name, kind in kinds.items() if kind in _TAKES} | others
+
+
 def _take_row(reader: Reader, node: Node) -> SignalContribution:
-    content = {"applicable": True, **reader.struct(node, _WHOLE_ROW)}
-    for name, take in _WHOLE_ROW.items():
+    content = {"applicable": True, **reader.struct(node, _ROW)}
+    for name, take in _ROW.items():
         content.setdefault(name, _EMPTY[take])
     content["source"] = _SOURCES.get(content["source"])
     return SignalContribution(**content)
@@ -55,32 +53,23 @@ def _take_session_member(reader: Reader, node: Node) -> SessionIterRef:
     return SessionIterRef(**_with_missing_fields(reader, node, _MEMBER))
 
 
-_VERDICT: dict[str, Take] = {
-    "scored": Reader.boolean,
-    "value": Reader.number,
-    "band": Reader.string,
-}
+_ROW = _fields_of_file(SignalContribution, source=Reader.string)
+del _ROW["fact"]  # no file has it
 
+_SCORE = _fields_of_file(
+    PersistedScore,
+    breakdown=items_of(_take_row),
+    bounds=struct_of({"low": Reader.number, "high": Reader.number}),
+)
+del _SCORE["sidecar"]  # whether there are bounds says it
 
-_MEMBER: dict[str, Take] = {"iteration": Reader.integer, **_VERDICT}
+_MEMBER = _fields_of_file(SessionIterRef)
 
-
-_SCORE: dict[str, Take] = {
-    "rubric_version": Reader.string,
-    **_MEMBER,
-    "breakdown": items_of(_take_row),
-    "bounds": struct_of({"low": Reader.number, "high": Reader.number}),
-    "linked_traces_to_outcomes": Reader.boolean,
-}
-
-
-_SESSION: dict[str, Take] = {
-    "rubric_version": Reader.string,
-    **_VERDICT,
-    "session_id": Reader.string,
-    "iterations": items_of(Reader.integer),
-    "per_iteration": items_of(_take_session_member),
-}
+_SESSION = _fields_of_file(
+    SessionScore,
+    iterations=items_of(Reader.integer),
+    per_iteration=items_of(_take_session_member),
+)
 
 
 def _with_missing_fields(reader: Reader, node: Node, shape: Mapping[str, Take]) -> PlainData:

@@ -21,7 +21,6 @@ from scoring.frozen import Frozen, PlainData, fields_of
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionScore
 from scoring.sidecars.emitter import emit
-from scoring.yamlread import Reader, Take
 
 Files: TypeAlias = Sequence[tuple[Path, bytes]]
 """Paths, and what is to be there."""
@@ -36,16 +35,16 @@ _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 # Rows
 
 
-REFERENCE_ROW: dict[str, Take] = {
-    "signal": Reader.string,
-    "label": Reader.string,
-    "present": Reader.boolean,
-    "sub_score": Reader.number,
-    "detail": Reader.string,
-    "nominal_weight": Reader.number,
-    "effective_weight": Reader.number,
-    "contribution": Reader.number,
-}
+_REFERENCE_ROW = (
+    "signal",
+    "label",
+    "present",
+    "sub_score",
+    "detail",
+    "nominal_weight",
+    "effective_weight",
+    "contribution",
+)
 """The keys of a row as the reference writes it, in order."""
 
 
@@ -54,7 +53,7 @@ def _reference_row(row: SignalContribution) -> PlainData:
 
     An empty detail is left out.
     """
-    content = fields_of(row, *REFERENCE_ROW)
+    content = fields_of(row, *_REFERENCE_ROW)
     if not row.detail:
         del content["detail"]
     return content
