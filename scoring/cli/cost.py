@@ -65,19 +65,20 @@ def command(
     if period and period.last < date.max:
         value["until"] = period.last.isoformat()
     chosen = str(period) if period else cost.ALL_DAYS
+    wanted = cost.CostDays(period, zone)
     if everything:
         with progress("Reading transcripts and git"):
             used = used_by_sessions(observing_sources(settings))
         with stored_prices(settings.store_dir):
-            value["everything"] = cost.everything(used, period, zone)
+            value["everything"] = cost.everything(used, wanted)
         reply(settings, value, cost.everything_page(value, chosen))
         return
 
     book = read_ledger(settings)
     rows = work_rows(book.units, settings.store_dir)
     with stored_prices(settings.store_dir):
-        paid = cost.expenses(rows, period, zone)
-        left_out = cost.left_out_sessions(book.of_gone_folders, period, zone)
+        paid = cost.expenses(rows, wanted)
+        left_out = cost.left_out_sessions(book.of_gone_folders, wanted)
     notes = cost.left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
 

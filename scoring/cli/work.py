@@ -22,7 +22,7 @@ from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare
-from scoring.views.cost import left_out_notes, left_out_sessions
+from scoring.views.cost import CostDays, left_out_notes, left_out_sessions
 from scoring.views.look_at import look_at
 from scoring.views.work_pages import notes_on_history, work_page
 from scoring.views.work_rows import WorkRow, day_of, work_by, work_rows, work_summary
@@ -122,7 +122,7 @@ def command(
     }
     notes = [*notes_on_history(book.trunk, book.tip_time, horizon_days, book.left_out)]
     with stored_prices(settings.store_dir):
-        left_out = left_out_sessions(book.of_gone_folders, period)
+        left_out = left_out_sessions(book.of_gone_folders, CostDays(period))
     notes += left_out_notes(left_out)
     notes += notes_on_sources(settings, book)
     value |= {"left_out": left_out, "notes": notes}

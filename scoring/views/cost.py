@@ -44,6 +44,31 @@ _MOST_DEAREST = 10
 _MOST_GROUPS = 60
 
 
+class CostDays(NamedTuple):
+    """The days of which costs are wanted.
+
+    Attributes:
+        period: the days, in the time zone; None for all.
+        zone: the time zone of days; None for the local one.
+    """
+
+    period: Period | None = None
+    zone: tzinfo | None = None
+
+    def charges(self, spending: Spending) -> Iterator[tuple[Charge, date | None]]:
+        """Yield the charges of these days, each with its day.
+
+        Responses without a time are of the day on which the work ended.
+        """
+        for charge in spending.charges:
+            moment = spending.ended
+            if charge.spent.quarter >= 0:
+                moment = charge.spent.quarter * QUARTER
+            day = day_of(moment, self.zone)
+            if self.period is None or day in self.period:
+                yield charge, day
+
+
 class Expense(NamedTuple):
     """What a unit paid for some responses at one price.
 
@@ -62,41 +87,15 @@ class Expense(NamedTuple):
     day: date | None
 
 
-def expenses(
-    rows: WorkRows,
-    period: Period | None = None,
-    zone: tzinfo | None = None,
-) -> list[Expense]:
-    """Return what units paid for.
-
-    Args:
-        rows: the units.
-        period: the days that are wanted, in the time zone; None for all.
-        zone: the time zone of days; None for the local one.
-    """
+def expenses(rows: WorkRows, days: CostDays) -> list[Expense]:
+    """Return what units paid for on some days."""
     wanted = []
     for row in rows:
         for (harness, session), spent in row.unit.spent.items():
             spending = Spending("transcripts", spent, ended=row.unit.ended)
-            for charge, day in _dated_charges(spending, period, zone):
+            for charge, day in days.charges(spending):
                 wanted.append(Expense(row, harness, session, charge, day))
     return wanted
-
-
-def _dated_charges(
-    spending: Spending, period: Period | None, zone: tzinfo | None
-) -> Iterator[tuple[Charge, date | None]]:
-    """Yield the charges of some days, each with its day.
-
-    Responses without a time are of the day on which the work ended.
-    """
-    for charge in spending.charges:
-        moment = spending.ended
-        if charge.spent.quarter >= 0:
-            moment = charge.spent.quarter * QUARTER
-        day = day_of(moment, zone)
-        if period is None or day in period:
-            yield charge, day
 
 
 NameOf: TypeAlias = Callable[[Expense], str]
@@ -240,20 +239,12 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
     yield Table(columns_of(numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE"), rows)
 
 
-def everything(
-    used: Iterable[UsedBySession], period: Period | None, zone: tzinfo | None
-) -> dict[str, list[PlainData]]:
-    """Return what all sessions of the machine cost, by repository, harness and model, for JSON.
-
-    Args:
-        used: what they used.
-        period: as for :func:`expenses`.
-        zone: as for :func:`expenses`.
-    """
+def everything(used: Iterable[UsedBySession], days: CostDays) -> dict[str, list[PlainData]]:
+    """Return what all sessions of the machine cost, by repository, harness and model, for JSON."""
     groups: dict[str, dict[str, list[tuple[SessionKey, Charge]]]] = {}
     for use in used:
         harness, _ = use.session
-        for charge, _ in _dated_charges(use.spending, period, zone):
+        for charge, _ in days.charges(use.spending):
             names = {"repository": use.repository, "harness": harness, "model": charge.model}
             for kind, name in (*names.items(), ("all", "all")):
                 by_name = groups.setdefault(kind, {})
@@ -305,20 +296,17 @@ def everything_page(value: PlainData, days: str) -> Page:
             yield Line(f"A session of more than one {kind} counts in the row of each.", "dim")
 
 
-def left_out_sessions(
-    used: Iterable[UsedBySession], period: Period | None, zone: tzinfo | None = None
-) -> list[PlainData]:
+def left_out_sessions(used: Iterable[UsedBySession], days: CostDays) -> list[PlainData]:
     """Return the sessions that are in no sum of ``work``, for JSON.
 
     Args:
         used: what they used, with the folder that is gone in place of a repository.
-        period: as for :func:`expenses`.
-        zone: as for :func:`expenses`.
+        days: the days of which costs are wanted.
     """
     sessions = []
     for use in used:
-        charges = [charge for charge, _ in _dated_charges(use.spending, period, zone)]
-        if charges or period is None:
+        charges = [charge for charge, _ in days.charges(use.spending)]
+        if charges or days.period is None:
             harness, session = use.session
             value = {"session": session, "harness": harness, "folder": use.repository}
             sessions.append(value | {"cost": sum_of_known(charge.cost for charge in charges)})

@@ -11,7 +11,7 @@ from helpers.histories import DAY, TEXT, History, writes
 
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.unit import State, Unit
-from scoring.views.cost import FATES, GROUPINGS, HEADINGS, cost_sum, expenses, shares_of
+from scoring.views.cost import FATES, GROUPINGS, HEADINGS, CostDays, cost_sum, expenses, shares_of
 from scoring.views.work_rows import WorkRow
 
 
@@ -69,7 +69,7 @@ def test_unclear_work_is_apart_from_open_work() -> None:
         unit = Unit(state, "commit", state=state, spent={("claude", "s"): (spent,)})
         rows.append(WorkRow(unit, None, {}))
 
-    total = cost_sum("all", expenses(rows))
+    total = cost_sum("all", expenses(rows, CostDays()))
     assert total["open"] == pytest.approx(total["cost"] * 0.7)
     assert total["unclear"] == pytest.approx(total["cost"] * 0.5)
     assert sum(total[fate] for fate in FATES) == pytest.approx(total["cost"])

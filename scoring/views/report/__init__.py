@@ -29,7 +29,7 @@ from scoring.views.amounts import (
     spending_lines,
 )
 from scoring.views.comparisons import comparisons, months, trend
-from scoring.views.cost import HEADINGS, cost_sums, expenses, shares_of
+from scoring.views.cost import HEADINGS, CostDays, cost_sums, expenses, shares_of
 from scoring.views.landing_text import STATE_WORDS
 from scoring.views.look_at import look_at, look_at_page
 from scoring.views.report import answers
@@ -242,7 +242,7 @@ def _work(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
 
 def days_of(work: WorkRows) -> list[PlainData]:
     """Return what work cost on each day of this machine's time zone, from :func:`cost_sums`."""
-    dated = [expense for expense in expenses(work) if expense.day]
+    dated = [expense for expense in expenses(work, CostDays()) if expense.day]
     return [day for day in cost_sums(dated, "day") if day["cost"] is not None]
 
 
