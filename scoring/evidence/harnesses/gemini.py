@@ -47,8 +47,8 @@ class GeminiReader(ToolReader):
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
-        self._messages: list[Any] = []  # each at the position where it was first
-        self._positions: dict[str, int] = {}  # of messages, by their ids
+        # By their ids, or by their numbers without one; each stays where it was first.
+        self._messages: dict[str | int, Any] = {}
         self._active_ids: dict[str, None] = {}  # those of the conversation now, in its order
         self._summary_ids: set[str] = set()  # those of messages that replaced others
         self._about: PlainData = {}
@@ -86,14 +86,8 @@ class GeminiReader(ToolReader):
     def _put(self, message: Any) -> None:
         """Replace the message with this id, or append."""
         name = text_in(message, "id")
-        position = self._positions.get(name)
-        if position is None:
-            position = len(self._messages)
-            self._messages.append(message)
-        self._messages[position] = message
-
+        self._messages[name or len(self._messages)] = message
         if name:
-            self._positions[name] = position
             self._active_ids[name] = None
 
     def _note_new_list(self, messages: object) -> None:
@@ -107,7 +101,7 @@ class GeminiReader(ToolReader):
 
         ids = {text_in(message, "id") for message in messages}
         if self._active_ids.keys() - ids:
-            self._summary_ids |= ids - self._positions.keys()
+            self._summary_ids |= ids - self._messages.keys()
         self._active_ids.clear()
 
     def _rewind(self, name: str) -> None:
@@ -120,17 +114,14 @@ class GeminiReader(ToolReader):
 
         for taken_back in active[first:]:
             del self._active_ids[taken_back]
-            position = self._positions[taken_back]
-            message = self._messages[position]
+            message = self._messages[taken_back]
             if member(message, "type") == "user":
-                self._messages[position] = message | {"type": _TAKEN_BACK}
+                self._messages[taken_back] = message | {"type": _TAKEN_BACK}
 
     def _patch(self, change: Any) -> None:
         """Change the content of a message, and the results of its calls."""
-        position = self._positions.get(text_in(change, "id"))
-        if position is None:
-            return
-        message = self._messages[position]
+        name = text_in(change, "id")
+        message = self._messages.get(name)
         if not isinstance(message, dict):
             return
 
@@ -144,7 +135,7 @@ class GeminiReader(ToolReader):
         patched = message | {"toolCalls": calls}
         if "content" in change:
             patched["content"] = change["content"]
-        self._messages[position] = patched
+        self._messages[name] = patched
 
     def finish(self) -> None:
         """Take the messages that were read."""
@@ -157,7 +148,7 @@ class GeminiReader(ToolReader):
         session = text_in(self._about, "sessionId")
         self.in_session(folder, session, parent, agent=is_agent)
 
-        for position, message in enumerate(self._messages):
+        for position, message in enumerate(self._messages.values()):
             self.place = position
             if isinstance(message, dict):
                 self.where = self.where._replace(model=text_in(message, "model"))
@@ -167,7 +158,7 @@ class GeminiReader(ToolReader):
 
         if not self._is_in_lines:
             self.messages = []
-        self._messages = []
+        self._messages = {}
 
     def _take(self, message: PlainData) -> None:
         """Take a message."""
