@@ -251,6 +251,7 @@ class TakenBackIndex:
                 if sha.startswith(digits):
                     commits[commit] = None
             if message:
-                commits |= dict.fromkeys(self._by_title[title_of(message)])
+                subject, _, _ = message.partition("\n")
+                commits |= dict.fromkeys(self._by_title[title_of(subject)])
                 commits |= dict.fromkeys(self._by_number[request_of(message)])
         return list(commits)

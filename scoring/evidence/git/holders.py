@@ -160,7 +160,7 @@ class HeldWork:
     def _is_taken_back(self, sha: str, holder: Holder) -> bool:
         """Return whether a commit that a holder has says that it takes another one back."""
         messages = self._messages_of(holder)
-        return bool(messages.taken_back.naming({sha: messages.subjects[sha]}))
+        return bool(messages.taken_back.naming({sha: messages.subjects.get(sha, "")}))
 
     def _read_messages(self, holder: Holder) -> _Messages:
         """Return what the commits of a holder say."""

@@ -296,7 +296,6 @@ class Landings:
 
     def _by_merge(self, isolated: Git, shas: Sequence[str]) -> LandingBySha:
         """Return the landing of the commits that could be merged without a change."""
-        self._old_git = None
         if not shas:
             return {}
 

@@ -379,6 +379,15 @@ def partly(lines: int) -> Callable[[Path], Scene]:
     return build
 
 
+def title_of_an_agents_commit(folder: Path) -> Scene:
+    """The message of the work goes on after its title, which alone the revert names."""
+    repo = start(folder)
+    message = "feat: alpha\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+    work = repo.commit({"alpha.py": part("alpha", 0, 20)}, message)
+    left = {"alpha.py": part("alpha", 12, 20)}
+    return Scene(repo, work, repo.commit(left, 'Revert "feat: alpha"'))
+
+
 def in_two_commits(folder: Path) -> Scene:
     repo = start(folder)
     work = repo.commit({"alpha.py": functions("alpha"), "beta.py": functions("beta")}, "feat")
@@ -515,6 +524,7 @@ REVERTED = {
     "undone-a-third-time-without-words": undone_and_done_again(5),
     "there-again-a-month-later": there_again_a_month_later,
     "sixty-percent": partly(12),
+    "title-of-an-agents-commit": title_of_an_agents_commit,
     "ninety-five-percent": partly(19),
 }
 TAKEN_BACK = {
