@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rubric.datafiles import RUBRIC_VERSION, RubricError, is_rubric_file, read_data, read_released
 from rubric.model import Rubric, ScoreBand, SignalSpec
 
 VERSIONS_DIR = Path(__file__).parent / "versions"
+
+_Table: TypeAlias = dict[str, Any]
+"""A mapping of a rubric file."""
 
 REMOVED_VERSIONS = {"2.3.0": "3.1.0"}
 """Versions that were taken out before a release, and what to name instead."""
@@ -136,7 +139,7 @@ def _kind_of(field: Field[Any]) -> Any:
     return getattr(field.type, "__supertype__", field.type)
 
 
-def _mapping(data: object, where: str, allowed: Iterable[str]) -> dict[str, Any]:
+def _mapping(data: object, where: str, allowed: Iterable[str]) -> _Table:
     if not isinstance(data, dict):
         raise RubricError(f"{where} is not a mapping")
 
@@ -146,7 +149,7 @@ def _mapping(data: object, where: str, allowed: Iterable[str]) -> dict[str, Any]
     return data
 
 
-def _items(top: dict[str, Any], key: str, model: type[Any]) -> list[dict[str, Any]]:
+def _items(top: _Table, key: str, model: type[Any]) -> list[_Table]:
     items = top.get(key) or []
     if not isinstance(items, list):
         raise RubricError(f"{key} is not a list")
@@ -157,7 +160,7 @@ def _items(top: dict[str, Any], key: str, model: type[Any]) -> list[dict[str, An
     return [_values(mapping, f"{key}[{n}]", model) for n, mapping in enumerate(mappings)]
 
 
-def _values(mapping: dict[str, Any], where: str, model: type[Any]) -> dict[str, Any]:
+def _values(mapping: _Table, where: str, model: type[Any]) -> _Table:
     values = {}
     for name, field in _single_fields(model).items():
         kind = _kind_of(field)

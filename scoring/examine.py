@@ -244,7 +244,10 @@ class LogView(Frozen):
         )
 
         outcomes: dict[int, Outcome] | None = None
-        subjects = self._subjects(chosen)
+        subjects: dict[int, str] = {}
+        if self.subjects:
+            commits = [(record, record.commit) for record in chosen]
+            subjects = subjects_by_iteration(self.repo_dir, commits)
         with stored_prices(sources.cache_dir):
             for (iteration,) in scored:
                 # The evidence is open once the first iteration is scored, or not needed.
@@ -289,11 +292,6 @@ class LogView(Frozen):
             return Records()
         rubrics = [] if self.lenient else [self.rubric]
         return sources.entries(rubrics, self.iter_log_dir, self.broken)
-
-    def _subjects(self, chosen: Sequence[IterationRecord]) -> dict[int, str]:
-        if not self.subjects:
-            return {}
-        return subjects_by_iteration(self.repo_dir, [(record, record.commit) for record in chosen])
 
     def _outcomes(
         self,

@@ -238,7 +238,10 @@ def score_iterations(
         numbers = [records.numbers[index] for index in indices]
         kept = None
         if from_store:
-            kept = _kept_answers(store, numbers, only, needs_share)
+            names = [_name_of_answers(number, only) for number in numbers]
+            kept = store.get_all(names, Answers)
+            if kept is None and not needs_share:
+                kept = store.get_all(numbers, Answers)
         if kept is not None:
             of_entries = EntryEvidence(log_dir, sources, profile, reads_labels)
             for index, answers in zip(indices, kept, strict=True):
@@ -267,20 +270,11 @@ def score_iterations(
                 answers = evidence.answers(record)
                 if index == indices[0]:
                     store.watch(evidence.watched())
-                has_failed = evidence.git.repository.time.has_failed
-                if not has_failed and _may_be_kept(record, sources):
+                # What sessions wrote to an artifact depends on links anywhere in the repository.
+                depends_on_links = sources.rules.as_observed and any(map(trim, record.artifacts))
+                if not depends_on_links and not evidence.git.repository.time.has_failed:
                     store.put(_name_of_answers(record.iteration, only), answers)
                 yield scored(record, evidence, answers)
-
-
-def _kept_answers(
-    store: AnswerStore, numbers: Collection[int], only: Collection[int] | None, needs_share: bool
-) -> list[Answers] | None:
-    """Return what was kept of each of some iterations, or None where one of them has nothing."""
-    kept = store.get_all([_name_of_answers(number, only) for number in numbers], Answers)
-    if kept is None and not needs_share:
-        return store.get_all(numbers, Answers)
-    return kept
 
 
 def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
@@ -291,14 +285,6 @@ def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
     if only is None:
         return str(iteration)
     return f"{iteration} alone"
-
-
-def _may_be_kept(record: IterationRecord, sources: Sources) -> bool:
-    """Return whether what is known of an iteration depends on what is watched alone.
-
-    What sessions wrote to an artifact depends on links anywhere in the repository.
-    """
-    return not sources.rules.as_observed or not any(map(trim, record.artifacts))
 
 
 def _scores_of(
@@ -388,7 +374,10 @@ def score_whole_log(
             opened=opened.append,
             from_store=True,
         ):
-            sidecar = _sidecar_of(iter_log_dir, scored, is_needed=write)
+            sidecar = None
+            path = iteration_score_path(iter_log_dir, scored.record.iteration)
+            if write or os.path.lexists(path):
+                sidecar = compare_with_sidecar(iter_log_dir, scored)
             lost = sidecar.lost if sidecar else ()
             if write and sidecar:
                 waiting.append(sidecar)
@@ -424,15 +413,3 @@ def score_whole_log(
         written=written,
         marks=marks,
     )
-
-
-def _sidecar_of(
-    iter_log_dir: Path, scored: ScoredIteration, *, is_needed: bool
-) -> SidecarComparison | None:
-    """Return the sidecar of an iteration, with the evidence that only the one on disk has.
-
-    None where there is none on disk, unless it is needed.
-    """
-    if is_needed or os.path.lexists(iteration_score_path(iter_log_dir, scored.record.iteration)):
-        return compare_with_sidecar(iter_log_dir, scored)
-    return None
