@@ -66,19 +66,16 @@ def _mapping_lines(mapping: Mapping[str, Value], indent: int, first: str) -> Ite
             yield from _mapping_lines(value, inside, "")
         elif isinstance(value, list | tuple) and value:
             yield f"{indentation}{key}:\n"
+            dash = " " * inside + "- "
+            below = inside + len("- ")
             for item in value:
-                yield from _item_lines(item, inside)
+                if isinstance(item, dict) and item:
+                    yield from _mapping_lines(item, below, dash)
+                else:
+                    yield f"{dash}{_scalar_line(item, below)}"
         else:
             yield f"{indentation}{key}: {_scalar_line(value, inside)}"
         indentation = " " * indent
-
-
-def _item_lines(item: Value, indent: int) -> Iterator[str]:
-    dash = " " * indent + "- "
-    if isinstance(item, dict) and item:
-        yield from _mapping_lines(item, indent + len("- "), dash)
-    else:
-        yield f"{dash}{_scalar_line(item, indent + len('- '))}"
 
 
 def _scalar_line(value: Value, indent: int) -> str:

@@ -163,19 +163,17 @@ def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
     only, and those of an iteration's own lines by their sessions.
     """
     lost: list[Loss] = []
-    if _counts_compare(old, new):
+    if old.own and new.own:
+        counts_compare = set(new.own.sessions) <= set(old.own.sessions)
+    else:
+        counts_compare = new.end is None or (old.start, old.end) == (new.start, new.end)
+    if counts_compare:
         lost += _lost_counts(old, new)
     if old.own and new.own:
         lost += old.own.lost(new.own)
     if old.landed and not new.landed:
         lost.append(Loss("landed", f"it was known by {old.landed} and is not known any more"))
     return lost
-
-
-def _counts_compare(old: Provenance, new: Provenance) -> bool:
-    if old.own and new.own:
-        return set(new.own.sessions) <= set(old.own.sessions)
-    return new.end is None or (old.start, old.end) == (new.start, new.end)
 
 
 def _lost_counts(old: Provenance, new: Provenance) -> Iterator[Loss]:

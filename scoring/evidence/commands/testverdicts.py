@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -208,11 +208,18 @@ class _Summaries(NamedTuple):
         is_of_program = form.condition in ("sole", "named")
         is_sole = command is not None and self.tool.name not in command.other_tools
 
-        lines: Iterable[str] = (line.text.strip() for line in form.lines_in(self.text))
-        if self.passed and command:
-            lines = _lines_of_runs_alone(lines, command)
+        # what other commands of the line may have printed by their words
+        printed: list[frozenset[str]] = []
+        line_limit = None
+        if self.passed and command is not None:
+            printed = command.shown.printed_words
+            line_limit = _COMPARED_LINE_LIMIT
 
-        for line in lines:
+        for _, line in islice(form.lines_in(self.text), line_limit):
+            words = set(PRINTED_WORD.findall(line))
+            if any(words.issubset(other) for other in printed):
+                continue
+
             names_test = form.condition == "named" and "test" in line.lower()
             if not is_of_program or is_sole or names_test:
                 if self.passed or not is_of_program:
@@ -244,14 +251,6 @@ class _Summaries(NamedTuple):
             return TestVerdict(True, passed_tests, None if passed_tests is None else 0)
         # Where no test failed, the run did.
         return TestVerdict(False, passed_tests, failed_tests or None)
-
-
-def _lines_of_runs_alone(lines: Iterable[str], command: TestCommand) -> Iterator[str]:
-    """Yield the lines that no other command of the line can have printed by its words."""
-    for line in islice(lines, _COMPARED_LINE_LIMIT):
-        words = set(PRINTED_WORD.findall(line))
-        if not any(words.issubset(printed) for printed in command.shown.printed_words):
-            yield line
 
 
 def _number(pattern: re.Pattern[str] | None, lines: Iterable[str]) -> int | None:
