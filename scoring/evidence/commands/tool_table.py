@@ -306,7 +306,8 @@ class ToolTable(Frozen, dict=True):
         if not words:
             return words
 
-        *folders, name = words[0].replace("\\", "/").split("/")
+        path = words[0].replace("\\", "/")
+        *folders, name = path.split("/")
         if name == _MAIN_MODULE and folders:
             return ("python", "-m", folders[-1], *words[1:])
 
@@ -315,11 +316,11 @@ class ToolTable(Frozen, dict=True):
             return words
         if any(not start.words for start in self.starts.get(stem, ())):
             return (stem, *words[1:])
-        if _NODE_PACKAGES in folders[:-1]:
-            last = len(folders) - 1 - folders[::-1].index(_NODE_PACKAGES)
-            package = folders[last + 1].removeprefix("@")
-            if package in self.starts:
-                return (package, *words[1:])
+
+        _, packages, inside = f"/{path}".rpartition(f"/{_NODE_PACKAGES}/")
+        package, _, script = inside.removeprefix("@").partition("/")
+        if packages and script and package in self.starts:
+            return (package, *words[1:])
         return words
 
     def runs_test_script(self, words: Words) -> bool:
