@@ -39,11 +39,7 @@ _SECONDS_BETWEEN_TRIES = 0.02
 # Reading
 
 
-def read_file(
-    path: Path | str,
-    limit: int = SIZE_LIMIT,
-    within: Path | str | None = None,
-) -> bytes:
+def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | None = None) -> bytes:
     """Return the bytes of a plain file.
 
     Args:
@@ -169,11 +165,7 @@ def make_folder(path: Path) -> None:
         raise WriteError(f"{path}: cannot make the folder: {reason(e)}") from e
 
 
-def holds(
-    path: Path,
-    data: bytes,
-    mode: int = MODE,
-) -> bool:
+def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
     """Return whether there is a plain file of this mode with exactly these bytes."""
     try:
         status = os.lstat(path)
@@ -205,11 +197,7 @@ def _rights_of(path: Path, new_mode: int) -> _Rights:
     return _Rights(stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))
 
 
-def write_atomically(
-    path: Path,
-    data: bytes,
-    mode: int = MODE,
-) -> None:
+def write_atomically(path: Path, data: bytes, mode: int = MODE) -> None:
     """Write bytes to a file, unless it has them already.
 
     Args:
@@ -223,11 +211,7 @@ def write_atomically(
     write_together([(path, data)], mode)
 
 
-def overwrite(
-    path: Path,
-    data: bytes,
-    rights_from: Path | None = None,
-) -> None:
+def overwrite(path: Path, data: bytes, rights_from: Path | None = None) -> None:
     """Write bytes to a person's file, which keeps its mode, and its owner where that can be.
 
     Args:
@@ -267,9 +251,7 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_together(
-    files: Sequence[tuple[Path, bytes]],
-    mode: int = MODE,
-    keep_rights: bool = False,
+    files: Sequence[tuple[Path, bytes]], mode: int = MODE, keep_rights: bool = False
 ) -> None:
     """Write many files, and wait for the disk once.
 
@@ -330,11 +312,7 @@ def _write(contents: Sequence[tuple[Path, bytes, _Rights]]) -> None:
 
 
 @contextmanager
-def _new_file(
-    path: Path,
-    rights: _Rights,
-    flush: bool = True,
-) -> Iterator[BinaryIO]:
+def _new_file(path: Path, rights: _Rights, flush: bool = True) -> Iterator[BinaryIO]:
     """Yield a new file. It gets its owner and then its mode before anything is written to it."""
     with open(os.open(path, _NEW, MODE & rights.mode), "wb") as file:
         status = os.fstat(file.fileno())

@@ -38,11 +38,7 @@ class Interval(NamedTuple):
         return f"{self.low:.2f}–{self.high:.2f}"
 
 
-def wilson(
-    agreed: float,
-    total: float,
-    confidence: float = CONFIDENCE,
-) -> tuple[float, float]:
+def wilson(agreed: float, total: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Return the Wilson score interval of a share, as its lowest and highest value, 0 to 1.
 
     Args:
@@ -93,9 +89,7 @@ def mean_of(clusters: Sequence[Cluster]) -> float | None:
 
 
 def share_difference_interval(
-    first: Sequence[Cluster],
-    second: Sequence[Cluster],
-    confidence: float = CONFIDENCE,
+    first: Sequence[Cluster], second: Sequence[Cluster], confidence: float = CONFIDENCE
 ) -> Interval:
     """Return Newcombe's interval of the first share less the second, each of clustered units.
 
@@ -121,8 +115,7 @@ def share_difference_interval(
 
     difference = shares[0] - shares[1]
     return Interval(
-        difference - math.hypot(below[0], above[1]),
-        difference + math.hypot(above[0], below[1]),
+        difference - math.hypot(below[0], above[1]), difference + math.hypot(above[0], below[1])
     )
 
 

@@ -125,12 +125,7 @@ class Store:
 
     # Reading
 
-    def get(
-        self,
-        kind: Kind,
-        key: str | bytes,
-        stamp: bytes | None,
-    ) -> bytes | None:
+    def get(self, kind: Kind, key: str | bytes, stamp: bytes | None) -> bytes | None:
         """Return the value that was kept about a key for this stamp, or None."""
         if stamp is None:
             return None
@@ -149,10 +144,7 @@ class Store:
         return self._select(kind, "key >= ? AND key < ?", prefix, after_prefix)
 
     def get_many(
-        self,
-        kind: Kind,
-        keys: Iterable[bytes],
-        stamp: bytes | None,
+        self, kind: Kind, keys: Iterable[bytes], stamp: bytes | None
     ) -> dict[bytes, bytes]:
         """Return the values that were kept about some keys for a stamp, by key."""
         wanted = [] if stamp is None else list(keys)
@@ -211,13 +203,7 @@ class Store:
 
     # Writing
 
-    def put(
-        self,
-        kind: Kind,
-        key: str | bytes,
-        stamp: bytes | None,
-        value: bytes,
-    ) -> None:
+    def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
         """Keep a value about a key for a stamp, in place of the one before.
 
         Without a stamp nothing is kept. The value is written later.
@@ -263,11 +249,7 @@ class Store:
     # Values of types
 
     def get_value(
-        self,
-        kind: Kind,
-        key: str | bytes,
-        stamp: bytes | None,
-        value_type: type[Value],
+        self, kind: Kind, key: str | bytes, stamp: bytes | None, value_type: type[Value]
     ) -> Value | None:
         """Return a value that :meth:`put_value` kept, or None where none of this type is there."""
         value = self.get(kind, key, stamp)
@@ -280,13 +262,7 @@ class Store:
         except msgspec.MsgspecError:
             return None
 
-    def put_value(
-        self,
-        kind: Kind,
-        key: str | bytes,
-        stamp: bytes | None,
-        value: object,
-    ) -> None:
+    def put_value(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: object) -> None:
         """Keep a value as :meth:`put` keeps bytes, if msgpack has all that is in it.
 
         It has no text that is not UTF-8, and no number of more than 64 bits.
@@ -369,12 +345,7 @@ def _today() -> int:
     return int(time.time() // _SECONDS_OF_A_DAY)
 
 
-def _checksum(
-    kind: str,
-    key: bytes,
-    stamp: bytes,
-    value: bytes,
-) -> int:
+def _checksum(kind: str, key: bytes, stamp: bytes, value: bytes) -> int:
     about = b"\0".join((kind.encode(), key, stamp))
     return crc32(value, crc32(about))
 

@@ -279,11 +279,7 @@ def and_more(names: Sequence[object], most: int) -> str:
     return f" and {len(names) - most} more"
 
 
-def counted(
-    number: int,
-    one: str,
-    many: str = "",
-) -> str:
+def counted(number: int, one: str, many: str = "") -> str:
     """Return a number with its noun: ``1 entry``, ``2 entries``.
 
     Args:

@@ -29,11 +29,7 @@ class Corrections(NamedTuple):
     reported: bool
 
 
-def reported_corrections(
-    record: IterationRecord,
-    repo_root: Path | str,
-    warn: Warn,
-) -> Corrections:
+def reported_corrections(record: IterationRecord, repo_root: Path | str, warn: Warn) -> Corrections:
     """Add up the corrections that an entry and its review report.
 
     A count below 0 is read as 0, and ``warn`` takes a line that names it.

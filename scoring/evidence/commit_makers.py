@@ -65,10 +65,7 @@ def agent_commits(
 
 
 def commits_of_agents(
-    work: WorkOfAgents,
-    *,
-    landed_only: bool = False,
-    assisted: bool = False,
+    work: WorkOfAgents, *, landed_only: bool = False, assisted: bool = False
 ) -> AgentCommits:
     """Return the commits that agents made, on the trunk and off it.
 
@@ -145,9 +142,7 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
                     edited_at[session_id] = max(edited_at.get(session_id, 0), time)
 
         by_edits = sorted(
-            made_by.session_ids,
-            key=lambda each: edited_at.get(each, 0),
-            reverse=True,
+            made_by.session_ids, key=lambda each: edited_at.get(each, 0), reverse=True
         )
         agents.makers[name] = made_by._replace(session_ids=tuple(by_edits))
 

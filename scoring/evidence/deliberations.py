@@ -45,11 +45,7 @@ class SubAgentAnswer(NamedTuple):
     text: str
 
 
-def session_transcript(
-    session: str,
-    places: TranscriptPlaces,
-    warn: Warn,
-) -> tuple[str, bytes]:
+def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tuple[str, bytes]:
     """Return the id of a session and its longest transcript.
 
     Args:

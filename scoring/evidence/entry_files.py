@@ -86,12 +86,7 @@ def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
         return HookFacts(path, None)
     except InputError as e:
         failed = "parse" if isinstance(e, YamlError) else "read"
-        return HookFacts(
-            path,
-            None,
-            failed,
-            problem=str(e),
-        )
+        return HookFacts(path, None, failed, problem=str(e))
 
     scored = [record for record in records if record.intervention_class in SCORED_CLASSES]
     return HookFacts(path, tuple(scored))

@@ -79,11 +79,7 @@ class EntryEvidence:
     """What the files of a log's entries say of its iterations, with answers that are known."""
 
     def __init__(
-        self,
-        log_dir: Path | str,
-        sources: Sources,
-        profile: str | None,
-        labels: bool,
+        self, log_dir: Path | str, sources: Sources, profile: str | None, labels: bool
     ) -> None:
         """Take where evidence comes from.
 
@@ -136,12 +132,7 @@ class EntryEvidence:
 
             labels = label_facts(self._log_dir, iteration)
         hooks = hook_facts(self._log_dir, iteration)
-        return replace(
-            facts,
-            hooks=hooks,
-            deliberation=deliberation,
-            labels=labels,
-        )
+        return replace(facts, hooks=hooks, deliberation=deliberation, labels=labels)
 
     @cached_property
     def scopes(self) -> dict[str, DeclaredScope]:
@@ -331,12 +322,7 @@ class Evidence(EntryEvidence):
         from scoring.evidence.questions import ask_transcripts  # takes long to load
 
         return ask_transcripts(
-            self.scan,
-            self.git,
-            self.records,
-            self._windows,
-            self.sources,
-            only=self._only,
+            self.scan, self.git, self.records, self._windows, self.sources, only=self._only
         )
 
     @cached_property

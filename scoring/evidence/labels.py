@@ -120,11 +120,7 @@ def label_facts(log_dir: Path | str, iteration: int) -> LabelFacts:
     return labels_in(data, path, iteration)
 
 
-def labels_in(
-    data: bytes,
-    path: Path,
-    iteration: int,
-) -> LabelFacts:
+def labels_in(data: bytes, path: Path, iteration: int) -> LabelFacts:
     """Read the content of a file of labels. Never raises.
 
     Args:
@@ -239,12 +235,7 @@ def _take_judgement(reader: Reader, node: Node) -> Judgement:
     )
 
 
-def _known_word(
-    fields: PlainData,
-    name: str,
-    known: Collection[str],
-    node: Node,
-) -> str:
+def _known_word(fields: PlainData, name: str, known: Collection[str], node: Node) -> str:
     word = str(fields.get(name, ""))
     if word in known:
         return word

@@ -157,11 +157,7 @@ def source_of_reward(log_dir: Path, iteration: int) -> str | None:
     return fields.get("source")
 
 
-def rewards(
-    records: Sequence[IterationRecord],
-    log_dir: Path,
-    repo_dir: Path,
-) -> dict[int, float]:
+def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -> dict[int, float]:
     """Return the reward of each iteration that has one.
 
     It is that of the file next to the entry; else of the run that the log is of; else of the one

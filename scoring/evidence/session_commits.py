@@ -106,12 +106,7 @@ class AgentCommits:
     lost: list[LostCommit] = field(default_factory=list)
 
 
-def note_time(
-    times: SessionTimes,
-    name: str,
-    session_id: str,
-    time: int,
-) -> None:
+def note_time(times: SessionTimes, name: str, session_id: str, time: int) -> None:
     """Note the time at which a session named a commit or checkpoint, if it is the last one."""
     sessions = times.setdefault(name, {})
     sessions[session_id] = max(sessions.get(session_id, time), time)
@@ -251,11 +246,7 @@ def _edited_before(session: Session, made: SessionCommit) -> bool:
     return False
 
 
-def add_checkpoints(
-    agents: AgentCommits,
-    work: WorkOfAgents,
-    idle: Collection[str],
-) -> None:
+def add_checkpoints(agents: AgentCommits, work: WorkOfAgents, idle: Collection[str]) -> None:
     """Add the checkpoints that no commit names, unless a session committed just before.
 
     Args:
@@ -326,19 +317,10 @@ def _commit_just_before(
     return min(near)[1] if near else None
 
 
-def _unseen_commit(
-    sha: str,
-    time: int,
-    checkpoints: tuple[str, ...] = (),
-) -> WrittenCommit:
+def _unseen_commit(sha: str, time: int, checkpoints: tuple[str, ...] = ()) -> WrittenCommit:
     """Return a commit that git does not have, by the time (ns) of its evidence."""
     seconds = time // NS
     day = datetime.datetime.fromtimestamp(seconds, datetime.UTC).date()
     return WrittenCommit(
-        sha=sha,
-        parents=(),
-        time=seconds,
-        date=day.isoformat(),
-        subject="",
-        checkpoints=checkpoints,
+        sha=sha, parents=(), time=seconds, date=day.isoformat(), subject="", checkpoints=checkpoints
     )

@@ -50,9 +50,7 @@ class CommitsWithoutEntry(NamedTuple):
 
 
 def unlogged_commits(
-    work: WorkOfAgents,
-    records: Sequence[IterationRecord],
-    start: int | None,
+    work: WorkOfAgents, records: Sequence[IterationRecord], start: int | None
 ) -> CommitsWithoutEntry:
     """Return the commits of agents that no entry names, and what the commits of sessions became.
 
@@ -145,11 +143,7 @@ def _twins_in_log(
     return twins
 
 
-def _record_of(
-    iteration: int,
-    name: str,
-    agents: AgentCommits,
-) -> IterationRecord:
+def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationRecord:
     commit = agents.commits[name]
     session_ids = agents.makers[name].session_ids
     checkpoint_at = ""
@@ -170,9 +164,7 @@ def _record_of(
 
 
 def named_by_entries(
-    records: Iterable[IterationRecord],
-    history: AttributedHistory,
-    agents: AgentCommits,
+    records: Iterable[IterationRecord], history: AttributedHistory, agents: AgentCommits
 ) -> dict[str, str]:
     """Return which entry names a commit, in words, by the name of the commit.
 
@@ -221,11 +213,7 @@ def _name_of_lost_commit(written_name: str, agents: AgentCommits) -> str:
     return lowered
 
 
-def _commit_that_it_became(
-    name: str,
-    agents: AgentCommits,
-    is_lost: bool,
-) -> str:
+def _commit_that_it_became(name: str, agents: AgentCommits, is_lost: bool) -> str:
     """Return the commit that another one became: by amending, rebasing, picking or squashing."""
     became = agents.same.get(name)
     if became:

@@ -217,12 +217,7 @@ class _EntryCheck:
                 _Value(target_of(item), item.line), field.holds, f"{path}.{index}"
             )
 
-    def _values_of(
-        self,
-        node: MappingNode,
-        fields: Fields,
-        merging: set[int],
-    ) -> dict[str, _Value]:
+    def _values_of(self, node: MappingNode, fields: Fields, merging: set[int]) -> dict[str, _Value]:
         """Return the values of a mapping, and of those that it merges, without nulls in fields.
 
         Args:

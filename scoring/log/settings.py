@@ -78,10 +78,7 @@ def resolve_settings(
     if "repo-dir" in from_user:
         repository = Path(from_user["repo-dir"])
 
-    values: PlainData = {
-        "iter-log-dir": repository / DEFAULT_LOG_DIR,
-        "repo-dir": str(repository),
-    }
+    values: PlainData = {"iter-log-dir": repository / DEFAULT_LOG_DIR, "repo-dir": str(repository)}
     if files:
         for table in tables_of(repository):
             _override(values, _checked(table, repository), table.source)

@@ -133,12 +133,7 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
     for signature, agent in everyone.items():
         stated.append(StatedAgent(agent.harness, model_in(signature.name)))
     authors, coauthors, assisting = names
-    return CommitAgents(
-        authors,
-        coauthors,
-        assisting,
-        StatedAgent.only(stated),
-    )
+    return CommitAgents(authors, coauthors, assisting, StatedAgent.only(stated))
 
 
 def model_in(text: str) -> str:

@@ -82,11 +82,7 @@ def name_of_branch(repository: GitRepository) -> str:
     return BRANCH
 
 
-def files_on_branch(
-    repository: GitRepository,
-    tip: str,
-    warn: Warn,
-) -> list[CheckpointFiles]:
+def files_on_branch(repository: GitRepository, tip: str, warn: Warn) -> list[CheckpointFiles]:
     """Return the files of the checkpoints at a commit, by ascending id of the checkpoint.
 
     Files with other names are ignored.
@@ -209,9 +205,7 @@ def _parse_tree(content: bytes, oid: str) -> Iterator[tuple[str, str]]:
 
 
 def sizes_in_clone(
-    repository: GitRepository,
-    roots: Sequence[str],
-    oids: Collection[str],
+    repository: GitRepository, roots: Sequence[str], oids: Collection[str]
 ) -> dict[str, int]:
     """Return the sizes in bytes of objects, without those that are not in this clone.
 

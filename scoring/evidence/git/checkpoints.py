@@ -141,9 +141,7 @@ def is_in_git(path: str) -> bool:
 
 
 def read_checkpoints(
-    repository: GitRepository,
-    warn: Warn = silent,
-    trusted: bool = False,
+    repository: GitRepository, warn: Warn = silent, trusted: bool = False
 ) -> Mapping[str, Checkpoint]:
     """Return the checkpoints of a repository by ascending id.
 
@@ -187,9 +185,7 @@ def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
 
 
 def _read_metadata(
-    repository: GitRepository,
-    listed: Iterable[CheckpointFiles],
-    sizes: Mapping[str, int],
+    repository: GitRepository, listed: Iterable[CheckpointFiles], sizes: Mapping[str, int]
 ) -> dict[str, Metadata]:
     """Return the metadata of checkpoints and sessions, by object ids, up to the limits."""
     wanted: dict[str, None] = {}
@@ -213,9 +209,7 @@ def _read_metadata(
 
 
 def _checkpoint(
-    files: CheckpointFiles,
-    sizes: Mapping[str, int],
-    metadata: Mapping[str, Metadata],
+    files: CheckpointFiles, sizes: Mapping[str, int], metadata: Mapping[str, Metadata]
 ) -> Checkpoint:
     sessions = []
     touched: list[str] = []
@@ -265,20 +259,14 @@ def _with_session_of_own_folder(
         for index, session in enumerate(sessions):
             if not session.blobs:
                 completed = session._replace(
-                    path=top.path,
-                    blobs=top.blobs,
-                    size=top.size,
-                    missing=top.missing,
+                    path=top.path, blobs=top.blobs, size=top.size, missing=top.missing
                 )
                 return [*sessions[:index], completed, *sessions[index + 1 :]]
     return [top, *sessions]
 
 
 def _session(
-    location: str,
-    metadata: Metadata,
-    folder: OidByName,
-    sizes: Mapping[str, int],
+    location: str, metadata: Metadata, folder: OidByName, sizes: Mapping[str, int]
 ) -> CheckpointSession:
     # In order: full.jsonl, full.jsonl.001 and so on
     names = [name for name in folder if name.startswith(NEW_TRANSCRIPT_PREFIX)]
