@@ -17,11 +17,11 @@ from helpers.commands import DaScore
 from helpers.labels import SOUND
 from helpers.repos import START, Repo
 
-from scoring.outcomes.cases import OUTCOMES, Case
+from scoring.outcomes.cases import OUTCOMES, Case, OutcomeName
 from scoring.outcomes.validity import validity, verdict_of
 from scoring.prediction import Foretold, GroupedDraws, auc, spearman
 from scoring.statistics import Interval
-from scoring.views.validity_pages import validity_parts
+from scoring.views.validity_pages import validity_parts, validity_sentences
 
 DAY = 86_400
 
@@ -435,3 +435,9 @@ def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried(
 def test_the_help_names_every_outcome(da_score: DaScore) -> None:
     text = " ".join(da_score("validate", "--help").out.split())
     assert f"What the score should predict: {', '.join(OUTCOMES)}." in text
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_every_outcome_has_its_question(outcome: OutcomeName) -> None:
+    question = next(iter(validity_sentences(validity([], outcome, "3.1.0", 14))))
+    assert question.startswith("Does the score of rubric 3.1.0 foretell ")
