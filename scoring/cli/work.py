@@ -138,8 +138,8 @@ def _sides(
 ) -> Sides:
     """Return the two sides that the options name.
 
-    What the options choose by the kind of ``against``, such as days for a month, chooses only the
-    first side.
+    The options choose the work of both sides. But where ``against`` names a month or an author,
+    the options for days, or for authors, choose the first side alone.
     """
     if against is None:
         sha, time = _commit_named(settings, since_commit or "")
@@ -147,15 +147,15 @@ def _sides(
 
     ended = max((row.unit.ended or 0 for row in rows), default=0)
     other = other_named(against, rows, newest=day_of(ended) or today_here())
-    rest = choice
+    others_choice = choice
     name = ""
     if other.kind == "author":
-        rest = choice._replace(names=None)
+        others_choice = choice._replace(names=None)
         name = ", ".join(sorted(choice.names or ()))
     elif other.kind == "month":
-        rest = choice._replace(period=None)
+        others_choice = choice._replace(period=None)
         name = str(choice.period or "")
-    return sides_of(other, choice.select(rows), rest.select(rows), name)
+    return sides_of(other, choice.select(rows), others_choice.select(rows), name)
 
 
 def _commit_named(settings: Settings, name: str) -> tuple[str, int]:

@@ -86,10 +86,15 @@ class WordSet(frozenset[str]):
 
 
 def rows_by_program(table: PlainData, row_type: type[_RowT]) -> dict[str, _RowT]:
-    """Return the rows of a table by each of the names that they have in common.
+    """Return the rows of a table, each by the programs that share it.
 
-    A name is a program, or a program with subcommands: ``git_stash_pop`` is ``git stash pop``. A
-    text is read as the kind of its field: as a pattern, or as :class:`WordSet`.
+    The table has these in one key, with spaces between them. ``git_stash_pop`` is the program
+    ``git stash pop``.
+
+    Args:
+        table: the table.
+        row_type: the type of its rows. A text becomes a pattern, or a :class:`WordSet`, as the
+            type of its field says.
     """
     rows = {}
     for names, cells in table.items():

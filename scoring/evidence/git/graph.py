@@ -273,7 +273,7 @@ class CommitGraph:
 
             of_parents = [newest[parent] for parent in self.parents[sha] if parent in newest]
             if of_parents:
-                newest[sha] = min(of_parents)
+                newest[sha] = min(of_parents)  # the newest commit has index 0
         return newest
 
     @cached_property

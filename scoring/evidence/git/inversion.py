@@ -169,15 +169,15 @@ def does_again(patch: Patch, inverted: Inversion) -> bool:
 
 
 def put_back(patches: Iterable[Patch], taken: LinesByFile) -> int | None:
-    """Count the lines that one of some patches takes and a later one adds again.
+    """Count the lines that one patch removes and a later one adds again.
 
     Args:
         patches: what commits change, oldest first.
-        taken: keys of lines, by file.
+        taken: the keys of the lines in question, by file.
 
     Returns:
-        How many; None where a patch adds half of the lines that none has taken before, as it does
-        where they are moved.
+        How many; None where a patch adds half of the lines or more, beyond those that earlier
+        patches removed. It then moves or copies them.
     """
     half = HALF * _count(taken)
     missing = 0

@@ -35,7 +35,7 @@ class CountedLines(NamedTuple):
     anywhere: int
 
     def share(self, commit: str) -> LineShare:
-        """Return how many of the lines a commit of the trunk does."""
+        """Return how many of the lines one commit of the trunk adds, or removes, too."""
         return LineShare(self.by_commit[commit], self.lines)
 
     def commits_with_most(self) -> list[str]:

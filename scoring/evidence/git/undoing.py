@@ -115,7 +115,8 @@ class Candidate(NamedTuple):
         """Return whether at least half of the work is undone in each file that it changed.
 
         Else a commit that only tidies up after some work, as it deletes a script for debugging,
-        would pass for its revert. Lock files and the like do not count.
+        would pass for its revert. Lock files and the like do not count. A file without lines, such
+        as a picture, only has to be changed too.
         """
         touched = {file.old_path for file in self.patch}
         for file in self.work.patch:
@@ -125,7 +126,7 @@ class Candidate(NamedTuple):
             lines = len([*file.added(), *file.removed()])
             undone = self.all_text.taken.get(file.path, Counter()).total()
             undone += self.all_text.restored.get(file.old_path, Counter()).total()
-            if undone * 2 < lines or not (lines or file.path in touched):
+            if undone * 2 < lines or (lines == 0 and file.path not in touched):
                 return False
         return True
 
@@ -237,14 +238,13 @@ class Candidate(NamedTuple):
         return all(blobs.get(path) == blob for path, blob in blobs_before.items())
 
     def _defines_again(self) -> bool:
-        """Return whether it defines much of what the work defines, as far as git can say."""
+        """Return whether it defines again what the work defines. Where git cannot say, it may."""
         try:
-            added = self._text_added(self.commit)
-            defined = self._text_added(self.work.commit)
+            defined = _names(_DEFINITION, self._text_added(self.work.commit).values())
+            defined_here = _names(_DEFINITION, self._text_added(self.commit).values())
         except GitError:
             return True
-        names = _names(_DEFINITION, defined.values())
-        return len(names & _names(_DEFINITION, added.values())) > _LEFT * len(names)
+        return len(defined & defined_here) > _LEFT * len(defined)
 
     def _text_added(self, commit: str) -> dict[str, list[bytes]]:
         """Return the text that a commit adds to its first parent, by file."""

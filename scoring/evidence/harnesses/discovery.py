@@ -67,7 +67,10 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
 
 
 def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[Home]:
-    """Yield the folders to look in: those named by hand, those a hook names, the usual ones."""
+    """Yield the folders to look in: those named by hand, those a hook names, the usual ones.
+
+    Of the usual ones, ``trusted`` leaves out those in the repository itself.
+    """
     of_any = tuple(dict.fromkeys(names for harness in harnesses for names in harness.files))
     for directory in places.directories:
         yield Home(directory, "--transcript-dir", names=of_any, whole=True)

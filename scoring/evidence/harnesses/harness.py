@@ -26,9 +26,10 @@ class FileNames(NamedTuple):
 
     Attributes:
         pattern: the pattern of their names, with ``*``.
-        kind: what they are. A document is one JSON text and read as a whole. Of a store, as a
-            database, the harness makes the lines itself. Others are not transcripts, whatever the
-            other patterns say.
+        kind: what they are. ``lines`` are JSON, one text a line. A ``document`` is one JSON text,
+            which is read as a whole. A ``store`` is something else, such as a database, of which
+            the harness makes lines. What is ``other`` is no transcript, even if another pattern
+            fits.
         folder: the end of the path of the folder that they are in, a pattern too; "": any folder.
     """
 

@@ -31,7 +31,7 @@ class LineClock(NamedTuple):
         return self.places.get(number)
 
     def of_lines(self, numbers: Sequence[int]) -> list[int]:
-        """Return when some lines count, ascending, without lines that do not count."""
+        """Return when each of some lines counts, ascending. Lines that do not are left out."""
         return sorted(self.places[number] for number in numbers if number in self.places)
 
     def of_response(self, response: Response) -> int | None:

@@ -198,7 +198,13 @@ class ObservedCommits:
 
 
 def _commit_printed(ended_at: EventPlace, call: int, line: git_commands.CommitLine) -> CommitMade:
-    """Return a commit as git reports it, by the key of the call."""
+    """Return the commit that a line of git's output reports.
+
+    Args:
+        ended_at: where the result is that has the line.
+        call: the key of the call.
+        line: the line. A root commit is the first one of another repository.
+    """
     return CommitMade(
         *ended_at,
         call=call,

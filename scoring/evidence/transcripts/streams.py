@@ -120,7 +120,7 @@ class File:
 
     @property
     def key(self) -> SessionKey:
-        """The key of the session that has all of its lines."""
+        """The key of the session that wrote to it last, and has all of its lines."""
         return (self.harness.name, self.owner)
 
     @property
