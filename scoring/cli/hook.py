@@ -72,10 +72,11 @@ def _place_options(command: Command) -> Command:
 def install(harness: str, scope: str, options: PlainData) -> None:
     """Run close-task whenever the agent stops.
 
-    Keeps everything else in the settings file, and a copy of the file. Into settings that git
-    tracks goes the command alone, as others have it on their path. Else the absolute path of this
-    da-score goes into settings for you alone, where a harness has them, as Claude Code has
-    .claude/settings.local.json. Runs the command once before. A project is a git work tree.
+    Keeps everything else in the settings file, and a copy of the file. Settings that git tracks
+    get the plain command, which others have on their path too. Otherwise the hook has the absolute
+    path of this da-score, and goes into settings for you alone where the harness has them, as
+    Claude Code has .claude/settings.local.json. Runs the command once before. A project is a git
+    work tree.
 
     Example:  da-score hook install --harness codex --scope user
     """
