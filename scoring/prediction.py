@@ -33,7 +33,7 @@ _MOST_CHOICES = 20_000_000
 _FEWEST_DRAWS = 200
 """Of so many groups that drawing them takes too many choices, fewer draws are made."""
 
-_WEIGHTS_AT_ONCE = 2_000_000
+_WEIGHTS_AT_ONCE = 5_000_000
 """How many weights numpy looks at together, which bounds the memory."""
 
 LEAST_OF_A_KIND = 10
@@ -303,7 +303,7 @@ class GroupedDraws:
             return figures
 
         figures = []
-        draws_at_once = max(1, _WEIGHTS_AT_ONCE // len(self._groups))
+        draws_at_once = max(1, _WEIGHTS_AT_ONCE // len(cases))
         for start in range(0, len(self._draws), draws_at_once):
             draws = numpy.array(self._draws[start : start + draws_at_once], dtype=numpy.int64)
             columns = numpy.ascontiguousarray(draws.T)

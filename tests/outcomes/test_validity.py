@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import sys
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -97,6 +98,21 @@ class TestIntervals:
         slow = GroupedDraws(groups, truths, binary, draws=200).measured(figures)
         assert fast[:2] == slow[:2]
         assert fast[2] == pytest.approx(slow[2])
+
+    def test_of_many_cases_take_little_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("numpy")
+        monkeypatch.setattr("scoring.prediction._WEIGHTS_AT_ONCE", 20_000)
+        chance = random.Random(6)
+        groups = [f"g{chance.randrange(20)}" for _ in range(2000)]
+        figures = [chance.random() for _ in groups]
+        draws = GroupedDraws(groups, figures[::-1], binary=False, draws=100)
+        tracemalloc.start()
+        try:
+            draws.measured(figures)
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert most < 4_000_000
 
     def test_are_wider_where_cases_share_sessions(self) -> None:
         chance = random.Random(7)
