@@ -3,13 +3,14 @@
 ``docs/LOG.md``, "Keeping a log".
 """
 
+import warnings
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import CollectionNode, MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.nodes import Node as WrittenNode
 
@@ -71,7 +72,9 @@ def _with_value(
 
     try:
         source = data.decode()
-        root = YAML(typ="rt", pure=True).compose(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ReusedAnchorWarning)  # YAML allows it
+            root = YAML(typ="rt", pure=True).compose(source)
         new = _edited(source, root, path, value).encode()
         faults = faults_of(parse(new))
     except (UnicodeError, YAMLError, YamlError) as e:

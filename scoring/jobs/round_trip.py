@@ -3,12 +3,13 @@
 import contextlib
 import io
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import RoundTripConstructor
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
 from ruamel.yaml.representer import RoundTripRepresenter
 
 from scoring.errors import InputError
@@ -83,7 +84,7 @@ def kept_tree(yaml: YAML, data: bytes, path: Path) -> Any:
         InputError: the document could not be written as it is.
     """
     try:
-        return yaml.load(data.replace(_WINDOWS_LINE_END, _LINE_END))
+        return _loaded(yaml, data.replace(_WINDOWS_LINE_END, _LINE_END))
     except (YAMLError, ValueError, RecursionError) as e:
         problem = " ".join(str(getattr(e, "problem", None) or e).split())
         raise InputError(
@@ -108,7 +109,7 @@ def dumped(yaml: YAML, tree: Any, data: bytes, path: Path) -> bytes:
         return new
 
     old = data.removeprefix(_BYTE_ORDER_MARK).replace(_WINDOWS_LINE_END, _LINE_END)
-    unchanged = _dump(yaml, yaml.load(old))
+    unchanged = _dump(yaml, _loaded(yaml, old))
     is_same = False
     with contextlib.suppress(YAMLError):
         is_same = _content(yaml, unchanged) == _content(yaml, old)
@@ -124,6 +125,12 @@ def dumped(yaml: YAML, tree: Any, data: bytes, path: Path) -> bytes:
     if data.startswith(_BYTE_ORDER_MARK):
         new = _BYTE_ORDER_MARK + new
     return new
+
+
+def _loaded(yaml: YAML, data: bytes) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReusedAnchorWarning)  # YAML allows it
+        return yaml.load(data)
 
 
 def _dump(yaml: YAML, tree: Any) -> bytes:

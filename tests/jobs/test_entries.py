@@ -241,6 +241,11 @@ class TestSet:
         assert message.endswith("cannot be set without changing more; change it by hand")
         assert path.read_text() == text
 
+    def test_a_name_may_be_given_to_two_parts(self, place: Place, da_score: DaScore) -> None:
+        path = self.entry(place, HEAD + "commit: &a x\ndate: &a 2026-04-12\n")
+        assert da_score("entry", "set", "1", "task_id", "t").status == 0
+        assert path.read_text() == HEAD + 'commit: &a x\ndate: &a 2026-04-12\ntask_id: "t"\n'
+
     def test_parts_that_are_shared_are_not_changed(self, place: Place, da_score: DaScore) -> None:
         text = "schema_version: 2\niteration: 1\nverifiers:\n- &v {status: pass}\n- *v\n"
         path = self.entry(place, text)

@@ -48,3 +48,8 @@ def test_comments_that_would_run_into_values_are_refused(text: str) -> None:
 def test_all_other_items_stay_as_they_are(item: str) -> None:
     text = f"labels:\n  - {item}\n  - id: b\n"
     assert with_another(text) == f"{text}  - another\n"
+
+
+def test_a_name_may_be_given_to_two_parts() -> None:
+    text = "labels:\n  - &a one\n  - &a two\n"
+    assert with_another(text) == text + "  - another\n"
