@@ -4,7 +4,7 @@ Each line belongs to a part, and a part to an iteration. The number of a part ta
 time, and a group of parts that of a window, so :mod:`tally` counts both in the same way.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -28,13 +28,17 @@ _LastPlaces: TypeAlias = Mapping[str, Mapping[tuple[int, int], int]]
 """Where responses count, by harness and the keys of the response and its request."""
 
 
-def _last_places(files: Iterable[File]) -> _LastPlaces:
-    """Return the place of the last line of each response."""
+def _last_places(files: Sequence[File]) -> _LastPlaces:
+    """Return the place of the last line of each response that was read several times."""
+    copies: Counter[int] = Counter()
+    for file in files:
+        copies.update(response.id for response in file.events.of(Response))
+
     last: defaultdict[str, dict[tuple[int, int], tuple[int, int]]] = defaultdict(dict)
     for file in files:
         of_harness = last[file.harness.name]
         for part, response in file.in_parts(Response):
-            if response.id:
+            if response.id and copies[response.id] > 1:
                 key = (response.id, response.request)
                 time = file.times[file.at(response.line)]
                 of_harness[key] = max(of_harness.get(key, (0, 0)), (time, part + 1))
@@ -70,10 +74,13 @@ def count_lines(
     tallies = Tallies(windows, harnesses)
     last_places = _last_places(files) if at_last_line else {}
 
+    # What a file shares with no other need not wait for the others, so it is counted at once.
+    alone = _files_alone(files)
+    in_order = sorted(continued(files), key=lambda file: file not in alone)
     nowhere = max((group.stop for group in groups), default=0) + 1
     began: dict[int, int] = {}
     ended: dict[int, int] = {}
-    for number, file in enumerate(continued(files)):
+    for number, file in enumerate(in_order):
         if not any(file.fresh):
             continue
         places = {}
@@ -88,10 +95,11 @@ def count_lines(
                 ended[part] = max(ended.get(part, time), time)
 
         harness = file.harness
+        tally = tallies.of[harness.name]
         clock = LineClock(places, times, last_places.get(harness.name, {}))
-        harness.count(
-            tallies.of[harness.name], number, with_stated_totals(file.events, places), clock
-        )
+        harness.count(tally, number, with_stated_totals(file.events, places), clock)
+        if file in alone:
+            tally.finish()
         if not keep:
             del file.events
 
@@ -134,6 +142,18 @@ def _keys_of(file: File) -> set[int]:
     keys |= {call.id for call in file.events.of(Call)}
     keys |= {result.id for result in file.events.of(CallResult)}
     return keys - {0}
+
+
+def _files_alone(files: Iterable[File]) -> set[File]:
+    """Return the files that have no response and no call in common with another one."""
+    first: dict[int, File] = {}
+    alone: set[File] = set()
+    for file in files:
+        others = {first.setdefault(key, file) for key in _keys_of(file)} - {file}
+        alone -= others
+        if not others:
+            alone.add(file)
+    return alone
 
 
 def with_stated_totals(events: TranscriptEvents, places: Mapping[int, int]) -> TranscriptEvents:

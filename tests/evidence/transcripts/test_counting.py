@@ -1,0 +1,54 @@
+"""When the responses of files are counted."""
+
+from array import array
+
+import pytest
+
+from scoring.evidence.harnesses.claude import ClaudeCode
+from scoring.evidence.transcripts.counting import count_lines
+from scoring.evidence.transcripts.events import Response, TokensStated
+from scoring.evidence.transcripts.streams import File
+from scoring.evidence.transcripts.tally import Tally
+from scoring.evidence.transcripts.transcript_events import (
+    LineSpan,
+    TranscriptEvents,
+    TranscriptLine,
+)
+from scoring.evidence.transcripts.transcript_files import TranscriptFile
+
+
+def file_with(response: int) -> File:
+    """Return a file of one line, with a response by its key."""
+    events = TranscriptEvents(spans=[LineSpan("/work", "s1")], covers=[[0]])
+    events.lines = [TranscriptLine(0, 10**9, response)]
+    events.put(Response, [Response(0, 0, id=response, stated=TokensStated.ALL, output=response)])
+
+    file = File(TranscriptFile(f"/{response}.jsonl", whole=True), ClaudeCode(), events)
+    file.fresh = bytearray([1])
+    file.here = bytearray([1])
+    file.parts = array("q", [0])
+    return file
+
+
+def test_only_files_that_share_responses_wait_for_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[str] = []
+    finish = Tally.finish
+    count = ClaudeCode.count
+
+    def noted_finish(tally: Tally) -> None:
+        steps.append("finish")
+        finish(tally)
+
+    def noted_count(harness: ClaudeCode, *rest: object) -> None:
+        steps.append("count")
+        count(harness, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Tally, "finish", noted_finish)
+    monkeypatch.setattr(ClaudeCode, "count", noted_count)
+    files = [file_with(response) for response in (1, 2, 3, 2)]
+    (counted,), _ = count_lines(files, [range(1)])
+
+    assert steps == ["count", "finish", "count", "finish", "count", "count", "finish"]
+    assert (counted.turns, counted.output_tokens) == (3, 1 + 2 + 3)
