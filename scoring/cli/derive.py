@@ -143,7 +143,8 @@ def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:
         yield (
             "No commit of an agent was found: no commit names a checkpoint, no agent is author or "
             "co-author of one, and no transcript shows one being made. da-score doctor shows which "
-            "transcripts are found; da-score log entry new writes an entry by hand"
+            "transcripts are found; da-score work says what became of what a session wrote and a "
+            "person committed; da-score log entry new writes an entry by hand"
         )
 
 

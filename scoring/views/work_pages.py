@@ -123,7 +123,8 @@ def unit_page(row: WorkRow, horizon_days: float, asked: str) -> Page:
     if unit.brought_in:
         names = ", ".join(map(short, unit.brought_in))
         yield f"The session wrote it, and shows no commit of it: a person may have made {names}."
-    used = [cost_text(row.cost), duration_text((unit.minutes or 0) * 60)]
+    worked = duration_text((unit.minutes or 0) * 60)
+    used = [cost_text(row.cost), f"{worked} without pauses"]
     if unit.lines_written is not None:
         used.append(f"{counted(unit.lines_written, 'line')} written")
     least = "at least " if unit.missing_sessions else ""

@@ -703,6 +703,8 @@ class TestFirstMinute:
         assert [
             unit["kind"] for unit in work.da_score("work", "--json", "--no-cache").json["units"]
         ] == ["talk"]
+        derived = work.da_score("derive", "--no-cache")
+        assert "da-score work says what became of what a session wrote" in derived.out
 
     def test_where_no_agent_worked_it_says_what_to_do(self, work: Work) -> None:
         ready = work.da_score("init", "--yes", "--no-cache")

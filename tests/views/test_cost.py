@@ -211,6 +211,7 @@ def test_without_a_log_explain_says_what_to_look_at(da_score: Any, tmp_path: Pat
     sha = by_hand[1].removeprefix("Commit ").partition(":")[0]
     said = f"The session wrote it, and shows no commit of it: a person may have made {sha}."
     assert said in by_hand
+    assert re.fullmatch(r"It took .*, \d+ (s|min) without pauses, \d+ lines written\.", by_hand[-2])
     assert by_hand[-1] == "It has no score, which needs an entry in the log."
 
     failed = da_score("explain", "HEAD", *places).out

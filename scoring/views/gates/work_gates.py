@@ -92,7 +92,7 @@ MAX_REVERTED = _at_most(
     partial(
         _too_many,
         "reverted",
-        "say in the next change why it will stay, or choose later work with --since",
+        "allow more where that was meant, or choose later work with --since",
     ),
 )
 MAX_TAKEN_BACK = _at_most(
