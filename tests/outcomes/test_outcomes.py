@@ -294,6 +294,15 @@ class TestMerges:
         started.commit({"b.py": lines("b", 5)}, "fix", START + 20 * DAY)
         assert numbers(outcome(started, work)) == (10, 5, 5, True)
 
+    def test_a_fix_of_the_same_merge_counts(self, started: Repo) -> None:
+        started.branch("side")
+        work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
+        started.commit({"b.py": lines("b", 5)}, "fix", START + 2 * DAY)
+        started.checkout("master")
+        started.merge("side", time=START + 3 * DAY)
+        started.commit({"c.py": "c\n"}, time=START + 30 * DAY)
+        assert numbers(outcome(started, work)) == (10, 5, 5, True)
+
     def test_an_iteration_that_is_a_merge_is_what_it_brought(self, started: Repo) -> None:
         started.branch("side")
         started.commit({"b.py": lines("b", 10)})
