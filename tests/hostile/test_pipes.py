@@ -70,6 +70,27 @@ class TestInARepository:
         with pytest.raises(GitError, match=r"\.gitattributes: is not a plain file"):
             GitRepository(repo.path / "sub")
 
+    @pytest.mark.parametrize("lent", [False, True], ids=["its own", "that it borrows"])
+    def test_in_place_of_an_object_is_named_at_once(self, repo: Repo, lent: bool) -> None:
+        sha = repo.commit({"a": "b"})
+        objects = repo.path / ".git/objects"
+        if lent:
+            objects = objects.rename(repo.path.parent / "lent")
+            (repo.path / ".git/objects/info").mkdir(parents=True)
+            (repo.path / ".git/objects/info/alternates").write_text(f"{objects}\n")
+        assert GitRepository(repo.path).resolve(["HEAD"]) == {"HEAD": sha}
+        make_fifo(objects / sha[:2] / sha[2:])
+        with pytest.raises(GitError, match=f"{sha[2:]}: is not a plain file"):
+            GitRepository(repo.path)
+
+    def test_in_place_of_a_shared_index_is_named_at_once(self, repo: Repo) -> None:
+        repo.commit({"a": "b"})
+        repo.git("update-index", "--split-index")
+        (index,) = repo.path.glob(".git/sharedindex.*")
+        make_fifo(index)
+        with pytest.raises(GitError, match=r"sharedindex\.\w+: is not a plain file"):
+            GitRepository(repo.path)
+
     def test_among_branches_is_named_at_once(self, repo: Repo) -> None:
         repo.commit({"a": "b"})
         opened = GitRepository(repo.path)

@@ -8,9 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import InputError
-from scoring.evidence.git.plain_files import PLAIN_FILES
-from scoring.files import read_file
+from scoring.evidence.git.plain_files import folders_of_objects
 from scoring.frozen import Frozen
 from scoring.store import Store, last_change
 
@@ -18,7 +16,6 @@ _MOST_FILES = 50_000  # loose objects and packs, after which nothing is kept
 _LENGTH_OF_FOLDER = 2  # of the names of folders with loose objects
 _CHANGES_OBJECTS = ("shallow", "info/grafts", "refs/replace")
 _ENDINGS_OF_PACKS = (".pack", ".idx")
-_ALTERNATES_LIMIT = PLAIN_FILES["objects/info/alternates"]
 _START_LENGTH = 64  # bytes of a loose object that are read, to see what it is
 
 
@@ -106,34 +103,13 @@ def may_change(repository: Path) -> bool:
 
 def _files_of_objects(objects: Path) -> Iterator[_ObjectFile]:
     """Yield the files of objects, here and where some are borrowed."""
-    folders = [objects]
-    known = {os.path.realpath(objects)}
-    for folder in folders:
-        for borrowed in _borrowed(folder):
-            if borrowed not in known:
-                known.add(borrowed)
-                folders.append(Path(borrowed))
-
+    for folder in folders_of_objects(objects):
         with suppress(OSError):
             for name in os.listdir(folder):
                 if len(name) == _LENGTH_OF_FOLDER:
                     yield from _files_in(f"{folder}/{name}", "")
                 elif name == "pack":
                     yield from _files_in(f"{folder}/{name}", _ENDINGS_OF_PACKS)
-
-
-def _borrowed(folder: Path) -> list[str]:
-    """Return the real paths of the folders from which a folder of objects borrows some."""
-    try:
-        text = os.fsdecode(read_file(folder / "info/alternates", _ALTERNATES_LIMIT))
-    except InputError:
-        return []
-
-    borrowed = []
-    for line in text.split("\n"):
-        if "\0" not in line:
-            borrowed.append(os.path.realpath(folder / line))
-    return borrowed
 
 
 def _files_in(folder: str, endings: str | tuple[str, ...]) -> Iterator[_ObjectFile]:

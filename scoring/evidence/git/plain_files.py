@@ -4,6 +4,8 @@ Git opens these files without asking what they are, and would wait for a pipe fo
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from scoring.errors import GitError, InputError
@@ -28,6 +30,8 @@ PLAIN_FILES = {
 }
 """Files in a repository's directory that git reads, and the most bytes that they may have."""
 
+_ALTERNATES_LIMIT = PLAIN_FILES["objects/info/alternates"]
+_LENGTH_OF_FOLDER = 2  # of the names of folders with loose objects
 _MOST_REPLACEMENTS = 10_000
 
 _SETTINGS_FILES = ("config", "config.worktree")
@@ -66,9 +70,53 @@ def refuse_pipes_in(repository: Path) -> None:
 
     for path in (repository / "worktrees").glob("*/*"):
         refuse_pipe(path)
+    for path in repository.glob("sharedindex.*"):
+        refuse_pipe(path)
+    for folder in folders_of_objects(repository / "objects"):
+        _refuse_pipes_among_objects(folder)
 
     for name in _SETTINGS_FILES:
         _refuse_pipes_included(repository / name)
+
+
+def folders_of_objects(objects: Path) -> Iterator[Path]:
+    """Yield a folder of objects, and those from which it borrows some, each once."""
+    folders = [objects]
+    known = {os.path.realpath(objects)}
+    for folder in folders:
+        yield folder
+        for borrowed in _borrowed(folder):
+            if borrowed not in known:
+                known.add(borrowed)
+                folders.append(Path(borrowed))
+
+
+def _borrowed(folder: Path) -> list[str]:
+    """Return the real paths of the folders from which a folder of objects borrows some."""
+    try:
+        text = os.fsdecode(read_file(folder / "info/alternates", _ALTERNATES_LIMIT))
+    except InputError:
+        return []
+
+    borrowed = []
+    for line in text.split("\n"):
+        if "\0" not in line:
+            borrowed.append(os.path.realpath(folder / line))
+    return borrowed
+
+
+def _refuse_pipes_among_objects(objects: Path) -> None:
+    """Check the loose objects and the packs in a folder of objects, and what it borrows from."""
+    refuse_pipe(objects / "info/alternates", _ALTERNATES_LIMIT)
+    with suppress(OSError):
+        names = os.listdir(objects)
+        for name in names:
+            if len(name) != _LENGTH_OF_FOLDER and name != "pack":
+                continue
+            with suppress(OSError), os.scandir(objects / name) as entries:
+                for entry in entries:
+                    if not entry.is_file(follow_symlinks=False):
+                        refuse_pipe(Path(entry.path))
 
 
 def refuse_pipes_below(folder: Path) -> None:
