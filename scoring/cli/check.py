@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from scoring.cli.options import (
 )
 from scoring.cli.output import reply, warn, without_numbers
 from scoring.cli.reading import log_view
-from scoring.errors import LogError, OptionError, SettingsError, WriteError
+from scoring.errors import GitError, LogError, OptionError, SettingsError, WriteError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources, rules_of
 from scoring.examine import LogView, PreloadedEvidence
@@ -43,6 +44,11 @@ EXIT_FAILED = 3
 
 _DEFAULT_GATES = {"no_unresolved_commits": True, "no_over_claims": True}
 """What is checked where no gate is named: it holds for a log that ``init`` made."""
+
+_SHALLOW = (
+    "this is a shallow clone: what landed or was undone before it begins is not known, so that no "
+    "gate judges it; fetch the whole history with git fetch --unshallow"
+)
 
 
 def _gate_options(command: Command) -> Command:
@@ -136,6 +142,8 @@ def command(
 
     examined = view.examine(preloaded.append) if has_log else ()
     verdict = check(examined, made, selection.last, allow_empty, work)
+    if _is_shallow(settings.repo_dir):
+        verdict.notes.append(_SHALLOW)
     broken = len(click.get_current_context().meta.get(BROKEN_ENTRIES, {}))
     if broken:
         unread = f"{counted(broken, 'entry', 'entries')} cannot be read, so the status is 1"
@@ -198,6 +206,13 @@ def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
         for row in rows
         if row.unit.commit in beyond or (row.unit.landing and row.unit.landing.sha in beyond)
     ]
+
+
+def _is_shallow(repo_dir: Path) -> bool:
+    """Return whether git has only the end of the history."""
+    with suppress(GitError):
+        return GitRepository(repo_dir).is_shallow
+    return False
 
 
 def _refuse_untrusted(settings: Settings, gates: PlainData, junit_file: Path | None) -> None:

@@ -92,7 +92,7 @@ def ask_transcripts(
         unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, git)
     start = windows[max(windows)].end if windows else None
     shown = WorkOfAgents(sessions, scan, git, shas_shown, unnamed)
-    of_agents = unlogged_commits(shown, records, start)
+    of_agents = unlogged_commits(shown, records, start, trusted=sources.trusted)
     unlogged = of_agents.unlogged
     became = shas_shown if sources.trusted else of_agents.became
 

@@ -50,7 +50,11 @@ class CommitsWithoutEntry(NamedTuple):
 
 
 def unlogged_commits(
-    work: WorkOfAgents, records: Sequence[IterationRecord], start: int | None
+    work: WorkOfAgents,
+    records: Sequence[IterationRecord],
+    start: int | None,
+    *,
+    trusted: bool,
 ) -> CommitsWithoutEntry:
     """Return the commits of agents that no entry names, and what the commits of sessions became.
 
@@ -58,15 +62,21 @@ def unlogged_commits(
         work: what shows the commits of agents.
         records: the entries of the log.
         start: when the last entry's commit was made, in ns since 1970; None without one.
+        trusted: whether an entry takes no commit but the one that it names. Another one of the
+            same change would take the tests of the session that made it away.
     """
     history = work.history
     agents = commits_of_agents(work)
-    named = named_by_entries(records, history, agents)
+    named: Collection[str] = named_by_entries(records, history, agents)
+    if trusted:
+        named = history.resolved(trim(record.commit) for record in records).values()
 
     names = [name for name in reversed(agents.makers) if name not in named]
     names.sort(key=lambda name: agents.commits[name].time or 0)
     landings = history.landings(name for name in names if name not in agents.known_from)
-    twins = _twins_in_log(names, agents, landings, named, history)
+    twins = {}
+    if not trusted:
+        twins = _twins_in_log(names, agents, landings, named, history)
     names = [name for name in names if name not in twins]
 
     highest = max((record.iteration for record in records), default=0)

@@ -187,7 +187,7 @@ def commits_in_git(
     """
     if not trusted:
         add_quiet_commits(sessions, git)
-    return git.resolved(commits_shown(sessions))
+    return git.with_digits(commits_shown(sessions))
 
 
 def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> None:
@@ -231,7 +231,7 @@ def _add_shown(
     quiet: Iterable[tuple[Session, SessionCommit]], git: AttributedHistory
 ) -> list[SessionCommit]:
     """Add to sessions the commits that are shown after calls and were committed in them."""
-    shas = git.resolved({digits for _, call in quiet for digits in call.shown})
+    shas = git.with_digits({digits for _, call in quiet for digits in call.shown})
     commits = git.written(shas.values())
     added = []
     for session, call in quiet:

@@ -209,10 +209,6 @@ class TrunkHistory(GitFacts):
         self._landing_by_sha: dict[str, Landing] = {}
 
         self.repository = GitRepository.of(repo_dir)
-        self.repository.variables = {
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_GRAFT_FILE": "/dev/null/none",
-        }
         self.lines = LineHistory(self.repository, cache_dir, warn)
         self._branches = read_branches(self.repository)
         self.trunk = self._branches.choose_trunk(trunk)

@@ -3,6 +3,7 @@
 import os
 import posixpath
 import re
+import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -33,6 +34,9 @@ OPENING_TIMEOUT = 30
 
 SEARCH_TIMEOUT = 5
 """Seconds for all names of commits that make git search."""
+
+COMMITS_AS_MADE = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": "/dev/null/none"}
+"""Variables by which git reads commits as they were made, whatever replaces or grafts them."""
 
 _MOST_GIVEN_UP = 100  # names at which git gives up before the rest stays unresolved
 
@@ -88,6 +92,7 @@ class GitRepository(Git):
             GitError: git cannot start, or a pipe is in place of a file that git reads.
         """
         super().__init__(Path(directory))
+        self.variables = dict(COMMITS_AS_MADE)
         refuse_pipes_around(self.directory)
 
         timeout = min(OPENING_TIMEOUT, time_limit())
@@ -235,13 +240,25 @@ class GitRepository(Git):
                 self._resolve(searching, resolved, SEARCH_TIMEOUT)
         return resolved
 
+    def resolve_digits(self, digits: Iterable[str]) -> dict[str, str]:
+        """Return the SHAs of commits by their first digits, where one commit alone begins so.
+
+        No tag or branch is asked: one that is called as the digits does not change what they name.
+        """
+        # Git reads what git-describe prints, NAME-COUNT-gDIGITS, as digits. No name begins so.
+        start = f"{secrets.token_hex(16)}-0-g"
+        names = {f"{start}{each}": each for each in digits}
+        resolved = self.resolve(names)
+        return {names[name]: sha for name, sha in resolved.items() if sha}
+
     def resolve_branch(self, name: str, *, searches: bool = False) -> str | None:
         """Return the commit of a branch, first of a remote, or else what :meth:`resolve` says.
 
-        So a tag that is called as a branch is not taken for it. A whole SHA is that commit.
+        So a tag that is called as a branch is not taken for it. A whole SHA is that commit, and a
+        full name such as ``refs/heads/main`` is that branch.
         """
         names = [name]
-        if not _WHOLE_SHA.fullmatch(name):
+        if not _WHOLE_SHA.fullmatch(name) and not name.startswith("refs/"):
             names = [f"refs/remotes/{name}", f"refs/heads/{name}", name]
         resolved = self.resolve(names, searches=searches)
         return next(filter(None, resolved.values()), None)

@@ -61,6 +61,7 @@ class ReferenceHistory(GitFacts):
             trunk: the local branch on which work lands, which may be missing.
         """
         self.repository = GitRepository.of(repo_dir)
+        self.repository.variables = {}  # it reads commits as git replace and grafts change them
         if trunk is None:
             trunk = TRUNK
         branch = f"refs/heads/{trunk}"

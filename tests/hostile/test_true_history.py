@@ -1,0 +1,189 @@
+"""No file of a repository shows ``check --trusted`` another history than that of its commits."""
+
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, Outcome
+from helpers.pull_requests import LOG, entry, propose, put, session
+from helpers.repos import Repo
+
+Check = Callable[..., Outcome]
+Attack = Callable[[Repo], None]
+
+
+@pytest.fixture
+def change(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:
+    """A commit with its entry, of a session on the machine in which the last tests failed."""
+    propose(repo)
+    put(repo, {".git/info/exclude": ".agents\n"})
+    put(repo, {"../home/projects/x/s.jsonl": session(repo, tests="1 failed in 0.1s")})
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
+    monkeypatch.chdir(repo.path)
+    return repo
+
+
+@pytest.fixture
+def check(change: Repo, da_score: DaScore) -> Check:
+    def run(*options: str) -> Outcome:
+        places = ("--repo-dir", str(change.path), "--iter-log-dir", str(change.path / LOG))
+        return da_score("check", "--trusted", "--rubric", "3.1.0", *places, *options)
+
+    return run
+
+
+def by_name(attack: Attack) -> str:
+    return attack.__name__
+
+
+# The tests of a session
+
+
+def a_tag_is_called_as_its_commit(repo: Repo) -> None:
+    repo.tag(repo.head()[:7], "HEAD~1")
+
+
+def a_branch_is_called_as_its_commit(repo: Repo) -> None:
+    repo.git("branch", repo.head()[:7], "HEAD~1")
+
+
+def twin(repo: Repo) -> str:
+    """Return a commit that is as the newest one, but for its time."""
+    return repo.git(
+        "commit-tree", "HEAD^{tree}", "-p", "HEAD~1", given=b"Add a", time=repo.clock + 5
+    )
+
+
+def an_entry_names_a_commit_of_the_same_change(repo: Repo) -> None:
+    sha = twin(repo)
+    repo.git("branch", "twin", sha)
+    put(repo, {f"{LOG}/iter-1.yaml": entry(1, sha)})
+
+
+def an_entry_names_such_a_commit_while_both_are_open(repo: Repo) -> None:
+    an_entry_names_a_commit_of_the_same_change(repo)
+    repo.git("checkout", "-q", "-b", "own")
+    repo.git("branch", "-f", "master", "HEAD~1")
+
+
+HIDING_TESTS: list[Attack] = [
+    a_tag_is_called_as_its_commit,
+    a_branch_is_called_as_its_commit,
+    an_entry_names_a_commit_of_the_same_change,
+    an_entry_names_such_a_commit_while_both_are_open,
+]
+
+
+@pytest.mark.parametrize("attack", HIDING_TESTS, ids=by_name)
+def test_failed_tests_of_a_session_stay_in_sight(
+    change: Repo, check: Check, attack: Attack
+) -> None:
+    attack(change)
+    checked = check("--no-failing-tests")
+    assert checked.status == 3
+    assert "the last test run of Add a" in checked.out
+
+
+# What lands
+
+
+def fake_parent(repo: Repo) -> bytes:
+    """Return the newest commit of the trunk as if it had merged the branch ``own``."""
+    raw = repo.git_bytes("cat-file", "commit", "master")
+    parent = f"\nparent {repo.head('own')}\nauthor".encode()
+    return raw.replace(b"\nauthor", parent, 1)
+
+
+def a_replacement_merges_it(repo: Repo) -> None:
+    repo.git("replace", repo.head("master"), repo.write("commit", fake_parent(repo)))
+
+
+def a_graft_merges_it(repo: Repo) -> None:
+    shas = " ".join(repo.head(name) for name in ("master", "master~1", "own"))
+    put(repo, {".git/info/grafts": f"{shas}\n"})
+
+
+def a_commit_graph_merges_it(repo: Repo) -> None:
+    """The graph was written while the object held another commit."""
+    sha = repo.head("master")
+    path = repo.path / ".git/objects" / sha[:2] / sha[2:]
+    true_content = path.read_bytes()
+    fake = fake_parent(repo)
+    path.chmod(0o644)
+    path.write_bytes(zlib.compress(b"commit %d\0" % len(fake) + fake))
+    repo.git("commit-graph", "write", "--reachable")
+    path.write_bytes(true_content)
+    assert repo.head("own") in repo.git("log", "--format=%H", "master")
+
+
+MERGING: list[Attack] = [a_replacement_merges_it, a_graft_merges_it, a_commit_graph_merges_it]
+
+
+@pytest.mark.parametrize("attack", MERGING, ids=by_name)
+def test_a_commit_lands_in_no_history_but_the_true_one(
+    change: Repo, check: Check, attack: Attack
+) -> None:
+    change.branch("own")
+    sha = change.commit({"src/z.py": "def send(prices):\n    return prices\n"}, "Send prices")
+    change.checkout("master")
+    change.commit({"NOTES": "x\n"}, "Note")
+    put(change, {f"{LOG}/iter-1.yaml": entry(1, sha)})
+
+    attack(change)
+    assert check("--no-unscored").status == 3
+
+
+# What is compared with
+
+
+def a_graft_puts_it_into_the_base(repo: Repo) -> None:
+    put(repo, {".git/info/grafts": f"{repo.head('base')} {repo.head()}\n"})
+
+
+def a_branch_has_the_full_name_of_the_base(repo: Repo) -> None:
+    repo.git("update-ref", "refs/heads/refs/heads/base", "HEAD")
+    repo.git("update-ref", "refs/remotes/refs/heads/base", "HEAD")
+
+
+@pytest.mark.parametrize(
+    "attack", [a_graft_puts_it_into_the_base, a_branch_has_the_full_name_of_the_base], ids=by_name
+)
+def test_a_base_has_no_more_than_its_own_history(
+    change: Repo, check: Check, attack: Attack
+) -> None:
+    change.git("branch", "base", "HEAD~1")
+    attack(change)
+    checked = check("--no-failing-tests", "--base", "refs/heads/base")
+    assert "1 unit of work looked at" in checked.out
+    assert checked.status == 3
+
+
+def sidecar(value: int) -> str:
+    """Return a score of the value that rests on one signal."""
+    weights = f"nominal_weight: 1, effective_weight: 1, contribution: {value}"
+    return (
+        f"iteration: 1\nrubric_version: '3.1.0'\nscored: true\nvalue: {value}\n"
+        f"band: excellent\nbounds: {{low: {value}, high: {value}}}\nbreakdown:\n"
+        f"- {{signal: landed, label: x, present: true, sub_score: {value}, {weights}}}\n"
+    )
+
+
+def test_a_baseline_is_not_that_of_a_replacement(change: Repo, check: Check) -> None:
+    def commit_score(value: int) -> str:
+        put(change, {f"{LOG}/iter-1.score.yaml": sidecar(value)})
+        change.git("add", "-f", LOG)
+        return change.commit(message="Score")
+
+    baseline = commit_score(1)
+    change.git("replace", baseline, commit_score(0))
+    assert check("--max-drop", "0.1", "--baseline", baseline).status == 3
+
+
+def test_a_shallow_clone_is_said(change: Repo, check: Check) -> None:
+    """History that is cut has no revert, and no gate could notice it."""
+    change.revert("HEAD")
+    note = "note  this is a shallow clone"
+    assert note not in check("--max-reverted", "0").out
+    put(change, {".git/shallow": f"{change.head()}\n"})
+    assert note in check("--max-reverted", "0").out
