@@ -4,6 +4,7 @@ Git opens these files without asking what they are, and would wait for a pipe fo
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -31,7 +32,7 @@ PLAIN_FILES = {
 """Files in a repository's directory that git reads, and the most bytes that they may have."""
 
 _ALTERNATES_LIMIT = PLAIN_FILES["objects/info/alternates"]
-_LENGTH_OF_FOLDER = 2  # of the names of folders with loose objects
+_FOLDER_OF_OBJECTS = re.compile("[0-9a-f]{2}|pack")
 _MOST_REPLACEMENTS = 10_000
 
 _SETTINGS_FILES = ("config", "config.worktree")
@@ -111,7 +112,7 @@ def _refuse_pipes_among_objects(objects: Path) -> None:
     with suppress(OSError):
         names = os.listdir(objects)
         for name in names:
-            if len(name) != _LENGTH_OF_FOLDER and name != "pack":
+            if not _FOLDER_OF_OBJECTS.fullmatch(name):
                 continue
             with suppress(OSError), os.scandir(objects / name) as entries:
                 for entry in entries:
