@@ -152,3 +152,17 @@ def test_the_contents_of_a_page_name_its_sections() -> None:
         assert contents
         titles = [title.lower() for title in re.findall(r"^## (.+)$", text, re.M)]
         assert titles == [title.lower() for title in re.findall(r"\[([^\]]+)\]\(#", contents[1])]
+
+
+# All pages
+
+ROOT = DOCS.parent
+MOST_COLUMNS = 100
+NOT_PROSE = re.compile(r"^```.*?^```$|^<!-- (\w+).*?^<!-- /\1 -->$|^\|.*?$|^!\[.*?$", re.M | re.S)
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_no_line_of_prose_has_more_than_100_columns(page: Path) -> None:
+    prose = NOT_PROSE.sub("", page.read_text("utf-8"))
+    assert [line for line in prose.splitlines() if len(line) > MOST_COLUMNS] == []
