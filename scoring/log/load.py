@@ -28,7 +28,7 @@ from scoring.files import list_names, read_file
 from scoring.frozen import Frozen
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.model import IterationRecord, Records
-from scoring.log.parse import parse_archive, parse_iteration_record
+from scoring.log.parse import parse_archive, parse_iteration_record, record_of
 from scoring.paths import is_inside
 from scoring.store import Store, stamp_of
 from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence, is_merge, target_of
@@ -289,9 +289,10 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
         for name in filter(is_entry_name, names):
             path = iter_log_dir / name
             # Loading the log reported the files that cannot be read.
-            with contextlib.suppress(LogError):
-                if load_entry(path).iteration == iteration:
-                    places = EntryPlaces(path, dict(field_lines(parse(read_file(path)))))
+            with contextlib.suppress(InputError, FileNotFoundError):
+                document = parse(read_file(path))
+                if record_of(document).iteration == iteration:
+                    places = EntryPlaces(path, dict(field_lines(document)))
 
         if not places and ARCHIVE_NAME in names:
             places = _places_in_archive(iter_log_dir / ARCHIVE_NAME, iteration)

@@ -325,7 +325,11 @@ def parse_iteration_record(
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
 
-    node = parse(data)
+    return record_of(parse(data), true_flags)
+
+
+def record_of(node: Node | None, true_flags: Collection[str] = TRUE_FLAGS) -> model.IterationRecord:
+    """Return the record in a document, as :func:`parse_iteration_record` does."""
     reader = Reader(true_flags)
     version = None
     if node:
