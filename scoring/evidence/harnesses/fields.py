@@ -175,21 +175,23 @@ class TokenFields(NamedTuple):
         output: tokens of output.
         input: tokens of input.
         reads: tokens that were read from the cache.
-        writes: tokens that were written to the cache; "" where they are not stated.
+        writes: tokens that were written to the cache; None where they are not stated.
         holds_cached: whether the input includes what was read from the cache or written to it.
     """
 
     output: str
     input: str
     reads: str
-    writes: str = ""
+    writes: str | None = None
     holds_cached: bool = False
 
     def of(self, value: Any) -> Tokens:
         """Return the tokens that a value states."""
         uncached = count_in(value, self.input)
         reads = count_in(value, self.reads) or 0
-        writes = count_in(value, self.writes) or 0
+        writes = 0
+        if self.writes:
+            writes = count_in(value, self.writes) or 0
         if self.holds_cached and uncached is not None:
             uncached = max(uncached - reads - writes, 0)
         return Tokens(count_in(value, self.output), uncached, reads, writes)

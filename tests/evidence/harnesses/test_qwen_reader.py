@@ -8,6 +8,7 @@ from helpers.harness_lines import Line, stamp
 from helpers.sessions import CORRECTION, events_of, put, read_under, seen, tokens_of
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, UNCACHED, Step, damaged, read_anyhow
 
+from scoring.evidence.harnesses.fields import TokenFields, Tokens
 from scoring.evidence.transcripts.events import Compaction, Response, key_of
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
@@ -226,3 +227,7 @@ def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
         [one for step in STORY if step.what != "stop" for one in written(step)], part
     ):
         read_anyhow("qwen", lines)
+
+
+def test_a_number_in_the_place_of_usage_states_no_tokens() -> None:
+    assert TokenFields("output", "input", "reads").of(5) == Tokens(None, None, 0, 0)
