@@ -18,7 +18,7 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.agents import NOTHING_STATED, shown_or_stated
 from scoring.evidence.git.facts import GitFacts
 from scoring.evidence.git.walk import subjects_of
-from scoring.evidence.openable import openable_facts
+from scoring.evidence.openable import OpenablePlaces
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
 from scoring.log.load import Broken
@@ -243,6 +243,7 @@ class LogView(Frozen):
             needs_share=score is None,
         )
 
+        places = OpenablePlaces(self.repo_dir)
         outcomes: dict[int, Outcome] | None = None
         subjects: dict[int, str] = {}
         if self.subjects:
@@ -266,7 +267,7 @@ class LogView(Frozen):
                     state = state_of(sidecar, rubric, iteration, provenance)
 
                 yield ExaminedIteration(
-                    facts=openable_facts(iteration.facts, self.repo_dir),
+                    facts=places.in_facts(iteration.facts),
                     signals=iteration.signals,
                     computed=iteration.persisted,
                     score=sidecar or iteration.persisted,

@@ -34,7 +34,7 @@ from scoring.evidence.entry_files import (
     hook_facts,
 )
 from scoring.evidence.facts import Evidence, IterationFacts
-from scoring.evidence.openable import openable_facts
+from scoring.evidence.openable import OpenablePlaces
 from scoring.examine import subject_of
 from scoring.frozen import PlainData, fields_of
 from scoring.jobs.close_task import score_again
@@ -209,7 +209,7 @@ def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
     log_dir = settings.iter_log_dir
     facts = shown.facts
     if shown.signals is not None and facts is not None:
-        facts = openable_facts(facts, settings.repo_dir)
+        facts = OpenablePlaces(settings.repo_dir).in_facts(facts)
         attribution = chain_payload(facts)
     else:
         provenance = read_provenance(log_dir, shown.score.iteration)

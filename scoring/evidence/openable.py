@@ -4,7 +4,7 @@ Evidence names the transcript of a checkpoint by the branch that everybody share
 has that branch only as one of a remote, and ``git show`` takes only the name that is here.
 """
 
-from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -27,42 +27,50 @@ def openable(path: str, branch: str) -> str:
     return path
 
 
-def openable_facts(facts: IterationFacts, repo_dir: Path | str) -> IterationFacts:
-    """Return what is known of an iteration, with the places in transcripts as they open here."""
-    observed = facts.observed
-    if not observed or not any(
-        str(lines.path).startswith(f"{BRANCH}:") for lines in observed.lines
-    ):
-        return facts
+class OpenablePlaces:
+    """Gives places in transcripts by the names under which they open in a clone.
 
-    opened = _opener(repo_dir)
-    shown = {}
-    for name in ("lines", "seen", "claims"):
-        places = []
-        for place in getattr(observed, name):
-            places.append(place._replace(path=opened(place.path)))
-        shown[name] = tuple(places)
-    return replace(facts, observed=replace(observed, **shown))
+    Git is asked for the name of the branch once, and not before a place needs it.
+    """
 
+    def __init__(self, repo_dir: Path | str) -> None:
+        """Take a folder in the clone."""
+        self._repo_dir = repo_dir
 
-def openable_survey(survey: TranscriptSurvey, repo_dir: Path | str) -> TranscriptSurvey:
-    """Return what the reading of transcripts met with, with their paths as they open here."""
-    if not survey.checkpoints.count:
-        return survey
+    @cached_property
+    def _branch(self) -> str:
+        return name_of_branch(GitRepository(self._repo_dir))
 
-    opened = _opener(repo_dir)
-    missing = tuple(map(opened, survey.checkpoints.missing))
-    shown = {}
-    for name in ("roots", "files", "unclaimed"):
-        places = []
-        for place in getattr(survey, name):
-            places.append(replace(place, path=opened(place.path)))
-        shown[name] = tuple(places)
-    checkpoints = replace(survey.checkpoints, missing=missing)
-    return replace(survey, checkpoints=checkpoints, **shown)
+    def _opened(self, path: Path) -> Path:
+        return Path(openable(str(path), self._branch))
 
+    def in_facts(self, facts: IterationFacts) -> IterationFacts:
+        """Return what is known of an iteration, with the places in transcripts as they open."""
+        observed = facts.observed
+        if not observed or not any(
+            str(lines.path).startswith(f"{BRANCH}:") for lines in observed.lines
+        ):
+            return facts
 
-def _opener(repo_dir: Path | str) -> Callable[[Path], Path]:
-    """Return what gives a path by the name under which it opens here."""
-    branch = name_of_branch(GitRepository(repo_dir))
-    return lambda path: Path(openable(str(path), branch))
+        shown = {}
+        for name in ("lines", "seen", "claims"):
+            places = []
+            for place in getattr(observed, name):
+                places.append(place._replace(path=self._opened(place.path)))
+            shown[name] = tuple(places)
+        return replace(facts, observed=replace(observed, **shown))
+
+    def in_survey(self, survey: TranscriptSurvey) -> TranscriptSurvey:
+        """Return what the reading of transcripts met with, with their paths as they open."""
+        if not survey.checkpoints.count:
+            return survey
+
+        missing = tuple(map(self._opened, survey.checkpoints.missing))
+        shown = {}
+        for name in ("roots", "files", "unclaimed"):
+            places = []
+            for place in getattr(survey, name):
+                places.append(replace(place, path=self._opened(place.path)))
+            shown[name] = tuple(places)
+        checkpoints = replace(survey.checkpoints, missing=missing)
+        return replace(survey, checkpoints=checkpoints, **shown)

@@ -17,7 +17,7 @@ from scoring.evidence.git.isolated import git_version
 from scoring.evidence.git.remote_urls import same_remote
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.unread import UnreadSessions, sessions_not_read
-from scoring.evidence.openable import openable_survey
+from scoring.evidence.openable import OpenablePlaces
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import TranscriptSurvey
 from scoring.evidence.transcripts.observed_facts import Method, Observed
@@ -184,7 +184,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
                 scan.facts([])  # transcripts are surveyed without iterations too
         except DaScoreError as e:
             repository = repository._replace(problem=repository.problem or str(e))
-        transcripts = openable_survey(scan.survey(), sources.repo_dir)
+        transcripts = OpenablePlaces(sources.repo_dir).in_survey(scan.survey())
 
     uncovered = []
     for facts in iterations:
