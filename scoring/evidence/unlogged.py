@@ -67,9 +67,11 @@ def unlogged_commits(
     """
     history = work.history
     agents = commits_of_agents(work)
-    named: Collection[str] = named_by_entries(records, history, agents)
+    named: Collection[str]
     if trusted:
-        named = history.resolved(trim(record.commit) for record in records).values()
+        named = set(history.resolved(trim(record.commit) for record in records).values())
+    else:
+        named = named_by_entries(records, history, agents)
 
     names = [name for name in reversed(agents.makers) if name not in named]
     names.sort(key=lambda name: agents.commits[name].time or 0)
