@@ -1,10 +1,14 @@
 """A pull request of one commit with its entry, and the transcript of the session that made it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
+import pytest
+
+from helpers.commands import DaScore, Outcome
 from helpers.repos import Repo
 
 LOG = ".agents/active/iteration-log"
@@ -14,6 +18,9 @@ FILES = {
     "tests/test_a.py": "def test_total():\n    assert total([1, 2]) == 3\n",
 }
 
+Check: TypeAlias = Callable[..., Outcome]
+"""Checks a pull request as :func:`trusted_check` does; takes further options."""
+
 
 def propose(repo: Repo) -> str:
     """Commit the files with their entry, and return the commit."""
@@ -21,6 +28,24 @@ def propose(repo: Repo) -> str:
     sha = repo.commit(FILES, f"Add a\n\nEntire-Checkpoint: {CHECKPOINT}\n")
     put(repo, {f"{LOG}/iter-1.yaml": entry(1, sha)})
     return sha
+
+
+def propose_to_a_machine(repo: Repo, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Propose the files where a folder outside of the checkout may have transcripts."""
+    propose(repo)
+    put(repo, {".git/info/exclude": ".agents\n"})
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
+    monkeypatch.chdir(repo.path)
+
+
+def trusted_check(repo: Repo, da_score: DaScore) -> Check:
+    """Return what checks a pull request under rubric 3.1.0 and believes nothing that it brings."""
+
+    def run(*options: str) -> Outcome:
+        places = ("--repo-dir", str(repo.path), "--iter-log-dir", str(repo.path / LOG))
+        return da_score("check", "--trusted", "--rubric", "3.1.0", *places, *options)
+
+    return run
 
 
 def entry(number: int, sha: str) -> str:

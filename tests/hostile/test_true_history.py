@@ -5,32 +5,32 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore, Outcome
-from helpers.pull_requests import LOG, entry, propose, put, session
+from helpers.commands import DaScore
+from helpers.pull_requests import (
+    LOG,
+    Check,
+    entry,
+    propose_to_a_machine,
+    put,
+    session,
+    trusted_check,
+)
 from helpers.repos import Repo
 
-Check = Callable[..., Outcome]
 Attack = Callable[[Repo], None]
 
 
 @pytest.fixture
 def change(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:
     """A commit with its entry, of a session on the machine in which the last tests failed."""
-    propose(repo)
-    put(repo, {".git/info/exclude": ".agents\n"})
+    propose_to_a_machine(repo, tmp_path / "home", monkeypatch)
     put(repo, {"../home/projects/x/s.jsonl": session(repo, tests="1 failed in 0.1s")})
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
-    monkeypatch.chdir(repo.path)
     return repo
 
 
 @pytest.fixture
 def check(change: Repo, da_score: DaScore) -> Check:
-    def run(*options: str) -> Outcome:
-        places = ("--repo-dir", str(change.path), "--iter-log-dir", str(change.path / LOG))
-        return da_score("check", "--trusted", "--rubric", "3.1.0", *places, *options)
-
-    return run
+    return trusted_check(change, da_score)
 
 
 def by_name(attack: Attack) -> str:

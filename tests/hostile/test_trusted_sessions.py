@@ -5,34 +5,35 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.commands import DaScore, Outcome
-from helpers.pull_requests import FILES, LOG, entry, propose, put, session
+from helpers.commands import DaScore
+from helpers.pull_requests import (
+    FILES,
+    LOG,
+    Check,
+    entry,
+    propose_to_a_machine,
+    put,
+    session,
+    trusted_check,
+)
 from helpers.repos import Repo
 
 OTHER = {
     "src/a.py": "def total(prices):\n    return 0  # sends the prices away first\n",
     "src/b.py": "def send(prices):\n    raise NotImplementedError(prices)\n",
 }
-Check = Callable[..., Outcome]
 
 
 @pytest.fixture
 def change(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:
     """A commit with its entry, on a machine that has transcripts outside of the checkout."""
-    propose(repo)
-    put(repo, {".git/info/exclude": ".agents\n"})
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
-    monkeypatch.chdir(repo.path)
+    propose_to_a_machine(repo, tmp_path / "home", monkeypatch)
     return repo
 
 
 @pytest.fixture
 def check(change: Repo, da_score: DaScore) -> Check:
-    def run(*options: str) -> Outcome:
-        places = ("--repo-dir", str(change.path), "--iter-log-dir", str(change.path / LOG))
-        return da_score("check", "--trusted", "--rubric", "3.1.0", *places, *options)
-
-    return run
+    return trusted_check(change, da_score)
 
 
 def keep(repo: Repo, text: str, name: str = "s") -> None:
