@@ -14,8 +14,11 @@ from helpers.histories import History
 from helpers.repos import Repo
 from msgspec.structs import replace
 
+from scoring.evidence import openable
 from scoring.evidence.facts import IterationFacts
+from scoring.evidence.git.checkpoint_files import name_of_branch
 from scoring.evidence.git.facts import ANCESTOR, Landing
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import NS, IterationWindow, TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import (
     LinesFound,
@@ -299,6 +302,17 @@ class TestExplanation:
             assert shown.count("entire/checkpoints/v1") == shown.count(
                 "origin/entire/checkpoints/v1"
             )
+
+    def test_asks_once_for_that_name(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = []
+
+        def noted(repository: GitRepository) -> str:
+            asked.append(repository)
+            return name_of_branch(repository)
+
+        monkeypatch.setattr(openable, "name_of_branch", noted)
+        run("log", "integrity")  # iterations 2 and 3 have lines of a transcript in git
+        assert len(asked) == 1
 
     def test_says_with_whom_evidence_is_shared(self, run: Run) -> None:
         found = run("explain", "3", "--json")["attribution"]
