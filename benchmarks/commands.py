@@ -65,7 +65,9 @@ class Program:
         """Return a run that begins with an empty cache and fills it."""
         empty = self.cache.with_name("cold")
         return Case(
-            COLD, self.command("run", "--no-write", *arguments, cache=empty), lambda: _remove(empty)
+            COLD,
+            self.command("run", "--no-write", *arguments, cache=empty),
+            lambda: _remove(empty),
         )
 
     def warm(self, *arguments: str, name: str = WARM) -> Case:

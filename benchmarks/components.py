@@ -19,7 +19,11 @@ from time import perf_counter
 from typing import Any
 
 START, REST = "Python's start and end", "the rest"
-IMPORTS = {"click": "import of click", "yaml": "import of yaml", "msgspec": "import of msgspec"}
+IMPORTS = {
+    "click": "import of click",
+    "yaml": "import of yaml",
+    "msgspec": "import of msgspec",
+}
 OWN = "import of da-score and the standard library"
 TRANSCRIPTS, LOG, HOOKS, AROUND = (
     "transcripts",
@@ -29,7 +33,19 @@ TRANSCRIPTS, LOG, HOOKS, AROUND = (
 )
 GIT, SCORING, OUTPUT = "git", "signals and scores", "output and sidecars"
 
-PARTS = (START, OWN, *IMPORTS.values(), TRANSCRIPTS, LOG, HOOKS, AROUND, GIT, SCORING, OUTPUT, REST)
+PARTS = (
+    START,
+    OWN,
+    *IMPORTS.values(),
+    TRANSCRIPTS,
+    LOG,
+    HOOKS,
+    AROUND,
+    GIT,
+    SCORING,
+    OUTPUT,
+    REST,
+)
 """Every part, in the order of the table. The first is the time outside all others."""
 
 _COMMANDS = (
@@ -48,7 +64,10 @@ _WATCHED = {
     ),
     LOG: ("scoring.log.load:load_log_for",),
     HOOKS: ("scoring.evidence.entry_files:hook_facts",),
-    AROUND: ("scoring.evidence.scopes:declared_scopes", "scoring.evidence.facts:Evidence.of"),
+    AROUND: (
+        "scoring.evidence.scopes:declared_scopes",
+        "scoring.evidence.facts:Evidence.of",
+    ),
     GIT: (
         "scoring.evidence.git.repository:GitRepository.__init__",
         "scoring.evidence.reference.git:ReferenceHistory.__init__",
@@ -125,9 +144,13 @@ def watch_all(watch: Stopwatch) -> None:
             watched = watch.watching(part, function)
             setattr(holder, name, watched)
             for module in [
-                m for n, m in sys.modules.items() if n.partition(".")[0] in ("scoring", "rubric")
+                m
+                for n, m in sys.modules.items()
+                if n.partition(".")[0] in ("scoring", "rubric")
             ]:
-                for taken in [n for n, value in vars(module).items() if value is function]:
+                for taken in [
+                    n for n, value in vars(module).items() if value is function
+                ]:
                     setattr(module, taken, watched)
 
 

@@ -29,9 +29,12 @@ class Size:
 
     iterations: int = 200
     commits: int = field(default=5, metadata={"help": "commits per iteration"})
-    transcript_mb: float = field(default=256, metadata={"help": "transcripts, in million bytes"})
+    transcript_mb: float = field(
+        default=256, metadata={"help": "transcripts, in million bytes"}
+    )
     extra_commits: int = field(
-        default=0, metadata={"help": "commits on the trunk from before the first iteration"}
+        default=0,
+        metadata={"help": "commits on the trunk from before the first iteration"},
     )
     seed: int = 1
 
@@ -53,7 +56,11 @@ class Corpus:
     @property
     def files(self) -> list[Path]:
         """Every transcript."""
-        return [path for directory in self.transcripts for path in sorted(directory.iterdir())]
+        return [
+            path
+            for directory in self.transcripts
+            for path in sorted(directory.iterdir())
+        ]
 
     @property
     def transcript_bytes(self) -> int:
@@ -65,12 +72,18 @@ def make_corpus(directory: Path, size: Size) -> Corpus:
     """Make a backlog in a directory that does not exist yet, or is empty."""
     repo = directory / _REPO
     tasks = make_tasks(size.seed)
-    works = write_history(repo, tasks, size.iterations, size.commits, size.extra_commits, size.seed)
+    works = write_history(
+        repo, tasks, size.iterations, size.commits, size.extra_commits, size.seed
+    )
     write_plans(repo, tasks)
     log = write_log(repo, works, size.seed)
     end = START + STEP * size.iterations
     folders = write_transcripts(
-        directory / _TRANSCRIPTS, int(size.transcript_mb * 1e6), START - STEP, end, size.seed
+        directory / _TRANSCRIPTS,
+        int(size.transcript_mb * 1e6),
+        START - STEP,
+        end,
+        size.seed,
     )
     (directory / _MANIFEST).write_text(
         json.dumps(asdict(size)) + "\n", "utf-8"
@@ -124,7 +137,11 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
         kind = float if each.type is float else int
         name = f"--{each.name.replace('_', '-')}"
         parser.add_argument(
-            name, type=kind, default=each.default, help=each.metadata.get("help"), metavar="N"
+            name,
+            type=kind,
+            default=each.default,
+            help=each.metadata.get("help"),
+            metavar="N",
         )
 
 

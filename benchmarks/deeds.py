@@ -33,7 +33,8 @@ _ADMITS = re.compile(
     re.I,
 )
 _SURE = re.compile(
-    r"(?:\ball (?:\w+ )?tests (?:are )?pass|\bperfect\b|\bexcellent\b|\u2705)", re.IGNORECASE
+    r"(?:\ball (?:\w+ )?tests (?:are )?pass|\bperfect\b|\bexcellent\b|\u2705)",
+    re.IGNORECASE,
 )
 _NO_PROMPT = ("[Request interrupted", "<", "Caveat:", "This session is being continued")
 _READS = re.compile(r"(?:^|[;&|]\s*)(?:cat|sed -n|nl|head|tail|less)\b")
@@ -94,7 +95,9 @@ class Deeds:
             self.read_first.add(path)
         self.edited[path] += 1
 
-    def figures(self, lines_added: int, files: Iterable[str]) -> dict[str, float | None]:
+    def figures(
+        self, lines_added: int, files: Iterable[str]
+    ) -> dict[str, float | None]:
         """Return the candidates.
 
         Args:
@@ -108,7 +111,9 @@ class Deeds:
             **self._figures_of_time(lines_added),
         }
 
-    def _figures_of_edits(self, lines_added: int, files: Iterable[str]) -> dict[str, float | None]:
+    def _figures_of_edits(
+        self, lines_added: int, files: Iterable[str]
+    ) -> dict[str, float | None]:
         count = self.count
         edits = count["edits"]
         code = [name for name in files if is_code(name)]
@@ -119,9 +124,15 @@ class Deeds:
             "context at the end, tokens": self.context[-1] if self.context else None,
             "largest context, tokens": max(self.context, default=None),
             "edits per edited file": _ratio(edits, len(self.edited)),
-            "edits that rework its own lines, share": _ratio(count["edits that rework"], edits),
-            "lines reworked, share of those written": _ratio(count["reworked"], count["written"]),
-            "lines written per line added": count["written"] / lines_added if edits else None,
+            "edits that rework its own lines, share": _ratio(
+                count["edits that rework"], edits
+            ),
+            "lines reworked, share of those written": _ratio(
+                count["reworked"], count["written"]
+            ),
+            "lines written per line added": count["written"] / lines_added
+            if edits
+            else None,
             "edited files that were read before, share": _ratio(
                 len(self.read_first), len(self.edited)
             ),
@@ -158,7 +169,9 @@ class Deeds:
             "times the agent admits a mistake": sum(
                 bool(_ADMITS.search(words)) for words in self.words
             ),
-            "times the agent is sure": sum(bool(_SURE.search(words)) for words in self.words),
+            "times the agent is sure": sum(
+                bool(_SURE.search(words)) for words in self.words
+            ),
             "plans": count["plans"],
             "tasks written down": count["tasks"],
             "thoughts per call": count["thoughts"] / self._calls,
@@ -199,7 +212,10 @@ def deeds_of(
     """Yield what was seen in the lines of each iteration, where any are in checkpoints."""
     kept = read_checkpoints(repo)
     blobs = {
-        s.path: s.blobs for one in kept.values() for s in one.sessions if s.blobs and not s.missing
+        s.path: s.blobs
+        for one in kept.values()
+        for s in one.sessions
+        if s.blobs and not s.missing
     }
     for iteration, places in found.items():
         deeds = Deeds()
@@ -251,7 +267,11 @@ def _claude(deeds: Deeds, said: Mapping[str, Any]) -> None:
             _failed(deeds, json.dumps(item.get("content")))
     usage = message.get("usage")
     if kind == "assistant" and isinstance(usage, dict):
-        keys = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        keys = (
+            "input_tokens",
+            "cache_read_input_tokens",
+            "cache_creation_input_tokens",
+        )
         deeds.context.append(sum(usage.get(key) or 0 for key in keys))
 
 
@@ -261,7 +281,11 @@ def _claude_call(deeds: Deeds, name: str, given: Any) -> None:
     count["calls"] += 1
     if name in ("Edit", "MultiEdit"):
         for edit in given.get("edits") or [given]:
-            deeds.edit(path, str(edit.get("old_string") or ""), str(edit.get("new_string") or ""))
+            deeds.edit(
+                path,
+                str(edit.get("old_string") or ""),
+                str(edit.get("new_string") or ""),
+            )
     elif name == "Write":
         held = deeds.written.get(path, Counter())
         deeds.edit(path, "\n".join(held.elements()), str(given.get("content") or ""))
@@ -294,7 +318,8 @@ def _codex(deeds: Deeds, payload: Mapping[str, Any]) -> None:
     elif what == "web_search_call":
         count["web"] += 1
     elif (
-        what in ("function_call", "custom_tool_call") and payload.get("call_id") not in deeds.calls
+        what in ("function_call", "custom_tool_call")
+        and payload.get("call_id") not in deeds.calls
     ):
         deeds.calls.add(str(payload.get("call_id")))
         _codex_call(
@@ -304,7 +329,9 @@ def _codex(deeds: Deeds, payload: Mapping[str, Any]) -> None:
         )
     elif what in ("function_call_output", "custom_tool_call_output"):
         text = str(payload.get("output") or "")[:2000]
-        if ((m := _EXITED.search(text)) and m[1] != "0") or "verification failed" in text:
+        if (
+            (m := _EXITED.search(text)) and m[1] != "0"
+        ) or "verification failed" in text:
             _failed(deeds, text)
 
 
@@ -349,7 +376,9 @@ def _command(deeds: Deeds, command: str) -> None:
     deeds.count["commands"] += 1
     deeds.count["reads"] += bool(_READS.search(command))
     deeds.count["searches"] += bool(_SEARCHES.search(command))
-    deeds.read.update(word for word in command.split() if "." in PurePosixPath(word).name)
+    deeds.read.update(
+        word for word in command.split() if "." in PurePosixPath(word).name
+    )
 
 
 def _failed(deeds: Deeds, text: str) -> None:

@@ -38,9 +38,13 @@ class Distribution:
         if not values:
             return f"0/{self.total}"
         quartiles = (
-            statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+            statistics.quantiles(values, n=4, method="inclusive")
+            if len(values) > 1
+            else values * 3
         )
-        ends = [sum(value == end for value in values) / len(values) * 100 for end in (0, 1)]
+        ends = [
+            sum(value == end for value in values) / len(values) * 100 for end in (0, 1)
+        ]
         low, middle, high = quartiles
         spread = f"{statistics.fmean(values):.2f} ({low:.2f} {middle:.2f} {high:.2f})"
         return f"{len(values)}/{self.total}: {spread}, {ends[0]:.0f} % at 0, {ends[1]:.0f} % at 1"
@@ -102,8 +106,13 @@ def distributions(
     found: dict[str, Distribution] = {}
     bands: Counter[str] = Counter()
     for one in view.examine():
-        rows = [(row.signal, row.present, row.sub_score) for row in one.computed.breakdown]
-        for name, present, value in [*rows, ("score", one.computed.scored, one.computed.value)]:
+        rows = [
+            (row.signal, row.present, row.sub_score) for row in one.computed.breakdown
+        ]
+        for name, present, value in [
+            *rows,
+            ("score", one.computed.scored, one.computed.value),
+        ]:
             signal = found.setdefault(name, Distribution())
             signal.total += 1
             signal.values += [value] if present else []
@@ -116,7 +125,10 @@ def table(repo: Path, log: Path, versions: Sequence[str]) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         if any(version.endswith(NAMED) for version in versions):
             write_transcripts(repo, Path(folder))
-        columns = {version: distributions(repo, log, version, Path(folder)) for version in versions}
+        columns = {
+            version: distributions(repo, log, version, Path(folder))
+            for version in versions
+        }
     heads = [version.replace(NAMED, ", transcripts named") for version in versions]
     yield f"| signal | {' | '.join(heads)} |"
     yield f"|---|{'---|' * len(heads)}"
@@ -132,7 +144,9 @@ def table(repo: Path, log: Path, versions: Sequence[str]) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table for a repository and a log."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.distribution", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.distribution", description=__doc__
+    )
     parser.add_argument("repo", type=Path)
     parser.add_argument("log", type=Path)
     parser.add_argument(
@@ -144,7 +158,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if not given.log.exists():
         make_log(given.repo, given.log)
-    for line in table(given.repo, given.log, given.rubric or ["2.2.0", f"2.2.0{NAMED}", "3.1.0"]):
+    for line in table(
+        given.repo, given.log, given.rubric or ["2.2.0", f"2.2.0{NAMED}", "3.1.0"]
+    ):
         print(line)
     return 0
 

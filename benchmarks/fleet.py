@@ -104,7 +104,9 @@ def make_fleet(folder: Path, count: int) -> None:
                 path.unlink()
         subprocess.run(["git", "-C", str(seed / "repo"), "gc", "-q"], check=True)
         shutil.rmtree(seed / "repo/.git/hooks", ignore_errors=True)
-    folders = [path.relative_to(seed) for path in sorted(seed.rglob("*")) if path.is_dir()]
+    folders = [
+        path.relative_to(seed) for path in sorted(seed.rglob("*")) if path.is_dir()
+    ]
     files = {
         path.relative_to(seed): path.read_bytes()
         for path in sorted(seed.rglob("*"))
@@ -120,7 +122,11 @@ def make_fleet(folder: Path, count: int) -> None:
             if "objects" in name.parts:
                 os.link(seed / name, place / name)
             else:
-                own = b"# repository %d\n" % number if name.name.startswith("iter-") else b""
+                own = (
+                    b"# repository %d\n" % number
+                    if name.name.startswith("iter-")
+                    else b""
+                )
                 (place / name).write_bytes(data + own)
 
 
@@ -128,7 +134,9 @@ def memory_of(process: int) -> int:
     """Return how many MB a process holds; 0 when it is gone."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
-        return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("VmRSS"))
+        return next(
+            int(line.split()[1]) >> 10 for line in lines if line.startswith("VmRSS")
+        )
     except (OSError, StopIteration):
         return 0
 
@@ -139,7 +147,10 @@ def workers_of(process: int) -> list[int]:
     for place in Path("/proc").glob("[0-9]*"):
         try:
             words = (place / "stat").read_text().rsplit(")", 1)[1].split()
-            if int(words[1]) == process and b"spawn_main" in (place / "cmdline").read_bytes():
+            if (
+                int(words[1]) == process
+                and b"spawn_main" in (place / "cmdline").read_bytes()
+            ):
                 found.append(int(place.name))
         except OSError:
             continue
@@ -163,7 +174,10 @@ def processor_seconds(process: int) -> tuple[float, float]:
 
 def plain_work() -> None:
     """Do some seconds of plain work in memory, which needs nothing but a core."""
-    made = {str(number): {"a": number, "b": [number] * 5, "c": "x" * 20} for number in range(2000)}
+    made = {
+        str(number): {"a": number, "b": [number] * 5, "c": "x" * 20}
+        for number in range(2000)
+    }
     for _ in range(60):
         read = json.loads(json.dumps(made))
         sorted(read, key=lambda key: read[key]["a"])
@@ -223,7 +237,9 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
         events.append(json.loads(line))
         done += events[-1]["event"] == "done"
         if events[-1]["event"] == "done" and done in (WARM, events[0]["to_score"]):
-            of_workers = {one: processor_seconds(one) for one in workers_of(process.pid)}
+            of_workers = {
+                one: processor_seconds(one) for one in workers_of(process.pid)
+            }
             spent.append((time.time(), processor_seconds(process.pid)[0], of_workers))
         if events[-1]["event"] == "done" and done % EVERY == 0:
             largest = max(map(memory_of, workers_of(process.pid)), default=0)
@@ -235,7 +251,9 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
     process.wait()
     ended.set()
     now, last = time.monotonic(), events[-1]
-    first, *_, until = [e["time"] for e in events if e["event"] in ("cluster", "added")] or [0, 0]
+    first, *_, until = [
+        e["time"] for e in events if e["event"] in ("cluster", "added")
+    ] or [0, 0]
     quarter = max(len(samples) // 4, 1)
     return {
         "status": process.returncode,
@@ -246,11 +264,14 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
         "per_second": round(last["scored"] / (until - first), 2) if first else None,
         "processor_ms": None
         if kills
-        else _per_repository(spent, [e["time"] for e in events if e["event"] == "done"]),
+        else _per_repository(
+            spent, [e["time"] for e in events if e["event"] == "done"]
+        ),
         "kills": kills,
         "mb": memory,
         "coordinator_mb": [
-            max((c for c, _ in part), default=0) for part in (samples[:quarter], samples[-quarter:])
+            max((c for c, _ in part), default=0)
+            for part in (samples[:quarter], samples[-quarter:])
         ],
         "worker_mb": [
             max((m for _, w in p for m in w), default=0)
@@ -268,7 +289,10 @@ def _per_repository(
     (since, before, workers_before), (until, after, workers_after) = spent[0], spent[-1]
     count = sum(since < time <= until for time in done)
     same = workers_before.keys() & workers_after.keys()
-    own, git = (sum(workers_after[one][n] - workers_before[one][n] for one in same) for n in (0, 1))
+    own, git = (
+        sum(workers_after[one][n] - workers_before[one][n] for one in same)
+        for n in (0, 1)
+    )
     found = {"coordinator": after - before, "workers": own, "git": git}
     return {name: round(seconds / count * 1000, 1) for name, seconds in found.items()}
 
@@ -299,8 +323,18 @@ def compare(
             alone, together = machine(1), machine(2)
             machines.append(2 * alone / together)
             found[workers].append(run(folder, json.dumps(repositories), workers))
-            say(name, {"workers": workers, "machine": round(machines[-1], 2), **found[workers][-1]})
-    speed = {workers: median(one["per_second"] for one in runs) for workers, runs in found.items()}
+            say(
+                name,
+                {
+                    "workers": workers,
+                    "machine": round(machines[-1], 2),
+                    **found[workers][-1],
+                },
+            )
+    speed = {
+        workers: median(one["per_second"] for one in runs)
+        for workers, runs in found.items()
+    }
     spent = {
         workers: {
             name: median(one["processor_ms"][name] for one in runs)
@@ -309,7 +343,8 @@ def compare(
         for workers, runs in found.items()
     }
     ratios = [
-        two["per_second"] / one["per_second"] for one, two in zip(found[1], found[2], strict=True)
+        two["per_second"] / one["per_second"]
+        for one, two in zip(found[1], found[2], strict=True)
     ]
     work = spent[2]["workers"] + spent[2]["git"]
     say(
@@ -328,7 +363,10 @@ def compare(
 
 def beside(folder: Path, repositories: list[str]) -> dict[str, Any]:
     """Run fleets with one worker and with two at once, and return what each did meanwhile."""
-    shares = {1: repositories[: len(repositories) // 3], 2: repositories[len(repositories) // 3 :]}
+    shares = {
+        1: repositories[: len(repositories) // 3],
+        2: repositories[len(repositories) // 3 :],
+    }
     events: dict[int, list[dict[str, Any]]] = {}
 
     def go(workers: int) -> None:
@@ -337,7 +375,10 @@ def beside(folder: Path, repositories: list[str]) -> dict[str, Any]:
         file.write_text(TEXT.format(results=results, path=json.dumps(shares[workers])))
         command = [sys.executable, "-m", "scoring", "fleet", str(file), "--json"]
         said = subprocess.run(
-            [*command, "--workers", str(workers)], check=True, stdout=subprocess.PIPE, text=True
+            [*command, "--workers", str(workers)],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
         ).stdout
         events[workers] = [json.loads(line) for line in said.splitlines()]
 
@@ -355,9 +396,14 @@ def beside(folder: Path, repositories: list[str]) -> dict[str, Any]:
         min(found[-1] for found in times.values()),
     )
     done = {
-        workers: sum(begun < time <= ended for time in found) for workers, found in times.items()
+        workers: sum(begun < time <= ended for time in found)
+        for workers, found in times.items()
     }
-    return {"seconds": round(ended - begun, 1), "done": done, "ratio": round(done[2] / done[1], 2)}
+    return {
+        "seconds": round(ended - begun, 1),
+        "done": done,
+        "ratio": round(done[2] / done[1], 2),
+    }
 
 
 def rows_once(folder: Path) -> dict[str, Any]:
@@ -379,7 +425,9 @@ def large(folder: Path) -> dict[str, Any]:
     shutil.rmtree(folder / "part", ignore_errors=True)
     found = []
     for corpus in (part_of(whole, whole.transcript_bytes // 4, folder / "part"), whole):
-        source = Source((str(corpus.repo),), transcripts=tuple(map(str, corpus.transcripts)))
+        source = Source(
+            (str(corpus.repo),), transcripts=tuple(map(str, corpus.transcripts))
+        )
         config = FleetConfig(str(folder / "none"), "3.1.0", (source,), cache="")
         (one,) = repositories(config)
         best = float("inf")
@@ -387,7 +435,9 @@ def large(folder: Path) -> dict[str, Any]:
             before = sum(os.times()[:4])
             result = score_repository(one, config, find_rubric(config.rubric))
             best = min(best, sum(os.times()[:4]) - before)
-        found.append((corpus.transcript_bytes / 1e6, best, result.state.iterations, result.error))
+        found.append(
+            (corpus.transcript_bytes / 1e6, best, result.state.iterations, result.error)
+        )
     (few, less, *_), (many, more, iterations, error) = found
     rate = (many - few) / (more - less)
     return {
@@ -408,13 +458,18 @@ def do_nothing(repository: Repository, *_: Any) -> Result:
 def overhead(folder: Path, count: int) -> dict[str, Any]:
     """Measure what a task costs that does nothing, and what the coordinator holds in the end."""
     config = FleetConfig(str(folder / "nothing"))
-    tasks = [Repository(f"/r{number}", Source(), Path("/r"), Path("/r")) for number in range(count)]
+    tasks = [
+        Repository(f"/r{number}", Source(), Path("/r"), Path("/r"))
+        for number in range(count)
+    ]
     module: Any = coordinator
     original, module.begin_and_score = module.begin_and_score, do_nothing
     try:
         with cluster(None, 2) as client:
             began = time.monotonic()
-            for _ in coordinator.Coordinator(client, config, default_rubric()).run(tasks):
+            for _ in coordinator.Coordinator(client, config, default_rubric()).run(
+                tasks
+            ):
                 pass
             seconds = time.monotonic() - began
     finally:
@@ -443,13 +498,16 @@ def make_million(folder: Path, rows: int) -> None:
     months = [f"2025-{month:02}" for month in range(1, 13)]
     for start_at in range(0, rows, 250_000):
         names = [
-            f"/fleet/r{start_at // each + n}" for n in range(min(250_000, rows - start_at) // each)
+            f"/fleet/r{start_at // each + n}"
+            for n in range(min(250_000, rows - start_at) // each)
         ]
         tables = {}
         for table in FLEET_TABLES:
             a_row = round(base[table].num_rows / base["iterations"].num_rows)
             owner = np.repeat(np.arange(len(names) * each), a_row)
-            made = base[table].take(pa.array(np.arange(len(owner)) % base[table].num_rows))
+            made = base[table].take(
+                pa.array(np.arange(len(owner)) % base[table].num_rows)
+            )
             values = {
                 "repository": pa.array(np.array(names)[owner // each].tolist()),
                 "iteration": pa.array(owner % each + 1),
@@ -463,7 +521,9 @@ def make_million(folder: Path, rows: int) -> None:
                         words = np.where(
                             absent,
                             "",
-                            np.where(random.random(len(owner)) < 0.3, "claimed", "observed"),
+                            np.where(
+                                random.random(len(owner)) < 0.3, "claimed", "observed"
+                            ),
                         )
                         values |= {
                             kept_column(signal.id, way): votes,
@@ -475,7 +535,9 @@ def make_million(folder: Path, rows: int) -> None:
             tables[table] = made
         evidence = json.dumps(evidence_key(rubric))
         with DataSet.for_writing(config.results) as dataset:
-            first = RepositoryState(rubric.version, "", True, evidence=evidence, iterations=each)
+            first = RepositoryState(
+                rubric.version, "", True, evidence=evidence, iterations=each
+            )
             dataset.put(tables)
             dataset.note([first._replace(repository=name) for name in names])
 
@@ -485,16 +547,30 @@ def rescoring(folder: Path, rows: int) -> dict[str, Any]:
     import yaml
 
     make_million(folder, rows)
-    data = yaml.safe_load((Path(__file__).parents[1] / "rubric/versions/3.1.0.yaml").read_text())
+    data = yaml.safe_load(
+        (Path(__file__).parents[1] / "rubric/versions/3.1.0.yaml").read_text()
+    )
     (folder / "other.yaml").write_text(yaml.safe_dump({**data, "version": "9.9.9"}))
-    command = [sys.executable, "-m", "scoring", "fleet", "rescore", str(folder / "million")]
+    command = [
+        sys.executable,
+        "-m",
+        "scoring",
+        "fleet",
+        "rescore",
+        str(folder / "million"),
+    ]
     before, began = os.times(), time.monotonic()
     subprocess.run(
-        [*command, "--rubric", str(folder / "other.yaml")], check=True, stdout=subprocess.DEVNULL
+        [*command, "--rubric", str(folder / "other.yaml")],
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
     after = os.times()
     used = (
-        after.children_user + after.children_system - before.children_user - before.children_system
+        after.children_user
+        + after.children_system
+        - before.children_user
+        - before.children_system
     )
     return {
         "iterations": rows,
@@ -525,7 +601,9 @@ def main() -> None:
 
     if not {"compare", "beside", "memory", "fire", "again"}.isdisjoint(given.only):
         make_fleet(folder, given.repositories)
-    every = [str(folder / f"repos/r{number:05}/repo") for number in range(given.repositories)]
+    every = [
+        str(folder / f"repos/r{number:05}/repo") for number in range(given.repositories)
+    ]
     if "compare" in given.only:
         compare(folder, every[: given.compared], given.rounds, say)
     if "middling" in given.only:
@@ -537,7 +615,10 @@ def main() -> None:
         say("memory", run(folder, json.dumps(every), 2))
     if "fire" in given.only:
         for some in (every[: len(every) // 4], every):
-            say("fire", run(folder, json.dumps(some), 2, given.every) | rows_once(folder))
+            say(
+                "fire",
+                run(folder, json.dumps(some), 2, given.every) | rows_once(folder),
+            )
     if "again" in given.only:
         say("again", start(folder / "FLEET.toml", 2))
     if "large" in given.only:

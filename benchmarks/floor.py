@@ -27,12 +27,23 @@ def read_transcripts(*directories: Path) -> int:
 
 def trunk_command(repo: Path) -> list[str]:
     """Return the command that tells everything about every commit of the trunk."""
-    return ["git", "-C", str(repo), "log", "-z", "--format=%H%x00%ct%x00%s%x00%B", "master", "--"]
+    return [
+        "git",
+        "-C",
+        str(repo),
+        "log",
+        "-z",
+        "--format=%H%x00%ct%x00%s%x00%B",
+        "master",
+        "--",
+    ]
 
 
 def read_trunk(repo: Path) -> int:
     """Read what git says about the trunk, and return how many bytes that is."""
-    return len(subprocess.run(trunk_command(repo), stdout=subprocess.PIPE, check=True).stdout)
+    return len(
+        subprocess.run(trunk_command(repo), stdout=subprocess.PIPE, check=True).stdout
+    )
 
 
 if __name__ == "__main__":

@@ -107,7 +107,9 @@ WORKED = Combination(
         "lines_by_people": -1,
     },
 )
-SIZE = Combination("size alone (a control)", {"lines added": -1, "files": -1, "lines removed": -1})
+SIZE = Combination(
+    "size alone (a control)", {"lines added": -1, "files": -1, "lines removed": -1}
+)
 COMBINATIONS = (
     SIZE,
     JUST_IN_TIME,
@@ -115,7 +117,8 @@ COMBINATIONS = (
     WORKED,
     Combination("checked and worked", {**CHECKED.signs, **WORKED.signs}),
     Combination(
-        "all of these without size", {**JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs}
+        "all of these without size",
+        {**JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs},
     ),
     Combination(
         "all of these with size",
@@ -156,7 +159,10 @@ class Measured:
 
     def figures(self, name: str) -> Figures:
         """Return one candidate of all iterations."""
-        return {iteration: figures.get(name) for iteration, figures in self.candidates.items()}
+        return {
+            iteration: figures.get(name)
+            for iteration, figures in self.candidates.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -182,7 +188,10 @@ class Parts:
 
     def sample(self, part: Sequence[Cases], name: str) -> Sample:
         """Return one candidate for one part."""
-        return [(of, one.figures(name)) for one, of in zip(self.repositories, part, strict=True)]
+        return [
+            (of, one.figures(name))
+            for one, of in zip(self.repositories, part, strict=True)
+        ]
 
 
 def measured(repo: Path, folder: Path) -> Measured:
@@ -199,7 +208,10 @@ def measured(repo: Path, folder: Path) -> Measured:
     outcomes = {one.iteration: one for one in log_outcomes(records, repo, HORIZON)}
     landed = {case.iteration: outcomes[case.iteration].commit or "" for case in cases}
     opened = GitRepository(repo)
-    before, people = history(opened, landed.values(), HORIZON.is_fix), _people(opened, landed)
+    before, people = (
+        history(opened, landed.values(), HORIZON.is_fix),
+        _people(opened, landed),
+    )
     deeds = _deeds(opened, log, sources, rubric)
     files, said = files_of(opened, landed.values()), texts(opened, landed.values())
     order: Counter[str] = Counter()
@@ -224,26 +236,36 @@ def _deeds(  # type: ignore[no-untyped-def]
     (scored,) = score_log_under([rubric], log, sources)
     seen = {one.record.iteration: one.facts.observed for one in scored.iterations}
     return dict(
-        deeds_of(repo, {n: facts.lines for n, facts in seen.items() if facts and facts.lines})
+        deeds_of(
+            repo, {n: facts.lines for n, facts in seen.items() if facts and facts.lines}
+        )
     )
 
 
 def _of_case(case: Case) -> dict[str, float | None]:
     """Return what a case itself says, and a few ratios of it."""
     seen, signals = case.observed, case.signals
-    found: dict[str, float | None] = {f"signal {name}": value for name, value in signals.items()}
+    found: dict[str, float | None] = {
+        f"signal {name}": value for name, value in signals.items()
+    }
     found |= seen
-    found["signals present"] = float(sum(value is not None for value in signals.values()))
+    found["signals present"] = float(
+        sum(value is not None for value in signals.values())
+    )
     found["lines added"] = float(case.lines_added)
     for name in ("tool_calls", "output_tokens", "turns"):
         value = seen.get(name)
-        found[f"{name} per line added"] = None if value is None else value / case.lines_added
+        found[f"{name} per line added"] = (
+            None if value is None else value / case.lines_added
+        )
     calls, runs, failed = (
         seen.get("tool_calls"),
         seen.get("test_runs"),
         seen.get("failed_test_runs"),
     )
-    found["test runs per tool call"] = runs / calls if calls and runs is not None else None
+    found["test runs per tool call"] = (
+        runs / calls if calls and runs is not None else None
+    )
     found["failed test runs, share"] = (failed or 0) / runs if runs else None
     passed, edited = seen.get("last_tests_passed"), seen.get("edited_after_tests")
     found["tests passed after the last edit"] = (
@@ -253,7 +275,9 @@ def _of_case(case: Case) -> dict[str, float | None]:
     return found
 
 
-def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[str, float | None]]:
+def _people(
+    repo: GitRepository, commits: Mapping[int, str]
+) -> dict[int, dict[str, float | None]]:
     """Return what people changed and removed in a commit, where its checkpoints say that."""
     stated = _stated_lines(repo)
     named = {
@@ -262,7 +286,10 @@ def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[s
     }
     found: dict[int, dict[str, float | None]] = {}
     for iteration, commit in commits.items():
-        lines = sum((stated.get(name, Counter()) for name in named.get(commit, ())), Counter[str]())
+        lines = sum(
+            (stated.get(name, Counter()) for name in named.get(commit, ())),
+            Counter[str](),
+        )
         if whole := lines["total_committed"]:
             written = lines["human_modified"] + lines["human_added"]
             found[iteration] = {
@@ -277,7 +304,9 @@ def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[s
 def _stated_lines(repo: GitRepository) -> dict[str, Counter[str]]:
     """Return who wrote the lines of a commit, as the tool of each checkpoint states it."""
     listed = repo.ask("ls-tree", "-r", f"refs/remotes/origin/{BRANCH}").stdout.decode()
-    metadata = re.findall(r"^\S+ blob (\S+)\t(..)/(\w{10})/\d+/metadata\.json$", listed, re.M)
+    metadata = re.findall(
+        r"^\S+ blob (\S+)\t(..)/(\w{10})/\d+/metadata\.json$", listed, re.M
+    )
     contents = repo.contents(oid for oid, *_ in metadata)
     found: dict[str, Counter[str]] = {}
     for oid, *name in metadata:
@@ -306,26 +335,38 @@ def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
     heads = [f"{one.name}, {RUBRIC}" for one in repositories]
     yield f"| figure | {' | '.join(heads)} |"
     yield f"|---|{'---|' * len(heads)}"
-    found = [validity(one.cases, "defective", RUBRIC, HORIZON.horizon_days) for one in repositories]
-    yield _table_row("iterations, defective", [f"{one.score.n}, {one.positives}" for one in found])
+    found = [
+        validity(one.cases, "defective", RUBRIC, HORIZON.horizon_days)
+        for one in repositories
+    ]
+    yield _table_row(
+        "iterations, defective", [f"{one.score.n}, {one.positives}" for one in found]
+    )
     yield _table_row("verdict", [one.verdict for one in found])
     yield _table_row("score", [shown(one.score) for one in found])
-    yield _table_row("where there is enough evidence", [shown(one.sufficient) for one in found])
-    yield _table_row("fewer lines added", [shown(one.baselines["lines_added"]) for one in found])
+    yield _table_row(
+        "where there is enough evidence", [shown(one.sufficient) for one in found]
+    )
+    yield _table_row(
+        "fewer lines added", [shown(one.baselines["lines_added"]) for one in found]
+    )
     for name in dict.fromkeys(name for one in found for name in one.signals):
         cells = [one.signals.get(name, Foretold(0, None, None)) for one in found]
         if any(cell.auc is not None for cell in cells):
             yield _table_row(name, map(shown, cells))
     bands = [
-        ", ".join(f"{row.band} {row.sound:.0%} of {row.n}" for row in one.bands) for one in found
+        ", ".join(f"{row.band} {row.sound:.0%} of {row.n}" for row in one.bands)
+        for one in found
     ]
     yield _table_row("sound, by band", bands)
     kept = [
-        validity(one.surviving(), "survival", RUBRIC, HORIZON.horizon_days) for one in repositories
+        validity(one.surviving(), "survival", RUBRIC, HORIZON.horizon_days)
+        for one in repositories
     ]
     yield _table_row("survival, Spearman", [shown(one.score) for one in kept])
     yield _table_row(
-        "survival, fewer lines added", [shown(one.baselines["lines_added"]) for one in kept]
+        "survival, fewer lines added",
+        [shown(one.baselines["lines_added"]) for one in kept],
     )
 
 
@@ -334,16 +375,25 @@ def candidate_table(parts: Parts) -> Iterator[str]:
     yield "| candidate | older two thirds | p | at one size | newest third | p | held |"
     yield "|---|---|---|---|---|---|---|"
     names = dict.fromkeys(
-        name for one in parts.repositories for found in one.candidates.values() for name in found
+        name
+        for one in parts.repositories
+        for found in one.candidates.values()
+        for name in found
     )
     chances: tuple[dict[str, float], dict[str, float]] = {}, {}
     held: list[str] = []
     for name in names:
-        older, newest = parts.sample(parts.older, name), parts.sample(parts.newest, name)
+        older, newest = (
+            parts.sample(parts.older, name),
+            parts.sample(parts.newest, name),
+        )
         first, last = foretold(older), foretold(newest)
         if (
             first.auc is None
-            or len({value for _, figures in older for value in figures.values()} - {None}) < 2
+            or len(
+                {value for _, figures in older for value in figures.values()} - {None}
+            )
+            < 2
         ):
             continue
         for of, sample in zip(chances, (older, newest), strict=True):
@@ -364,7 +414,9 @@ def candidate_table(parts: Parts) -> Iterator[str]:
     yield from _tally(chances, len(held))
 
 
-def _tally(chances: tuple[Mapping[str, float], Mapping[str, float]], held: int) -> Iterator[str]:
+def _tally(
+    chances: tuple[Mapping[str, float], Mapping[str, float]], held: int
+) -> Iterator[str]:
     """Yield how many candidates were clear, and how many would be by chance."""
     tried = len(chances[0])
     older, newest = (sum(chance < LEVEL for chance in of.values()) for of in chances)
@@ -390,19 +442,26 @@ def together_table(parts: Parts) -> Iterator[str]:
         sample = []
         for one, older, newest in trained:
             weights = learnt(
-                ranked(combination, older.cases, older.cases, one.candidates), combination
+                ranked(combination, older.cases, older.cases, one.candidates),
+                combination,
             )
             sample.append(
                 (
                     newest,
                     weighed(
-                        ranked(combination, newest.cases, older.cases, one.candidates), weights
+                        ranked(combination, newest.cases, older.cases, one.candidates),
+                        weights,
                     ),
                 )
             )
-        yield _row(combination.name, sample, foretold(list(_across(parts, combination))))
+        yield _row(
+            combination.name, sample, foretold(list(_across(parts, combination)))
+        )
     for name, part in (("words of the message", 0), ("words of the added code", 1)):
-        said = [{n: text[part] for n, text in one.texts.items()} for one in parts.repositories]
+        said = [
+            {n: text[part] for n, text in one.texts.items()}
+            for one in parts.repositories
+        ]
         sample = [
             (newest, of_words(older.cases, newest.cases, said[n]))
             for n, (_, older, newest) in enumerate(trained)
@@ -414,13 +473,18 @@ def together_table(parts: Parts) -> Iterator[str]:
     ]
     yield _row("a random forest of all candidates", sample, None)
     scores = [
-        (newest, {case.iteration: case.value for case in newest.cases}) for newest in parts.newest
+        (newest, {case.iteration: case.value for case in newest.cases})
+        for newest in parts.newest
     ]
     yield _row(f"the score of {RUBRIC}", scores, None)
 
 
 def _row(name: str, sample: Sample, across: Foretold | None) -> str:
-    cells = shown(foretold(sample)), _chance(chance_of(sample)), shown(foretold(sample, alike=True))
+    cells = (
+        shown(foretold(sample)),
+        _chance(chance_of(sample)),
+        shown(foretold(sample, alike=True)),
+    )
     return f"| {name} | {' | '.join(cells)} | {shown(across) if across else ''} |"
 
 
@@ -442,19 +506,28 @@ def _across(parts: Parts, combination: Combination) -> Iterator[tuple[Cases, Fig
 
 def power_table(parts: Parts) -> Iterator[str]:
     """Yield how many defective iterations it takes to see an effect, and how many there are."""
-    bad = [int((~of.sound).sum()) for part in (parts.older, parts.newest) for of in part]
+    bad = [
+        int((~of.sound).sum()) for part in (parts.older, parts.newest) for of in part
+    ]
     sound = [int(of.sound.sum()) for part in (parts.older, parts.newest) for of in part]
     score = foretold(
         [(of, {case.iteration: case.value for case in of.cases}) for of in parts.whole]
     )
     design = 1.0
     if score.interval and score.auc is not None:
-        alone = sum(variance(score.auc, n, m) * (n * m) ** 2 for n, m in _kinds(parts.whole))
+        alone = sum(
+            variance(score.auc, n, m) * (n * m) ** 2 for n, m in _kinds(parts.whole)
+        )
         alone /= sum(n * m for n, m in _kinds(parts.whole)) ** 2
-        design = max(1.0, ((score.interval.high - score.interval.low) / 2 / 1.959964) ** 2 / alone)
+        design = max(
+            1.0,
+            ((score.interval.high - score.interval.low) / 2 / 1.959964) ** 2 / alone,
+        )
     ratio = sum(sound) / max(sum(bad), 1)
     half = len(parts.older)
-    defective = f"{sum(bad[:half])} of the older and {sum(bad[half:])} of the newest iterations"
+    defective = (
+        f"{sum(bad[:half])} of the older and {sum(bad[half:])} of the newest iterations"
+    )
     yield f"Here {defective} are defective. That"
     yield f"iterations share sessions makes variances {design:.1f} times as large."
     yield ""
@@ -471,7 +544,9 @@ def _kinds(parts: Sequence[Cases]) -> list[tuple[int, int]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables for some repositories."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.foretelling", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.foretelling", description=__doc__
+    )
     parser.add_argument("repo", type=Path, nargs="+")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as place:

@@ -36,7 +36,9 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 _BRANCHES = re.compile(r"\b(?:if|for|while|switch|case|select|except|catch|elif)\b")
 _COMMENT = re.compile(r"\s*(?://|#|\*|/\*)")
 _DEBT = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|workaround)\b", re.IGNORECASE)
-_REVIEW = re.compile(r"\b(?:review|feedback|address(?:es|ed)?|comments?|nits?)\b", re.IGNORECASE)
+_REVIEW = re.compile(
+    r"\b(?:review|feedback|address(?:es|ed)?|comments?|nits?)\b", re.IGNORECASE
+)
 
 
 @dataclass
@@ -72,7 +74,12 @@ def commits(repository: GitRepository) -> Iterator[Commit]:
     for block in re.split(r"\0(?=[0-9a-f]{40}\x01)", text)[1:]:
         sha, parents, time, author, message, patch = block.split("\x01", 5)
         yield Commit(
-            sha, tuple(parents.split()), int(time), author, message.strip(), tuple(_changes(patch))
+            sha,
+            tuple(parents.split()),
+            int(time),
+            author,
+            message.strip(),
+            tuple(_changes(patch)),
         )
 
 
@@ -104,7 +111,9 @@ class _Past:
     sizes: Counter[str] = field(default_factory=Counter)
     work: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     places: Counter[tuple[str, str]] = field(default_factory=Counter)
-    together: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    together: dict[str, Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
 
     def take(self, commit: Commit, fix: bool) -> None:
         paths = [change.path for change in commit.changes]
@@ -113,13 +122,17 @@ class _Past:
             self.touched[path].append(commit.time)
             self.by[path].append(commit.sha)
             self.authors[path].add(commit.author)
-            self.sizes[path] = max(0, self.sizes[path] + len(change.added) - change.removed)
+            self.sizes[path] = max(
+                0, self.sizes[path] + len(change.added) - change.removed
+            )
             if fix:
                 self.fixes[path].append(commit.time)
             if len(paths) <= 30:
                 self.together[path].update(other for other in paths if other != path)
         self.work[commit.author].append(commit.time)
-        self.places.update((commit.author, folder) for folder in {_folder(path) for path in paths})
+        self.places.update(
+            (commit.author, folder) for folder in {_folder(path) for path in paths}
+        )
 
 
 def history(
@@ -140,7 +153,12 @@ def history(
                 **_text(commit, is_fix),
                 **_ages(repository, commit),
                 **_branch(
-                    commit, [before[sha] for sha in branches.get(commit.sha, ()) if sha in before]
+                    commit,
+                    [
+                        before[sha]
+                        for sha in branches.get(commit.sha, ())
+                        if sha in before
+                    ],
                 ),
             }
         past.take(commit, is_fix(commit.subject))
@@ -151,13 +169,17 @@ def _size(commit: Commit, past: _Past) -> dict[str, float | None]:
     paths = [change.path for change in commit.changes]
     sizes = [len(change.added) + change.removed for change in commit.changes]
     whole = sum(sizes)
-    entropy = -math.fsum(size / whole * math.log2(size / whole) for size in sizes if size)
+    entropy = -math.fsum(
+        size / whole * math.log2(size / whole) for size in sizes if size
+    )
     added, removed = (
         sum(len(change.added) for change in commit.changes),
         sum(c.removed for c in commit.changes),
     )
     before = [past.sizes[path] for path in paths]
-    tests = sum(len(change.added) for change in commit.changes if "test" in change.path.lower())
+    tests = sum(
+        len(change.added) for change in commit.changes if "test" in change.path.lower()
+    )
     return {
         "files": float(len(paths)),
         "folders": float(len(set(map(_folder, paths)))),
@@ -171,8 +193,10 @@ def _size(commit: Commit, past: _Past) -> dict[str, float | None]:
         "lines of its files before": float(sum(before)),
         "lines per file before": statistics.fmean(before) if before else 0.0,
         "lines added per line before": added / max(sum(before), 1),
-        "share of new files": sum(not past.touched[path] for path in paths) / max(len(paths), 1),
-        "share of test files": sum("test" in path.lower() for path in paths) / max(len(paths), 1),
+        "share of new files": sum(not past.touched[path] for path in paths)
+        / max(len(paths), 1),
+        "share of test files": sum("test" in path.lower() for path in paths)
+        / max(len(paths), 1),
         "share of added lines in tests": tests / max(added, 1),
         "changes code and no test": float(tests == 0),
         "share of added lines in documents": sum(
@@ -183,7 +207,10 @@ def _size(commit: Commit, past: _Past) -> dict[str, float | None]:
 
 
 def _before(commit: Commit, past: _Past) -> dict[str, float | None]:
-    paths, now = [change.path for change in commit.changes if is_code(change.path)], commit.time
+    paths, now = (
+        [change.path for change in commit.changes if is_code(change.path)],
+        commit.time,
+    )
     touched = [past.touched[path] for path in paths]
     ages = [(now - times[-1]) / DAY for times in touched if times]
     fixes = [time for path in paths for time in past.fixes[path]]
@@ -212,8 +239,12 @@ def _before(commit: Commit, past: _Past) -> dict[str, float | None]:
             len({name for path in paths for name in past.authors[path]})
         ),
         "fixes of its files before": float(len(fixes)),
-        "fixes of its files in 14 days": float(sum(now - time < 14 * DAY for time in fixes)),
-        "share of fixes among the changes before": len(fixes) / changes if changes else 0.0,
+        "fixes of its files in 14 days": float(
+            sum(now - time < 14 * DAY for time in fixes)
+        ),
+        "share of fixes among the changes before": len(fixes) / changes
+        if changes
+        else 0.0,
         "files that usually change with these and did not": float(
             len(usual - {c.path for c in commit.changes})
         ),
@@ -232,7 +263,9 @@ def _author(commit: Commit, past: _Past) -> dict[str, float | None]:
         "commits of its author in its folders": float(
             sum(past.places[commit.author, name] for name in folders)
         ),
-        "hours since its author's last commit": (commit.time - work[-1]) / 3600 if work else None,
+        "hours since its author's last commit": (commit.time - work[-1]) / 3600
+        if work
+        else None,
         "hour of the day, UTC": commit.time % DAY / 3600,
         "weekend": float((commit.time // DAY + 3) % 7 >= 5),
     }
@@ -246,7 +279,9 @@ def _text(commit: Commit, is_fix: Callable[[str], bool]) -> dict[str, float | No
         for line in change.added
         if line.strip()
     ]
-    depths = [(len(wide := line.expandtabs(4)) - len(wide.lstrip())) / 4 for line in lines]
+    depths = [
+        (len(wide := line.expandtabs(4)) - len(wide.lstrip())) / 4 for line in lines
+    ]
     count = max(len(lines), 1)
     body = [
         line
@@ -260,10 +295,18 @@ def _text(commit: Commit, is_fix: Callable[[str], bool]) -> dict[str, float | No
         "lines of the message": float(len(body)),
         "mean indentation of added lines": statistics.fmean(depths) if depths else 0.0,
         "deepest indentation of added lines": max(depths, default=0.0),
-        "branches per added line": sum(bool(_BRANCHES.search(line)) for line in lines) / count,
-        "comments, share of added lines": sum(bool(_COMMENT.match(line)) for line in lines) / count,
-        "debt that it admits, lines": float(sum(bool(_DEBT.search(line)) for line in lines)),
-        "mean length of added lines": statistics.fmean([len(line.strip()) for line in lines])
+        "branches per added line": sum(bool(_BRANCHES.search(line)) for line in lines)
+        / count,
+        "comments, share of added lines": sum(
+            bool(_COMMENT.match(line)) for line in lines
+        )
+        / count,
+        "debt that it admits, lines": float(
+            sum(bool(_DEBT.search(line)) for line in lines)
+        ),
+        "mean length of added lines": statistics.fmean(
+            [len(line.strip()) for line in lines]
+        )
         if lines
         else 0.0,
     }
@@ -279,7 +322,13 @@ def _ages(repository: GitRepository, commit: Commit) -> dict[str, float | None]:
             continue
         ranges = (f"-L{first},+{count}" for first, count in change.places)
         answer = repository.ask(
-            "blame", "-w", "--line-porcelain", *ranges, commit.parents[0], "--", change.path
+            "blame",
+            "-w",
+            "--line-porcelain",
+            *ranges,
+            commit.parents[0],
+            "--",
+            change.path,
         )
         for line in as_text(answer.stdout).split("\n"):
             if line.startswith("committer-time "):
@@ -291,7 +340,9 @@ def _ages(repository: GitRepository, commit: Commit) -> dict[str, float | None]:
     young = sum(age < 3 for age in ages)
     return {
         "median age of replaced lines, days": statistics.median(ages) if ages else None,
-        "replaced lines younger than 3 days, share": young / len(ages) if ages else None,
+        "replaced lines younger than 3 days, share": young / len(ages)
+        if ages
+        else None,
         "replaced lines of its own author, share": own / len(ages) if ages else None,
         "commits whose lines it replaces": float(len(sources)),
     }
@@ -301,7 +352,9 @@ def _branches(repository: GitRepository) -> dict[str, list[str]]:
     """Return, for each commit that a merge brought in, the earlier ones of the same merge."""
     found: dict[str, list[str]] = {}
     for line in as_text(
-        repository.run("rev-list", "--first-parent", "--min-parents=2", "--parents", "HEAD")
+        repository.run(
+            "rev-list", "--first-parent", "--min-parents=2", "--parents", "HEAD"
+        )
     ).split("\n"):
         for side in line.split()[2:]:
             order = (
@@ -334,18 +387,25 @@ def files_of(repository: GitRepository, wanted: Iterable[str]) -> dict[str, list
     """Return of each of some commits the files that it changed."""
     asked = set(wanted)
     return {
-        c.sha: [change.path for change in c.changes] for c in commits(repository) if c.sha in asked
+        c.sha: [change.path for change in c.changes]
+        for c in commits(repository)
+        if c.sha in asked
     }
 
 
-def texts(repository: GitRepository, wanted: Iterable[str]) -> dict[str, tuple[str, str]]:
+def texts(
+    repository: GitRepository, wanted: Iterable[str]
+) -> dict[str, tuple[str, str]]:
     """Return of each of some commits its message, and the lines of code that it added."""
     asked = set(wanted)
     return {
         commit.sha: (
             commit.message,
             "\n".join(
-                line for change in commit.changes if is_code(change.path) for line in change.added
+                line
+                for change in commit.changes
+                if is_code(change.path)
+                for line in change.added
             ),
         )
         for commit in commits(repository)

@@ -62,7 +62,12 @@ def git(repo: Path, *arguments: str, given: bytes = b"") -> str:
 def history(repo: Path) -> dict[str, Old]:
     """Return the commits of the trunk, parents first."""
     text = git(
-        repo, "log", "--topo-order", "--reverse", "--format=%H%x00%P%x00%T%x00%ct%x00%B%x01", "HEAD"
+        repo,
+        "log",
+        "--topo-order",
+        "--reverse",
+        "--format=%H%x00%P%x00%T%x00%ct%x00%B%x01",
+        "HEAD",
     )
     rows = (row.strip("\n").split("\0") for row in text.split("\1") if row.strip())
     return {
@@ -74,7 +79,9 @@ def history(repo: Path) -> dict[str, Old]:
 class Rewriter:
     """Writes the new history for ``git fast-import``, and notes what became of each old commit."""
 
-    def __init__(self, repo: Path, commits: Mapping[str, Old], rng: random.Random) -> None:
+    def __init__(
+        self, repo: Path, commits: Mapping[str, Old], rng: random.Random
+    ) -> None:
         self._repo, self._commits, self._rng = repo, commits, rng
         self._stream: list[bytes] = []
         self._new: dict[str, int] = {}
@@ -85,7 +92,8 @@ class Rewriter:
         self._files: dict[
             int, dict[str, str]
         ] = {}  # by the mark of a commit, what it has beside its tree
-        self._waited: set[str] = set()  # the old commits whose work was not on the new trunk yet
+        # the old commits whose work was not on the new trunk yet
+        self._waited: set[str] = set()
         self._count = 0
         self.way: dict[int, str] = {}
         """How the work of a new commit beside the trunk landed, by its mark."""
@@ -104,7 +112,10 @@ class Rewriter:
         """Write a commit with further files and a tree, below the folder that files moved to."""
         self._count += 1
         text = message.encode()
-        made = [f"commit {ref}\nmark :{self._count}\n", f"author A <a@example.org> {time} +0000\n"]
+        made = [
+            f"commit {ref}\nmark :{self._count}\n",
+            f"author A <a@example.org> {time} +0000\n",
+        ]
         made += [f"committer A <a@example.org> {time} +0000\ndata {len(text)}\n"]
         tail = (
             f"from :{parent}\n" if parent else ""
@@ -145,14 +156,19 @@ class Rewriter:
             on_trunk |= {one.sha, *(side.sha for side in some)}
             begins = some[0].parents[0] if some else ""
             branch = (
-                self._branch(some, n) if begins in self._new and begins not in self._waited else []
+                self._branch(some, n)
+                if begins in self._new and begins not in self._waited
+                else []
             )
             way = NEVER if n >= end else self._rng.choice(WAYS)
             if way == "picked" and begins != one.parents[0]:
-                way = WAYS[0]  # what the trunk got meanwhile is not in the trees of the side
+                # what the trunk got meanwhile is not in the trees of the side
+                way = WAYS[0]
             self.way |= dict.fromkeys(branch, way)
             if n >= end:
-                self._new[one.sha] = self._written(one, f"refs/keep/{n}", self._new[one.parents[0]])
+                self._new[one.sha] = self._written(
+                    one, f"refs/keep/{n}", self._new[one.parents[0]]
+                )
                 continue
             if waiting and some:
                 some, way = [*waiting.pop(), *some], "two in one"
@@ -190,9 +206,13 @@ class Rewriter:
         self._prefix = prefix
         return mark
 
-    def _land(self, one: Old, some: Sequence[Old], way: str, last: int, number: int) -> int:
+    def _land(
+        self, one: Old, some: Sequence[Old], way: str, last: int, number: int
+    ) -> int:
         title = some[-1].subject if len(some) == 1 else f"Work {number}"
-        listed = [f"* {side.subject}" for side in some] if way == "subjects listed" else []
+        listed = (
+            [f"* {side.subject}" for side in some] if way == "subjects listed" else []
+        )
         name = "" if way == "no name" or not some else f" (#{number})"
         files: dict[str, str] = {}
         if way == "amended":
@@ -205,9 +225,15 @@ class Rewriter:
             self._prefix = "everything"
         if way == "picked":
             for side in some[:-1]:
-                last = self.commit("refs/heads/main", one.time, side.message, last, side.tree)
+                last = self.commit(
+                    "refs/heads/main", one.time, side.message, last, side.tree
+                )
             return self.commit(
-                "refs/heads/main", one.time, (some[-1] if some else one).message, last, one.tree
+                "refs/heads/main",
+                one.time,
+                (some[-1] if some else one).message,
+                last,
+                one.tree,
             )
         message = f"{title if some else one.subject}{name}\n\n" + "\n\n".join(listed)
         return self.commit("refs/heads/main", one.time, message, last, one.tree, files)
@@ -251,13 +277,19 @@ def asked_of(repo: Path, seed: int) -> dict[bool, list[Asked]]:
     for with_heads in (False, True):
         if with_heads:
             lines = (
-                f"create refs/pull/{n}/head {made[mark]}\n" for n, mark in rewriter.heads.items()
+                f"create refs/pull/{n}/head {made[mark]}\n"
+                for n, mark in rewriter.heads.items()
             )
             git(repo, "update-ref", "--stdin", given="".join(lines).encode())
-        landings = AttributedHistory(repo, ()).landings(made[mark] for mark in rewriter.way)
-        said = {sha: None if one.unknown else one.landed for sha, one in landings.items()}
+        landings = AttributedHistory(repo, ()).landings(
+            made[mark] for mark in rewriter.way
+        )
+        said = {
+            sha: None if one.unknown else one.landed for sha, one in landings.items()
+        }
         found[with_heads] = [
-            Asked(way, made[mark], said[made[mark]]) for mark, way in rewriter.way.items()
+            Asked(way, made[mark], said[made[mark]])
+            for mark, way in rewriter.way.items()
         ]
     return found
 
@@ -267,7 +299,12 @@ def table(asked: Sequence[Asked]) -> Iterator[str]:
     rows = []
     for way in (*WAYS, NEVER):
         counts = Counter(one.said for one in asked if one.way == way)
-        rows.append((way, *map(str, (counts.total(), counts[True], counts[None], counts[False]))))
+        rows.append(
+            (
+                way,
+                *map(str, (counts.total(), counts[True], counts[None], counts[False])),
+            )
+        )
     yield markdown(("way", "commits", "landed", "absent", "not landed"), rows)
     landed = [one for one in asked if one.way != NEVER]
     said = [one for one in asked if one.said]
@@ -282,13 +319,20 @@ def table(asked: Sequence[Asked]) -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     """Rewrite copies of some repositories, and print what is said of their commits."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks landings", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks landings", description=__doc__
+    )
     parser.add_argument(
         "repositories", type=Path, nargs="+", metavar="REPO", help="a clone or a bundle"
     )
-    parser.add_argument("--seeds", type=int, default=2, help="how many histories of each")
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="where the histories stay, to look at them"
+        "--seeds", type=int, default=2, help="how many histories of each"
+    )
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="where the histories stay, to look at them",
     )
     given = parser.parse_args(arguments)
     everything: dict[bool, list[Asked]] = {False: [], True: []}
@@ -296,11 +340,17 @@ def main(arguments: list[str]) -> int:
         for source in given.repositories:
             with tempfile.TemporaryDirectory() as name:
                 repo = (given.keep or Path(name)) / f"{source.stem}-{seed}"
-                subprocess.run(["git", "clone", "-q", "--no-checkout", source, repo], check=True)
+                subprocess.run(
+                    ["git", "clone", "-q", "--no-checkout", source, repo], check=True
+                )
                 for heads, asked in asked_of(repo, SEED + seed).items():
                     everything[heads] += asked
     for heads, asked in everything.items():
-        print("\n".join(_with_title("With pull requests" if heads else "Plain", table(asked))))
+        print(
+            "\n".join(
+                _with_title("With pull requests" if heads else "Plain", table(asked))
+            )
+        )
     return 0
 
 

@@ -118,12 +118,18 @@ def run(case: Case) -> str:
         case.command, capture_output=True, text=True, env=environment(case), check=False
     )
     if process.returncode:
-        raise RuntimeError(f"{' '.join(case.command)}: exit {process.returncode}: {process.stderr}")
+        raise RuntimeError(
+            f"{' '.join(case.command)}: exit {process.returncode}: {process.stderr}"
+        )
     return process.stdout
 
 
 def environment(case: Case) -> dict[str, str]:
     """Return the environment of a case: no one's settings apply, and modules stay compiled."""
     dropped = ("DA_SCORE_", "GIT_", "PYTHON", "XDG_")
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    variables = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(dropped)
+    }
     return variables | dict(case.variables or {})

@@ -139,7 +139,9 @@ def _part(number: int, of: int) -> str:
     return f"{number / of * 100:.1f} %"
 
 
-def planted(measure: Measure, work: Work, points: float, count: int) -> tuple[str, str, str]:
+def planted(
+    measure: Measure, work: Work, points: float, count: int
+) -> tuple[str, str, str]:
     """Return how often a planted effect is found, and how often it should be by its interval."""
     source = random.Random(SEED + 1)
     values = values_of(measure, work)
@@ -151,7 +153,9 @@ def planted(measure: Measure, work: Work, points: float, count: int) -> tuple[st
     power = []
     for first in splits(work, count):
         sides = split(values, first)
-        sides = Split(sides.first, [[plant(value) for value in each] for each in sides.second])
+        sides = Split(
+            sides.first, [[plant(value) for value in each] for each in sides.second]
+        )
         told += sides.compared(measure).certain
 
         samples = (_sample(sides.first).clusters, _sample(sides.second).clusters)
@@ -182,9 +186,13 @@ def _planting(
 
 def main(arguments: list[str]) -> int:
     """Print both tables for each repository."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks placebo", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks placebo", description=__doc__
+    )
     parser.add_argument("repositories", nargs="+", type=Path, metavar="REPO")
-    parser.add_argument("--splits", type=int, default=SPLITS, help="how many random splits")
+    parser.add_argument(
+        "--splits", type=int, default=SPLITS, help="how many random splits"
+    )
     options = parser.parse_args(arguments)
 
     for repository in options.repositories:

@@ -15,7 +15,11 @@ _STYLES = (
 
 
 def draw(
-    path: Path, across: str, up: str, sizes: Sequence[float], lines: Mapping[str, Sequence[float]]
+    path: Path,
+    across: str,
+    up: str,
+    sizes: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
 ) -> None:
     """Draw some lines over common sizes into a file.
 

@@ -76,7 +76,10 @@ def understood(events: TranscriptEvents) -> Iterator[tuple[str, str]]:
 
     edited = {events.texts[edit.path] for edit in events.of(Edit)}
     yield "edited files", ", ".join(sorted(edited)) or "none"
-    yield "test runs", ", ".join(VERDICTS[run.passed] for run in events.of(TestRun)) or "none"
+    yield (
+        "test runs",
+        ", ".join(VERDICTS[run.passed] for run in events.of(TestRun)) or "none",
+    )
     commits = [made.sha or "without a SHA" for made in events.of(CommitMade)]
     yield "commits", ", ".join(commits) or "none"
     yield "compactions", f"{len(events.of(Compaction))}"
@@ -95,7 +98,9 @@ def counts_of_turn(turn: CountedTurn) -> TokenSums:
     """Return the tokens of a response of Codex, which states running totals."""
     used = turn.response
     new_input = used.input - used.cache_reads - used.cache_writes
-    return TokenSums(used.output, max(new_input, 0), used.cache_reads, used.cache_writes)
+    return TokenSums(
+        used.output, max(new_input, 0), used.cache_reads, used.cache_writes
+    )
 
 
 def tokens_in(counts: Sequence[Response | StatedTotals | TokenSums]) -> str:
@@ -107,14 +112,15 @@ def tokens_in(counts: Sequence[Response | StatedTotals | TokenSums]) -> str:
     new_input = sum(count.input for count in counts)
     reads = sum(count.cache_reads for count in counts)
     writes = sum(count.cache_writes for count in counts)
-    return (
-        f"output {output}, input {new_input}, read from the cache {reads}, written to it {writes}"
-    )
+    cached = f"read from the cache {reads}, written to it {writes}"
+    return f"output {output}, input {new_input}, {cached}"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print what is understood of each transcript, and return 1 where one is not known at all."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks reader", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks reader", description=__doc__
+    )
     parser.add_argument("file", type=Path, help="a transcript, or a folder of some")
     path: Path = parser.parse_args(arguments).file
 
@@ -127,7 +133,9 @@ def main(arguments: Sequence[str]) -> int:
             understood_files += show(transcript.path, reading.read(transcript))
 
     if not understood_files:
-        print(f"{path}: no transcript; a reader's `files` and `claims` say which files are its")
+        print(
+            f"{path}: no transcript; a reader's `files` and `claims` say which files are its"
+        )
         return 1
     return 0
 
@@ -137,7 +145,9 @@ def show(path: Path, read: FileRead) -> int:
     parts = read.events or {}
     known = {name: events for name, events in parts.items() if name in _NAMES}
     if not known:
-        print(f"{path}: no harness that is read knows it ({'+'.join(parts) or 'not readable'})")
+        print(
+            f"{path}: no harness that is read knows it ({'+'.join(parts) or 'not readable'})"
+        )
         return 0
 
     for name, events in known.items():

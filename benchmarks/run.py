@@ -11,7 +11,13 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.corpus import Corpus, add_size_options, make_corpus, open_corpus, size_of
+from benchmarks.corpus import (
+    Corpus,
+    add_size_options,
+    make_corpus,
+    open_corpus,
+    size_of,
+)
 from benchmarks.measure import HERE
 from benchmarks.parts import compare, growth, long_log, memory, profile, scale, trunk
 from benchmarks.setting import Setting
@@ -39,14 +45,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = _chosen_parts(options)
     with _corpus(options) as (corpus, directory):
         facts = _facts(corpus, options.repeat)
-        print(f"{facts}\nload average {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
+        print(
+            f"{facts}\nload average {', '.join(f'{load:.1f}' for load in os.getloadavg())}"
+        )
         put(options.out, "facts", facts)
         for name in chosen:
             print(f"\n{name}", flush=True)
             room = directory / name
             room.mkdir()
             setting = Setting(
-                corpus, room, options.repeat, options.out, not options.no_plots, options.trunk
+                corpus,
+                room,
+                options.repeat,
+                options.out,
+                not options.no_plots,
+                options.trunk,
             )
             table = PARTS[name](setting)
             print(f"\n{table}", flush=True)
@@ -66,11 +79,20 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     add_size_options(parser)
     parser.add_argument(
-        "--corpus", type=Path, metavar="DIR", help="take this backlog; make it when it is not there"
+        "--corpus",
+        type=Path,
+        metavar="DIR",
+        help="take this backlog; make it when it is not there",
     )
-    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds that count")
     parser.add_argument(
-        "--trunk", type=int, default=50_000, metavar="N", help="how many commits a long trunk has"
+        "--repeat", type=int, default=5, metavar="N", help="rounds that count"
+    )
+    parser.add_argument(
+        "--trunk",
+        type=int,
+        default=50_000,
+        metavar="N",
+        help="how many commits a long trunk has",
     )
     parser.add_argument(
         "--out",
@@ -86,7 +108,10 @@ def _parser() -> argparse.ArgumentParser:
         help="measure this part; may be given several times",
     )
     parser.add_argument(
-        "--without", action="append", choices=PARTS, help="leave this part out; likewise"
+        "--without",
+        action="append",
+        choices=PARTS,
+        help="leave this part out; likewise",
     )
     parser.add_argument("--no-plots", action="store_true", help="draw nothing")
     return parser
@@ -98,12 +123,17 @@ def _corpus(options: argparse.Namespace) -> Iterator[tuple[Corpus, Path]]:
     named: Path | None = options.corpus and options.corpus.absolute()
     if named:
         named.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="benchmarks-", dir=named and named.parent) as name:
+    with tempfile.TemporaryDirectory(
+        prefix="benchmarks-", dir=named and named.parent
+    ) as name:
         directory = Path(name)
         if named is not None and named.exists():
             yield open_corpus(named), directory
         else:
-            yield make_corpus(named or directory / "corpus", size_of(options)), directory
+            yield (
+                make_corpus(named or directory / "corpus", size_of(options)),
+                directory,
+            )
 
 
 def _facts(corpus: Corpus, repeat: int) -> str:
@@ -112,9 +142,13 @@ def _facts(corpus: Corpus, repeat: int) -> str:
     files = corpus.files
     commits = size.iterations * size.commits + size.extra_commits
     largest = max(file.stat().st_size for file in files)
-    printed = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True)
+    printed = subprocess.run(
+        ["git", "--version"], capture_output=True, text=True, check=True
+    )
     git = printed.stdout.split()[2]
-    programs = f"Python {platform.python_version()}, git {git}, orjson {version('orjson')}"
+    programs = (
+        f"Python {platform.python_version()}, git {git}, orjson {version('orjson')}"
+    )
     decimals = 0 if corpus.transcript_bytes > 1e7 else 1
     amount = f"{corpus.transcript_bytes / 1e6:.{decimals}f} MB"
     return (

@@ -45,8 +45,18 @@ def laid_out(repo: Path, home: Path) -> int:
 
 def of_ledger(repo: Path) -> dict[str, int]:
     """Return what the ledger counts for Claude Code, by kind."""
-    command = [sys.executable, "-m", "scoring", "work", "--json", "--no-cache", "--repo-dir"]
-    process = subprocess.run([*command, os.fspath(repo)], capture_output=True, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "scoring",
+        "work",
+        "--json",
+        "--no-cache",
+        "--repo-dir",
+    ]
+    process = subprocess.run(
+        [*command, os.fspath(repo)], capture_output=True, check=True
+    )
 
     counts = dict.fromkeys(KINDS, 0)
     for unit in json.loads(process.stdout)["units"]:
@@ -70,7 +80,9 @@ def of_ccusage(command: str, home: Path) -> dict[str, int]:
 
 def main(arguments: list[str]) -> int:
     """Print both, one kind of tokens a line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks spent", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks spent", description=__doc__
+    )
     parser.add_argument("repo", type=Path)
     parser.add_argument("--ccusage", default=which("ccusage"), help="its command")
     options = parser.parse_args(arguments)

@@ -45,12 +45,16 @@ class Repository(NamedTuple):
     unread: frozenset[str]
 
 
-def read(path: Path, most: int, trunk: str | None, cache_dir: Path | None) -> Repository:
+def read(
+    path: Path, most: int, trunk: str | None, cache_dir: Path | None
+) -> Repository:
     """Follow the newest commits of a trunk with all messages hidden."""
     opened = AttributedHistory(path, [], trunk, cache_dir=cache_dir)
     commits = opened.walk
     graph = opened.graph
-    silent = {sha: commit._replace(subject="", message="") for sha, commit in commits.items()}
+    silent = {
+        sha: commit._replace(subject="", message="") for sha, commit in commits.items()
+    }
     followed = FollowedTrunk(
         history=opened.lines,
         graph=graph,
@@ -82,9 +86,15 @@ def stated_reverts(repository: Repository) -> dict[str, str]:
 
 def _is_whole(repository: Repository, work: str, revert: str) -> bool:
     """Return whether a pair is one that the figures are about: in time, and with enough code."""
-    seconds = (repository.commits[revert].time or 0) - (repository.commits[work].time or 0)
-    patch = repository.history.patch(CommitPair(work, repository.commits[work].parents[0]))
-    other = repository.history.patch(CommitPair(revert, repository.commits[revert].parents[0]))
+    seconds = (repository.commits[revert].time or 0) - (
+        repository.commits[work].time or 0
+    )
+    patch = repository.history.patch(
+        CommitPair(work, repository.commits[work].parents[0])
+    )
+    other = repository.history.patch(
+        CommitPair(revert, repository.commits[revert].parents[0])
+    )
     if patch is None or other is None or work in repository.unread:
         return False
     if seconds > HORIZON_DAYS * DAY:
@@ -115,7 +125,9 @@ def without_words(repository: Repository) -> list[tuple[str, Undone]]:
 def row(repository: Repository) -> tuple[str, ...]:
     """Return what is printed of a repository."""
     stated = stated_reverts(repository)
-    hits = [work for work, by in stated.items() if undoer(repository.undone[work]) == by]
+    hits = [
+        work for work, by in stated.items() if undoer(repository.undone[work]) == by
+    ]
     states = Counter(found.state for found in repository.undone.values())
     share = f"{len(hits)} of {len(stated)}"
     silent = len(without_words(repository))
@@ -133,10 +145,16 @@ def main(arguments: Sequence[str]) -> int:
     """Print the table, and with ``--list`` what is found without a word."""
     parser = argparse.ArgumentParser(prog="benchmarks taken-back", description=__doc__)
     parser.add_argument("repositories", nargs="+", type=Path)
-    parser.add_argument("--most", type=int, default=5_000, help="how many commits, newest first")
+    parser.add_argument(
+        "--most", type=int, default=5_000, help="how many commits, newest first"
+    )
     parser.add_argument("--trunk", help="the branch, where it is not the usual one")
-    parser.add_argument("--cache-dir", type=Path, help="where the lines of commits are kept")
-    parser.add_argument("--list", action="store_true", help="list what is found without a word")
+    parser.add_argument(
+        "--cache-dir", type=Path, help="where the lines of commits are kept"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list what is found without a word"
+    )
     options = parser.parse_args(arguments)
 
     rows = []
@@ -149,6 +167,13 @@ def main(arguments: Sequence[str]) -> int:
                 f"{repository.name} {found.state} {work[:12]} {repository.commits[work].subject!r}"
                 f" by {by[:12]} {repository.commits[by].subject!r}"
             )
-    head = ("repository", "commits", "stated reverts found", "reverted", "taken back", "no words")
+    head = (
+        "repository",
+        "commits",
+        "stated reverts found",
+        "reverted",
+        "taken back",
+        "no words",
+    )
     print(markdown(head, rows))
     return 0

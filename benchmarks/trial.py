@@ -38,7 +38,9 @@ class Cases:
         self.cases, self.shuffles = list(cases), shuffles
         self.sound = np.array([bool(case.truth) for case in self.cases], dtype=bool)
         lines = np.array([case.lines_added for case in self.cases], dtype=float)
-        self.alike = np.maximum.outer(lines, lines) <= LIKE * np.minimum.outer(lines, lines)
+        self.alike = np.maximum.outer(lines, lines) <= LIKE * np.minimum.outer(
+            lines, lines
+        )
         sessions: dict[str, list[int]] = {}
         for n, case in enumerate(self.cases):
             sessions.setdefault(case.session, []).append(n)
@@ -84,7 +86,11 @@ def foretold(sample: Sample, alike: bool = False) -> Foretold:
     """
     count, tops, wholes, top, whole = 0, np.zeros(DRAWS), np.zeros(DRAWS), 0.0, 0.0
     for of, figures in sample:
-        there = [n for n, case in enumerate(of.cases) if figures.get(case.iteration) is not None]
+        there = [
+            n
+            for n, case in enumerate(of.cases)
+            if figures.get(case.iteration) is not None
+        ]
         values = np.array([figures[of.cases[n].iteration] for n in there], dtype=float)
         good, bad = of.sound[there], ~of.sound[there]
         if not good.any() or not bad.any():
@@ -103,7 +109,11 @@ def foretold(sample: Sample, alike: bool = False) -> Foretold:
         wholes += ((weights[:, good] @ pairs) * weights[:, bad]).sum(axis=1)
     if not whole:
         return Foretold(count, None, None)
-    drawn = [float(above / of_all) for above, of_all in zip(tops, wholes, strict=True) if of_all]
+    drawn = [
+        float(above / of_all)
+        for above, of_all in zip(tops, wholes, strict=True)
+        if of_all
+    ]
     return Foretold(count, float(top / whole), GroupedDraws.interval(drawn))
 
 
@@ -112,13 +122,25 @@ def chance_of(sample: Sample) -> float | None:
     count = min(of.shuffles for of, _ in sample)
     tops, wholes, top, whole = np.zeros(count), np.zeros(count), 0.0, 0.0
     for of, figures in sample:
-        there = [n for n, case in enumerate(of.cases) if figures.get(case.iteration) is not None]
+        there = [
+            n
+            for n, case in enumerate(of.cases)
+            if figures.get(case.iteration) is not None
+        ]
         if not there:
             continue
-        ranks = _ranks(np.array([figures[of.cases[n].iteration] for n in there], dtype=float))
-        for rows in (of.shuffled[:count, there], of.sound[there].astype(float)[None, :]):
+        ranks = _ranks(
+            np.array([figures[of.cases[n].iteration] for n in there], dtype=float)
+        )
+        for rows in (
+            of.shuffled[:count, there],
+            of.sound[there].astype(float)[None, :],
+        ):
             good = rows.sum(axis=1)
-            above, pairs = rows @ ranks - good * (good + 1) / 2, good * (len(there) - good)
+            above, pairs = (
+                rows @ ranks - good * (good + 1) / 2,
+                good * (len(there) - good),
+            )
             if len(rows) > 1:
                 tops, wholes = tops + above, wholes + pairs
             else:
@@ -159,7 +181,10 @@ Candidates = Mapping[int, Mapping[str, float | None]]
 
 
 def ranked(
-    combination: Combination, cases: Sequence[Case], among: Sequence[Case], candidates: Candidates
+    combination: Combination,
+    cases: Sequence[Case],
+    among: Sequence[Case],
+    candidates: Candidates,
 ) -> list[Case]:
     """Return cases with the candidates of a combination as signals from 0 to 1.
 
@@ -168,7 +193,11 @@ def ranked(
     """
     known = {
         name: np.sort(
-            [v for case in among if (v := candidates[case.iteration].get(name)) is not None]
+            [
+                v
+                for case in among
+                if (v := candidates[case.iteration].get(name)) is not None
+            ]
         )
         for name in combination.signs
     }
@@ -179,7 +208,10 @@ def ranked(
             value, order, rank = candidates[case.iteration].get(name), known[name], 0.5
             if value is not None and len(order):
                 rank = (
-                    float(np.searchsorted(order, value) + np.searchsorted(order, value, "right"))
+                    float(
+                        np.searchsorted(order, value)
+                        + np.searchsorted(order, value, "right")
+                    )
                     / 2
                     / len(order)
                 )
@@ -204,7 +236,9 @@ def weighed(cases: Sequence[Case], weights: Weights) -> Figures:
     }
 
 
-def of_words(past: Sequence[Case], cases: Sequence[Case], said: Mapping[int, str]) -> Figures:
+def of_words(
+    past: Sequence[Case], cases: Sequence[Case], said: Mapping[int, str]
+) -> Figures:
     """Return what words foretell, by a logistic regression on TF-IDF trained on ``past``."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -213,25 +247,36 @@ def of_words(past: Sequence[Case], cases: Sequence[Case], said: Mapping[int, str
         token_pattern=r"[A-Za-z_]{3,}", min_df=3, max_features=3000, sublinear_tf=True
     )
     rows = words.fit_transform([said.get(case.iteration, "") for case in past])
-    model = LogisticRegression(C=1.0, class_weight="balanced", max_iter=1000, solver="liblinear")
+    model = LogisticRegression(
+        C=1.0, class_weight="balanced", max_iter=1000, solver="liblinear"
+    )
     model.fit(rows, [int(bool(case.truth)) for case in past])
     found = model.decision_function(
         words.transform([said.get(case.iteration, "") for case in cases])
     )
     return {
-        case.iteration: round(float(value), 9) for case, value in zip(cases, found, strict=True)
+        case.iteration: round(float(value), 9)
+        for case, value in zip(cases, found, strict=True)
     }
 
 
-def forest(past: Sequence[Case], cases: Sequence[Case], candidates: Candidates) -> Figures:
+def forest(
+    past: Sequence[Case], cases: Sequence[Case], candidates: Candidates
+) -> Figures:
     """Return what a random forest foretells from all candidates, learnt from ``past`` alone."""
     from sklearn.ensemble import RandomForestClassifier
 
-    names = list(dict.fromkeys(name for case in past for name in candidates[case.iteration]))
+    names = list(
+        dict.fromkeys(name for case in past for name in candidates[case.iteration])
+    )
 
     def rows(of: Sequence[Case]) -> list[list[float]]:
-        found = [[candidates[case.iteration].get(name) for name in names] for case in of]
-        return [[-1.0 if value is None else float(value) for value in row] for row in found]
+        found = [
+            [candidates[case.iteration].get(name) for name in names] for case in of
+        ]
+        return [
+            [-1.0 if value is None else float(value) for value in row] for row in found
+        ]
 
     model = RandomForestClassifier(
         500, min_samples_leaf=5, class_weight="balanced", random_state=SEED % 2**31
@@ -240,7 +285,8 @@ def forest(past: Sequence[Case], cases: Sequence[Case], candidates: Candidates) 
     place = list(model.classes_).index(1)
     found = model.predict_proba(rows(cases))[:, place]
     return {
-        case.iteration: round(float(value), 9) for case, value in zip(cases, found, strict=True)
+        case.iteration: round(float(value), 9)
+        for case, value in zip(cases, found, strict=True)
     }
 
 
@@ -252,7 +298,11 @@ def needed(auc: float, sound_per_defective: float, design: float = 1.0) -> int:
     """
     z = 1.959964 + 0.841621
     for count in range(5, 100_000):
-        if auc - z * math.sqrt(design * variance(auc, count, count * sound_per_defective)) > 0.5:
+        if (
+            auc
+            - z * math.sqrt(design * variance(auc, count, count * sound_per_defective))
+            > 0.5
+        ):
             return count
     return 100_000
 

@@ -205,11 +205,15 @@ def clone_of(source: Path, into: Path) -> GitRepository:
     refs = [f"+refs/{name}/*:refs/{name}/*" for name in _FETCHED_REFS]
     if source.is_dir():
         refs.append("+refs/remotes/origin/*:refs/remotes/origin/*")
-    subprocess.run(["git", "-C", into, "fetch", "-q", source.resolve(), *refs], check=True)
+    subprocess.run(
+        ["git", "-C", into, "fetch", "-q", source.resolve(), *refs], check=True
+    )
     return GitRepository(into)
 
 
-def said_in(repository: GitRepository, commits: Iterable[str], folder: Path) -> dict[str, Said]:
+def said_in(
+    repository: GitRepository, commits: Iterable[str], folder: Path
+) -> dict[str, Said]:
     """Return what da-score says of some commits of a repository.
 
     Args:
@@ -278,11 +282,16 @@ def judge(labels: Sequence[Label], sources: Iterable[Path]) -> Iterator[Judged]:
             for of, group in list(waiting.items()):
                 if any(repository.resolve(sorted(_commits_of(group))).values()):
                     del waiting[of]
-                    yield from _judge_group(group, repository, Path(name) / str(len(waiting)))
+                    yield from _judge_group(
+                        group, repository, Path(name) / str(len(waiting))
+                    )
 
     for of, missing in waiting.items():
         count = counted(len(missing), "label")
-        print(f"left out {count} of {of}: no repository here has its commits", file=sys.stderr)
+        print(
+            f"left out {count} of {of}: no repository here has its commits",
+            file=sys.stderr,
+        )
 
 
 def _commits_of(labels: Iterable[Label]) -> set[str]:
@@ -344,7 +353,13 @@ def agreement_table(judged: Sequence[Judged]) -> str:
         silent = str(len(of_name) - len(said))
         rows.append((name, _agreement(of_name), silent, _agreement(said), *by_harness))
 
-    head = ("observation", "agree, of all labels", "not said", "agree, of those said", *harnesses)
+    head = (
+        "observation",
+        "agree, of all labels",
+        "not said",
+        "agree, of those said",
+        *harnesses,
+    )
     return markdown(head, rows)
 
 
@@ -404,7 +419,8 @@ def tables(judged: Sequence[Judged]) -> str:
     commits = sorted({(item.label.repository, item.label.commit) for item in others})
     counts = Counter(repository for repository, _ in commits)
     sources = [
-        f"{counted(count, 'commit')} of {name.replace('+', '/')}" for name, count in counts.items()
+        f"{counted(count, 'commit')} of {name.replace('+', '/')}"
+        for name, count in counts.items()
     ]
     parts = [
         f"{len(others)} labels: {', '.join(sources)}. Intervals hold 95 % (Wilson).",
@@ -443,17 +459,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks truth", description=__doc__)
-    parser.add_argument(
-        "--labels", type=Path, action="append", metavar="FILE", help="may be given several times"
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks truth", description=__doc__
     )
     parser.add_argument(
-        "--repositories", type=Path, default=REAL, metavar="DIR", help="has bundles or clones"
+        "--labels",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="may be given several times",
+    )
+    parser.add_argument(
+        "--repositories",
+        type=Path,
+        default=REAL,
+        metavar="DIR",
+        help="has bundles or clones",
     )
     parser.add_argument(
         "--half", choices="AB", help="only this half of the labels, by their commits"
     )
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help=f"where the {DOCUMENT} is that gets the tables"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help=f"where the {DOCUMENT} is that gets the tables",
     )
     return parser

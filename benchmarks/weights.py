@@ -65,7 +65,9 @@ def _has_both_outcomes(cases: Sequence[Case]) -> bool:
     return len({bool(case.truth) for case in cases}) > 1
 
 
-def fitted_weights(cases: Sequence[Case], names: Weights, penalty: float) -> Weights | None:
+def fitted_weights(
+    cases: Sequence[Case], names: Weights, penalty: float
+) -> Weights | None:
     """Return weights above 0 with the sum 1; None without any.
 
     The signal that points the wrong way most is left out first, until none does.
@@ -103,7 +105,9 @@ def _with_mean_for_absent(column: Sequence[float | None]) -> list[float]:
 
 def _score(case: Case, weights: Weights) -> float:
     """Return the mean of the signals that are present; 0.5 without any."""
-    present = {name: value for name in weights if (value := case.signals.get(name)) is not None}
+    present = {
+        name: value for name in weights if (value := case.signals.get(name)) is not None
+    }
     total = math.fsum(weights[name] for name in present)
     if not total:
         return 0.5

@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rubric.breakdown import *  # noqa: F403
-    from rubric.datafiles import *  # noqa: F403
-    from rubric.model import *  # noqa: F403
-    from rubric.registry import *  # noqa: F403
+    from .breakdown import *  # noqa: F403
+    from .datafiles import *  # noqa: F403
+    from .model import *  # noqa: F403
+    from .registry import *  # noqa: F403
 
 # Each imports only from those before it.
 _MODULES = ("datafiles", "breakdown", "model", "registry")

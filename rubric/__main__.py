@@ -1,7 +1,7 @@
 """``python -m rubric`` writes the JSON file of every released YAML file."""
 
-from rubric.datafiles import PROFILES_DIR, as_json
-from rubric.registry import VERSIONS_DIR
+from .datafiles import PROFILES_DIR, as_json
+from .registry import VERSIONS_DIR
 
 for folder in (VERSIONS_DIR, PROFILES_DIR):
     for path in folder.glob("*.yaml"):

@@ -102,14 +102,18 @@ def _plain_data(text: str) -> object:
     try:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
-                raise RubricError("not YAML that a rubric may use: it has an alias or a tag")
+                raise RubricError(
+                    "not YAML that a rubric may use: it has an alias or a tag"
+                )
 
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
             if depth > _DEPTH_LIMIT:
-                raise RubricError("not YAML that a rubric may use: it is nested too deep")
+                raise RubricError(
+                    "not YAML that a rubric may use: it is nested too deep"
+                )
         return yaml.load(text, Loader=yaml.CSafeLoader)
     except RubricError:
         raise

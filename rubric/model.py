@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NewType
 
-from rubric.breakdown import (
+from .breakdown import (
     BAND_INSUFFICIENT,
     BAND_UNSCORED,
     TOLERANCE,
@@ -19,7 +19,7 @@ from rubric.breakdown import (
     SignalReadings,
     coverage_of,
 )
-from rubric.datafiles import RubricError, profile_names
+from .datafiles import RubricError, profile_names
 
 SignalID = NewType("SignalID", str)
 """Names one signal, such as ``landed``."""
@@ -288,7 +288,8 @@ def _row(spec: SignalSpec, total: float, reading: SignalReading) -> SignalContri
     """
     sub_score = 0.0
     effective = 0.0
-    optional = ["applicable"]  # fields that a reading may lack: those of an absent signal
+    # fields that a reading may lack: those of an absent signal
+    optional = ["applicable"]
     if reading.present:
         sub_score = reading.sub_score
         effective = spec.weight / total

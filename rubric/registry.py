@@ -7,8 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from rubric.datafiles import RUBRIC_VERSION, RubricError, is_rubric_file, read_data, read_released
-from rubric.model import Rubric, ScoreBand, SignalSpec
+from .datafiles import (
+    RUBRIC_VERSION,
+    RubricError,
+    is_rubric_file,
+    read_data,
+    read_released,
+)
+from .model import Rubric, ScoreBand, SignalSpec
 
 VERSIONS_DIR = Path(__file__).parent / "versions"
 
@@ -54,7 +60,9 @@ def released_rubric(version: str) -> Rubric:
         RubricError: no release has that version.
     """
     if version in REMOVED_VERSIONS:
-        raise RubricError(f"rubric {version} was removed; use {REMOVED_VERSIONS[version]}")
+        raise RubricError(
+            f"rubric {version} was removed; use {REMOVED_VERSIONS[version]}"
+        )
     if version not in rubric_versions():
         released = ", ".join(rubric_versions())
         raise RubricError(f"rubric {version!r} is not released; released: {released}")
@@ -145,7 +153,9 @@ def _mapping(data: object, where: str, allowed: Iterable[str]) -> _Table:
 
     for key in data:
         if key not in allowed:
-            raise RubricError(f"{where} has an unknown field {key!r}; known: {', '.join(allowed)}")
+            raise RubricError(
+                f"{where} has an unknown field {key!r}; known: {', '.join(allowed)}"
+            )
     return data
 
 
@@ -157,7 +167,9 @@ def _items(top: _Table, key: str, model: type[Any]) -> list[_Table]:
     # Unknown fields of any item come before wrong values.
     allowed = _single_fields(model)
     mappings = [_mapping(item, f"{key}[{n}]", allowed) for n, item in enumerate(items)]
-    return [_values(mapping, f"{key}[{n}]", model) for n, mapping in enumerate(mappings)]
+    return [
+        _values(mapping, f"{key}[{n}]", model) for n, mapping in enumerate(mappings)
+    ]
 
 
 def _values(mapping: _Table, where: str, model: type[Any]) -> _Table:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from scoring.api import *  # noqa: F403 - its names are the public ones
+    from .api import *  # noqa: F403 - its names are the public ones
 
 
 def __getattr__(name: str) -> Any:
@@ -33,4 +33,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(name for name in vars(import_module("scoring.api")) if not name.startswith("_"))
+    return sorted(
+        name for name in vars(import_module("scoring.api")) if not name.startswith("_")
+    )

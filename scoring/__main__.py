@@ -8,7 +8,7 @@ import signal
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from scoring.cli import run
+from .cli import run
 
 if __name__ == "__main__":
     run()

@@ -16,8 +16,9 @@ from rubric import (
     SignalSpec,
     default_rubric,
 )
-from scoring.demo import build_demo
-from scoring.errors import (
+
+from .demo import build_demo
+from .errors import (
     DaScoreError,
     FleetError,
     GitError,
@@ -35,12 +36,12 @@ from scoring.errors import (
     WriteError,
     YamlError,
 )
-from scoring.evidence.transcripts.facts import (
+from .evidence.transcripts.facts import (
     HarnessFacts,
     IterationWindow,
 )
-from scoring.log.load import load_iteration_log
-from scoring.log.model import (
+from .log.load import load_iteration_log
+from .log.model import (
     AgentInfo,
     ImplBlock,
     IterationRecord,
@@ -51,19 +52,19 @@ from scoring.log.model import (
     TokenUsage,
     VerifierRecord,
 )
-from scoring.log.parse import parse_iteration_record
-from scoring.meters.meeting import (
+from .log.parse import parse_iteration_record
+from .meters.meeting import (
     MeetingVerdict,
     score_meeting,
 )
-from scoring.meters.meeting.config import (
+from .meters.meeting.config import (
     MeetingConfig,
     find_meeting_config,
     meeting_config,
 )
-from scoring.meters.meeting.record_reading import parse_meeting_records, read_meeting_records
-from scoring.meters.meeting.records import JudgeRecord
-from scoring.parity import (
+from .meters.meeting.record_reading import parse_meeting_records, read_meeting_records
+from .meters.meeting.records import JudgeRecord
+from .parity import (
     BackfillSignals,
     GitSignals,
     IterlogSignals,
@@ -76,27 +77,27 @@ from scoring.parity import (
     extract_iteration_objectives,
     extract_iterlog_signals,
 )
-from scoring.score import (
+from .score import (
     examine_iteration,
     score_iteration,
     score_log,
 )
-from scoring.scored import (
+from .scored import (
     ScoredIteration,
     ScoredLog,
 )
-from scoring.sessions import (
+from .sessions import (
     SessionIterRef,
     SessionScore,
     aggregate_sessions,
 )
-from scoring.sidecars.provenance import (
+from .sidecars.provenance import (
     Provenance,
     evidence_path,
     read_provenance,
 )
-from scoring.sidecars.read_scores import read_iteration_score, read_session_score
-from scoring.sidecars.scores import (
+from .sidecars.read_scores import read_iteration_score, read_session_score
+from .sidecars.scores import (
     PersistedContribution,
     PersistedScore,
     build_persisted_score,
@@ -109,16 +110,16 @@ from scoring.sidecars.scores import (
     write_session_score,
     write_session_scores,
 )
-from scoring.sidecars.writing import write_scored_log
-from scoring.signals.correction_pressure import CORRECTION_PRESSURE
-from scoring.signals.diminishing_returns import DIMINISHING_RETURNS
-from scoring.signals.hook_outcomes import HOOK_OUTCOMES
-from scoring.signals.human_label import HUMAN_LABEL
-from scoring.signals.landed import LANDED
-from scoring.signals.scope import SCOPE
-from scoring.signals.tests import TESTS
-from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
-from scoring.signals.values import (
+from .sidecars.writing import write_scored_log
+from .signals.correction_pressure import CORRECTION_PRESSURE
+from .signals.diminishing_returns import DIMINISHING_RETURNS
+from .signals.hook_outcomes import HOOK_OUTCOMES
+from .signals.human_label import HUMAN_LABEL
+from .signals.landed import LANDED
+from .signals.scope import SCOPE
+from .signals.tests import TESTS
+from .signals.token_efficiency import TOKEN_EFFICIENCY
+from .signals.values import (
     ROLE_IMPL,
     ROLE_REVIEW,
     ROLE_VERIFIER,
@@ -131,16 +132,16 @@ from scoring.signals.values import (
     absent_signal,
     present_signal,
 )
-from scoring.signals.verifier import VERIFIER
-from scoring.views import frames
-from scoring.views.compare import (
+from .signals.verifier import VERIFIER
+from .views import frames
+from .views.compare import (
     IterationDiff,
     LogDiff,
     RubricDiff,
     diff_logs,
     diff_rubrics,
 )
-from scoring.views.integrity import (
+from .views.integrity import (
     IntegritySummary,
     summarize_integrity,
 )

@@ -13,29 +13,37 @@ from msgspec import field
 from msgspec.structs import replace
 
 from rubric import Rubric, default_rubric
-from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
-from scoring.evidence.facts import Evidence, IterationFacts
-from scoring.evidence.git.agents import NOTHING_STATED, shown_or_stated
-from scoring.evidence.git.facts import GitFacts
-from scoring.evidence.git.walk import subjects_of
-from scoring.evidence.openable import OpenablePlaces
-from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.frozen import Frozen
-from scoring.log.load import Broken
-from scoring.log.model import IterationRecord, Records
-from scoring.log.selection import Selection
-from scoring.outcomes.prices import stored_prices
-from scoring.outcomes.spending import PaidWork, Spending, spending_of
-from scoring.score import score_iterations
-from scoring.sidecars.provenance import read_provenance
-from scoring.sidecars.read_scores import read_score
-from scoring.sidecars.scores import PersistedScore
-from scoring.sidecars.states import CURRENT, State, state_of
-from scoring.signals.values import SignalSet
+
+from .errors import (
+    GitError,
+    InputError,
+    NotARepositoryError,
+    NotFoundError,
+    Warn,
+    silent,
+)
+from .evidence.facts import Evidence, IterationFacts
+from .evidence.git.agents import NOTHING_STATED, shown_or_stated
+from .evidence.git.facts import GitFacts
+from .evidence.git.walk import subjects_of
+from .evidence.openable import OpenablePlaces
+from .evidence.rules import Options, Sources, rules_of
+from .frozen import Frozen
+from .log.load import Broken
+from .log.model import IterationRecord, Records
+from .log.selection import Selection
+from .outcomes.prices import stored_prices
+from .outcomes.spending import PaidWork, Spending, spending_of
+from .score import score_iterations
+from .sidecars.provenance import read_provenance
+from .sidecars.read_scores import read_score
+from .sidecars.scores import PersistedScore
+from .sidecars.states import CURRENT, State, state_of
+from .signals.values import SignalSet
 
 if TYPE_CHECKING:  # outcomes take long to load, and few commands ask for them
-    from scoring.outcomes.outcome import Outcome
-    from scoring.outcomes.outcome_rules import OutcomeRules
+    from .outcomes.outcome import Outcome
+    from .outcomes.outcome_rules import OutcomeRules
 
 ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 """Where a score comes from: the file on disk, or this pass."""
@@ -135,7 +143,9 @@ class ExaminedIteration(Frozen):
 def subject_of(repo_dir: Path, facts: IterationFacts) -> str:
     """Return the subject of an iteration's commit, else the summary of its entry, else ""."""
     record = facts.record
-    return subjects_by_iteration(repo_dir, [(record, facts.landing.sha)])[record.iteration]
+    return subjects_by_iteration(repo_dir, [(record, facts.landing.sha)])[
+        record.iteration
+    ]
 
 
 def subjects_by_iteration(
@@ -220,7 +230,9 @@ class LogView(Frozen):
         """
         rubric = self.rubric
         log = self.iter_log_dir
-        sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options)
+        sources = Sources.under(
+            rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options
+        )
         records = self.entries(sources)
         chosen = self.selection.select(records)
         if not chosen:
@@ -263,7 +275,9 @@ class LogView(Frozen):
 
                 state = CURRENT
                 if sidecar is not None:
-                    provenance = read_provenance(log, number) if iteration.provenance else None
+                    provenance = (
+                        read_provenance(log, number) if iteration.provenance else None
+                    )
                     state = state_of(sidecar, rubric, iteration, provenance)
 
                 yield ExaminedIteration(
@@ -305,13 +319,16 @@ class LogView(Frozen):
         if self.outcomes is None:
             return {}
 
-        from scoring.evidence.git.authorship import AttributedHistory
-        from scoring.outcomes.outcome import outcomes_in
+        from .evidence.git.authorship import AttributedHistory
+        from .outcomes.outcome import outcomes_in
 
         try:
             if not isinstance(git, AttributedHistory):
                 git = AttributedHistory(
-                    sources.repo_dir, records, sources.trunk, cache_dir=sources.cache_dir
+                    sources.repo_dir,
+                    records,
+                    sources.trunk,
+                    cache_dir=sources.cache_dir,
                 )
             outcomes = outcomes_in(git, chosen, self.outcomes)
         except NotARepositoryError:

@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from scoring.errors import InputError, NoFileError, WriteError
-from scoring.paths import is_inside
-from scoring.temporary import lock, opened, remove_stale_files_once, temporary_name
+from .errors import InputError, NoFileError, WriteError
+from .paths import is_inside
+from .temporary import lock, opened, remove_stale_files_once, temporary_name
 
 READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 """How a file is opened to be read: without waiting, if it has become a FIFO."""
@@ -39,7 +39,9 @@ _SECONDS_BETWEEN_TRIES = 0.02
 # Reading
 
 
-def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | None = None) -> bytes:
+def read_file(
+    path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | None = None
+) -> bytes:
     """Return the bytes of a plain file.
 
     Args:
@@ -60,7 +62,8 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | No
             size = refuse_special(file.fileno()).st_size
             data = b""
             if size <= limit:
-                data = file.read(size + 1) or b""  # None where it would wait, as in /proc/kmsg
+                # None where it would wait, as in /proc/kmsg
+                data = file.read(size + 1) or b""
             if size < len(data) <= limit:  # it grows
                 data += file.read(limit + 1 - len(data))
     except (FileNotFoundError, NotADirectoryError) as e:
@@ -365,6 +368,8 @@ def exclusive_lock(directory: Path, seconds: float = 30) -> Iterator[None]:
 
         while lock(fd) is False:
             if time.monotonic() >= deadline:
-                raise WriteError(f"{directory}: another da-score is at work here; try again later")
+                raise WriteError(
+                    f"{directory}: another da-score is at work here; try again later"
+                )
             time.sleep(_SECONDS_BETWEEN_TRIES)
         yield

@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from scoring.errors import GitError, NotARepositoryError
-from scoring.evidence.git.checkout import IMPORTED_BRANCH
-from scoring.evidence.git.plain_files import refuse_pipe, refuse_pipes_around, refuse_pipes_in
-from scoring.worker_processes import environment_with
+from .errors import GitError, NotARepositoryError
+from .evidence.git.checkout import IMPORTED_BRANCH
+from .evidence.git.plain_files import refuse_pipe, refuse_pipes_around, refuse_pipes_in
+from .worker_processes import environment_with
 
 if TYPE_CHECKING:
     from git import Repo
@@ -32,7 +32,10 @@ _NO_NAMED_REPOSITORY = {
 }
 """Hides the repository that variables name, as git sets them for its hooks, and templates."""
 
-_NO_GIT_TO_ASK = {"GIT_PYTHON_REFRESH": "quiet", "GIT_PYTHON_GIT_EXECUTABLE": os.devnull}
+_NO_GIT_TO_ASK = {
+    "GIT_PYTHON_REFRESH": "quiet",
+    "GIT_PYTHON_GIT_EXECUTABLE": os.devnull,
+}
 """Keeps GitPython from asking git for its version when it is imported.
 
 Later it starts the git on PATH.
@@ -126,11 +129,15 @@ def _as_git_errors(folder: Path | str) -> Iterator[None]:
     try:
         yield
     except (exc.InvalidGitRepositoryError, exc.NoSuchPathError) as e:
-        raise NotARepositoryError(f"{folder}: not a git work tree (no repository there)") from e
+        raise NotARepositoryError(
+            f"{folder}: not a git work tree (no repository there)"
+        ) from e
     except exc.GitCommandNotFound as e:
         raise GitError("git was not found on PATH; install git 2.32 or newer") from e
     except exc.CommandError as e:
-        raise GitError(f"{folder}: git failed: {' '.join(str(e.stderr).split())}") from e
+        raise GitError(
+            f"{folder}: git failed: {' '.join(str(e.stderr).split())}"
+        ) from e
     except (configparser.Error, OSError, ValueError) as e:
         raise GitError(f"{folder}: git's settings cannot be read: {e}") from e
 
@@ -140,9 +147,13 @@ def _opened(folder: Path | str) -> "Iterator[Repo]":
     with _as_git_errors(folder):
         from git import Repo
 
-        with Repo(os.path.realpath(folder), search_parent_directories=True) as repository:
+        with Repo(
+            os.path.realpath(folder), search_parent_directories=True
+        ) as repository:
             if repository.working_tree_dir is None:
-                raise NotARepositoryError(f"{folder}: not a git work tree (no repository there)")
+                raise NotARepositoryError(
+                    f"{folder}: not a git work tree (no repository there)"
+                )
             yield repository
 
 
@@ -181,7 +192,9 @@ def _settings_files(repository: "Repo | None") -> Iterator[Path]:
 
 
 def _user_folder() -> Path:
-    return Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git")
+    return Path(
+        os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git"
+    )
 
 
 def _last_value(

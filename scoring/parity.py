@@ -5,28 +5,33 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, Unpack
 
 from rubric import EVIDENCE_REFERENCE
-from scoring.errors import silent
-from scoring.evidence.artifacts import Corrections, artifact_status
-from scoring.evidence.entry_files import PROFILE, hook_facts
-from scoring.evidence.facts import Evidence
-from scoring.evidence.labels import label_facts
-from scoring.evidence.rules import REFERENCE, RULES, Options, Sources
-from scoring.evidence.scopes import declared_scopes
-from scoring.evidence.transcripts.facts import IterationWindow, ReadingOptions, TranscriptPlaces
-from scoring.log.load import load_iteration_log
-from scoring.log.model import IterationRecord
-from scoring.signals.correction_pressure import CORRECTION_PRESSURE, pressure_value
-from scoring.signals.diminishing_returns import DIMINISHING_RETURNS
-from scoring.signals.hook_outcomes import HOOK_OUTCOMES, hook_value
-from scoring.signals.human_label import HUMAN_LABEL, label_value
-from scoring.signals.landed import LANDED, landed_claim, landed_value
-from scoring.signals.objectives import objective_checks
-from scoring.signals.scope import SCOPE, scope_claim, scope_value
-from scoring.signals.signal import verifier_role
-from scoring.signals.table import signal_set
-from scoring.signals.tests import TESTS, flags_claim
-from scoring.signals.token_efficiency import TOKEN_EFFICIENCY, efficiency_value
-from scoring.signals.values import (
+
+from .errors import silent
+from .evidence.artifacts import Corrections, artifact_status
+from .evidence.entry_files import PROFILE, hook_facts
+from .evidence.facts import Evidence
+from .evidence.labels import label_facts
+from .evidence.rules import REFERENCE, RULES, Options, Sources
+from .evidence.scopes import declared_scopes
+from .evidence.transcripts.facts import (
+    IterationWindow,
+    ReadingOptions,
+    TranscriptPlaces,
+)
+from .log.load import load_iteration_log
+from .log.model import IterationRecord
+from .signals.correction_pressure import CORRECTION_PRESSURE, pressure_value
+from .signals.diminishing_returns import DIMINISHING_RETURNS
+from .signals.hook_outcomes import HOOK_OUTCOMES, hook_value
+from .signals.human_label import HUMAN_LABEL, label_value
+from .signals.landed import LANDED, landed_claim, landed_value
+from .signals.objectives import objective_checks
+from .signals.scope import SCOPE, scope_claim, scope_value
+from .signals.signal import verifier_role
+from .signals.table import signal_set
+from .signals.tests import TESTS, flags_claim
+from .signals.token_efficiency import TOKEN_EFFICIENCY, efficiency_value
+from .signals.values import (
     ROLE_IMPL,
     Deliberation,
     IntegrityObservation,
@@ -34,7 +39,7 @@ from scoring.signals.values import (
     SignalSet,
     SignalValue,
 )
-from scoring.signals.verifier import VERIFIER, verifier_claim, verifier_value
+from .signals.verifier import VERIFIER, verifier_claim, verifier_value
 
 MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
 """What becomes of DR transcripts: they vote, are only shown, or are not read."""
@@ -112,13 +117,18 @@ def build_signal_sets(
             return []
 
         profile = None if meter == "unread" else PROFILE
-        facts = Evidence(records, iter_log_dir, sources, scan, profile=profile, labels=labels)
+        facts = Evidence(
+            records, iter_log_dir, sources, scan, profile=profile, labels=labels
+        )
         wanted = set()
         if meter == "votes":
             wanted.add(DIMINISHING_RETURNS)
         if labels:
             wanted.add(HUMAN_LABEL)
-        return [signal_set(facts.of(record, facts.answers(record)), wanted) for record in records]
+        return [
+            signal_set(facts.of(record, facts.answers(record)), wanted)
+            for record in records
+        ]
 
 
 def assemble_signal_set(
@@ -158,7 +168,9 @@ def assemble_signal_set(
 
     # What was claimed and what was observed, where either is known.
     claims = (
-        IntegrityObservation(LANDED, ROLE_IMPL, iterlog.landed_claimed, git.landed_observed),
+        IntegrityObservation(
+            LANDED, ROLE_IMPL, iterlog.landed_claimed, git.landed_observed
+        ),
         IntegrityObservation(
             VERIFIER,
             verifier_role(record),
@@ -166,13 +178,17 @@ def assemble_signal_set(
             iterlog.verifier,
         ),
         IntegrityObservation(TESTS, ROLE_IMPL, iterlog.tests_claimed, iterlog.verifier),
-        IntegrityObservation(SCOPE, ROLE_IMPL, iterlog.scope_claimed, git.scope_observed),
+        IntegrityObservation(
+            SCOPE, ROLE_IMPL, iterlog.scope_claimed, git.scope_observed
+        ),
     )
     observations = tuple(claim for claim in claims if not claim.is_empty)
     return SignalSet(record.iteration, signals, objective, observations, deliberation)
 
 
-def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> IterlogSignals:
+def extract_iterlog_signals(
+    record: IterationRecord, repo_root: Path | str
+) -> IterlogSignals:
     """Return what an entry and the artifacts that it names say. Never raises.
 
     Args:
@@ -180,7 +196,8 @@ def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> I
         repo_root: the repository; "" reads no artifacts.
     """
     statuses = tuple(
-        artifact_status(repo_root, verifier.result_artifact) for verifier in record.verifiers
+        artifact_status(repo_root, verifier.result_artifact)
+        for verifier in record.verifiers
     )
     corrections = REFERENCE.corrections(record, repo_root, silent)
 
@@ -213,12 +230,16 @@ def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSig
     )
 
 
-def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> SignalValue:
+def extract_hook_outcomes_signal(
+    iter_log_dir: Path | str, iteration: int
+) -> SignalValue:
     """Return what the hook gates did in one iteration. Never raises."""
     return hook_value(hook_facts(iter_log_dir, iteration), iteration)
 
 
-def extract_human_label_signals(iter_log_dir: Path | str, iteration: int) -> SignalValue:
+def extract_human_label_signals(
+    iter_log_dir: Path | str, iteration: int
+) -> SignalValue:
     """Return how people judged one iteration. Never raises."""
     return label_value(label_facts(iter_log_dir, iteration), iteration)
 

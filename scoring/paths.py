@@ -47,4 +47,6 @@ def in_checkout(path: Path | str, repo_dir: Path | str) -> bool:
     """Return whether a path, or a folder on the way to it, is in the checkout around a folder."""
     checkout = checkout_around(os.path.realpath(repo_dir)) or repo_dir
     absolute = Path(os.path.abspath(path))
-    return any(is_inside(each, checkout) for each in (path, absolute, *absolute.parents))
+    return any(
+        is_inside(each, checkout) for each in (path, absolute, *absolute.parents)
+    )

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from scoring.statistics import (
+from .statistics import (
     DRAWS,
     Cluster,
     Interval,
@@ -68,7 +68,9 @@ class _Statistic(NamedTuple):
     sums: Callable[[Values, Values, Weights], tuple[Any, Any]]
     figure: Callable[[float, float], float | None]
 
-    def of(self, values: Values, truths: Values, weights: Weights | None = None) -> float | None:
+    def of(
+        self, values: Values, truths: Values, weights: Weights | None = None
+    ) -> float | None:
         """Return the figure of some cases, each of which counts once by default."""
         return self.figure(*self.sums(values, truths, weights or [1] * len(values)))
 
@@ -129,7 +131,9 @@ def _rank_products(values: Values, truths: Values, weights: Weights) -> tuple[An
     def weighted_sum(first: Weights, second: Weights) -> Any:
         return sum(w * a * b for w, a, b in zip(weights, first, second, strict=True))
 
-    variances = weighted_sum(value_ranks, value_ranks) * weighted_sum(truth_ranks, truth_ranks)
+    variances = weighted_sum(value_ranks, value_ranks) * weighted_sum(
+        truth_ranks, truth_ranks
+    )
     return weighted_sum(value_ranks, truth_ranks), variances
 
 
@@ -242,7 +246,9 @@ class GroupedDraws:
         Args:
             figures: the figure of each case; a case with None does not count.
         """
-        known = {case: figure for case, figure in enumerate(figures) if figure is not None}
+        known = {
+            case: figure for case, figure in enumerate(figures) if figure is not None
+        }
         values = list(known.values())
         truths = [self.truths[case] for case in known]
 
@@ -305,7 +311,9 @@ class GroupedDraws:
         figures = []
         draws_at_once = max(1, _WEIGHTS_AT_ONCE // len(cases))
         for start in range(0, len(self._draws), draws_at_once):
-            draws = numpy.array(self._draws[start : start + draws_at_once], dtype=numpy.int64)
+            draws = numpy.array(
+                self._draws[start : start + draws_at_once], dtype=numpy.int64
+            )
             columns = numpy.ascontiguousarray(draws.T)
             sums = statistic.sums(values, truths, [columns[group] for group in groups])
             figures += map(statistic.figure, *(each.tolist() for each in sums))

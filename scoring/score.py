@@ -13,33 +13,40 @@ from msgspec.structs import replace
 
 from rubric import Rubric, Score, default_rubric, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
-from scoring.errors import LogError, silent
-from scoring.evidence.facts import EntryEvidence, Evidence, IterationFacts
-from scoring.evidence.kept_answers import Answers, AnswerStore
-from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.log.load import Broken, claims_read_as_false, no_such_entry
-from scoring.log.model import IterationRecord, Records
-from scoring.log.selection import Selection
-from scoring.scored import (
+
+from .errors import LogError, silent
+from .evidence.facts import EntryEvidence, Evidence, IterationFacts
+from .evidence.kept_answers import Answers, AnswerStore
+from .evidence.rules import Options, Sources, rules_of
+from .log.load import Broken, claims_read_as_false, no_such_entry
+from .log.model import IterationRecord, Records
+from .log.selection import Selection
+from .scored import (
     LogSummary,
     ScoredIteration,
     ScoredLine,
     ScoredLog,
     WrittenSidecars,
 )
-from scoring.sessions import SessionIterRef, aggregate_sessions, sessions_of
-from scoring.sidecars.provenance import Loss, provenance_of
-from scoring.sidecars.scores import iteration_score_path, write_session_scores
-from scoring.sidecars.stamp import inputs_of, stamps_of_log
-from scoring.sidecars.writing import (
+from .sessions import SessionIterRef, aggregate_sessions, sessions_of
+from .sidecars.provenance import Loss, provenance_of
+from .sidecars.scores import iteration_score_path, write_session_scores
+from .sidecars.stamp import inputs_of, stamps_of_log
+from .sidecars.writing import (
     SidecarComparison,
     compare_with_sidecar,
     sessions_with_files,
     write_sidecars,
 )
-from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
-from scoring.signals.values import SignalSet
-from scoring.text import spans, trim
+from .signals.table import (
+    as_read,
+    labels_vote,
+    meter_profile,
+    optional_signals,
+    signal_set,
+)
+from .signals.values import SignalSet
+from .text import spans, trim
 
 _SIDECARS_AT_ONCE = 1000
 """How many sidecars wait in memory before they are written together."""
@@ -70,7 +77,9 @@ def score_log(
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-    (scored,) = score_log_under([rubric], iter_log_dir, {rubric.evidence: sources}, observe)
+    (scored,) = score_log_under(
+        [rubric], iter_log_dir, {rubric.evidence: sources}, observe
+    )
     return scored
 
 
@@ -102,7 +111,9 @@ def score_log_under(
         broken: list[LogError] = []
         evidence = sources[rules]
         records = evidence.entries(rubrics, iter_log_dir, broken.append)
-        rows = list(score_iterations(records, iter_log_dir, evidence, *sharing, observe=observe))
+        rows = list(
+            score_iterations(records, iter_log_dir, evidence, *sharing, observe=observe)
+        )
 
         for column, rubric in enumerate(sharing):
             iterations = tuple(row[column] for row in rows)
@@ -230,7 +241,8 @@ def score_iterations(
         provenance = provenance_of(facts) if sources.rules.as_observed else None
         iterations = _scores_of(facts, rubrics, wanted, compare)
         return tuple(
-            replace(iteration, provenance=provenance, inputs=inputs) for iteration in iterations
+            replace(iteration, provenance=provenance, inputs=inputs)
+            for iteration in iterations
         )
 
     with AnswerStore(sources, log_dir) as store:
@@ -263,7 +275,9 @@ def score_iterations(
                 store=store,
             )
             opened(evidence)
-            _warn_of_what_is_not_seen(evidence, rubrics[0], log_dir, is_whole_log=only is None)
+            _warn_of_what_is_not_seen(
+                evidence, rubrics[0], log_dir, is_whole_log=only is None
+            )
 
             for index in indices:
                 record = records[index]
@@ -271,7 +285,9 @@ def score_iterations(
                 if index == indices[0]:
                     store.watch(evidence.watched())
                 # What sessions wrote to an artifact depends on links anywhere in the repository.
-                depends_on_links = sources.rules.as_observed and any(map(trim, record.artifacts))
+                depends_on_links = sources.rules.as_observed and any(
+                    map(trim, record.artifacts)
+                )
                 if not depends_on_links and not evidence.git.repository.time.has_failed:
                     store.put(_name_of_answers(record.iteration, only), answers)
                 yield scored(record, evidence, answers)
@@ -288,7 +304,10 @@ def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
 
 
 def _scores_of(
-    facts: IterationFacts, rubrics: Sequence[Rubric], wanted: Collection[str], compare: bool
+    facts: IterationFacts,
+    rubrics: Sequence[Rubric],
+    wanted: Collection[str],
+    compare: bool,
 ) -> Iterator[ScoredIteration]:
     """Yield what each rubric makes of some facts. Rubrics that judge them alike share signals."""
     judged: dict[tuple[bool, str], SignalSet] = {}
@@ -297,7 +316,9 @@ def _scores_of(
         way = (rubric.claims_vote, rubric.test_flags)
         if way not in judged:
             judged[way] = signal_set(read, wanted, rubric.claims_vote, compare)
-        yield ScoredIteration(facts.record, read, judged[way], rubric.score(judged[way]))
+        yield ScoredIteration(
+            facts.record, read, judged[way], rubric.score(judged[way])
+        )
 
 
 def _warn_of_what_is_not_seen(
@@ -316,7 +337,9 @@ def _warn_of_what_is_not_seen(
 
     if trunk.commit is None:
         missing = f"no branch {trunk.name}, where rubric {rubric.version} looks for what landed"
-        warn(f"{missing}: --rubric {newest_version(EVIDENCE_ATTRIBUTED)}, or da-score init")
+        warn(
+            f"{missing}: --rubric {newest_version(EVIDENCE_ATTRIBUTED)}, or da-score init"
+        )
 
     numbers = claims_read_as_false(log_dir) if is_whole_log else []
     if numbers:
@@ -361,7 +384,9 @@ def score_whole_log(
     marks: list[bytes] = []
     present: Counter[str] = Counter()
 
-    with stamps_of_log(sources.cache_dir if write else None, iter_log_dir, rubric) as stamps:
+    with stamps_of_log(
+        sources.cache_dir if write else None, iter_log_dir, rubric
+    ) as stamps:
         waiting: list[SidecarComparison] = []
 
         for (scored,) in score_iterations(
@@ -386,7 +411,9 @@ def score_whole_log(
                 waiting.clear()
 
             marks.append(scored.mark)
-            members.append((scored.record.agent.session_id, SessionIterRef.of(scored.score)))
+            members.append(
+                (scored.record.agent.session_id, SessionIterRef.of(scored.score))
+            )
 
             if scored.record.iteration in chosen:
                 lines.append(scored.line(lost))
@@ -398,7 +425,9 @@ def score_whole_log(
         written = None
         if write:
             write_sidecars(iter_log_dir, waiting, sources.warn, stamps)
-            files = write_session_scores(iter_log_dir, sessions_with_files(sessions, sources.warn))
+            files = write_session_scores(
+                iter_log_dir, sessions_with_files(sessions, sources.warn)
+            )
             if members:
                 written = WrittenSidecars(len(members), len(files))
 
@@ -408,8 +437,12 @@ def score_whole_log(
     return LogSummary(
         rubric=rubric,
         lines=lines,
-        sessions=[session for session in sessions if chosen.intersection(session.iterations)],
-        shares={spec.id: present[spec.id] / max(len(lines), 1) for spec in rubric.signals},
+        sessions=[
+            session for session in sessions if chosen.intersection(session.iterations)
+        ],
+        shares={
+            spec.id: present[spec.id] / max(len(lines), 1) for spec in rubric.signals
+        },
         written=written,
         marks=marks,
     )

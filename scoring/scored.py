@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rubric import Bounds, Coverage, Rubric, Score
-from scoring.evidence.facts import IterationFacts
-from scoring.frozen import Frozen, Texts
-from scoring.log.model import IterationRecord
-from scoring.sessions import SessionScore
-from scoring.sidecars.meaning import score_mark
-from scoring.sidecars.provenance import Loss, Provenance
-from scoring.sidecars.scores import PersistedScore, build_persisted_score
-from scoring.signals.values import SignalSet
+
+from .evidence.facts import IterationFacts
+from .frozen import Frozen, Texts
+from .log.model import IterationRecord
+from .sessions import SessionScore
+from .sidecars.meaning import score_mark
+from .sidecars.provenance import Loss, Provenance
+from .sidecars.scores import PersistedScore, build_persisted_score
+from .signals.values import SignalSet
 
 
 class ScoredIteration(Frozen):
@@ -47,7 +48,9 @@ class ScoredIteration(Frozen):
 
     def present_signals(self, rubric: Rubric) -> list[str]:
         """Return the ids of the signals of a rubric that are present."""
-        return [spec.id for spec in rubric.signals if self.signals.value(spec.id).present]
+        return [
+            spec.id for spec in rubric.signals if self.signals.value(spec.id).present
+        ]
 
     def line(self, lost: tuple[Loss, ...] = ()) -> "ScoredLine":
         """Return what tables show of it.

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, Score
-from scoring.frozen import Frozen
-from scoring.log.model import IterationRecord
-from scoring.text import in_byte_order
+
+from .frozen import Frozen
+from .log.model import IterationRecord
+from .text import in_byte_order
 
 
 class SessionIterRef(Frozen):
@@ -67,7 +68,9 @@ def aggregate_sessions(
     return sessions_of(rubric, zip(session_ids, scores, strict=True))
 
 
-def sessions_of(rubric: Rubric, scores: Iterable[tuple[str, Any]]) -> list[SessionScore]:
+def sessions_of(
+    rubric: Rubric, scores: Iterable[tuple[str, Any]]
+) -> list[SessionScore]:
     """Score sessions from their members, as :func:`aggregate_sessions` does.
 
     Args:
@@ -81,10 +84,15 @@ def sessions_of(rubric: Rubric, scores: Iterable[tuple[str, Any]]) -> list[Sessi
             members.setdefault(session_id, []).append(score)
 
     in_order = in_byte_order(members)
-    return [session_score(rubric, session_id, members[session_id]) for session_id in in_order]
+    return [
+        session_score(rubric, session_id, members[session_id])
+        for session_id in in_order
+    ]
 
 
-def session_score(rubric: Rubric, session_id: str, scores: Iterable[Any]) -> SessionScore:
+def session_score(
+    rubric: Rubric, session_id: str, scores: Iterable[Any]
+) -> SessionScore:
     """Score one session.
 
     Args:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeAlias, Union
 
-from scoring.errors import SettingsError
-from scoring.files import size_in_words
-from scoring.frozen import PlainData
-from scoring.text import shown
+from .errors import SettingsError
+from .files import size_in_words
+from .frozen import PlainData
+from .text import shown
 
 SIZE_LIMIT = 128 << 10
 """The largest file of settings, in bytes: people write them, and a few KiB are long."""
@@ -63,7 +63,11 @@ Kinds: TypeAlias = Mapping[str, Union[Kind, ListOf, "Kinds"]]
 
 def is_whole(value: Any, least: float, most: float) -> bool:
     """Return whether a value is a whole number from ``least`` to ``most``, and not a boolean."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    return (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and least <= value <= most
+    )
 
 
 TEXT = Kind("text", lambda value: isinstance(value, str))
@@ -102,18 +106,24 @@ def checked_table(
             continue
         if key not in kinds:
             known_keys = _names_for_people(kinds, elsewhere)
-            raise SettingsError(f"{place}: unknown setting {key!r}; known: {known_keys}")
+            raise SettingsError(
+                f"{place}: unknown setting {key!r}; known: {known_keys}"
+            )
 
         kind = kinds[key]
         full_name = f"{name}.{key}" if name else key
         if isinstance(kind, Mapping):
-            settings[key] = checked_table(value, kind, where, name=full_name, whole=whole)
+            settings[key] = checked_table(
+                value, kind, where, name=full_name, whole=whole
+            )
         else:
             settings[key] = _checked_value(value, kind, where, full_name)
 
     missing = [key for key in kinds if key not in settings]
     if whole and missing:
-        raise SettingsError(f"{place}: {', '.join(missing)} missing; nothing may be left out")
+        raise SettingsError(
+            f"{place}: {', '.join(missing)} missing; nothing may be left out"
+        )
     return settings
 
 

@@ -38,7 +38,9 @@ class Interval(NamedTuple):
         return f"{self.low:.2f}–{self.high:.2f}"
 
 
-def wilson(agreed: float, total: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(
+    agreed: float, total: float, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
     """Return the Wilson score interval of a share, as its lowest and highest value, 0 to 1.
 
     Args:
@@ -115,7 +117,8 @@ def share_difference_interval(
 
     difference = shares[0] - shares[1]
     return Interval(
-        difference - math.hypot(below[0], above[1]), difference + math.hypot(above[0], below[1])
+        difference - math.hypot(below[0], above[1]),
+        difference + math.hypot(above[0], below[1]),
     )
 
 
@@ -142,7 +145,9 @@ def design_effect(*sides: Sequence[Cluster]) -> float:
     return max(1.0, between / independent)
 
 
-def mean_differences(first: Sequence[Cluster], second: Sequence[Cluster]) -> list[float]:
+def mean_differences(
+    first: Sequence[Cluster], second: Sequence[Cluster]
+) -> list[float]:
     """Return bootstrap draws of the first mean less the second, in which clusters stay whole.
 
     Args:
@@ -173,7 +178,9 @@ def bootstrap_interval(values: Sequence[float]) -> Interval | None:
     return middle_interval(means)
 
 
-def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None]) -> Interval | None:
+def resampled(
+    values: Sequence[T], statistic: Callable[[list[T]], float | None]
+) -> Interval | None:
     """Return the bootstrap interval of any statistic.
 
     Args:
@@ -196,7 +203,9 @@ def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None])
     return middle_interval(figures)
 
 
-def difference_interval(before: Sequence[float], after: Sequence[float]) -> Interval | None:
+def difference_interval(
+    before: Sequence[float], after: Sequence[float]
+) -> Interval | None:
     """Return the interval of the difference between the means of two groups.
 
     None where a group has fewer than two values.
@@ -256,7 +265,9 @@ def _resampled_means(values: Sequence[float], source: "random.Random") -> list[f
     return means
 
 
-def middle_interval(figures: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+def middle_interval(
+    figures: Sequence[float], confidence: float = CONFIDENCE
+) -> Interval:
     """Return the interval that holds the middle part of some figures, by default 95 % of them."""
     ordered = sorted(figures)
     tail = round((1 - confidence) / 2 * (len(ordered) - 1))

@@ -26,7 +26,9 @@ Two versions of da-score share the file, and no row of it.
 
 NAME: Final = "store.sqlite"
 
-Kind = Literal["transcript", "entry", "git", "lines", "price", "stamp", "answer", "embedding"]
+Kind = Literal[
+    "transcript", "entry", "git", "lines", "price", "stamp", "answer", "embedding"
+]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 SETTLED = 2_000_000_000
@@ -60,9 +62,13 @@ _TABLES = {
 ) WITHOUT ROWID""",
     "secrets": "secrets (secret BLOB)",
 }
-_SELECT = "SELECT key, stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND "
+_SELECT = (
+    "SELECT key, stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND "
+)
 _INSERT = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)"
-_INSERT_RANDOM_KEY = "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)"
+_INSERT_RANDOM_KEY = (
+    "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)"
+)
 _DELETE_OLD = "DELETE FROM kept WHERE day < ? AND kind != 'stamp'"
 
 
@@ -152,18 +158,24 @@ class Store:
         for first in range(0, len(wanted), _MOST_KEYS):
             some = wanted[first : first + _MOST_KEYS]
             marks = ", ".join("?" * len(some))
-            for (key, kept_for), value in self._select(kind, f"key IN ({marks})", *some).items():
+            for (key, kept_for), value in self._select(
+                kind, f"key IN ({marks})", *some
+            ).items():
                 if kept_for == stamp:
                     values[key] = value
         return values
 
-    def _select(self, kind: Kind, condition: str, *keys: bytes) -> dict[tuple[bytes, bytes], bytes]:
+    def _select(
+        self, kind: Kind, condition: str, *keys: bytes
+    ) -> dict[tuple[bytes, bytes], bytes]:
         """Return the undamaged values with a key that meets a condition, by key and stamp."""
         connection = self._open()
         if not connection:
             return {}
         try:
-            rows = connection.execute(_SELECT + condition, (FORMAT, kind, *keys)).fetchall()
+            rows = connection.execute(
+                _SELECT + condition, (FORMAT, kind, *keys)
+            ).fetchall()
         except _ERRORS as e:
             self._give_up(e)
             return {}
@@ -203,7 +215,9 @@ class Store:
 
     # Writing
 
-    def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
+    def put(
+        self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes
+    ) -> None:
         """Keep a value about a key for a stamp, in place of the one before.
 
         Without a stamp nothing is kept. The value is written later.
@@ -262,7 +276,9 @@ class Store:
         except msgspec.MsgspecError:
             return None
 
-    def put_value(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: object) -> None:
+    def put_value(
+        self, kind: Kind, key: str | bytes, stamp: bytes | None, value: object
+    ) -> None:
         """Keep a value as :meth:`put` keeps bytes, if msgpack has all that is in it.
 
         It has no text that is not UTF-8, and no number of more than 64 bits.
@@ -284,7 +300,9 @@ class Store:
                 self._connect(self._path)
             else:
                 uri = f"{self._path.absolute().as_uri()}?mode=ro&immutable=1"
-                self._connection = sqlite3.connect(uri, timeout=_SECONDS_TO_WAIT, uri=True)
+                self._connection = sqlite3.connect(
+                    uri, timeout=_SECONDS_TO_WAIT, uri=True
+                )
                 _refuse_other_tables(self._connection)
         except OSError:
             pass
@@ -300,7 +318,8 @@ class Store:
         """
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        os.close(os.open(path, flags, 0o600))  # SQLite would follow a link, and let others read
+        # SQLite would follow a link, and let others read
+        os.close(os.open(path, flags, 0o600))
 
         self._connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT)
         self._connection.execute("PRAGMA journal_mode = WAL")

@@ -25,7 +25,9 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_NAME = re.compile(
     r"\.da-score-(?P<space>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-[0-9a-f]{16}\.tmp"
 )
-_DIRECTORY_NAME = re.compile(r"da-score-(?:git|query|fleet)-(?:[0-9a-f]{1,10}-){0,2}([a-z0-9_]{8})")
+_DIRECTORY_NAME = re.compile(
+    r"da-score-(?:git|query|fleet)-(?:[0-9a-f]{1,10}-){0,2}([a-z0-9_]{8})"
+)
 
 
 class _Leftover(NamedTuple):
@@ -44,7 +46,10 @@ class _Leftover(NamedTuple):
 
 def temporary_name(path: Path) -> Path:
     """Return a new name next to a file, which says which process it belongs to."""
-    return path.parent / f".da-score-{_process_space()}-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+    return (
+        path.parent
+        / f".da-score-{_process_space()}-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+    )
 
 
 @functools.cache
@@ -114,7 +119,11 @@ def remove_stale_directories(base: Path | None = None) -> None:
     for leftover in _leftovers(base, _DIRECTORY_NAME):
         age = time.time() - leftover.status.st_mtime
         is_ours = leftover.status.st_uid == os.geteuid()
-        if not stat.S_ISDIR(leftover.status.st_mode) or not is_ours or age <= _AGE_BEFORE_LOCK:
+        if (
+            not stat.S_ISDIR(leftover.status.st_mode)
+            or not is_ours
+            or age <= _AGE_BEFORE_LOCK
+        ):
             continue
 
         import shutil

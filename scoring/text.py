@@ -41,7 +41,8 @@ _CONTROL_IN_JSON = re.compile("[\x7f-\x9f]")
 """Control characters that JSON allows without an escape."""
 
 _HIDDEN = re.compile(
-    "(?<![\u203c-\u3299\U0001f000-\U0001faff])\ufe0f|"  # after a symbol it makes an emoji
+    # after a symbol it makes an emoji
+    "(?<![\u203c-\u3299\U0001f000-\U0001faff])\ufe0f|"
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -185,7 +186,8 @@ def as_utf8(text: str) -> str:
 
 def _numeric_escape(char: str) -> str:
     code = ord(char)
-    if 0xDC80 <= code <= 0xDCFF:  # an undecodable byte, which Python carries as a surrogate
+    # an undecodable byte, which Python carries as a surrogate
+    if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
     if code < 0x80:
         return f"\\x{code:02x}"

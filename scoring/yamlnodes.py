@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from scoring.errors import YamlError
-from scoring.text import INT_MAX, INT_MIN, cut
+from .errors import YamlError
+from .text import INT_MAX, INT_MIN, cut
 
 MAX_DEPTH = 100
 """How deep a document may nest; logs nest four deep."""
@@ -84,7 +84,9 @@ _BASES = {
     "signed_octal": 8,
 }
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
-_FLOAT_FROM_DOT = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?", re.ASCII)
+_FLOAT_FROM_DOT = re.compile(
+    r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?", re.ASCII
+)
 _TIMESTAMP = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
     r"(?:(?:[Tt]|(?P<space> ))"
@@ -135,7 +137,9 @@ class Scalar(Struct, eq=False, gc=False):
 
         data = self.value.replace("\n", "").replace("\r", "")
         try:
-            text = base64.b64decode(data, validate=True).decode("utf-8", "surrogateescape")
+            text = base64.b64decode(data, validate=True).decode(
+                "utf-8", "surrogateescape"
+            )
         except ValueError as e:
             raise YamlError(f"line {self.line}: !!binary value is not base64") from e
         return Resolved(BINARY, text)
@@ -289,7 +293,11 @@ def is_timestamp(text: str) -> bool:
     year = int(match["year"]) or 4  # year 0 is a leap year, which Python does not have
     try:
         datetime.date(year, int(match["month"]), int(match["day"]))
-        datetime.time(int(match["hour"] or 0), int(match["minute"] or 0), int(match["second"] or 0))
+        datetime.time(
+            int(match["hour"] or 0),
+            int(match["minute"] or 0),
+            int(match["second"] or 0),
+        )
     except ValueError:
         return False
     return True
@@ -310,7 +318,8 @@ def parse(data: bytes) -> Node | None:
         return _compose(data)
     except yaml.MarkedYAMLError as e:
         problem = e.problem or e.context or ""
-        if "nesting depth" in problem:  # newer libyaml has its own limit, and reads ahead
+        # newer libyaml has its own limit, and reads ahead
+        if "nesting depth" in problem:
             problem = f"nested more than {MAX_DEPTH} deep"
         mark = e.problem_mark or e.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
@@ -358,7 +367,9 @@ def _compose(data: bytes) -> Node | None:
         elif kind is yaml.AliasEvent:
             if event.anchor not in anchors:
                 raise YamlError(f"line {line}: unknown anchor {event.anchor!r}")
-            open_nodes[-1].items.append(Alias(event.anchor, anchors[event.anchor], line))
+            open_nodes[-1].items.append(
+                Alias(event.anchor, anchors[event.anchor], line)
+            )
             continue
 
         elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:

@@ -12,11 +12,11 @@ from pathlib import Path
 from sys import intern
 from typing import Any, TypeAlias
 
-from scoring.errors import InputError, YamlError
-from scoring.files import read_file
-from scoring.frozen import PlainData
-from scoring.text import INT_MAX, INT_MIN, trim
-from scoring.yamlnodes import (
+from .errors import InputError, YamlError
+from .files import read_file
+from .frozen import PlainData
+from .text import INT_MAX, INT_MIN, trim
+from .yamlnodes import (
     BINARY,
     BOOL,
     INT,
@@ -36,7 +36,7 @@ from scoring.yamlnodes import (
     shown_scalar,
     target_of,
 )
-from scoring.yamlnodes import parse as parse
+from .yamlnodes import parse as parse
 
 _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _TRUE_TEXTS = {"1", "t", "T", "TRUE", "true", "True"}
@@ -182,7 +182,9 @@ class Reader:
         target = self._enter(node)
         try:
             if isinstance(target, Sequence):
-                return [take(self, item) for item in target.items if not self.is_null(item)]
+                return [
+                    take(self, item) for item in target.items if not self.is_null(item)
+                ]
             if self._is_nothing(target):
                 return []
             raise self._misfit(target, "a list")
@@ -223,7 +225,9 @@ class Reader:
                 name = self._name(key)
                 if name is None:
                     if is_merge(key):
-                        sources = value.items if isinstance(value, Sequence) else [value]
+                        sources = (
+                            value.items if isinstance(value, Sequence) else [value]
+                        )
                     continue
                 if merged_into is not None and name in merged_into:
                     continue
@@ -274,14 +278,18 @@ class Reader:
         self._steps += 1
         if self._open_aliases:
             self._steps_in_aliases += 1
-            may_multiply = self._steps_in_aliases > _FREE_ALIASES and self._steps > _FREE_STEPS
+            may_multiply = (
+                self._steps_in_aliases > _FREE_ALIASES and self._steps > _FREE_STEPS
+            )
             share = self._steps_in_aliases / self._steps
             if may_multiply and share > _allowed_alias_ratio(self._steps):
                 raise YamlError(f"line {node.line}: aliases multiply beyond reason")
 
         if isinstance(node, Alias):
             if id(node) in self._open_aliases:
-                raise YamlError(f"line {node.line}: anchor {node.name!r} contains itself")
+                raise YamlError(
+                    f"line {node.line}: anchor {node.name!r} contains itself"
+                )
             self._open_aliases.add(id(node))
         return target_of(node)
 
@@ -346,7 +354,9 @@ def _allowed_alias_ratio(steps: int) -> float:
     if steps >= _LARGE_DOCUMENT:
         return _RATIO_OF_LARGE
     loss = _RATIO_OF_SMALL - _RATIO_OF_LARGE
-    return _RATIO_OF_SMALL - loss * (steps - _SMALL_DOCUMENT) / (_LARGE_DOCUMENT - _SMALL_DOCUMENT)
+    return _RATIO_OF_SMALL - loss * (steps - _SMALL_DOCUMENT) / (
+        _LARGE_DOCUMENT - _SMALL_DOCUMENT
+    )
 
 
 def read_fields(

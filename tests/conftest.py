@@ -187,8 +187,15 @@ def _scored_demo(compact_demo: Path, tmp_path_factory: pytest.TempPathFactory) -
     root: Path = shutil.copytree(
         compact_demo, tmp_path_factory.mktemp("scored") / "demo", symlinks=True
     )
-    transcripts = [f"--transcript-dir={root}/transcripts/{name}" for name in ("claude", "codex")]
-    where = ["--iter-log-dir", f"{root}/repo/{DEFAULT_LOG_DIR}", "--repo-dir", f"{root}/repo"]
+    transcripts = [
+        f"--transcript-dir={root}/transcripts/{name}" for name in ("claude", "codex")
+    ]
+    where = [
+        "--iter-log-dir",
+        f"{root}/repo/{DEFAULT_LOG_DIR}",
+        "--repo-dir",
+        f"{root}/repo",
+    ]
     with contextlib.redirect_stdout(None):
         assert main(["run", "--json", "--no-cache", *where, *transcripts]) == 0
     return root
@@ -202,5 +209,7 @@ def scored(_scored_demo: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _enter(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(root / "repo")
-    monkeypatch.setenv("DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex")
+    monkeypatch.setenv(
+        "DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex"
+    )
     return root / "repo"

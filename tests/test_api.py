@@ -24,7 +24,16 @@ PUBLIC = {
     for alias in node.names
 }
 
-HEAVY = ("click", "matplotlib", "msgspec", "pydantic", "rich", "scoring.api", "scoring.cli", "yaml")
+HEAVY = (
+    "click",
+    "matplotlib",
+    "msgspec",
+    "pydantic",
+    "rich",
+    "scoring.api",
+    "scoring.cli",
+    "yaml",
+)
 
 
 def python(code: str) -> str:
@@ -35,10 +44,12 @@ def python(code: str) -> str:
 
 class TestNames:
     @pytest.mark.parametrize(("name", "home"), PUBLIC.items())
-    def test_are_those_of_their_module_documented_and_typed(self, name: str, home: str) -> None:
-        value = getattr(importlib.import_module(home), name, None) or importlib.import_module(
-            f"{home}.{name}"
-        )
+    def test_are_those_of_their_module_documented_and_typed(
+        self, name: str, home: str
+    ) -> None:
+        value = getattr(
+            importlib.import_module(home), name, None
+        ) or importlib.import_module(f"{home}.{name}")
         assert getattr(scoring, name) is value
         if isinstance(value, type | types.FunctionType):
             assert value.__doc__
@@ -63,19 +74,27 @@ class TestNames:
 
     def test_all_can_be_imported_at_once(self) -> None:
         assert (
-            python("from scoring import *; print(score_log.__module__, len(RUBRIC_VERSION))")
+            python(
+                "from scoring import *; print(score_log.__module__, len(RUBRIC_VERSION))"
+            )
             == "scoring.score 5\n"
         )
 
-    @pytest.mark.parametrize("name", ["score_logs", "_homes_", "__wrapped__", "Path_", ""])
+    @pytest.mark.parametrize(
+        "name", ["score_logs", "_homes_", "__wrapped__", "Path_", ""]
+    )
     def test_that_are_unknown_are_an_attribute_error(self, name: str) -> None:
-        with pytest.raises(AttributeError, match=f"^module 'scoring' has no attribute '{name}'$"):
+        with pytest.raises(
+            AttributeError, match=f"^module 'scoring' has no attribute '{name}'$"
+        ):
             getattr(scoring, name)
         assert not hasattr(scoring, name)
 
     def test_of_errors_have_one_root(self) -> None:
         errors = [
-            value for name in PUBLIC if name.endswith("Error") and (value := getattr(scoring, name))
+            value
+            for name in PUBLIC
+            if name.endswith("Error") and (value := getattr(scoring, name))
         ]
         raised = [
             name
@@ -102,8 +121,12 @@ class TestNames:
         ),
     ],
 )
-def test_what_is_heavy_is_loaded_where_it_is_used(code: str, allowed: list[str]) -> None:
-    said = python(f"import sys; {code}; print([name for name in {HEAVY!r} if name in sys.modules])")
+def test_what_is_heavy_is_loaded_where_it_is_used(
+    code: str, allowed: list[str]
+) -> None:
+    said = python(
+        f"import sys; {code}; print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
     assert set(ast.literal_eval(said.splitlines()[-1])) <= set(allowed)
 
 
@@ -122,5 +145,9 @@ def test_rubric_imports_nothing_of_scoring() -> None:
         "print([name for name in sys.modules if name.partition('.')[0] == 'scoring'])"
     )
     assert python(code) == "[]\n"
-    texts = [path.read_text("utf-8") for path in Path(rubric.__file__).parent.rglob("*.py")]
-    assert not [text for text in texts if re.search(r"^\s*(from|import) scoring\b", text, re.M)]
+    texts = [
+        path.read_text("utf-8") for path in Path(rubric.__file__).parent.rglob("*.py")
+    ]
+    assert not [
+        text for text in texts if re.search(r"^\s*(from|import) scoring\b", text, re.M)
+    ]

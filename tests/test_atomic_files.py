@@ -50,7 +50,11 @@ class TestWhatIsWritten:
         path = tmp_path / "a.yaml"
         with umask(mask):
             write_atomically(path, b"new")
-        assert (path.read_bytes(), mode(path), os.listdir(tmp_path)) == (b"new", 0o600, ["a.yaml"])
+        assert (path.read_bytes(), mode(path), os.listdir(tmp_path)) == (
+            b"new",
+            0o600,
+            ["a.yaml"],
+        )
 
     def test_an_old_file_is_replaced_whatever_its_mode(self, tmp_path: Path) -> None:
         path = tmp_path / "a.yaml"
@@ -59,12 +63,20 @@ class TestWhatIsWritten:
         with path.open("rb") as f:
             write_atomically(path, b"new")
             assert f.read() == b"old and longer"
-        assert (path.read_bytes(), mode(path), os.listdir(tmp_path)) == (b"new", 0o600, ["a.yaml"])
+        assert (path.read_bytes(), mode(path), os.listdir(tmp_path)) == (
+            b"new",
+            0o600,
+            ["a.yaml"],
+        )
 
 
 class TestEqualBytes:
-    @pytest.mark.parametrize("old", [b"same", b"sane", b"same ", b"sam", b""], ids=ascii)
-    def test_leave_the_file_untouched_and_others_do_not(self, tmp_path: Path, old: bytes) -> None:
+    @pytest.mark.parametrize(
+        "old", [b"same", b"sane", b"same ", b"sam", b""], ids=ascii
+    )
+    def test_leave_the_file_untouched_and_others_do_not(
+        self, tmp_path: Path, old: bytes
+    ) -> None:
         path = tmp_path / "a"
         write_atomically(path, old)
         os.utime(path, (1, 1))
@@ -72,9 +84,9 @@ class TestEqualBytes:
         write_atomically(path, b"same")
         after = path.lstat()
         assert path.read_bytes() == b"same"
-        assert ((after.st_ino, after.st_ctime_ns) == (before.st_ino, before.st_ctime_ns)) is (
-            old == b"same"
-        )
+        assert (
+            (after.st_ino, after.st_ctime_ns) == (before.st_ino, before.st_ctime_ns)
+        ) is (old == b"same")
 
     @pytest.mark.parametrize("wide", [0o644, 0o660, 0o400, 0o4600], ids=oct)
     def test_but_another_mode_does_not(self, tmp_path: Path, wide: int) -> None:
@@ -91,15 +103,25 @@ class TestEqualBytes:
 
 class TestSymlinks:
     @pytest.mark.parametrize("target", ["outside", "nowhere", "folder"])
-    @pytest.mark.parametrize("data", [b"new", b"mine"], ids=["other bytes", "the same bytes"])
-    def test_are_replaced_and_not_followed(self, tmp_path: Path, data: bytes, target: str) -> None:
+    @pytest.mark.parametrize(
+        "data", [b"new", b"mine"], ids=["other bytes", "the same bytes"]
+    )
+    def test_are_replaced_and_not_followed(
+        self, tmp_path: Path, data: bytes, target: str
+    ) -> None:
         (tmp_path / "folder").mkdir()
         (tmp_path / "outside").write_bytes(b"mine")
         (tmp_path / "a").symlink_to(tmp_path / target)
         write_atomically(tmp_path / "a", data)
-        assert ((tmp_path / "a").is_symlink(), (tmp_path / "a").read_bytes()) == (False, data)
+        assert ((tmp_path / "a").is_symlink(), (tmp_path / "a").read_bytes()) == (
+            False,
+            data,
+        )
         assert sorted(os.listdir(tmp_path)) == ["a", "folder", "outside"]
-        assert ((tmp_path / "outside").read_bytes(), os.listdir(tmp_path / "folder")) == (
+        assert (
+            (tmp_path / "outside").read_bytes(),
+            os.listdir(tmp_path / "folder"),
+        ) == (
             b"mine",
             [],
         )
@@ -154,7 +176,10 @@ class TestFailure:
         with read_only_directory({"a": b"old"}) as directory:
             with no_privileges():
                 self.refused(directory / "a", "permission denied")
-            assert ((directory / "a").read_bytes(), os.listdir(directory)) == (b"old", ["a"])
+            assert ((directory / "a").read_bytes(), os.listdir(directory)) == (
+                b"old",
+                ["a"],
+            )
 
     @pytest.mark.parametrize(
         ("name", "reason"),
@@ -164,7 +189,12 @@ class TestFailure:
             ("file/a", "not a directory"),
             ("a" * 256, "file name too long"),
         ],
-        ids=["over a directory", "in no directory", "below a file", "of a name that is too long"],
+        ids=[
+            "over a directory",
+            "in no directory",
+            "below a file",
+            "of a name that is too long",
+        ],
     )
     def test_of_a_place(self, tmp_path: Path, name: str, reason: str) -> None:
         (tmp_path / "file").write_bytes(b"")
@@ -184,7 +214,12 @@ class TestFailure:
         ],
     )
     def test_of_a_call(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int, reason: str
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        call: str,
+        number: int,
+        reason: str,
     ) -> None:
         (tmp_path / "a").write_bytes(b"old")
         open_before = os.listdir("/proc/self/fd")
@@ -208,7 +243,10 @@ class TestFailure:
 
     @pytest.mark.parametrize("interruption", [KeyboardInterrupt, MemoryError])
     def test_an_interruption_passes_through(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException]
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        interruption: type[BaseException],
     ) -> None:
         def interrupt(*_: object) -> None:
             raise interruption
@@ -293,10 +331,14 @@ class TestSeveralProcesses:
     ) -> None:
         (tmp_path / "a").write_bytes(b"old")
         done = subprocess.run(
-            [sys.executable, "-c", KILLED.format(call=call), str(tmp_path / "a")], check=False
+            [sys.executable, "-c", KILLED.format(call=call), str(tmp_path / "a")],
+            check=False,
         )
         assert done.returncode == -signal.SIGKILL
-        assert ((tmp_path / "a").read_bytes(), len(temporary_files(tmp_path))) == (b"old", 1)
+        assert ((tmp_path / "a").read_bytes(), len(temporary_files(tmp_path))) == (
+            b"old",
+            1,
+        )
         long_ago = time.time() - STALE_AGE - 1
         for name in temporary_files(tmp_path):
             os.utime(tmp_path / name, (long_ago, long_ago))
@@ -310,7 +352,8 @@ class TestSeveralProcesses:
         path.write_bytes(b"-" * 60_000)
         command = [sys.executable, "-c", WRITER, str(path)]
         writers = [
-            subprocess.Popen([*command, letter], stdin=subprocess.PIPE) for letter in "abcdefgh"
+            subprocess.Popen([*command, letter], stdin=subprocess.PIPE)
+            for letter in "abcdefgh"
         ]
         for writer in writers:
             assert writer.stdin is not None
@@ -388,7 +431,9 @@ class TestLitter:
             ("-{dead}-", "-\u0661-"),
         ],
     )
-    def test_nothing_else_goes(self, tmp_path: Path, dead: int, old: str, new: str) -> None:
+    def test_nothing_else_goes(
+        self, tmp_path: Path, dead: int, old: str, new: str
+    ) -> None:
         path = litter(tmp_path, dead, 1e6)
         other = path.with_name(path.name.replace(old.format(dead=dead), new))
         path.rename(other)
@@ -435,15 +480,24 @@ class TestTogether:
         )
         assert {stat.S_IMODE(path.stat().st_mode) for path, _ in files} == {0o600}
         before = {path: path.stat().st_ino for path, _ in files}
-        write_together([(path, data + b"!" * (n == 7)) for n, (path, data) in enumerate(files)])
-        assert [path.name for path, number in before.items() if path.stat().st_ino != number] == [
-            "7.yaml"
-        ]
+        write_together(
+            [(path, data + b"!" * (n == 7)) for n, (path, data) in enumerate(files)]
+        )
+        assert [
+            path.name for path, number in before.items() if path.stat().st_ino != number
+        ] == ["7.yaml"]
 
-    def test_that_fails_names_the_file_and_leaves_nothing_behind(self, tmp_path: Path) -> None:
+    def test_that_fails_names_the_file_and_leaves_nothing_behind(
+        self, tmp_path: Path
+    ) -> None:
         (tmp_path / "b").mkdir()
         (tmp_path / "c").write_bytes(b"old")
-        with pytest.raises(WriteError, match=r"/b: cannot write: .*; the old file is untouched$"):
+        with pytest.raises(
+            WriteError, match=r"/b: cannot write: .*; the old file is untouched$"
+        ):
             write_together([(tmp_path / name, b"x") for name in "abc"])
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
-        assert ((tmp_path / "a").read_bytes(), (tmp_path / "c").read_bytes()) == (b"x", b"old")
+        assert ((tmp_path / "a").read_bytes(), (tmp_path / "c").read_bytes()) == (
+            b"x",
+            b"old",
+        )

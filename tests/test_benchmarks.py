@@ -47,7 +47,9 @@ def digest(directory: Path) -> str:
     for path in sorted(directory.rglob("*")):
         name = path.relative_to(directory)
         if path.is_file() and ".git" not in name.parts:
-            found.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+            found.update(
+                f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode()
+            )
     refs = ["git", "-C", str(directory / "repo"), "for-each-ref"]
     found.update(subprocess.run(refs, check=True, capture_output=True).stdout)
     return found.hexdigest()
@@ -65,7 +67,12 @@ def test_landings_are_measured_on_histories_of_which_it_is_known_what_landed(
             repo.commit({f"{one}/{part}": words}, f"write {part} in {one}")
         repo.checkout("main")
         repo.git(
-            "merge", "-q", "--no-ff", "-m", f"Merge pull request #{one} from me/side", f"side-{one}"
+            "merge",
+            "-q",
+            "--no-ff",
+            "-m",
+            f"Merge pull request #{one} from me/side",
+            f"side-{one}",
         )
     new = tmp_path / "new"
     subprocess.run(["git", "clone", "-q", "--no-checkout", repo.path, new], check=True)
@@ -82,11 +89,19 @@ class TestBacklog:
         for iteration in scored.iterations:
             present.update(iteration.present_signals(default_rubric()))
         assert present == {spec.id for spec in default_rubric().signals}
-        checks = [iteration.signals.objective.as_dict() for iteration in scored.iterations]
+        checks = [
+            iteration.signals.objective.as_dict() for iteration in scored.iterations
+        ]
         assert {
-            name for check in checks for name, value in check.items() if value["present"]
+            name
+            for check in checks
+            for name, value in check.items()
+            if value["present"]
         } == set(checks[0])
-        assert {iteration.record.schema_version for iteration in scored.iterations} == {1, 2}
+        assert {iteration.record.schema_version for iteration in scored.iterations} == {
+            1,
+            2,
+        }
         assert len(scored.sessions) > 1
         assert (
             len(
@@ -107,11 +122,14 @@ class TestBacklog:
         with pytest.raises(OSError, match=r"corpus\.json"):
             open_corpus(tmp_path)
 
-    def test_is_the_same_from_the_same_seed_and_another_from_another(self, tmp_path: Path) -> None:
+    def test_is_the_same_from_the_same_seed_and_another_from_another(
+        self, tmp_path: Path
+    ) -> None:
         digests = []
         for n, seed in enumerate((1, 1, 2)):
             make_corpus(
-                tmp_path / str(n), Size(iterations=6, commits=1, transcript_mb=0.05, seed=seed)
+                tmp_path / str(n),
+                Size(iterations=6, commits=1, transcript_mb=0.05, seed=seed),
             )
             (tmp_path / str(n) / "corpus.json").unlink()  # it names the seed
             digests.append(digest(tmp_path / str(n)))
@@ -137,7 +155,9 @@ class TestMeasuring:
         assert not {"DA_SCORE_NO_CACHE", "GIT_DIR"} & found.keys()
         assert found["CLAUDE_CONFIG_DIR"] == "/x"
 
-    def test_runs_every_case_in_turns_and_one_round_more_than_counts(self, tmp_path: Path) -> None:
+    def test_runs_every_case_in_turns_and_one_round_more_than_counts(
+        self, tmp_path: Path
+    ) -> None:
         order = tmp_path / "order"
 
         def noting(name: str) -> Case:
@@ -149,21 +169,31 @@ class TestMeasuring:
 
         taken = take_times([noting("a"), noting("b")], 2)
         assert order.read_text("ascii") == "baabba"
-        assert {name: len(rounds) for name, rounds in taken.seconds.items()} == {"a": 2, "b": 2}
+        assert {name: len(rounds) for name, rounds in taken.seconds.items()} == {
+            "a": 2,
+            "b": 2,
+        }
 
     def test_takes_ratios_within_a_round(self) -> None:
         taken = Times(
-            {"base": [1.0, 10.0, 2.0], "case": [3.0, 40.0, 4.0], "start": [1.0, 10.0, 1.0]}
+            {
+                "base": [1.0, 10.0, 2.0],
+                "case": [3.0, 40.0, 4.0],
+                "start": [1.0, 10.0, 1.0],
+            }
         )
         assert taken.ratio("case", "base") == Spread(3.0, 2.0, 4.0)
         assert taken.ratio("case", "base", less="start") == Spread(2.0, 1.5, 3.0)
 
 
 class TestTables:
-    def test_replace_what_stood_between_their_marks_and_nothing_else(self, tmp_path: Path) -> None:
+    def test_replace_what_stood_between_their_marks_and_nothing_else(
+        self, tmp_path: Path
+    ) -> None:
         page, end = tmp_path / DOCUMENT, "<!-- /measured -->"
         page.write_text(
-            f"a\n<!-- measured: one -->\nold\n{end}\nb\n<!-- measured: two -->\n{end}\n", "utf-8"
+            f"a\n<!-- measured: one -->\nold\n{end}\nb\n<!-- measured: two -->\n{end}\n",
+            "utf-8",
         )
         put(tmp_path, "one", r"new \1")
         put(tmp_path, "two", "also")
@@ -198,7 +228,9 @@ class TestParts:
     @pytest.mark.sampled(1)
     @pytest.mark.parametrize("name", ["compare", "growth", "trunk"])
     def test_give_a_table(self, name: str, corpus: Corpus, tmp_path: Path) -> None:
-        setting = Setting(corpus, tmp_path, repeat=2, out=tmp_path, plots=False, trunk=20)
+        setting = Setting(
+            corpus, tmp_path, repeat=2, out=tmp_path, plots=False, trunk=20
+        )
         assert len(PARTS[name](setting).splitlines()) > 5
 
 
@@ -219,7 +251,14 @@ class TestCommand:
         pytest.importorskip("orjson")
         shutil.copy(PAGE, tmp_path)
         before = digest(corpus.repo.parent)
-        arguments = ["--corpus", str(corpus.repo.parent), "--out", str(tmp_path), "--repeat", "1"]
+        arguments = [
+            "--corpus",
+            str(corpus.repo.parent),
+            "--out",
+            str(tmp_path),
+            "--repeat",
+            "1",
+        ]
         assert main([*arguments, "--only", "profile", "--only", "compare"]) == 0
         text = (tmp_path / DOCUMENT).read_text("utf-8")
         assert f"{TINY.iterations} iterations, " in text
@@ -229,7 +268,9 @@ class TestCommand:
             assert all(len(row) == len(rows[0]) for row in rows)
         assert table(text, "compare")[2][:2] == ["the floor", "1.00"]
         assert "load average" in capsys.readouterr().out
-        assert digest(corpus.repo.parent) == before, "a backlog that was taken must stay as it was"
+        assert digest(corpus.repo.parent) == before, (
+            "a backlog that was taken must stay as it was"
+        )
 
 
 class TestPage:
@@ -246,8 +287,12 @@ class TestPage:
 
 def table(text: str, name: str) -> list[list[str]]:
     """Return the cells between the marks of a part."""
-    found = re.search(rf"<!-- measured: {name} -->\n(.*?)<!-- /measured -->", text, re.S)
+    found = re.search(
+        rf"<!-- measured: {name} -->\n(.*?)<!-- /measured -->", text, re.S
+    )
     assert found, name
     return [
-        [cell.strip() for cell in line.split("|")[1:-1]] for line in found[1].splitlines() if line
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in found[1].splitlines()
+        if line
     ]

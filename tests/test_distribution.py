@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 from helpers.histories import History
 
-from benchmarks.distribution import Distribution, main, make_log, table, write_transcripts
+from benchmarks.distribution import (
+    Distribution,
+    main,
+    make_log,
+    table,
+    write_transcripts,
+)
 
 
 @pytest.fixture
@@ -45,18 +51,25 @@ class TestLog:
 
 
 class TestTable:
-    def test_has_a_row_a_signal_and_a_column_a_rubric(self, made: History, tmp_path: Path) -> None:
+    def test_has_a_row_a_signal_and_a_column_a_rubric(
+        self, made: History, tmp_path: Path
+    ) -> None:
         make_log(made.repo, tmp_path / "made")
         lines = list(table(made.repo, tmp_path / "made", ["2.2.0", "2.2.0+", "3.1.0"]))
         assert lines[0] == "| signal | 2.2.0 | 2.2.0, transcripts named | 3.1.0 |"
-        rows = {cells[1]: cells[2:5] for line in lines[2:] for cells in [cells_of(line)]}
+        rows = {
+            cells[1]: cells[2:5] for line in lines[2:] for cells in [cells_of(line)]
+        }
         zero = "1/1: 0.00 (0.00 0.00 0.00), 100 % at 0, 0 % at 1"
         assert rows["tests"] == ["0/1", "0/1", zero]
         assert rows["token_efficiency"][0] == "0/1"
         assert (
-            rows["token_efficiency"][1:] == ["1/1: 0.70 (0.70 0.70 0.70), 0 % at 0, 0 % at 1"] * 2
+            rows["token_efficiency"][1:]
+            == ["1/1: 0.70 (0.70 0.70 0.70), 0 % at 0, 0 % at 1"] * 2
         )
-        assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["iter-1.yaml"]
+        assert sorted(path.name for path in (tmp_path / "made").iterdir()) == [
+            "iter-1.yaml"
+        ]
 
     def test_names_what_checkpoints_hold(self, made: History, tmp_path: Path) -> None:
         write_transcripts(made.repo, tmp_path)
@@ -73,9 +86,13 @@ def cells_of(line: str) -> list[str]:
     ("values", "text"),
     [
         pytest.param([], "0/9", id="present nowhere"),
-        pytest.param([0.5], "1/9: 0.50 (0.50 0.50 0.50), 0 % at 0, 0 % at 1", id="present once"),
         pytest.param(
-            [0, 0, 1, 1, 1], "5/9: 0.60 (0.00 1.00 1.00), 40 % at 0, 60 % at 1", id="at the ends"
+            [0.5], "1/9: 0.50 (0.50 0.50 0.50), 0 % at 0, 0 % at 1", id="present once"
+        ),
+        pytest.param(
+            [0, 0, 1, 1, 1],
+            "5/9: 0.60 (0.00 1.00 1.00), 40 % at 0, 60 % at 1",
+            id="at the ends",
         ),
     ],
 )

@@ -37,7 +37,9 @@ class TestReadFile:
             pytest.param("socket", "is not a plain file", id="a socket"),
             pytest.param("/dev/zero", "is not a plain file", id="an endless device"),
             pytest.param("/dev/null", "is not a plain file", id="a device"),
-            pytest.param("circle", "too many levels of symbolic links", id="a link to itself"),
+            pytest.param(
+                "circle", "too many levels of symbolic links", id="a link to itself"
+            ),
             pytest.param("a\0b", "", id="NUL in the name"),
             pytest.param("x" * 300, "", id="a long name"),
             pytest.param("\ud800", "", id="half a character"),
@@ -54,16 +56,22 @@ class TestReadFile:
         with socket.socket(socket.AF_UNIX) as listener, watched_doors() as doors:
             listener.bind("socket")
             assert refusal(tmp_path / name).startswith(f"{tmp_path / name}: {reason}")
-        assert str(tmp_path / name) not in doors.opened or not reason.endswith("plain file")
+        assert str(tmp_path / name) not in doors.opened or not reason.endswith(
+            "plain file"
+        )
 
     @pytest.mark.parametrize("name", ["missing", "missing/f", "f/g", "link"])
-    def test_tells_a_missing_file_from_an_unusable_one(self, tmp_path: Path, name: str) -> None:
+    def test_tells_a_missing_file_from_an_unusable_one(
+        self, tmp_path: Path, name: str
+    ) -> None:
         (tmp_path / "f").write_bytes(b"x")
         (tmp_path / "link").symlink_to("missing")
         with pytest.raises(FileNotFoundError):
             read_file(tmp_path / name)
 
-    def test_reads_up_to_the_limit_and_refuses_one_byte_more(self, tmp_path: Path) -> None:
+    def test_reads_up_to_the_limit_and_refuses_one_byte_more(
+        self, tmp_path: Path
+    ) -> None:
         path = tmp_path / "f"
         path.write_bytes(b"x" * (1 << 20))
         assert len(read_file(path, 1 << 20)) == 1 << 20
@@ -75,7 +83,8 @@ class TestReadFile:
             assert all(isinstance(read_file("/proc/kmsg"), bytes) for _ in range(2))
 
     @pytest.mark.skipif(
-        not Path("/proc/kallsyms").exists(), reason="needs a file whose size is not what stat says"
+        not Path("/proc/kallsyms").exists(),
+        reason="needs a file whose size is not what stat says",
     )
     def test_refuses_a_file_that_grows_while_it_is_read(self) -> None:
         path = Path("/proc/kallsyms")
@@ -109,7 +118,15 @@ class TestListNames:
     def test_lists_in_byte_order(self, tmp_path: Path) -> None:
         for name in (b"b", b"B", b"a10", b"a2", b"\xff", "\u00e9".encode(), b".hidden"):
             (tmp_path / os.fsdecode(name)).touch()
-        assert list_names(tmp_path) == [".hidden", "B", "a10", "a2", "b", "\u00e9", "\udcff"]
+        assert list_names(tmp_path) == [
+            ".hidden",
+            "B",
+            "a10",
+            "a2",
+            "b",
+            "\u00e9",
+            "\udcff",
+        ]
 
     def test_lists_what_is_no_file_too(self, tmp_path: Path) -> None:
         (tmp_path / "d").mkdir()

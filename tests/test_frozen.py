@@ -17,8 +17,10 @@ def test_some_fields_are_not_compared() -> None:
     assert Said("a") != "a"
     assert ImplBlock(retries_reported=False, tests_total_claim=True) == ImplBlock()
     assert VerifierRecord(retries_reported=False) == VerifierRecord()
-    assert SignalValue(True, 1.0, "x", reason="a", source="claimed", fact="b") == SignalValue(
-        True, 1.0, "x"
-    )
+    assert SignalValue(
+        True, 1.0, "x", reason="a", source="claimed", fact="b"
+    ) == SignalValue(True, 1.0, "x")
     assert SignalValue(True, 1.0, "x", cap="a") != SignalValue(True, 1.0, "x")
-    assert hash(IterationRecord(impl=ImplBlock(retries_reported=False))) == hash(IterationRecord())
+    assert hash(IterationRecord(impl=ImplBlock(retries_reported=False))) == hash(
+        IterationRecord()
+    )

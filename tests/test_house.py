@@ -80,14 +80,25 @@ class Module:
 
 
 def read(path: Path) -> Module:
-    name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
     return Module(name, path, path.read_text("utf-8"))
 
 
 MODULES = {
     m.name: m
-    for m in map(read, sorted([*ROOT.glob("scoring/**/*.py"), *ROOT.glob("rubric/**/*.py")]))
+    for m in map(
+        read, sorted([*ROOT.glob("scoring/**/*.py"), *ROOT.glob("rubric/**/*.py")])
+    )
 }
+
+
+def folder_of(module: Module) -> str:
+    """Return the full name of the package that a module is in, or is."""
+    if module.path.name == "__init__.py":
+        return module.name
+    return module.name.rpartition(".")[0]
 
 
 IMPORT = re.compile(r"^[ \t]*((?:from [\w.]+ )?import (?:\([^)]*\)|.+))", re.M)
@@ -95,13 +106,15 @@ IMPORT = re.compile(r"^[ \t]*((?:from [\w.]+ )?import (?:\([^)]*\)|.+))", re.M)
 
 def imported(module: Module) -> Iterator[str]:
     """Yield what a module imports, at its top, in a function or for type checking, by full name."""
-    package = module.name if module.path.name == "__init__.py" else module.name.rpartition(".")[0]
+    package = folder_of(module)
     for node in ast.parse("\n".join(IMPORT.findall(module.text))).body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = (
-                package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+                package.split(".")[: len(package.split(".")) - node.level + 1]
+                if node.level
+                else []
             )
             base = ".".join([*above, *([node.module] if node.module else [])])
             for alias in node.names:
@@ -122,7 +135,9 @@ def listed(faults: Iterable[str]) -> str:
 
 def circle(edges: dict[str, set[str]]) -> list[str]:
     """Return modules that import each other in a circle, in order, or none."""
-    others = {name: imported & edges.keys() - {name} for name, imported in edges.items()}
+    others = {
+        name: imported & edges.keys() - {name} for name, imported in edges.items()
+    }
     try:
         graphlib.TopologicalSorter(others).prepare()
     except graphlib.CycleError as error:
@@ -135,7 +150,9 @@ def circle(edges: dict[str, set[str]]) -> list[str]:
 
 
 def test_a_circle_would_be_noticed() -> None:
-    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"b", "elsewhere"}, "d": set()})) == {"b", "c"}
+    assert set(
+        circle({"a": {"b"}, "b": {"c"}, "c": {"b", "elsewhere"}, "d": set()})
+    ) == {"b", "c"}
     assert circle({"a": {"a", "b"}, "b": {"elsewhere"}}) == []
 
 
@@ -157,7 +174,9 @@ def parts() -> dict[str, Part]:
     _, _, *lines = found[1].splitlines()
     rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     return {
-        name: Part(tuple(re.findall(r"`([^`]+)`", paths)), frozenset(re.findall(r"\w+", names)))
+        name: Part(
+            tuple(re.findall(r"`([^`]+)`", paths)), frozenset(re.findall(r"\w+", names))
+        )
         for name, paths, _, names in rows
     }
 
@@ -170,7 +189,9 @@ def part_of(name: str) -> str | None:
     place = MODULES[name].place
     owners = {path: part for part, row in PARTS.items() for path in row.paths}
     mine = [
-        path for path in owners if place == path or (path[-1] == "/" and place.startswith(path))
+        path
+        for path in owners
+        if place == path or (path[-1] == "/" and place.startswith(path))
     ]
     return owners[max(mine, key=len)] if mine else None
 
@@ -182,7 +203,9 @@ def test_parts_import_only_parts_above_them() -> None:
 
 
 def test_every_module_belongs_to_a_part() -> None:
-    assert [module.place for module in MODULES.values() if part_of(module.name) is None] == []
+    assert [
+        module.place for module in MODULES.values() if part_of(module.name) is None
+    ] == []
 
 
 def rooms_of(part: str) -> set[str]:
@@ -200,6 +223,17 @@ def test_the_rooms_of_evidence_are_parts() -> None:
     assert rooms < rooms_of("evidence")
 
 
+def test_what_is_in_the_own_folder_or_below_is_imported_by_a_relative_name() -> None:
+    faults = [
+        f"{module.place}: from {node.module}"
+        for module in MODULES.values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom) and not node.level
+        if f"{node.module}.".startswith(f"{folder_of(module)}.")
+    ]
+    assert not faults, listed(faults)
+
+
 def test_a_module_imports_what_its_part_may() -> None:
     faults = []
     for name in MODULES:
@@ -215,13 +249,16 @@ def test_a_module_imports_what_its_part_may() -> None:
     assert not faults, listed(faults)
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("scoring.signals.")])
+@pytest.mark.parametrize(
+    "name", [name for name in MODULES if name.startswith("scoring.signals.")]
+)
 def test_a_signal_opens_no_file_and_starts_no_process(name: str) -> None:
     assert sorted(imports()[name] & NO_INPUT) == []
     called = {
         node.func.id if isinstance(node.func, ast.Name) else node.func.attr
         for node in ast.walk(MODULES[name].tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name | ast.Attribute)
     }
     assert sorted(called & OPENS) == []
 
@@ -241,19 +278,24 @@ def test_one_module_starts_processes_of_git() -> None:
 def test_no_two_modules_share_a_name() -> None:
     by_stem: dict[str, list[str]] = defaultdict(list)
     for module in MODULES.values():
-        if not module.name.startswith("scoring.cli."):  # a command's file has the command's name
+        # a command's file has the command's name
+        if not module.name.startswith("scoring.cli."):
             by_stem[module.path.stem].append(module.place)
     shared = {
         stem: places
         for stem, places in by_stem.items()
         if len(places) > 1 and stem not in SHARED_STEMS
     }
-    assert not shared, listed(f"{stem}: {' '.join(places)}" for stem, places in shared.items())
+    assert not shared, listed(
+        f"{stem}: {' '.join(places)}" for stem, places in shared.items()
+    )
 
 
 def test_every_name_that_is_listed_as_shared_is_shared() -> None:
     stems = [module.path.stem for module in MODULES.values()]
-    assert [stem for stem in SHARED_STEMS if stem != "__main__" and stems.count(stem) < 2] == []
+    assert [
+        stem for stem in SHARED_STEMS if stem != "__main__" and stems.count(stem) < 2
+    ] == []
 
 
 def test_no_two_public_classes_share_a_name() -> None:
@@ -263,14 +305,21 @@ def test_no_two_public_classes_share_a_name() -> None:
             if name not in SHARED_CLASSES:
                 by_name[name].append(module.place)
     shared = {name: places for name, places in by_name.items() if len(places) > 1}
-    assert not shared, listed(f"{name}: {' '.join(places)}" for name, places in shared.items())
+    assert not shared, listed(
+        f"{name}: {' '.join(places)}" for name, places in shared.items()
+    )
 
 
-OWN_IMPORT = re.compile(r"^[ \t]+(?:from (?:scoring|rubric)[. ]|import (?:scoring|rubric))", re.M)
+OWN_IMPORT = re.compile(
+    r"^[ \t]+(?:from (?:scoring|rubric)[. ]|import (?:scoring|rubric))", re.M
+)
 
 
 def test_few_imports_of_our_own_modules_are_not_at_the_top() -> None:
-    found = {module.place: len(OWN_IMPORT.findall(module.text)) for module in MODULES.values()}
+    found = {
+        module.place: len(OWN_IMPORT.findall(module.text))
+        for module in MODULES.values()
+    }
     assert sum(found.values()) <= INDENTED_IMPORTS, listed(
         f"{place}: {n}" for place, n in found.items() if n
     )
@@ -286,9 +335,13 @@ def test_no_line_has_more_than_100_columns() -> None:
     faults = []
     for folder in PYTHON_FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+            for number, line in enumerate(
+                path.read_text("utf-8").splitlines(), start=1
+            ):
                 if len(line) > MOST_COLUMNS:
-                    faults.append(f"{path.relative_to(ROOT)}:{number} has {len(line)} columns")
+                    faults.append(
+                        f"{path.relative_to(ROOT)}:{number} has {len(line)} columns"
+                    )
     assert not faults, listed(faults)
 
 
@@ -301,14 +354,20 @@ SOURCES = sorted(
         *ROOT.glob("benchmarks/**/*.py"),
     ]
 )
-CITATION = re.compile(r'(docs/\w+\.md)`*,?\s+(?:under\s+)?"([^"]+)"((?:,?\s+(?:and\s+)?"[^"]+")*)')
-SECTION = re.compile(r"contract(?:'s)? section|\((?:contract )?sections? \d[\d. and]*\)")
+CITATION = re.compile(
+    r'(docs/\w+\.md)`*,?\s+(?:under\s+)?"([^"]+)"((?:,?\s+(?:and\s+)?"[^"]+")*)'
+)
+SECTION = re.compile(
+    r"contract(?:'s)? section|\((?:contract )?sections? \d[\d. and]*\)"
+)
 
 
 def headings(page: str) -> set[str]:
     if not (ROOT / page).is_file():
         return set()
-    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text("utf-8"), flags=re.M | re.S)
+    text = re.sub(
+        r"^```.*?^```$", "", (ROOT / page).read_text("utf-8"), flags=re.M | re.S
+    )
     return {title.strip("`") for title in re.findall(r"^#+ (.+)$", text, re.M)}
 
 
@@ -348,7 +407,9 @@ def test_a_heading_that_is_cited_is_on_its_page() -> None:
 
 
 def test_a_citation_is_recognised() -> None:
-    text = 'see ``docs/EVIDENCE.md``, "Landing" and "Reverts", or docs/LOG.md, "Entries"'
+    text = (
+        'see ``docs/EVIDENCE.md``, "Landing" and "Reverts", or docs/LOG.md, "Entries"'
+    )
     assert [(page, title) for page, title, _ in CITATION.findall(text)] == [
         ("docs/EVIDENCE.md", "Landing"),
         ("docs/LOG.md", "Entries"),

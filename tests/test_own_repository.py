@@ -22,10 +22,14 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)
-def no_git_by_gitpython(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+def no_git_by_gitpython(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """Fail when GitPython starts git, except where a repository is made."""
     if "makes" not in request.node.name:
-        monkeypatch.setattr(git.cmd.Git, "execute", lambda *_, **__: pytest.fail("git was started"))
+        monkeypatch.setattr(
+            git.cmd.Git, "execute", lambda *_, **__: pytest.fail("git was started")
+        )
 
 
 @pytest.fixture
@@ -43,7 +47,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_is_what_git_says(repo: Repo, home: Path) -> None:
     repo.commit({"a": "1\n"}, "Begin")
     repo.git("config", "remote.origin.url", "https://name@example.org/team/app.git")
-    repo.git("config", "--add", "remote.origin.url", "https://other.example.org/app.git")
+    repo.git(
+        "config", "--add", "remote.origin.url", "https://other.example.org/app.git"
+    )
     repo.git("worktree", "add", "-q", "-b", "side", str(home / "side"))
     own = own_repository(repo.path)
     theirs = GitRepository(repo.path)
@@ -60,7 +66,9 @@ def test_it_is_what_git_says(repo: Repo, home: Path) -> None:
     assert own_repository(repo.path).branch == ""
 
 
-def test_the_callers_settings_hold(repo: Repo, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_callers_settings_hold(
+    repo: Repo, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for key in ("user.name", "user.email"):
         subprocess.run(["git", "-C", repo.path, "config", "--unset", key], check=False)
     assert own_name(repo.path) == ""
@@ -116,11 +124,19 @@ def test_it_makes_a_repository_whatever_variables_name(
 
 @pytest.mark.parametrize(
     "command",
-    [("doctor",), ("label", "5", *SOUND), ("init", "--yes", "--force"), ("hook", "install")],
+    [
+        ("doctor",),
+        ("label", "5", *SOUND),
+        ("init", "--yes", "--force"),
+        ("hook", "install"),
+    ],
     ids=lambda command: command[0],
 )
 def test_commands_use_it_and_start_no_git_by_it(
-    here: Demo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    here: Demo,
+    da_score: DaScore,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
 ) -> None:
     read: list[Path] = []
 
@@ -141,7 +157,9 @@ def test_commands_use_it_and_start_no_git_by_it(
     assert here.repo_dir.is_dir()
 
 
-def test_a_process_that_reads_it_starts_no_git_at_all(repo: Repo, tmp_path: Path) -> None:
+def test_a_process_that_reads_it_starts_no_git_at_all(
+    repo: Repo, tmp_path: Path
+) -> None:
     """Not even for the version, which GitPython asks for when it is imported."""
     folder = tmp_path / "path"
     folder.mkdir()
@@ -155,7 +173,11 @@ def test_a_process_that_reads_it_starts_no_git_at_all(repo: Repo, tmp_path: Path
     )
     environment = {**os.environ, "PATH": str(folder)}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
     )
     assert done.stdout.split()[0] == own_repository(repo.path).branch
     assert not note.exists()
@@ -184,5 +206,7 @@ def test_evidence_and_what_only_scores_never_load_it() -> None:
         "import sys, scoring.api, scoring.cli.run, scoring.cli.work, scoring.cli.close_task; "
         "print('git' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "False\n"

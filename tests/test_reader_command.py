@@ -9,13 +9,24 @@ from helpers.sessions import put
 
 from benchmarks.reader import main
 
-HEAD = {"type": "session", "version": 3, "id": "p1", "timestamp": stamp(0), "cwd": "/work/app"}
+HEAD = {
+    "type": "session",
+    "version": 3,
+    "id": "p1",
+    "timestamp": stamp(0),
+    "cwd": "/work/app",
+}
 
 
 def test_what_is_understood_is_said_and_what_is_not_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call = {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": "pytest"}}
+    call = {
+        "type": "toolCall",
+        "id": "c",
+        "name": "bash",
+        "arguments": {"command": "pytest"},
+    }
     usage = {"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4}
     said = {"role": "assistant", "content": [call], "usage": usage, "timestamp": 1}
     end = {
@@ -33,19 +44,29 @@ def test_what_is_understood_is_said_and_what_is_not_is_named(
     assert main([str(path)]) == 0
     printed = capsys.readouterr().out
     assert f"{path}: pi\n" in printed
-    assert "  tokens: output 2, input 1, read from the cache 3, written to it 4\n" in printed
+    assert (
+        "  tokens: output 2, input 1, read from the cache 3, written to it 4\n"
+        in printed
+    )
     assert "  calls: 1, 1 ended, 1 failed\n" in printed
     assert "  test runs: failed\n" in printed
-    assert "  not understood, 1 times: of a kind that is not known: dream, version 3\n" in printed
+    assert (
+        "  not understood, 1 times: of a kind that is not known: dream, version 3\n"
+        in printed
+    )
 
 
 def test_the_running_totals_of_codex_are_summed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def line(kind: str, payload: Mapping[str, object], second: int) -> dict[str, object]:
+    def line(
+        kind: str, payload: Mapping[str, object], second: int
+    ) -> dict[str, object]:
         return {"timestamp": stamp(second), "type": kind, "payload": payload}
 
-    def totals(new_input: int, cached: int, output: int, second: int) -> dict[str, object]:
+    def totals(
+        new_input: int, cached: int, output: int, second: int
+    ) -> dict[str, object]:
         usage = {
             "input_tokens": new_input + cached,
             "cached_input_tokens": cached,
@@ -58,7 +79,12 @@ def test_the_running_totals_of_codex_are_summed(
         return line("event_msg", {"type": "token_count", "info": info}, second)
 
     session = "0198c0de-0000-7000-8000-000000000001"
-    head = {"id": session, "timestamp": stamp(0), "cwd": "/work/app", "cli_version": "0.145.0"}
+    head = {
+        "id": session,
+        "timestamp": stamp(0),
+        "cwd": "/work/app",
+        "cli_version": "0.145.0",
+    }
     path = put(
         tmp_path / f"rollout-2026-09-01T09-00-00-{session}.jsonl",
         line("session_meta", head, 0),

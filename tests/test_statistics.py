@@ -41,7 +41,9 @@ class TestInterval:
         source = random.Random(4)
         values = [float(source.random() > rare) for _ in range(1500)]
         found, share = bootstrap_interval(values), sum(values) / 1500
-        low, high = (stats.binom.ppf(chance, 1500, share) / 1500 for chance in (0.025, 0.975))
+        low, high = (
+            stats.binom.ppf(chance, 1500, share) / 1500 for chance in (0.025, 0.975)
+        )
         assert found == pytest.approx((low, high), abs=0.06 * (high - low))
 
     def test_is_the_same_every_time(self) -> None:
@@ -52,13 +54,16 @@ class TestInterval:
     def test_is_that_of_the_textbook(self, count: int) -> None:
         values = made(count)
         found, expected = bootstrap_interval(values), plain_bootstrap(values, 3)
-        assert found == pytest.approx(expected, abs=0.08 * (expected.high - expected.low))
+        assert found == pytest.approx(
+            expected, abs=0.08 * (expected.high - expected.low)
+        )
 
     def test_covers_the_true_mean_about_as_often_as_it_says(self) -> None:
         true = 5 / 6.5
         found = [bootstrap_interval(made(30, seed)) for seed in range(200)]
         covered = sum(
-            interval is not None and interval.low <= true <= interval.high for interval in found
+            interval is not None and interval.low <= true <= interval.high
+            for interval in found
         )
         assert 175 <= covered <= 199
 
@@ -70,7 +75,11 @@ class TestPairs:
         assert 0.35 < found.low < 0.55 < found.high < 0.75
 
     @pytest.mark.parametrize(
-        "sides", [([0.1], [0.2]), ([0.1, 0.2], [0.3])], ids=["one-pair", "one-in-a-group"]
+        "sides",
+        [([0.1], [0.2]), ([0.1, 0.2], [0.3])],
+        ids=["one-pair", "one-in-a-group"],
     )
-    def test_of_fewer_than_two_there_is_none(self, sides: tuple[list[float], list[float]]) -> None:
+    def test_of_fewer_than_two_there_is_none(
+        self, sides: tuple[list[float], list[float]]
+    ) -> None:
         assert difference_interval(*sides) is None

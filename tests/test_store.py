@@ -62,14 +62,18 @@ def test_another_format_is_as_if_nothing_were_kept_and_is_left_alone(
 def _other_tables(place: Path) -> None:
     place.unlink()
     with sqlite3.connect(place) as connection:
-        connection.executescript("CREATE TABLE kept (other); CREATE TABLE secrets (other)")
+        connection.executescript(
+            "CREATE TABLE kept (other); CREATE TABLE secrets (other)"
+        )
     connection.close()
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut off": lambda place: place.write_bytes(place.read_bytes()[:700]),
     "overwritten": lambda place: place.write_bytes(b"no database at all" * 100),
-    "wrong pages": lambda place: place.write_bytes(place.read_bytes()[:4096] + os.urandom(8192)),
+    "wrong pages": lambda place: place.write_bytes(
+        place.read_bytes()[:4096] + os.urandom(8192)
+    ),
     "other tables": _other_tables,
 }
 
@@ -98,7 +102,9 @@ OTHERS = {
 
 @pytest.mark.parametrize("sql", OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize("keeps", [True, False], ids=["to write", "to read"])
-def test_a_store_with_other_tables_is_not_asked(cache_dir: Path, sql: str, keeps: bool) -> None:
+def test_a_store_with_other_tables_is_not_asked(
+    cache_dir: Path, sql: str, keeps: bool
+) -> None:
     path = cache_dir / NAME
     path.unlink()
     connection = sqlite3.connect(path)
@@ -116,7 +122,9 @@ def test_a_store_with_other_tables_is_not_asked(cache_dir: Path, sql: str, keeps
 @pytest.mark.parametrize("column", ["value", "stamp", "checksum"])
 def test_a_wrong_byte_in_a_row_is_seen(cache_dir: Path, column: str) -> None:
     with sqlite3.connect(cache_dir / NAME) as connection:
-        connection.execute(f"UPDATE kept SET {column} = ?", (7 if column == "checksum" else b"9",))
+        connection.execute(
+            f"UPDATE kept SET {column} = ?", (7 if column == "checksum" else b"9",)
+        )
     connection.close()
     assert kept(cache_dir) is None
     assert kept(cache_dir, stamp=b"9") is None
@@ -126,7 +134,8 @@ def test_a_locked_store_costs_a_moment_and_raises_nothing(cache_dir: Path) -> No
     connection = sqlite3.connect(cache_dir / NAME, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     with Store(cache_dir) as store:
-        assert store.get("entry", "key", b"1") == b"value"  # a writer keeps no reader out
+        # a writer keeps no reader out
+        assert store.get("entry", "key", b"1") == b"value"
         store.put("entry", "key", b"2", b"lost")
     connection.execute("ROLLBACK")
     connection.close()
@@ -187,7 +196,10 @@ def _in_another_process(cache_dir: Path, code: str) -> "subprocess.Popen[str]":
         f"cache_dir = Path({str(cache_dir)!r})\n" + code
     )
     return subprocess.Popen(
-        [sys.executable, "-c", text], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+        [sys.executable, "-c", text],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -240,7 +252,9 @@ input()
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 @pytest.mark.parametrize("name", ["", NAME])
-def test_a_store_that_may_not_be_written_costs_nothing_but_time(cache_dir: Path, name: str) -> None:
+def test_a_store_that_may_not_be_written_costs_nothing_but_time(
+    cache_dir: Path, name: str
+) -> None:
     place = cache_dir / name
     mode = place.stat().st_mode
     place.chmod(mode & ~0o222)
@@ -253,7 +267,9 @@ def test_a_store_that_may_not_be_written_costs_nothing_but_time(cache_dir: Path,
     assert kept(cache_dir) == b"value"
 
 
-def test_a_killed_process_loses_rows_but_never_makes_wrong_ones(cache_dir: Path) -> None:
+def test_a_killed_process_loses_rows_but_never_makes_wrong_ones(
+    cache_dir: Path,
+) -> None:
     code = """
 n = 0
 print("begun", flush=True)
@@ -309,7 +325,10 @@ class _Later:
 def looked_at(folder: Path) -> dict[Path, tuple[int, int, int]]:
     """Return size, time and mode of a folder and of what is in it."""
     found = {path: path.stat() for path in [folder, *folder.iterdir()]}
-    return {path: (stat.st_size, stat.st_mtime_ns, stat.st_mode) for path, stat in found.items()}
+    return {
+        path: (stat.st_size, stat.st_mtime_ns, stat.st_mode)
+        for path, stat in found.items()
+    }
 
 
 def test_a_store_that_is_only_read_leaves_no_trace(tmp_path: Path) -> None:
@@ -338,7 +357,9 @@ def test_a_store_that_is_only_read_is_never_taken_away(cache_dir: Path) -> None:
         assert (cache_dir / NAME).exists()
 
 
-def test_stamps_stay_however_old_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stamps_stay_however_old_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Store(tmp_path) as store:
         store.put("stamp", "key", b"1", b"value")
     later = store_module._today() + 1000

@@ -19,7 +19,9 @@ def test_trim_takes_unicode_white_space_off_both_ends(space: str) -> None:
     assert trim(f"{space}{space}a{space}b{space}") == f"a{space}b"
 
 
-@pytest.mark.parametrize("other", [*"\x1c\x1d\x1e\x1f", *"\u200b\ufeff\u180e\0"], ids=ascii)
+@pytest.mark.parametrize(
+    "other", [*"\x1c\x1d\x1e\x1f", *"\u200b\ufeff\u180e\0"], ids=ascii
+)
 def test_trim_leaves_what_is_no_white_space(other: str) -> None:
     assert trim(f" {other}a{other} ") == f"{other}a{other}"
 
@@ -51,7 +53,9 @@ def test_quote_escapes_what_is_not_printable(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), tables.cases("text", "printable"))
-def test_printable_shows_controls_escaped_and_leaves_the_rest(text: str, expected: str) -> None:
+def test_printable_shows_controls_escaped_and_leaves_the_rest(
+    text: str, expected: str
+) -> None:
     assert printable(text) == expected
 
 

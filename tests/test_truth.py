@@ -12,16 +12,30 @@ from helpers.histories import History
 
 from benchmarks import truth
 from benchmarks.measure import HERE
-from benchmarks.truth import DOCUMENT, Judged, Label, finding_table, judge, main, read_labels
+from benchmarks.truth import (
+    DOCUMENT,
+    Judged,
+    Label,
+    finding_table,
+    judge,
+    main,
+    read_labels,
+)
 
 
-def label(observation: str, value: Any, commit: str = "c1", harness: str = "claude") -> Label:
+def label(
+    observation: str, value: Any, commit: str = "c1", harness: str = "claude"
+) -> Label:
     return Label("made+one", commit, harness, observation, value)
 
 
-def judged(observation: str, value: Any, said: Any = "nothing", harness: str = "claude") -> Judged:
+def judged(
+    observation: str, value: Any, said: Any = "nothing", harness: str = "claude"
+) -> Judged:
     is_said = said != "nothing"
-    return Judged(label(observation, value, harness=harness), is_said, said if is_said else None)
+    return Judged(
+        label(observation, value, harness=harness), is_said, said if is_said else None
+    )
 
 
 @pytest.fixture
@@ -48,7 +62,8 @@ def written(path: Path, labels: list[Label], **more: Any) -> Path:
 
 class TestAgreement:
     @pytest.mark.parametrize(
-        ("observation", "value", "said", "agrees", "is_silent"), tables.cases("truth", "agreement")
+        ("observation", "value", "said", "agrees", "is_silent"),
+        tables.cases("truth", "agreement"),
     )
     def test_is_to_say_what_is_so(
         self, observation: str, value: Any, said: Any, agrees: bool, is_silent: bool
@@ -60,7 +75,10 @@ class TestAgreement:
         ("some", "row"),
         [
             pytest.param(
-                [judged("sessions", ["a", "b"], ["a"]), judged("sessions", ["c"], ["c", "d"])],
+                [
+                    judged("sessions", ["a", "b"], ["a"]),
+                    judged("sessions", ["c"], ["c", "d"]),
+                ],
                 ("sessions", "2 of 3", "2 of 3"),
                 id="sessions one by one",
             ),
@@ -74,12 +92,19 @@ class TestAgreement:
                 id="a false alarm and a missed one",
             ),
             pytest.param(
-                [judged("landed", 0.0), judged("landed", 0.0, 0.0), judged("landed", None)],
+                [
+                    judged("landed", 0.0),
+                    judged("landed", 0.0, 0.0),
+                    judged("landed", None),
+                ],
                 ("not landed", "1 of 1", "1 of 2"),
                 id="what is not known is not called lost",
             ),
             pytest.param(
-                [judged("corrections_in_words", 2, 1), judged("corrections_in_words", 0, 0)],
+                [
+                    judged("corrections_in_words", 2, 1),
+                    judged("corrections_in_words", 0, 0),
+                ],
                 ("corrected in words", "1 of 1", "1 of 1"),
                 id="iterations, and not words",
             ),
@@ -95,9 +120,13 @@ class TestAgreement:
 
 class TestLabels:
     def test_are_cut_into_halves_by_their_commits(self, tmp_path: Path) -> None:
-        some = [label(name, 1, f"c{n}") for n in range(40) for name in ("runs", "calls")]
+        some = [
+            label(name, 1, f"c{n}") for n in range(40) for name in ("runs", "calls")
+        ]
         file = written(tmp_path / "l.jsonl", some)
-        first, second = ({one.commit for one in read_labels([file], half)} for half in "AB")
+        first, second = (
+            {one.commit for one in read_labels([file], half)} for half in "AB"
+        )
         assert len(first | second) == 40
         assert first.isdisjoint(second)
         assert 10 < len(first) < 30
@@ -108,10 +137,16 @@ class TestCommand:
         self, made: tuple[History, dict[str, str]]
     ) -> None:
         history, shas = made
-        asked = [label(name, None, sha) for sha in shas.values() for name in truth.OBSERVATIONS]
+        asked = [
+            label(name, None, sha)
+            for sha in shas.values()
+            for name in truth.OBSERVATIONS
+        ]
         said = [one for one in judge(asked, [history.repo]) if one.is_said]
         assert {
-            one.label.observation: one.said for one in said if one.label.commit == shas["on"]
+            one.label.observation: one.said
+            for one in said
+            if one.label.commit == shas["on"]
         } == {
             "sessions": ("kept",),
             "runs": 1,
@@ -127,7 +162,9 @@ class TestCommand:
             "reverted": False,
             "files": 1,
         }
-        beside = {one.label.observation for one in said if one.label.commit == shas["off"]}
+        beside = {
+            one.label.observation for one in said if one.label.commit == shas["off"]
+        }
         assert beside.isdisjoint({"sessions", "runs", "tokens", "calls"})
 
     def test_reads_a_bundle_and_writes_the_tables_into_the_page(
@@ -138,11 +175,18 @@ class TestCommand:
     ) -> None:
         history, shas = made
         (tmp_path / "kept").mkdir()
-        bundle = ["bundle", "create", "-q", str(tmp_path / "kept" / "one.bundle"), "--all"]
+        bundle = [
+            "bundle",
+            "create",
+            "-q",
+            str(tmp_path / "kept" / "one.bundle"),
+            "--all",
+        ]
         subprocess.run(["git", "-C", str(history.repo), *bundle], check=True)
         labels = [label("last", "passed", shas["on"]), label("runs", 1, shas["on"])]
         file = written(
-            tmp_path / "l.jsonl", [*labels, Label("made+gone", "c9", "codex", "runs", 1)]
+            tmp_path / "l.jsonl",
+            [*labels, Label("made+gone", "c9", "codex", "runs", 1)],
         )
         page = tmp_path / DOCUMENT
         page.write_text("a\n<!-- measured: truth -->\n<!-- /measured -->\nb\n")
@@ -156,14 +200,19 @@ class TestCommand:
         ]
         assert main(where) == 0
         said = capsys.readouterr()
-        assert f'{shas["on"]}  claude  last: truth "passed", said "failed"' in said.out.splitlines()
+        assert (
+            f'{shas["on"]}  claude  last: truth "passed", said "failed"'
+            in said.out.splitlines()
+        )
         assert "1 label of made+gone: no repository here" in said.err
         assert "| the last tests failed | all | 0 of 1, " in page.read_text()
         assert shas["on"] not in page.read_text()
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not truth.REAL.exists(), reason="the real repositories are not here")
+@pytest.mark.skipif(
+    not truth.REAL.exists(), reason="the real repositories are not here"
+)
 def test_the_page_has_what_the_command_prints(tmp_path: Path) -> None:
     page = HERE.parent / "docs" / DOCUMENT
     shutil.copy(page, tmp_path)

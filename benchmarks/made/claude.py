@@ -68,7 +68,10 @@ class ClaudeSession:
             elif chance < 0.16:
                 yield self._entry(
                     "system",
-                    {"subtype": "turn_duration", "durationMs": self._rng.randint(900, 90_000)},
+                    {
+                        "subtype": "turn_duration",
+                        "durationMs": self._rng.randint(900, 90_000),
+                    },
                 )
 
     def _exchange(self) -> Iterator[bytes]:
@@ -88,7 +91,8 @@ class ClaudeSession:
         for block in (*self._thoughts(), *tools):
             self._time += rng.uniform(0.5, 6)
             yield self._entry(
-                "assistant", {"message": response | {"content": [block]}, "requestId": request}
+                "assistant",
+                {"message": response | {"content": [block]}, "requestId": request},
             )
         for tool in tools:
             self._time += rng.uniform(0.1, 20)
@@ -131,10 +135,20 @@ class ClaudeSession:
                 "description": self._prose.piece(rng, 15, 50),
             }
         elif name == "Edit":
-            old, new = self._prose.piece(rng, 50, 1_200), self._prose.piece(rng, 50, 1_500)
-            given = {"file_path": rng.choice(_FILES), "old_string": old, "new_string": new}
+            old, new = (
+                self._prose.piece(rng, 50, 1_200),
+                self._prose.piece(rng, 50, 1_500),
+            )
+            given = {
+                "file_path": rng.choice(_FILES),
+                "old_string": old,
+                "new_string": new,
+            }
         elif name == "Write":
-            given = {"file_path": rng.choice(_FILES), "content": self._prose.piece(rng, 300, 9_000)}
+            given = {
+                "file_path": rng.choice(_FILES),
+                "content": self._prose.piece(rng, 300, 9_000),
+            }
         else:
             given = {"file_path": rng.choice(_FILES)}
         return {
@@ -147,15 +161,22 @@ class ClaudeSession:
     def _tool_result(self, tool: str) -> bytes:
         rng = self._rng
         output = self._prose.tool_output(rng)
-        content: Any = output if rng.random() < 0.75 else [{"type": "text", "text": output}]
-        result: dict[str, Any] = {"tool_use_id": tool, "type": "tool_result", "content": content}
+        content: Any = (
+            output if rng.random() < 0.75 else [{"type": "text", "text": output}]
+        )
+        result: dict[str, Any] = {
+            "tool_use_id": tool,
+            "type": "tool_result",
+            "content": content,
+        }
         failed = rng.random() < 0.05
         if failed or rng.random() < 0.5:
             result["is_error"] = failed
         kept = output if rng.random() < 0.3 else output[:400]
         also = {"stdout": kept, "stderr": "", "interrupted": False, "isImage": False}
         return self._entry(
-            "user", {"message": {"role": "user", "content": [result]}, "toolUseResult": also}
+            "user",
+            {"message": {"role": "user", "content": [result]}, "toolUseResult": also},
         )
 
     def _said(self, text: str) -> bytes:

@@ -37,14 +37,17 @@ class CodexSession:
         }
         yield self._line(
             "session_meta",
-            meta | {"cli_version": "0.46.0", "instructions": prose.piece(rng, 500, 6_000)},
+            meta
+            | {"cli_version": "0.46.0", "instructions": prose.piece(rng, 500, 6_000)},
         )
         yield self._line(
-            "event_msg", {"type": "token_count", "info": None, "rate_limits": self._limits()}
+            "event_msg",
+            {"type": "token_count", "info": None, "rate_limits": self._limits()},
         )
         while True:
             yield self._line(
-                "turn_context", {"cwd": "/app", "approval_policy": "never", "model": "gpt-5-codex"}
+                "turn_context",
+                {"cwd": "/app", "approval_policy": "never", "model": "gpt-5-codex"},
             )
             text = prose.piece(rng, 30, 1_500)
             yield self._line(
@@ -66,13 +69,19 @@ class CodexSession:
         if rng.random() < 0.6:
             hidden = f"{rng.getrandbits(4 * 1_400):01400x}"
             yield self._line(
-                "response_item", {"type": "reasoning", "summary": [], "encrypted_content": hidden}
+                "response_item",
+                {"type": "reasoning", "summary": [], "encrypted_content": hidden},
             )
         call = f"call_{rng.getrandbits(96):024x}"
         arguments = json.dumps(
             {"command": ["bash", "-lc", rng.choice(_COMMANDS)], "workdir": "/app"}
         )
-        asked = {"type": "function_call", "name": "shell", "arguments": arguments, "call_id": call}
+        asked = {
+            "type": "function_call",
+            "name": "shell",
+            "arguments": arguments,
+            "call_id": call,
+        }
         yield self._line("response_item", asked)
         code = 1 if rng.random() < 0.06 else 0
         answer = {
@@ -81,7 +90,8 @@ class CodexSession:
         }
         output = json.dumps(answer, ensure_ascii=False)
         yield self._line(
-            "response_item", {"type": "function_call_output", "call_id": call, "output": output}
+            "response_item",
+            {"type": "function_call_output", "call_id": call, "output": output},
         )
         yield self._token_count()
 
@@ -94,7 +104,8 @@ class CodexSession:
             "model_context_window": 272_000,
         }
         return self._line(
-            "event_msg", {"type": "token_count", "info": info, "rate_limits": self._limits()}
+            "event_msg",
+            {"type": "token_count", "info": info, "rate_limits": self._limits()},
         )
 
     def _usage(self) -> dict[str, int]:
@@ -117,4 +128,7 @@ class CodexSession:
     def _line(self, kind: str, payload: dict[str, Any]) -> bytes:
         self._time += self._rng.uniform(0.1, 8)
         entry = {"timestamp": stamp(self._time), "type": kind, "payload": payload}
-        return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        return (
+            json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()
+            + b"\n"
+        )

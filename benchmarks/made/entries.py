@@ -32,7 +32,9 @@ def write_plans(repo: Path, tasks: Mapping[str, tuple[str, ...]]) -> None:
     for task, scope in tasks.items():
         plan = task.partition("-")[0]
         plans.setdefault(plan, "schema_version: 1\ntasks:\n")
-        plans[plan] += f"  - id: {task}\n    title: A task\n    status: done\n    write_scope:\n"
+        plans[plan] += (
+            f"  - id: {task}\n    title: A task\n    status: done\n    write_scope:\n"
+        )
         plans[plan] += "".join(f"      - {folder}\n" for folder in scope)
     for plan, text in plans.items():
         _write(repo / ".agents/workflow/plans" / plan / "TASKS.yaml", text)
@@ -87,7 +89,10 @@ def _nested(repo: Path, work: Work, rng: Random) -> str:
     result = decision = ""
     if work.iteration % 2:
         folder = _ACTIVE / "verification" / str(work.iteration)
-        result, decision = str(folder / "unit.result.yaml"), str(folder / "review-decision.yaml")
+        result, decision = (
+            str(folder / "unit.result.yaml"),
+            str(folder / "review-decision.yaml"),
+        )
         _write(
             repo / result,
             f"schema_version: 1\nstatus: {_status(rng)}\nsummary: {json.dumps(work.subject)}\n",
@@ -99,12 +104,14 @@ def _nested(repo: Path, work: Work, rng: Random) -> str:
         )
     tokens = ""
     if work.iteration % 5 == 0:
-        counts = (
-            f"{{input_tokens: {rng.randint(1, 9999)}, output_tokens: 900, cache_read_tokens: 800000"
-        )
+        counts = f"{{input_tokens: {rng.randint(1, 9999)}, output_tokens: 900"
+        counts += ", cache_read_tokens: 800000"
         cache = f"cache_creation_tokens: 90000, cache_hit_rate: 0.{rng.randint(50, 99)}"
         tokens = f"session_tokens: {counts}, {cache}}}\n"
-    session, harness = work.iteration // 6, ("claude-code", "codex")[work.iteration % 7 == 3]
+    session, harness = (
+        work.iteration // 6,
+        ("claude-code", "codex")[work.iteration % 7 == 3],
+    )
     return f"""schema_version: 2
 iteration: {work.iteration}
 date: "{day(work.time)}"
@@ -159,7 +166,12 @@ _INTERVENTIONS = ("prevent_before_action", "remediate_at_stop", "continuity_advi
 
 def _hooks(work: Work, rng: Random) -> str:
     verdicts = rng.choice(
-        (("allow",), ("allow", "allow"), ("allow", "advise"), ("allow", "remediate", "allow"))
+        (
+            ("allow",),
+            ("allow", "allow"),
+            ("allow", "advise"),
+            ("allow", "remediate", "allow"),
+        )
     )
     return "schema_version: 1\nrecords:\n" + "".join(
         f"""  - sentinel_id: sentinel-{work.iteration}-{n}

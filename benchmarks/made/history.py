@@ -68,7 +68,14 @@ def write_history(
         seed: the same one makes the same commits.
     """
     repo.mkdir(parents=True)
-    git(repo, "init", "-q", "--template=", "--object-format=sha1", f"--initial-branch={TRUNK}")
+    git(
+        repo,
+        "init",
+        "-q",
+        "--template=",
+        "--object-format=sha1",
+        f"--initial-branch={TRUNK}",
+    )
     rng = Random(f"{seed} history")
     with _importer(repo) as stream:
         for n in range(extra):
@@ -77,7 +84,9 @@ def write_history(
         works: list[Work] = []
         for number in range(1, iterations + 1):
             works.append(
-                _iterate(stream, rng, number, commits, tasks, works[-1] if works else None)
+                _iterate(
+                    stream, rng, number, commits, tasks, works[-1] if works else None
+                )
             )
     return works
 
@@ -94,7 +103,9 @@ def _iterate(
     began = START + STEP * (number - 1)
     if last and last.iteration % 11 == 4:
         message = f'Revert "{last.subject}"\n\nThis reverts commit {last.commit}.\n'
-        stream.commit(rng, message, began + 30, [package(rng.randrange(PACKAGES))], files=2)
+        stream.commit(
+            rng, message, began + 30, [package(rng.randrange(PACKAGES))], files=2
+        )
     task = rng.choice(list(tasks))
     for n in range(1, commits + 1):
         subject = f"{phrase(rng)} ({number}.{n})"

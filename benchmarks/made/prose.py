@@ -99,7 +99,9 @@ class Prose:
         if chance < 0.95:
             return self.piece(rng, 2_500, 10_000)
         return (
-            self.piece(rng, 10_000, 60_000) if chance < 0.992 else self.piece(rng, 60_000, 400_000)
+            self.piece(rng, 10_000, 60_000)
+            if chance < 0.992
+            else self.piece(rng, 60_000, 400_000)
         )
 
 

@@ -43,5 +43,7 @@ def _sizes(rng: Random, total: int) -> list[int]:
     """Cut a number of bytes into the sizes of files."""
     sizes: list[int] = []
     while (left := total - sum(sizes)) > 0:
-        sizes.append(min(left, _LARGEST, max(30_000, int(_TYPICAL * rng.lognormvariate(0, 1.2)))))
+        sizes.append(
+            min(left, _LARGEST, max(30_000, int(_TYPICAL * rng.lognormvariate(0, 1.2))))
+        )
     return sizes

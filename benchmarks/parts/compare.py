@@ -24,14 +24,19 @@ def measure(setting: Setting) -> str:
     writes = program.warm("run", name=_WRITES)
     run(writes)
     as_observed = program.warm(
-        "run", "--no-write", *_AS_OBSERVED, name="`run --no-write --rubric 3.1.0`, warm cache"
+        "run",
+        "--no-write",
+        *_AS_OBSERVED,
+        name="`run --no-write --rubric 3.1.0`, warm cache",
     )
     run(as_observed)
     cases = [
         floor(program.corpus),
         program.no_cache(),
         program.no_cache("--processes", "1", name=ONE_PROCESS),
-        program.no_cache(*_AS_OBSERVED, name="`run --no-write --no-cache --rubric 3.1.0`"),
+        program.no_cache(
+            *_AS_OBSERVED, name="`run --no-write --no-cache --rubric 3.1.0`"
+        ),
         program.cold(),
         program.warm(),
         as_observed,

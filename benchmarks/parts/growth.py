@@ -53,7 +53,11 @@ def _backlogs_by_iterations(setting: Setting, few: Corpus) -> list[Corpus]:
 
 
 def _axis(
-    setting: Setting, what: str, unit: str, corpora: Sequence[Corpus], sizes: Sequence[float]
+    setting: Setting,
+    what: str,
+    unit: str,
+    corpora: Sequence[Corpus],
+    sizes: Sequence[float],
 ) -> str:
     """Measure backlogs of growing size. The unit of time is the floor of the largest.
 

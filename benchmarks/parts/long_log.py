@@ -35,7 +35,9 @@ def measure(setting: Setting) -> str:
 
     all_cases: list[Case] = [BARE_CASE]
     for count, cases in cases_by_count.items():
-        all_cases += [replace(case, name=_name(kind, count)) for kind, case in cases.items()]
+        all_cases += [
+            replace(case, name=_name(kind, count)) for kind, case in cases.items()
+        ]
     times = take_times(all_cases, setting.repeat)
     print(times)
 
@@ -57,7 +59,11 @@ def measure(setting: Setting) -> str:
 def _cases(setting: Setting, count: int) -> dict[str, Case]:
     """Return the commands on a log of so many entries, by their kinds."""
     size = replace(
-        setting.corpus.size, iterations=count, commits=1, transcript_mb=0, extra_commits=0
+        setting.corpus.size,
+        iterations=count,
+        commits=1,
+        transcript_mb=0,
+        extra_commits=0,
     )
     corpus = make_corpus(setting.room(f"made-{count}"), size)
     program = Program.on(corpus, setting.room(f"log-{count}-0"))
@@ -65,7 +71,9 @@ def _cases(setting: Setting, count: int) -> dict[str, Case]:
     settled = Program.on(corpus, setting.room(f"log-{count}-2"))
 
     places = ("--repo-dir", str(corpus.repo), "--cache-dir", str(settled.cache))
-    nothing = Case("", (*PYTHON, "-m", "scoring", "backfill", str(settled.log), *places))
+    nothing = Case(
+        "", (*PYTHON, "-m", "scoring", "backfill", str(settled.log), *places)
+    )
     for _ in range(2):  # the first run writes what later ones leave as it is
         run(nothing)
 

@@ -31,7 +31,13 @@ def measure(setting: Setting) -> str:
         program = Program.on(corpus, room)
         program.fill_cache()
         one = program.no_cache("--processes", "1", name=ONE_PROCESS)
-        for case in (floor(corpus), program.no_cache(), one, program.cold(), program.warm()):
+        for case in (
+            floor(corpus),
+            program.no_cache(),
+            one,
+            program.cold(),
+            program.warm(),
+        ):
             found.setdefault(case.name, []).append(
                 median(peak_memory(case) for _ in range(setting.repeat))
             )
@@ -83,7 +89,9 @@ def _held(process: int) -> int:
 def _below(process: int) -> Iterator[int]:
     """Yield the processes that descend from one."""
     try:
-        children = Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()
+        children = (
+            Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()
+        )
     except OSError:
         return
     for child in map(int, children):
@@ -101,6 +109,7 @@ def _size(process: int) -> tuple[int, int]:
     except OSError:
         return 0, 0
     sizes = {
-        name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines[1:])
+        name: int(rest.split()[0])
+        for name, _, rest in (line.partition(":") for line in lines[1:])
     }
     return sizes["Rss"], sizes["Private_Clean"] + sizes["Private_Dirty"]

@@ -22,7 +22,10 @@ def measure(setting: Setting) -> str:
         program.no_cache("--processes", "1", name=ONE_PROCESS),
         program.warm(),
         program.warm(
-            "iteration", str(setting.corpus.size.iterations), "--recompute", name=RECOMPUTE
+            "iteration",
+            str(setting.corpus.size.iterations),
+            "--recompute",
+            name=RECOMPUTE,
         ),
     )
     columns = [_shares(case, setting.repeat) for case in cases]

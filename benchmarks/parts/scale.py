@@ -67,18 +67,33 @@ def measure(setting: Setting) -> str:
                     *growth,
                 )
             )
-    head = ("", "command", "time", "memory", "time, over that of half", "memory, over that of half")
+    head = (
+        "",
+        "command",
+        "time",
+        "memory",
+        "time, over that of half",
+        "memory, over that of half",
+    )
     return markdown(head, rows)
 
 
 def _case(room: Path, command: Sequence[str]) -> Case:
-    places = ["--repo-dir", str(room / "repo"), "--iter-log-dir", str(room / "log"), "--no-cache"]
+    places = [
+        "--repo-dir",
+        str(room / "repo"),
+        "--iter-log-dir",
+        str(room / "log"),
+        "--no-cache",
+    ]
     if (room / "transcripts").exists():
         places += ["--transcript-dir", str(room / "transcripts")]
     if "report" in command:
         places += ["--out", str(room / "report.html")]
     return Case(
-        "", (*PYTHON, "-m", "scoring", *command, *places), variables={"DA_SCORE_RUBRIC": "3.1.0"}
+        "",
+        (*PYTHON, "-m", "scoring", *command, *places),
+        variables={"DA_SCORE_RUBRIC": "3.1.0"},
     )
 
 
@@ -113,7 +128,9 @@ def _long_transcript(room: Path, size: int) -> None:
     _entries(room / "log", shas, range(200))
     filler = _filler(size * 1_000_000 // 200)
     _session(
-        room, 0, (line for n, sha in enumerate(shas) for line in (*_piece(n, sha), *filler(n)))
+        room,
+        0,
+        (line for n, sha in enumerate(shas) for line in (*_piece(n, sha), *filler(n))),
     )
 
 
@@ -123,7 +140,9 @@ def _many_transcripts(room: Path, size: int) -> None:
     _entries(room / "log", shas, range(1000))
     for n in range(size):
         made, which = n % 50 == 0 and n // 50 < len(shas), n // 50 % len(shas)
-        _session(room, n, _piece(which, shas[which]) if made else _piece(which, None, n))
+        _session(
+            room, n, _piece(which, shas[which]) if made else _piece(which, None, n)
+        )
 
 
 def _many_entries(room: Path, size: int) -> None:
@@ -150,7 +169,14 @@ def _lines(n: int) -> str:
 def _history(repo: Path, count: int) -> list[str]:
     """Make a repository with so many commits of one file each, and return their SHAs."""
     repo.mkdir(parents=True)
-    git(repo, "init", "-q", "--template=", "--object-format=sha1", f"--initial-branch={TRUNK}")
+    git(
+        repo,
+        "init",
+        "-q",
+        "--template=",
+        "--object-format=sha1",
+        f"--initial-branch={TRUNK}",
+    )
     command = [
         "git",
         "-C",
@@ -173,7 +199,9 @@ def _history(repo: Path, count: int) -> list[str]:
                 f"M 100644 inline {_path(n)}\ndata {len(body)}\n{body}\n"
             )
             process.stdin.write(commit.encode())
-    marks = dict(line.split() for line in (repo.parent / "marks").read_text("ascii").splitlines())
+    marks = dict(
+        line.split() for line in (repo.parent / "marks").read_text("ascii").splitlines()
+    )
     return [marks[f":{n + 1}"] for n in range(count)]
 
 
@@ -194,7 +222,11 @@ def _session(room: Path, n: int, lines: Iterator[dict[str, object]]) -> None:
     path.parent.mkdir(exist_ok=True)
     with open(path, "wb") as f:
         for part, line in enumerate(lines):
-            known = {"sessionId": path.stem, "cwd": str(room / "repo"), "uuid": f"{n}-{part}"}
+            known = {
+                "sessionId": path.stem,
+                "cwd": str(room / "repo"),
+                "uuid": f"{n}-{part}",
+            }
             f.write(json.dumps({**known, **line}).encode() + b"\n")
 
 
@@ -213,10 +245,16 @@ def _piece(n: int, sha: str | None, session: int = 0) -> Iterator[dict[str, obje
     ]
     if sha:
         calls.append(
-            ("Bash", {"command": f"git commit -am 'work {n}'"}, f"[{TRUNK} {sha[:9]}] work {n}")
+            (
+                "Bash",
+                {"command": f"git commit -am 'work {n}'"},
+                f"[{TRUNK} {sha[:9]}] work {n}",
+            )
         )
     for place, (name, given, output) in enumerate(calls):
-        yield from _call(f"{key}-{place}", begun + 20 * (place + 1), name, given, output)
+        yield from _call(
+            f"{key}-{place}", begun + 20 * (place + 1), name, given, output
+        )
 
 
 def _call(
@@ -253,7 +291,11 @@ def _filler(size: int) -> Callable[[int], Iterator[dict[str, object]]]:
         for part in range(size // 5_150):
             key = f"{n}-read-{part}"
             yield from _call(
-                key, START + n * _STEP + part % 500, "Read", {"file_path": _path(part)}, output
+                key,
+                START + n * _STEP + part % 500,
+                "Read",
+                {"file_path": _path(part)},
+                output,
             )
 
     return lines

@@ -37,7 +37,9 @@ def measure(setting: Setting) -> str:
         less = "" if case is git_log else on_short.get(case.name, on_short[WARM]).name
         added = number(times.ratio(case.name, _GIT, less).middle)
         rows.append((case.name, *spread(times.ratio(case.name, _GIT)), added))
-    table = markdown(("", "time, `git log` = 1", "range", "what the long trunk adds"), rows)
+    table = markdown(
+        ("", "time, `git log` = 1", "range", "what the long trunk adds"), rows
+    )
 
     commits = program.corpus.size.extra_commits
     return f"{commits:,} commits before the first iteration.\n\n{table}"

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 import click
 
 from rubric import DaScoreError
-from scoring.cli.group import COMMANDS, COMPLETION_VARIABLE, OLD_NAMES, PROGRAM, cli
-from scoring.cli.output import WARNINGS, complain, warn, write
 from scoring.errors import OptionError, Warn
+
+from .group import COMMANDS, COMPLETION_VARIABLE, OLD_NAMES, PROGRAM, cli
+from .output import WARNINGS, complain, warn, write
 
 EXIT_OK = 0
 EXIT_ERROR = 1
@@ -55,7 +56,8 @@ def _run_hook(arguments: Sequence[str]) -> int:
 
     try:
         status = _run(arguments, errors.append)
-    except Exception:  # even where a traceback was asked for, the agent must not be stopped
+    # even where a traceback was asked for, the agent must not be stopped
+    except Exception:
         sys.excepthook(*sys.exc_info())
         status = EXIT_ERROR
 
@@ -96,7 +98,8 @@ def _status_of_error(error: BaseException, report: Warn) -> int:
     match error:
         case click.UsageError():
             command = error.ctx.command_path if error.ctx else PROGRAM
-            message = _LINE_BREAK.sub(" ", error.format_message())  # click lists choices on lines
+            # click lists choices on lines
+            message = _LINE_BREAK.sub(" ", error.format_message())
             report(f"{message} (see '{command} --help')")
             return EXIT_USAGE
 
@@ -139,7 +142,8 @@ def _problem_of_the_system(error: OSError) -> str:
     """Return what is wrong with the disk or with permissions, or "" for anything else."""
     if error.errno == errno.ENOSPC:
         return "standard output: no space left on device"
-    if isinstance(error, FileNotFoundError) and not error.filename:  # the way tempfile says it
+    # the way tempfile says it
+    if isinstance(error, FileNotFoundError) and not error.filename:
         return "cannot write to any folder for temporary files; make room, or set TMPDIR to one"
     if isinstance(error, PermissionError) and error.filename:
         return f"{error.filename}: permission denied"
@@ -149,7 +153,8 @@ def _problem_of_the_system(error: OSError) -> str:
 def run() -> None:
     """Run the command line of this process, and end the process with its exit status."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # set while the program was loading
+    # set while the program was loading
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     status = main()

@@ -10,7 +10,16 @@ from pathlib import Path
 
 import click
 
-from scoring.cli.options import (
+from scoring.errors import DaScoreError, OptionError
+from scoring.evidence.rules import rules_of
+from scoring.frozen import PlainData
+from scoring.jobs.backfill import BackfillPlan, LogReport, backfill_logs
+from scoring.log.find import FoundLog, find_logs, roots_from_file
+from scoring.log.selection import first_day
+from scoring.text import printable, spans
+from scoring.views.table import Column, Line, Page, Table, pairs
+
+from .options import (
     PATH,
     ROOTS,
     SCORING_OPTIONS,
@@ -20,21 +29,13 @@ from scoring.cli.options import (
     shared_options,
     valued,
 )
-from scoring.cli.output import complain, is_terminal, reply, say, warn
-from scoring.cli.reading import (
+from .output import complain, is_terminal, reply, say, warn
+from .reading import (
     report_broken_entries,
     rubric_of,
     settings_of_log,
     settings_without_effect,
 )
-from scoring.errors import DaScoreError, OptionError
-from scoring.evidence.rules import rules_of
-from scoring.frozen import PlainData
-from scoring.jobs.backfill import BackfillPlan, LogReport, backfill_logs
-from scoring.log.find import FoundLog, find_logs, roots_from_file
-from scoring.log.selection import first_day
-from scoring.text import printable, spans
-from scoring.views.table import Column, Line, Page, Table, pairs
 
 _ALL_BUT_LOG = [name for name in SCORING_OPTIONS if name != "iter-log-dir"]
 
@@ -54,7 +55,11 @@ _ABSENT_COLUMNS = (
 @flag("--refresh-git", "Also score where only git says something else now.")
 @flag("--allow-evidence-loss", "Replace sidecars even if their transcripts are gone.")
 @valued("--since", "DAYS", "Only iterations from the first of these days on.")
-@valued("--only", "SIGNAL", "Only iterations without a sidecar, or where this signal is absent.")
+@valued(
+    "--only",
+    "SIGNAL",
+    "Only iterations without a sidecar, or where this signal is absent.",
+)
 @valued(
     "--jobs",
     "K",
@@ -100,7 +105,9 @@ def command(
         processes=settings.processes if processes == 1 else 1,
         **flags,
     )
-    reports = _backfill(logs, plan, processes, options, prints_progress=not settings.json)
+    reports = _backfill(
+        logs, plan, processes, options, prints_progress=not settings.json
+    )
 
     value = {
         "rubric_version": rubric.version,
@@ -149,13 +156,17 @@ def _backfill(
                 warn(f"{log.iter_log_dir}: {text}")
             plans.append(plan._replace(settings=settings, rubric=rubric))
 
-        finished: Iterable[LogReport] = itertools.chain(failed, backfill_logs(plans, processes))
+        finished: Iterable[LogReport] = itertools.chain(
+            failed, backfill_logs(plans, processes)
+        )
         if draws_bar:
             from rich.console import Console
             from rich.progress import track
 
             console = Console(stderr=True)
-            finished = track(finished, "backfill", len(logs), console=console, transient=True)
+            finished = track(
+                finished, "backfill", len(logs), console=console, transient=True
+            )
 
         for report in finished:
             reports.append(report)
@@ -203,7 +214,9 @@ def _page(reports: list[LogReport], plan: BackfillPlan) -> Page:
     totals = _totals(reports)
     rows = {
         "LOGS": totals["logs"],
-        f"ITERATIONS {'would be scored' if plan.dry_run else 'scored'}": totals["scored"],
+        f"ITERATIONS {'would be scored' if plan.dry_run else 'scored'}": totals[
+            "scored"
+        ],
         "           up to date": totals["up_to_date"],
         "           kept": totals["kept"],
         "           passed over": totals["passed_over"],
@@ -215,13 +228,20 @@ def _page(reports: list[LogReport], plan: BackfillPlan) -> Page:
     if plan.dry_run:
         yield from _list_of("Why", _reasons_to_score(reports))
     yield from _list_of(
-        "Kept, because the transcripts no longer cover the window", _lost_evidence(reports)
+        "Kept, because the transcripts no longer cover the window",
+        _lost_evidence(reports),
     )
     yield from _list_of(
         "Git answers differently (--refresh-git scores these)",
-        [(report, spans(report.git_changed)) for report in reports if report.git_changed],
+        [
+            (report, spans(report.git_changed))
+            for report in reports
+            if report.git_changed
+        ],
     )
-    yield from _list_of("Failed", [(report, report.error) for report in reports if report.error])
+    yield from _list_of(
+        "Failed", [(report, report.error) for report in reports if report.error]
+    )
     yield from _absent_signals(reports)
 
 

@@ -11,20 +11,6 @@ import click
 from msgspec.structs import replace
 
 from rubric import is_rubric_file
-from scoring.cli.group import BROKEN_ENTRIES
-from scoring.cli.options import (
-    PATH,
-    SCORING_OPTIONS,
-    SHARE,
-    Command,
-    flag,
-    prepared_settings,
-    selection_options,
-    shared_options,
-    valued,
-)
-from scoring.cli.output import reply, warn, without_numbers
-from scoring.cli.reading import log_view
 from scoring.errors import GitError, LogError, OptionError, SettingsError, WriteError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources, rules_of
@@ -39,6 +25,21 @@ from scoring.text import counted, printable, spans
 from scoring.views.gates import GATES, THE_WORK, Failure, Verdict, check, demands
 from scoring.views.gates.build_reports import junit, markdown
 from scoring.views.work_rows import WorkRow, work_of
+
+from .group import BROKEN_ENTRIES
+from .options import (
+    PATH,
+    SCORING_OPTIONS,
+    SHARE,
+    Command,
+    flag,
+    prepared_settings,
+    selection_options,
+    shared_options,
+    valued,
+)
+from .output import reply, warn, without_numbers
+from .reading import log_view
 
 EXIT_FAILED = 3
 
@@ -57,7 +58,8 @@ def _gate_options(command: Command) -> Command:
         for option in reversed(gate.options):
             command = click.option(
                 f"--{option.name}",
-                is_flag=option.kind == "flag" or None,  # False would take no value such as -x
+                # False would take no value such as -x
+                is_flag=option.kind == "flag" or None,
                 type=SHARE if option.kind == "share" else None,
                 metavar=option.metavar or None,
                 help=option.help,
@@ -112,7 +114,8 @@ def command(
     if trusted:
         _refuse_untrusted(settings, gates, junit_file)
         cache = settings.store_dir
-        if cache and in_checkout(cache, settings.repo_dir):  # a pull request could have filled it
+        # a pull request could have filled it
+        if cache and in_checkout(cache, settings.repo_dir):
             settings = replace(settings, no_cache=True)
     elif trust_checkpoints:
         raise OptionError(
@@ -129,7 +132,9 @@ def command(
     needs_entries = any(gate.work_reasons is None for gate, _ in made)
     has_log = settings.iter_log_dir.exists()
     if needs_entries and not has_log and not allow_empty:
-        problem = missing_log_message(view.iter_log_dir, f"{view.iter_log_dir}: there is no log")
+        problem = missing_log_message(
+            view.iter_log_dir, f"{view.iter_log_dir}: there is no log"
+        )
         raise LogError(f"{problem}; --allow-empty holds before the first entry")
 
     preloaded: list[PreloadedEvidence] = []
@@ -146,7 +151,9 @@ def command(
         verdict.notes.append(_SHALLOW)
     broken = len(click.get_current_context().meta.get(BROKEN_ENTRIES, {}))
     if broken:
-        unread = f"{counted(broken, 'entry', 'entries')} cannot be read, so the status is 1"
+        unread = (
+            f"{counted(broken, 'entry', 'entries')} cannot be read, so the status is 1"
+        )
         verdict.whole.append(Failure("entries", None, unread))
 
     log = str(settings.iter_log_dir)
@@ -194,7 +201,9 @@ def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
     sha = repository.resolve_branch(base)
     tag = f"refs/tags/{base}"
     if re.fullmatch("[0-9a-f]{4,39}", base) and repository.resolve([tag])[tag]:
-        raise OptionError(f"--base {base!r} is a tag too; give all digits of the commit")
+        raise OptionError(
+            f"--base {base!r} is a tag too; give all digits of the commit"
+        )
     if sha is None:
         raise OptionError(
             f"--base {base!r} is not a commit of {repo_dir}; fetch it, or name another"
@@ -204,7 +213,8 @@ def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
     return [
         row
         for row in rows
-        if row.unit.commit in beyond or (row.unit.landing and row.unit.landing.sha in beyond)
+        if row.unit.commit in beyond
+        or (row.unit.landing and row.unit.landing.sha in beyond)
     ]
 
 
@@ -215,7 +225,9 @@ def _is_shallow(repo_dir: Path) -> bool:
     return False
 
 
-def _refuse_untrusted(settings: Settings, gates: PlainData, junit_file: Path | None) -> None:
+def _refuse_untrusted(
+    settings: Settings, gates: PlainData, junit_file: Path | None
+) -> None:
     """Raise OptionError if an option asks for something that --trusted does not take."""
     if settings.transcript_dirs:
         raise OptionError(
@@ -227,15 +239,21 @@ def _refuse_untrusted(settings: Settings, gates: PlainData, junit_file: Path | N
         folders["writes no file"] = junit_file.absolute().parent
     for refused, folder in folders.items():
         target = os.path.realpath(folder)
-        if in_checkout(folder, settings.repo_dir) and not in_checkout(target, settings.repo_dir):
+        if in_checkout(folder, settings.repo_dir) and not in_checkout(
+            target, settings.repo_dir
+        ):
             raise OptionError(
                 f"--trusted {refused} that a link of the checkout leads to: "
                 f"{folder} is outside of it"
             )
     if is_rubric_file(settings.rubric):
-        raise OptionError(f"--trusted takes a released rubric; {settings.rubric} is a file")
+        raise OptionError(
+            f"--trusted takes a released rubric; {settings.rubric} is a file"
+        )
     if gates["no_stale"] or gates["require_verified"]:
-        raise OptionError("--trusted takes no sidecar; leave out --no-stale and --require-verified")
+        raise OptionError(
+            "--trusted takes no sidecar; leave out --no-stale and --require-verified"
+        )
 
 
 def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
@@ -246,7 +264,8 @@ def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
             "--rubric 3.1.0 does not"
         )
     return replace(
-        view, options={**view.options, "trusted": True, "checkpoints": trust_checkpoints}
+        view,
+        options={**view.options, "trusted": True, "checkpoints": trust_checkpoints},
     )
 
 

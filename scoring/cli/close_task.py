@@ -10,10 +10,6 @@ from pathlib import Path
 import click
 
 from rubric import BAND_INSUFFICIENT
-from scoring.cli.options import SCORING_OPTIONS, Number, flag, shared_options, valued
-from scoring.cli.output import pipe_shows_everything, reply, warn
-from scoring.cli.reading import observing_sources, rubric_of, sources
-from scoring.cli.work_reading import meaning_of
 from scoring.errors import InputError, LogError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.frozen import PlainData
@@ -23,6 +19,11 @@ from scoring.log.find import holds_entries
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
 from scoring.views.table import band_text, number
+
+from .options import SCORING_OPTIONS, Number, flag, shared_options, valued
+from .output import pipe_shows_everything, reply, warn
+from .reading import observing_sources, rubric_of, sources
+from .work_reading import meaning_of
 
 _SECONDS_BETWEEN_SIGNALS = 1.0
 """How often the deadline is signalled, since Python loses an exception raised in a callback."""
@@ -82,11 +83,14 @@ def command(
         settings = _settings_for(hook, options)
         hinted = _hinted_folders(hook, settings)
         if settings.derive and iteration is None:
-            from scoring.jobs.derive import derive  # loads every harness, which takes 0.04 s
+            # loads every harness, which takes 0.04 s
+            from scoring.jobs.derive import derive
 
             # Where the harness does not name the session, the commits of all sessions get entries.
             of_work = observing_sources(settings, warnings.append, hinted)
-            count = len(derive(settings.iter_log_dir, of_work, session=hook.session_id).written)
+            count = len(
+                derive(settings.iter_log_dir, of_work, session=hook.session_id).written
+            )
             if not holds_entries(settings.iter_log_dir):
                 return 0
             if count and score_recompute == "current":
@@ -95,7 +99,9 @@ def command(
         evidence = sources(settings, warn=warnings.append, hinted=hinted)
         rubric = rubric_of(settings)
         log_dir = settings.iter_log_dir
-        closed = close_task(log_dir, evidence, rubric, iteration, score_recompute, broken.append)
+        closed = close_task(
+            log_dir, evidence, rubric, iteration, score_recompute, broken.append
+        )
 
     reply(settings, closed._asdict(), _text(closed, settings))
     problems = [*warnings, *map(str, broken)]
@@ -116,7 +122,8 @@ def _deadline(seconds: float) -> Iterator[None]:
         try:
             signal.setitimer(signal.ITIMER_REAL, seconds, _SECONDS_BETWEEN_SIGNALS)
             yield
-        finally:  # the timer may fire while it is switched off, so this is in a ``try`` as well
+        # the timer may fire while it is switched off, so this is in a ``try`` as well
+        finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt as e:
         raise click.Abort from e  # click would print an empty line first
@@ -158,7 +165,8 @@ def _settings_for(hook: HookInput, options: PlainData) -> Settings:
     """Return the settings for the repository that the harness or the command line names."""
     if hook.cwd is None or options.get("repo-dir"):
         return resolve_settings(options)
-    if not os.path.isdir(hook.cwd):  # unlike Path.is_dir, this takes whatever a harness may say
+    # unlike Path.is_dir, this takes whatever a harness may say
+    if not os.path.isdir(hook.cwd):
         raise InputError(f"{hook.cwd}: the harness's cwd is not a directory")
     return resolve_settings(options | {"repo-dir": GitRepository(hook.cwd).top_level})
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
-from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
-from scoring.cli.options import flag
-from scoring.cli.output import write
 from scoring.errors import OptionError
 from scoring.files import make_folder, overwrite, read_file, write_atomically
+
+from .group import COMPLETION_VARIABLE, PROGRAM, cli
+from .options import flag
+from .output import write
 
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -50,7 +51,9 @@ def _install(shell: str, script: str) -> str:
         config_home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
         path = config_home / "fish" / "completions" / f"{PROGRAM}.fish"
     else:
-        data_home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+        data_home = Path(
+            os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+        )
         path = data_home / PROGRAM / f"completion.{shell}"
 
     if shell == "zsh":

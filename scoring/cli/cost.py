@@ -6,17 +6,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from scoring.cli.options import (
-    EVIDENCE_OPTIONS,
-    OUTCOME_OPTIONS,
-    choice,
-    flag,
-    settings_command,
-    valued,
-)
-from scoring.cli.output import progress, reply
-from scoring.cli.reading import observing_sources
-from scoring.cli.work_reading import notes_on_sources, read_ledger
 from scoring.errors import OptionError
 from scoring.log.selection import parse_period, period_between
 from scoring.log.settings import Settings
@@ -24,6 +13,18 @@ from scoring.outcomes.everything import used_by_sessions
 from scoring.outcomes.prices import stored_prices
 from scoring.views import cost
 from scoring.views.work_rows import without_cost, work_rows, zone_text
+
+from .options import (
+    EVIDENCE_OPTIONS,
+    OUTCOME_OPTIONS,
+    choice,
+    flag,
+    settings_command,
+    valued,
+)
+from .output import progress, reply
+from .reading import observing_sources
+from .work_reading import notes_on_sources, read_ledger
 
 
 @settings_command(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
@@ -59,7 +60,11 @@ def command(
     if named_days:
         period = parse_period(named_days, today)
 
-    value: dict[str, Any] = {"timezone": zone_text(timezone), "since": None, "until": None}
+    value: dict[str, Any] = {
+        "timezone": zone_text(timezone),
+        "since": None,
+        "until": None,
+    }
     if period and period.first > date.min:
         value["since"] = period.first.isoformat()
     if period and period.last < date.max:

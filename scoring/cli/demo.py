@@ -7,16 +7,17 @@ from pathlib import Path
 import click
 
 from rubric import RUBRIC_VERSION, newest_version
-from scoring.cli.explain import command as explain
-from scoring.cli.iteration import command as iteration
-from scoring.cli.log_integrity import command as integrity
-from scoring.cli.options import PATH, settings_command
-from scoring.cli.output import say
-from scoring.cli.run import command as run
-from scoring.cli.work import command as work
 from scoring.demo import Demo, build_demo
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.settings import Settings
+
+from .explain import command as explain
+from .iteration import command as iteration
+from .log_integrity import command as integrity
+from .options import PATH, settings_command
+from .output import say
+from .run import command as run
+from .work import command as work
 
 _REVERTED = "5"
 """The iteration that is explained: its commit was reverted, and it claimed more than was seen."""

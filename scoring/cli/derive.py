@@ -5,16 +5,6 @@ from typing import Any
 
 import click
 
-from scoring.cli.init import write_settings_as_found
-from scoring.cli.options import (
-    EVIDENCE_OPTIONS,
-    PATH,
-    flag,
-    shared_options,
-    valued,
-)
-from scoring.cli.output import reply, say, warn
-from scoring.cli.reading import observing_sources, settings_of_whole_repository
 from scoring.frozen import PlainData
 from scoring.jobs.derive import Derivation, DerivedEntry, derive, derive_runs
 from scoring.log.find import holds_entries
@@ -22,6 +12,17 @@ from scoring.log.selection import first_day
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
 from scoring.views.table import Block, Cells, Column, Page, Table, columns_of
+
+from .init import write_settings_as_found
+from .options import (
+    EVIDENCE_OPTIONS,
+    PATH,
+    flag,
+    shared_options,
+    valued,
+)
+from .output import reply, say, warn
+from .reading import observing_sources, settings_of_whole_repository
 
 _RUN_COLUMNS = {
     "iteration": "ITER",
@@ -47,13 +48,23 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
 @shared_options(*EVIDENCE_OPTIONS)
 @valued("--since", "DAYS", "Only commits from the first of these days on.")
 @flag("--mine", "Only your work, by your name and address in git.")
-@valued("--author", "NAME|EMAIL", "Only the work of this author.", key="authors", multiple=True)
+@valued(
+    "--author",
+    "NAME|EMAIL",
+    "Only the work of this author.",
+    key="authors",
+    multiple=True,
+)
 @flag("--landed-only", "Only commits of the trunk, and tips of local branches.")
 @flag(
-    "--assisted", "Also commits that only say that an agent assisted: Assisted-by, Generated with."
+    "--assisted",
+    "Also commits that only say that an agent assisted: Assisted-by, Generated with.",
 )
 @valued(
-    "--jobs", "DIR", "Entries of graded runs alone: Harbor jobs, or runs of da eval.", type=PATH
+    "--jobs",
+    "DIR",
+    "Entries of graded runs alone: Harbor jobs, or runs of da eval.",
+    type=PATH,
 )
 @flag("--dry-run", "Say what would be written, and write nothing.")
 def command(
@@ -101,13 +112,17 @@ def command(
 def _derive_runs(settings: Settings, jobs: Path, dry_run: bool) -> None:
     """Write the entries of graded runs below a folder, and print them."""
     runs = derive_runs(settings.iter_log_dir, settings.repo_dir, jobs, dry_run)
-    rows = [{"iteration": number, "kind": "run", **run._asdict()} for number, run in runs]
+    rows = [
+        {"iteration": number, "kind": "run", **run._asdict()} for number, run in runs
+    ]
 
     page: list[Block] = []
     if rows:
         cells = []
         for row in rows:
-            texts = [str(row[key]) if row[key] is not None else "" for key in _RUN_COLUMNS]
+            texts = [
+                str(row[key]) if row[key] is not None else "" for key in _RUN_COLUMNS
+            ]
             cells.append([printable(text) or "-" for text in texts])
         page = [Table(columns_of(*_RUN_COLUMNS.values()), cells), ""]
 
@@ -157,4 +172,11 @@ def _entry_row(entry: DerivedEntry) -> Cells:
 
     commit = entry.commit
     sha = commit.sha[:12] or "-"
-    return entry.iteration, commit.date, sha, entry.found_by, sessions, commit.subject or "-"
+    return (
+        entry.iteration,
+        commit.date,
+        sha,
+        entry.found_by,
+        sessions,
+        commit.subject or "-",
+    )

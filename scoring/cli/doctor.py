@@ -8,9 +8,6 @@ import click
 from msgspec.structs import replace
 
 from rubric import RubricError, default_rubric
-from scoring.cli.options import SCORING_OPTIONS, flag, shared_options
-from scoring.cli.output import reply
-from scoring.cli.reading import rubric_of, sources
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.rules import rules_of
 from scoring.frozen import PlainData
@@ -20,6 +17,10 @@ from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.views.doctor import examine
 from scoring.views.doctor.findings import BEST, Finding, findings, most_useful_first
 from scoring.views.doctor.page import doctor_page, doctor_payload
+
+from .options import SCORING_OPTIONS, flag, shared_options
+from .output import reply
+from .reading import rubric_of, sources
 
 
 @click.command
@@ -84,4 +85,6 @@ def _usable_settings(options: PlainData, problems: list[Finding]) -> Settings:
         return resolve_settings(options, environment={}, files=False)
     except SettingsError:
         repository = Path(options.get("repo-dir") or ".")
-        return Settings(repository / DEFAULT_LOG_DIR, repository, json=bool(options.get("json")))
+        return Settings(
+            repository / DEFAULT_LOG_DIR, repository, json=bool(options.get("json"))
+        )

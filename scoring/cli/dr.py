@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from msgspec.structs import replace
 
-from scoring.cli.options import (
+from scoring.errors import InputError
+from scoring.files import write_atomically
+from scoring.frozen import PlainData
+from scoring.jobs.write_beside import save_deliberation
+from scoring.log.find import ARCHIVE_NAME
+from scoring.log.settings import Settings, tables_of
+from scoring.meters.plaindata import read_config, read_given
+from scoring.text import json_escaped, printable
+
+from .options import (
     LOG_OPTIONS,
     NUMBER,
     PATH,
@@ -19,15 +28,7 @@ from scoring.cli.options import (
     settings_options,
     valued,
 )
-from scoring.cli.output import reply, warn, write_json
-from scoring.errors import InputError
-from scoring.files import write_atomically
-from scoring.frozen import PlainData
-from scoring.jobs.write_beside import save_deliberation
-from scoring.log.find import ARCHIVE_NAME
-from scoring.log.settings import Settings, tables_of
-from scoring.meters.plaindata import read_config, read_given
-from scoring.text import json_escaped, printable
+from .output import reply, warn, write_json
 
 if TYPE_CHECKING:
     from scoring.meters.dr.profile import Profile
@@ -69,9 +70,13 @@ _FILE = click.argument("file", type=PATH, metavar="FILE")
 def meter_options(command: Command) -> Command:
     """Add the options that tune the meter, --k, --semantic and --thresholds, and --observe."""
     for option in (
-        flag("--observe", "Also print structural agreement, and how firm the signal is."),
+        flag(
+            "--observe", "Also print structural agreement, and how firm the signal is."
+        ),
         _thresholds_option("k, thresholds and words"),
-        flag("--semantic", "Compare meanings too (level L2); needs the extra 'semantic'."),
+        flag(
+            "--semantic", "Compare meanings too (level L2); needs the extra 'semantic'."
+        ),
         click.option(
             "--k",
             type=Whole(1, _MOST_ROUNDS),
@@ -194,7 +199,11 @@ def stop(
 @command.command
 @_FILE
 @click.option(
-    "-o", "--out", type=PATH, metavar="FILE", help="Write it there instead of printing it."
+    "-o",
+    "--out",
+    type=PATH,
+    metavar="FILE",
+    help="Write it there instead of printing it.",
 )
 @settings_options()
 def extract(
@@ -212,7 +221,9 @@ def extract(
     from scoring.meters.dr.transcript import extracted
 
     transcript = extracted(*read_given(file, _TRANSCRIPT_OR_TEXT))
-    warn("claims were cut out of text by rough rules; look them through before you score them")
+    warn(
+        "claims were cut out of text by rough rules; look them through before you score them"
+    )
     if out is None:
         write_json(transcript)
         return
@@ -253,7 +264,9 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
         )
 
     transcript = transcript_from(max(deliberations, key=len), session)
-    warn("claims were cut out of answers by rough rules; look them through before you rely on them")
+    warn(
+        "claims were cut out of answers by rough rules; look them through before you rely on them"
+    )
     if iteration is None:
         write_json(transcript)
         return

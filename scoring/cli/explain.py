@@ -1,20 +1,5 @@
 """``da-score explain ITERATION``: one score in plain words."""
 
-from scoring.cli.iteration_names import ITERATION, iteration_named
-from scoring.cli.options import (
-    OUTCOME_OPTIONS,
-    SCORING_OPTIONS,
-    flag,
-    settings_command,
-)
-from scoring.cli.output import reply
-from scoring.cli.reading import exit_if_broken, log_view, outcome_rules
-from scoring.cli.work_reading import (
-    has_no_log,
-    landing_line,
-    meaning_of,
-    read_ledger,
-)
 from scoring.errors import NotFoundError
 from scoring.evidence.facts import Evidence
 from scoring.examine import subject_of
@@ -28,10 +13,29 @@ from scoring.views.explain import explain
 from scoring.views.explain_text import explanation_page
 from scoring.views.landing_text import named_commit
 
+from .iteration_names import ITERATION, iteration_named
+from .options import (
+    OUTCOME_OPTIONS,
+    SCORING_OPTIONS,
+    flag,
+    settings_command,
+)
+from .output import reply
+from .reading import exit_if_broken, log_view, outcome_rules
+from .work_reading import (
+    has_no_log,
+    landing_line,
+    meaning_of,
+    read_ledger,
+)
+
 
 @settings_command(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @ITERATION
-@flag("--recompute", "Explain the score that the evidence gives now, not that of the sidecar.")
+@flag(
+    "--recompute",
+    "Explain the score that the evidence gives now, not that of the sidecar.",
+)
 def command(iteration: str, settings: Settings, recompute: bool) -> None:
     """Explain in plain words what became of work, and why an iteration has its score.
 

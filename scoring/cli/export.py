@@ -7,7 +7,19 @@ from typing import Any
 
 import click
 
-from scoring.cli.options import (
+from scoring.errors import OptionError
+from scoring.log.settings import Settings
+from scoring.views.columns import TABLES, DataRow, NamedRow
+from scoring.views.formats import (
+    FORMATS,
+    require,
+    write_directory,
+    write_files,
+    write_streams,
+)
+from scoring.views.table import Column, Table
+
+from .options import (
     OUTCOME_OPTIONS,
     PATH,
     ROOTS,
@@ -18,13 +30,8 @@ from scoring.cli.options import (
     shared_options,
     valued,
 )
-from scoring.cli.output import on_terminal, reply, show, write_json
-from scoring.cli.reading import rows_of_logs
-from scoring.errors import OptionError
-from scoring.log.settings import Settings
-from scoring.views.columns import TABLES, DataRow, NamedRow
-from scoring.views.formats import FORMATS, require, write_directory, write_files, write_streams
-from scoring.views.table import Column, Table
+from .output import on_terminal, reply, show, write_json
+from .reading import rows_of_logs
 
 _STANDARD_OUTPUT = Path("-")
 _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", width=0))
@@ -103,11 +110,15 @@ def _table_names(text: str | None) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         if name not in TABLES:
-            raise OptionError(f"--tables: {name!r} is not a table; known: {', '.join(TABLES)}")
+            raise OptionError(
+                f"--tables: {name!r} is not a table; known: {', '.join(TABLES)}"
+            )
     return names
 
 
-def _write_to_standard_output(rows: Iterable[NamedRow], form: str, names: list[str]) -> None:
+def _write_to_standard_output(
+    rows: Iterable[NamedRow], form: str, names: list[str]
+) -> None:
     if len(names) > 1:
         raise OptionError(
             "several tables need a directory: give --out DIR, or one table with --tables, or --json"
@@ -124,7 +135,9 @@ def _write_to_standard_output(rows: Iterable[NamedRow], form: str, names: list[s
 
 def _describe(names: list[str], as_json: bool) -> None:
     if as_json:
-        write_json({name: [column.as_dict() for column in TABLES[name]] for name in names})
+        write_json(
+            {name: [column.as_dict() for column in TABLES[name]] for name in names}
+        )
         return
 
     for name in names:

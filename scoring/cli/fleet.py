@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.group import DefaultCommand, GroupWithDefault, loudness_options
-from scoring.cli.options import PATH, Command, Whole, flag, json_before_command, valued
-from scoring.cli.output import is_terminal, reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError
 from scoring.files import write_atomically
 from scoring.frozen import PlainData, fields_of
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
 from scoring.views.table import Column, Line, Page, Table, columns_of, pairs
+
+from .group import DefaultCommand, GroupWithDefault, loudness_options
+from .options import PATH, Command, Whole, flag, json_before_command, valued
+from .output import is_terminal, reply, say, show, warn, write, write_json
 
 if TYPE_CHECKING:  # help needs none of them
     from scoring.fleet.coordinator import FleetEvent
@@ -32,7 +33,9 @@ _FAILURE_COLUMNS = (
     Column("TIMES", width=5),
     Column("REASON", width=0, prose=True),
 )
-_STATUS_COLUMNS = columns_of("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
+_STATUS_COLUMNS = columns_of(
+    "RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED"
+)
 
 
 def _json_option(command: Command) -> Command:
@@ -45,7 +48,11 @@ def _json_option(command: Command) -> Command:
         return is_set or json_before_command()
 
     option = click.option(
-        "--json", "as_json", is_flag=True, help="Print JSON.", callback=or_before_command
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print JSON.",
+        callback=or_before_command,
     )
     return option(loudness_options(command))
 
@@ -142,7 +149,10 @@ def _failures(failed: "list[RepositoryState]") -> Page:
 
     shown = failed[:_MOST_FAILURES_SHOWN]
     yield Line()
-    yield Table(_FAILURE_COLUMNS, [(each.repository, each.attempts, each.reason) for each in shown])
+    yield Table(
+        _FAILURE_COLUMNS,
+        [(each.repository, each.attempts, each.reason) for each in shown],
+    )
     if len(failed) > len(shown):
         yield Line(f"and {len(failed) - len(shown)} more; --json lists all")
 
@@ -206,7 +216,8 @@ def status(place: str, as_json: bool) -> None:
         }
         rows.append([*map(str, summary.values()), str(len(failed_here))])
         summary["failed"] = [
-            fields_of(state, "repository", "attempts", "reason") for state in failed_here
+            fields_of(state, "repository", "attempts", "reason")
+            for state in failed_here
         ]
         rubrics.append(summary)
 
@@ -218,7 +229,10 @@ def status(place: str, as_json: bool) -> None:
 @_PLACE
 @valued("--rubric", "VERSION|FILE", "The rubric to score under.", required=True)
 @valued(
-    "--from", "VERSION", "Take the rows under this rubric.  [one that reads alike]", key="source"
+    "--from",
+    "VERSION",
+    "Take the rows under this rubric.  [one that reads alike]",
+    key="source",
 )
 @_json_option
 def rescore(
@@ -334,7 +348,9 @@ def _progress_bar() -> "Iterator[Say]":
             if event.kind == "begun":
                 bar.update(task, total=event.more["to_score"])
             elif event.kind in ("cluster", "failed", "retried"):
-                bar.console.print(_text_of(event, report), markup=False, highlight=False)
+                bar.console.print(
+                    _text_of(event, report), markup=False, highlight=False
+                )
 
             completed = report.scored + len(report.failed)
             minutes = (bar.tasks[0].elapsed or 0) / 60

@@ -17,8 +17,9 @@ import click
 
 from rubric.datafiles import RUBRIC_VERSION
 from scoring import __version__
-from scoring.cli.output import WARNINGS
 from scoring.log.setting_rows import SETTINGS
+
+from .output import WARNINGS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -164,7 +165,9 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches  # only a mistyped word needs it
 
             message = f"No such command {cmd_name!r}."
-            for match in get_close_matches(cmd_name, [*self.summaries, *old_names], n=1):
+            for match in get_close_matches(
+                cmd_name, [*self.summaries, *old_names], n=1
+            ):
                 message += f" Did you mean {old_names.get(match, match)!r}?"
             ctx.fail(message)
         return None
@@ -181,7 +184,9 @@ class LazyGroup(click.Group):
             with formatter.section(title):
                 formatter.write_dl(list(summaries.items()))
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> "list[CompletionItem]":
         """Offer the commands that begin like the word, without loading any of them."""
         from click.shell_completion import CompletionItem  # only a shell asks
 
@@ -253,12 +258,16 @@ class GroupWithDefault(click.Group):
         """Return the two ways to call the group."""
         return [f"{self.usage} [OPTIONS]", "| COMMAND [ARGS]..."]
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         """Write the options of the default command, then the commands."""
         self.default.format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> "list[CompletionItem]":
         """Offer the commands, and the values of the default command's argument."""
         offers = super().shell_complete(ctx, incomplete)
         if not incomplete.startswith("-"):
@@ -281,7 +290,9 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "expose_value": False,
         "callback": _set_loudness,
     }
-    verbose = click.option("-v", "--verbose", help="Print every warning by itself.", **declaration)
+    verbose = click.option(
+        "-v", "--verbose", help="Print every warning by itself.", **declaration
+    )
     quiet = click.option("-q", "--quiet", help="Print no warnings.", **declaration)
     return quiet(verbose(command))
 
@@ -296,7 +307,10 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
     epilog="Example:  da-score work",
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON; you can also give it after the command."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print JSON; you can also give it after the command.",
 )
 @click.version_option(
     __version__,

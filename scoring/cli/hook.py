@@ -5,16 +5,6 @@ from pathlib import Path
 
 import click
 
-from scoring.cli.options import (
-    LOG_OPTIONS,
-    NUMBER,
-    Command,
-    choice,
-    settings_options,
-    shared_options,
-    valued,
-)
-from scoring.cli.output import reply, warn
 from scoring.evidence.entry_files import SCORED_CLASSES, HookOutcome
 from scoring.frozen import PlainData
 from scoring.jobs import hook_install
@@ -39,6 +29,17 @@ from scoring.jobs.write_beside import (
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
 from scoring.views.table import Column, Table
+
+from .options import (
+    LOG_OPTIONS,
+    NUMBER,
+    Command,
+    choice,
+    settings_options,
+    shared_options,
+    valued,
+)
+from .output import reply, warn
 
 
 @click.group
@@ -89,7 +90,9 @@ def install(harness: str, scope: str, options: PlainData) -> None:
         path, *_ = hook_settings(harness, scope, settings.repo_dir)
 
     for each in _settings_files_of(harness, scope, settings, options):
-        names_no_path = scope == "project" and each != path and is_tracked(each, settings.repo_dir)
+        names_no_path = (
+            scope == "project" and each != path and is_tracked(each, settings.repo_dir)
+        )
         if hook_install.installed_in(each) and not names_no_path:
             shared = shared and each == path
             path = each
@@ -152,9 +155,18 @@ def _report(
     required=True,
 )
 @choice("--result", RESULTS, "What the gate did.", required=True)
-@choice("--lifecycle", list(LIFECYCLES), "When it ran.", key="lifecycle_point", required=True)
 @choice(
-    "--class", CLASSES, "The intervention class.  [default: by the lifecycle]", key="intervention"
+    "--lifecycle",
+    list(LIFECYCLES),
+    "When it ran.",
+    key="lifecycle_point",
+    required=True,
+)
+@choice(
+    "--class",
+    CLASSES,
+    "The intervention class.  [default: by the lifecycle]",
+    key="intervention",
 )
 @valued(
     "--correlation",
@@ -218,11 +230,18 @@ def show(settings: Settings) -> None:
     rows = []
     for harness, scope, path in hook_files(settings.repo_dir):
         events = hook_install.installed_in(path)
-        row: PlainData = {"harness": harness, "scope": scope, "events": events, "path": path}
+        row: PlainData = {
+            "harness": harness,
+            "scope": scope,
+            "events": events,
+            "path": path,
+        }
         if problems := list(hook_install.hooks_that_do_not_run(path)):
             row["problems"] = problems
         for problem in problems:
-            warn(f"{path}: the hook does not run: {problem}; 'da-score hook install' repairs it")
+            warn(
+                f"{path}: the hook does not run: {problem}; 'da-score hook install' repairs it"
+            )
 
         value.append(row)
         rows.append((harness, scope, ", ".join(events) or "not installed", str(path)))

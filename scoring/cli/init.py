@@ -10,9 +10,6 @@ import click
 from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
-from scoring.cli.options import EVIDENCE_OPTIONS, flag, shared_options
-from scoring.cli.output import is_terminal, on_terminal, progress, say, warn, write, write_json
-from scoring.cli.reading import LEFT_OUT, observing_sources, settings_of_whole_repository, sources
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import rules_of
@@ -35,6 +32,10 @@ from scoring.log.settings import SETTINGS_FILE, Settings
 from scoring.own_repository import own_repository
 from scoring.text import counted, printable, some_of
 from scoring.views.doctor import Examination, examine
+
+from .options import EVIDENCE_OPTIONS, flag, shared_options
+from .output import is_terminal, on_terminal, progress, say, warn, write, write_json
+from .reading import LEFT_OUT, observing_sources, settings_of_whole_repository, sources
 
 _MOST_FILES = 5
 """How many files that git does not track are named."""
@@ -69,7 +70,8 @@ def command(
     settings = settings_of_whole_repository(options, files=False)
     derives = False
     with contextlib.suppress(SettingsError):  # a file that cannot be used says nothing
-        derives = settings_of_whole_repository(options).derive  # a new file then keeps this
+        # a new file then keeps this
+        derives = settings_of_whole_repository(options).derive
     settings = replace(settings, derive=derives)
     with progress("Looking at git and transcripts"):
         settings, examination = _examine_under_newest_rubric(settings)
@@ -129,7 +131,9 @@ def _set_up(
     top_level = examination.repository.top_level or examination.repository.path
     settings_file = top_level / SETTINGS_FILE
 
-    keeps_settings = (accepts_all or asks) and not force and os.path.lexists(settings_file)
+    keeps_settings = (
+        (accepts_all or asks) and not force and os.path.lexists(settings_file)
+    )
     if keeps_settings:  # a file that cannot be used ends the command here
         settings = replace(settings_of_whole_repository(options), json=settings.json)
 
@@ -166,7 +170,9 @@ def _set_up(
     if accepts_all and not no_hook and not harnesses:
         lines += _why_no_hook(examination, top_level)
 
-    untracked = _untracked([settings_file, settings.iter_log_dir, *files_with_hook], top_level)
+    untracked = _untracked(
+        [settings_file, settings.iter_log_dir, *files_with_hook], top_level
+    )
     if settings.json:
         value: PlainData = {"path": settings_file, "rubric": settings.rubric}
         if derivation:
@@ -199,7 +205,13 @@ def _lines_about_git(
 
 def _untracked(paths: list[Path], top_level: Path) -> list[str]:
     """Return which files and folders git neither tracks nor ignores, relative to the top."""
-    options = ["--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"]
+    options = [
+        "--others",
+        "--exclude-standard",
+        "--directory",
+        "--no-empty-directory",
+        "-z",
+    ]
     excludes_file = own_repository(top_level).excludes_file
     if excludes_file is not None:
         options.append(f"--exclude-from={excludes_file}")
@@ -273,7 +285,8 @@ def _install_hooks(harnesses: list[str], top_level: Path) -> Iterator[PlaceOfHoo
             place = place_in_project(harness, top_level)
             refuse_outside(place.path, top_level)
             change = install_command(place.path, hook_of(harness), place.shared)
-            if change.backup:  # only one hook was added, and 'hook uninstall' removes it again
+            # only one hook was added, and 'hook uninstall' removes it again
+            if change.backup:
                 change.backup.unlink(missing_ok=True)
         except DaScoreError as e:
             warn(str(e))

@@ -9,22 +9,6 @@ import click
 from msgspec.structs import replace
 
 from rubric import rubric_behind
-from scoring.cli.iteration_names import ITERATION, iteration_named
-from scoring.cli.options import (
-    SCORING_OPTIONS,
-    flag,
-    prepared_settings,
-    shared_options,
-)
-from scoring.cli.output import WARNINGS, on_terminal, pipe_shows_everything, show, warn, write_json
-from scoring.cli.reading import (
-    exit_if_broken,
-    report_broken_entries,
-    rubric_of,
-    silent_view,
-    sources,
-)
-from scoring.cli.work_reading import landing_line, meaning_of
 from scoring.errors import DaScoreError, LogError, NotFoundError
 from scoring.evidence.entry_files import (
     PROFILE,
@@ -60,6 +44,23 @@ from scoring.views.score_pages import (
     score_payload,
 )
 
+from .iteration_names import ITERATION, iteration_named
+from .options import (
+    SCORING_OPTIONS,
+    flag,
+    prepared_settings,
+    shared_options,
+)
+from .output import WARNINGS, on_terminal, pipe_shows_everything, show, warn, write_json
+from .reading import (
+    exit_if_broken,
+    report_broken_entries,
+    rubric_of,
+    silent_view,
+    sources,
+)
+from .work_reading import landing_line, meaning_of
+
 _KEYS_OF_HOOK_SOURCES = (
     "sentinel_id",
     "rule_id",
@@ -94,7 +95,10 @@ class IterationToShow(NamedTuple):
 @click.command
 @ITERATION
 @shared_options(*SCORING_OPTIONS)
-@flag("--recompute", "Score the iteration again, write its sidecar, and show the new score.")
+@flag(
+    "--recompute",
+    "Score the iteration again, write its sidecar, and show the new score.",
+)
 def command(iteration: str, options: PlainData, recompute: bool) -> None:
     """Show how the score of one iteration came about, as a table.
 
@@ -115,7 +119,9 @@ def command(iteration: str, options: PlainData, recompute: bool) -> None:
     if sidecar is None:
         shown = _score_and_write(number, settings)
     else:
-        shown = _compare_with_evidence(sidecar, settings, has_rubric_option=bool(options["rubric"]))
+        shown = _compare_with_evidence(
+            sidecar, settings, has_rubric_option=bool(options["rubric"])
+        )
 
     with stored_prices(settings.store_dir):
         if settings.json:
@@ -178,11 +184,14 @@ def _compare_with_evidence(
         except LogError as fault:
             reason = f"the entry is broken, and what is shown was scored before that: {fault}"
         unverified = State("unverified", reason)
-        return IterationToShow(sidecar, unverified, facts=None, deliberation=deliberation)
+        return IterationToShow(
+            sidecar, unverified, facts=None, deliberation=deliberation
+        )
 
     examined = all_examined[0]
     rows_with_facts = tuple(
-        dataclasses.replace(row, fact=fact_of(row, examined.signals)) for row in sidecar.breakdown
+        dataclasses.replace(row, fact=fact_of(row, examined.signals))
+        for row in sidecar.breakdown
     )
     return IterationToShow(
         score=replace(sidecar, breakdown=rows_with_facts),
@@ -193,7 +202,9 @@ def _compare_with_evidence(
     )
 
 
-def _deliberation_of(sidecar: PersistedScore, settings: Settings) -> Deliberation | None:
+def _deliberation_of(
+    sidecar: PersistedScore, settings: Settings
+) -> Deliberation | None:
     """Return what the diminishing-returns meter says of the deliberation of an entry."""
     log_dir = settings.iter_log_dir
     if deliberation_file(log_dir, sidecar.iteration) is None:
@@ -218,7 +229,9 @@ def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
             attribution["also_active"] = facts.observed.also_active
 
     spending = spending_of(facts) if facts else None
-    payload = score_payload(shown.score, shown.deliberation, attribution, shown.state, spending)
+    payload = score_payload(
+        shown.score, shown.deliberation, attribution, shown.state, spending
+    )
     if shown.signals is not None:
         payload["objective"] = shown.signals.objective.as_dict()
         payload["integrity"] = [each.as_dict() for each in shown.signals.integrity]
@@ -276,12 +289,16 @@ def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
 
     The list is empty where the hook signal is absent. Warns where the outcomes cannot be read.
     """
-    if not any(row.signal == "hook_outcomes" and row.present for row in score.breakdown):
+    if not any(
+        row.signal == "hook_outcomes" and row.present for row in score.breakdown
+    ):
         return []
 
     facts = hook_facts(log_dir, score.iteration)
     if facts.failed:
-        warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {facts.problem}")
+        warn(
+            f"the hook outcomes of iteration {score.iteration} cannot be shown: {facts.problem}"
+        )
 
     def as_bytes(hook: HookOutcome) -> list[bytes]:
         ids = (hook.rule_id, hook.sentinel_id)

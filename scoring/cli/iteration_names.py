@@ -8,13 +8,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from rubric.model import STRICT
-from scoring.cli.reading import report_broken_entries, rubric_of
 from scoring.errors import LogError, NotFoundError, SettingsError
 from scoring.log.find import names_in_log
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import short
+
+from .reading import report_broken_entries, rubric_of
 
 _ENTRY_NAME = re.compile(r"iter-([0-9]+)\.yaml")
 _SESSION_SIDECAR_NAME = re.compile(r"session-(.+)\.score\.yaml")
@@ -60,14 +61,17 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
     sha_by_name = repository.resolve(record.commit.strip() for record in records)
 
     if text == "last" and records:
-        commits = named_commits(repository, [sha for sha in sha_by_name.values() if sha])
+        commits = named_commits(
+            repository, [sha for sha in sha_by_name.values() if sha]
+        )
 
         def age(record: IterationRecord) -> tuple[int, int]:
             commit = commits.get(sha_by_name[record.commit.strip()] or "")
             time = commit.time if commit else None
             return time or 0, record.iteration
 
-        return max(records, key=age).iteration  # without any commit that git has, the highest
+        # without any commit that git has, the highest
+        return max(records, key=age).iteration
 
     sha = commit_named(text, repository)
     if sha is not None:
@@ -139,7 +143,9 @@ def _complete(
 
 
 complete_iterations = functools.partial(_complete, _ENTRY_NAME)
-ITERATION = click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
+ITERATION = click.argument(
+    "iteration", metavar="ITERATION", shell_complete=complete_iterations
+)
 """The argument of commands about one iteration, which is a number, last, a commit or a session."""
 
 complete_sessions = functools.partial(_complete, _SESSION_SIDECAR_NAME)

@@ -9,30 +9,6 @@ from typing import Any
 
 import click
 
-from scoring.cli.group import DefaultCommand, GroupWithDefault
-from scoring.cli.iteration_names import complete_iterations, iteration_named
-from scoring.cli.options import (
-    LOG_OPTIONS,
-    PATH,
-    SCORING_OPTIONS,
-    Whole,
-    choice,
-    selection_options,
-    settings_options,
-    valued,
-)
-from scoring.cli.output import (
-    complain,
-    is_terminal,
-    on_terminal,
-    progress,
-    reply,
-    say,
-    show,
-    warn,
-    write,
-)
-from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
@@ -48,6 +24,31 @@ from scoring.text import counted, cut, printable
 from scoring.views import labelled
 from scoring.views.label_agreement import agreement_of, agreement_page
 from scoring.views.score_pages import iteration_page
+
+from .group import DefaultCommand, GroupWithDefault
+from .iteration_names import complete_iterations, iteration_named
+from .options import (
+    LOG_OPTIONS,
+    PATH,
+    SCORING_OPTIONS,
+    Whole,
+    choice,
+    selection_options,
+    settings_options,
+    valued,
+)
+from .output import (
+    complain,
+    is_terminal,
+    on_terminal,
+    progress,
+    reply,
+    say,
+    show,
+    warn,
+    write,
+)
+from .reading import log_view
 
 _MOST_FAULTS_SHOWN = 50
 
@@ -66,14 +67,19 @@ _SHOW_OPTIONS = (
 )
 
 _AS_OPTION = valued(
-    "--as", "NAME", "Whose judgement it is.  [default: git's user.name, or USER]", key="actor"
+    "--as",
+    "NAME",
+    "Whose judgement it is.  [default: git's user.name, or USER]",
+    key="actor",
 )
 
 
 @click.command("label", cls=DefaultCommand)
 @click.argument("name", metavar="N", shell_complete=complete_iterations)
 @_AS_OPTION
-@valued("--correctness", "0..3", "How correct the work is; 3 is best.", type=Whole(0, 3))
+@valued(
+    "--correctness", "0..3", "How correct the work is; 3 is best.", type=Whole(0, 3)
+)
 @choice("--scope", SCOPES[::-1], "Whether it did what was asked, and only that.")
 @choice("--hallucination", HALLUCINATIONS[::-1], "How much of it is made up.")
 @valued("--note", "TEXT", "Why, in at most 4,000 bytes.")
@@ -154,7 +160,9 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     """
     from scoring.jobs.label_import import read_rows  # loads pydantic
 
-    labels, faults = read_rows(file, _iterations(settings), _actor_or_default(actor, settings))
+    labels, faults = read_rows(
+        file, _iterations(settings), _actor_or_default(actor, settings)
+    )
     if faults:
         for fault in faults[:_MOST_FAULTS_SHOWN]:
             complain(fault)
@@ -166,7 +174,9 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
 
     paths = add_labels(settings.iter_log_dir, labels)
     value = {"labels": len(labels), "written": paths}
-    text = f"Imported {counted(len(labels), 'label')} into {counted(len(paths), 'file')}\n"
+    text = (
+        f"Imported {counted(len(labels), 'label')} into {counted(len(paths), 'file')}\n"
+    )
     reply(settings, value, text)
     return None
 
@@ -179,7 +189,9 @@ def list_(settings: Settings, selection: Selection) -> None:
 
     Example:  da-score label list --json
     """
-    labels = labelled.labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
+    labels = labelled.labels_of(
+        settings.iter_log_dir, _iterations(settings, selection), warn
+    )
     rows: list[PlainData] = []
     for iteration, of_iteration in labels.items():
         rows += labelled.label_rows(iteration, of_iteration)
@@ -188,7 +200,10 @@ def list_(settings: Settings, selection: Selection) -> None:
 
 @command.command("next")
 @valued(
-    "--as", "NAME", "Also offer iterations that others have labelled and NAME has not.", key="actor"
+    "--as",
+    "NAME",
+    "Also offer iterations that others have labelled and NAME has not.",
+    key="actor",
 )
 @settings_options(*SCORING_OPTIONS)
 def next_(actor: str | None, settings: Settings) -> None:
@@ -200,7 +215,9 @@ def next_(actor: str | None, settings: Settings) -> None:
     Example:  da-score label next --as ann
     """
     with progress("Scoring the log"):
-        scores = [(each.score, each.record.task_id) for each in log_view(settings).examine()]
+        scores = [
+            (each.score, each.record.task_id) for each in log_view(settings).examine()
+        ]
     iterations = [score.iteration for score, _ in scores]
     labels = labelled.labels_of(settings.iter_log_dir, iterations, warn)
     waiting = labelled.candidates(scores, labels, actor)
@@ -228,7 +245,9 @@ def agreement(settings: Settings) -> None:
     reply(settings, result.as_dict(), agreement_page(result))
 
 
-def _iterations(settings: Settings, selection: Selection | None = None) -> Collection[int]:
+def _iterations(
+    settings: Settings, selection: Selection | None = None
+) -> Collection[int]:
     """Return the iterations of the log, or those of the selection, in order."""
     records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
     if selection:
@@ -270,7 +289,9 @@ def _ask(iteration: int, actor: str, settings: Settings) -> PlainData:
 
     The answer to a skipped question is None.
     """
-    for examined in log_view(settings, selection=Selection(only=(iteration,))).examine():
+    for examined in log_view(
+        settings, selection=Selection(only=(iteration,))
+    ).examine():
         _show_change(examined, settings)
         sidecar = iteration_score_path(settings.iter_log_dir, iteration)
         show(iteration_page(examined.score, (), sidecar))
@@ -286,7 +307,9 @@ def _ask(iteration: int, actor: str, settings: Settings) -> PlainData:
     return {
         "correctness": None if correctness is None else int(correctness),
         "scope": _ask_choice("Scope", SCOPES[::-1], needed=is_first),
-        "hallucination": _ask_choice("Hallucination", HALLUCINATIONS[::-1], needed=is_first),
+        "hallucination": _ask_choice(
+            "Hallucination", HALLUCINATIONS[::-1], needed=is_first
+        ),
         "note": _ask_text("Note"),
     }
 
@@ -303,7 +326,10 @@ def _show_change(examined: ExaminedIteration, settings: Settings) -> None:
     # If git fails, what it printed before is shown.
     repository = GitRepository(settings.repo_dir)
     data = b""
-    with suppress(GitError), closing(repository.chunks("show", *_SHOW_OPTIONS, sha)) as pieces:
+    with (
+        suppress(GitError),
+        closing(repository.chunks("show", *_SHOW_OPTIONS, sha)) as pieces,
+    ):
         for piece in pieces:
             data += piece
             if len(data) >= _DIFF_BYTES:
@@ -317,7 +343,9 @@ def _show_change(examined: ExaminedIteration, settings: Settings) -> None:
     write("\n")
 
 
-def _ask_choice(question: str, words: tuple[str, ...], needed: bool = False) -> str | None:
+def _ask_choice(
+    question: str, words: tuple[str, ...], needed: bool = False
+) -> str | None:
     """Ask until the answer is one of some words, or the beginning of one of them.
 
     It may be empty, and is then None, unless it is needed.

@@ -1,6 +1,6 @@
 """``da-score log``: the entries of a log, and the signals as they are read from it."""
 
-from scoring.cli.group import LazyGroup
+from .group import LazyGroup
 
 command = LazyGroup(
     "log",

@@ -4,12 +4,20 @@ from typing import Any
 
 import click
 
-from scoring.cli.iteration_names import complete_iterations
-from scoring.cli.options import LOG_OPTIONS, NUMBER, Whole, settings_options, shared_options, valued
-from scoring.cli.output import reply, warn
-from scoring.cli.reading import settings_of_whole_repository
 from scoring.log.settings import Settings
 from scoring.text import printable
+
+from .iteration_names import complete_iterations
+from .options import (
+    LOG_OPTIONS,
+    NUMBER,
+    Whole,
+    settings_options,
+    shared_options,
+    valued,
+)
+from .output import reply, warn
+from .reading import settings_of_whole_repository
 
 
 @click.group
@@ -45,7 +53,9 @@ def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
 
 
 @command.command("set")
-@click.argument("iteration", metavar="N", type=Whole(0), shell_complete=complete_iterations)
+@click.argument(
+    "iteration", metavar="N", type=Whole(0), shell_complete=complete_iterations
+)
 @click.argument("key")
 @click.argument("value")
 @settings_options(*LOG_OPTIONS)

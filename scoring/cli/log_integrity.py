@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_command
-from scoring.cli.output import reply
-from scoring.cli.reading import log_view
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.views.integrity import integrity_page, summarize_integrity, summarize_words
+
+from .options import SCORING_OPTIONS, selection_options, settings_command
+from .output import reply
+from .reading import log_view
 
 
 @settings_command(*SCORING_OPTIONS)

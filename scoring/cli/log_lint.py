@@ -1,11 +1,12 @@
 """``da-score log lint``: check a log against the schema of entries."""
 
-from scoring.cli.options import EVIDENCE_OPTIONS, flag, settings_command
-from scoring.cli.output import WARNINGS, reply
-from scoring.cli.reading import observing_sources
 from scoring.jobs.lint import lint_log
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
+
+from .options import EVIDENCE_OPTIONS, flag, settings_command
+from .output import WARNINGS, reply
+from .reading import observing_sources
 
 
 @settings_command(*EVIDENCE_OPTIONS)
@@ -20,7 +21,8 @@ def command(settings: Settings, strict: bool) -> int | None:
 
     Example:  da-score log lint --json
     """
-    session_ids = None  # which is unknown where the settings say that no transcript is read
+    # which is unknown where the settings say that no transcript is read
+    session_ids = None
     if settings.transcripts != "none":
         from scoring.evidence.attribution.attributed import AttributedScan
 
@@ -28,7 +30,9 @@ def command(settings: Settings, strict: bool) -> int | None:
             assert isinstance(scan, AttributedScan)
             session_ids = scan.session_ids()
 
-    count, findings = lint_log(settings.iter_log_dir, settings.repo_dir, session_ids, strict)
+    count, findings = lint_log(
+        settings.iter_log_dir, settings.repo_dir, session_ids, strict
+    )
     errors = sum(finding.level == "error" for finding in findings)
 
     value = {
@@ -45,11 +49,15 @@ def command(settings: Settings, strict: bool) -> int | None:
         place = str(finding.path)
         if finding.line:
             place += f":{finding.line}"
-        lines.append(f"{printable(place)}: {finding.level}: {printable(finding.text)}\n")
+        lines.append(
+            f"{printable(place)}: {finding.level}: {printable(finding.text)}\n"
+        )
 
     total = "nothing is wrong"
     if findings:
-        total = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'warning')}"
+        total = (
+            f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'warning')}"
+        )
     lines.append(f"{counted(count, 'entry', 'entries')}: {total}\n")
     reply(settings, value, "".join(lines))
     return 1 if errors else None

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from scoring.cli.options import shared_options
-from scoring.cli.output import write_json
+from .options import shared_options
+from .output import write_json
 
 
 @click.group
@@ -23,6 +23,7 @@ def entry(options: dict[str, Any]) -> None:  # noqa: ARG001 - it prints JSON in 
 
     Example:  da-score log schema entry > entry.schema.json
     """
-    from scoring.log.schema import entry_schema  # loads pydantic, which help does not need
+    # loads pydantic, which help does not need
+    from scoring.log.schema import entry_schema
 
     write_json(entry_schema())

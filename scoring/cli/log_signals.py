@@ -2,13 +2,14 @@
 
 from dataclasses import asdict
 
-from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_command
-from scoring.cli.output import write_json
-from scoring.cli.reading import report_broken_entries, rubric_of, sources_by_rules
 from scoring.frozen import PlainData
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.score import score_log_under
+
+from .options import SCORING_OPTIONS, selection_options, settings_command
+from .output import write_json
+from .reading import report_broken_entries, rubric_of, sources_by_rules
 
 
 @settings_command(*SCORING_OPTIONS)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scoring.cli.group import GroupWithDefault
-from scoring.cli.options import PATH, Number, Whole, choice, flag, settings_options, valued
-from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError
 from scoring.frozen import PlainData
 from scoring.log.settings import Settings
 from scoring.meters.plaindata import read_standard_input
 from scoring.text import printable
+
+from .group import GroupWithDefault
+from .options import PATH, Number, Whole, choice, flag, settings_options, valued
+from .output import reply, warn, write, write_json
 
 if TYPE_CHECKING:
     from scoring.meters.meeting.config import MeetingConfig
@@ -57,7 +58,9 @@ def score(
     title = "standard input" if file == "-" else file
     if ids:
         title = ids[0]
-    page = meeting_view(verdicts, meeting_config, title, config or meeting_config.meeting_type)
+    page = meeting_view(
+        verdicts, meeting_config, title, config or meeting_config.meeting_type
+    )
     reply(settings, [verdict.as_dict() for verdict in verdicts], page)
 
 
@@ -86,7 +89,11 @@ def _config(config: str | PlainData) -> "MeetingConfig":
 
     Warns of keys that have no meaning.
     """
-    from scoring.meters.meeting.config import find_meeting_config, meeting_config, unknown_keys
+    from scoring.meters.meeting.config import (
+        find_meeting_config,
+        meeting_config,
+        unknown_keys,
+    )
 
     if not isinstance(config, str):
         return meeting_config(config)
@@ -98,7 +105,14 @@ def _config(config: str | PlainData) -> "MeetingConfig":
 
 
 @command.command
-@valued("--state", "FILE", "The file that keeps the meeting.", key="path", required=True, type=PATH)
+@valued(
+    "--state",
+    "FILE",
+    "The file that keeps the meeting.",
+    key="path",
+    required=True,
+    type=PATH,
+)
 @valued("--config", "NAME|FILE", "What a new meeting is judged by.  [default: default]")
 @valued("--topic", "TEXT", "What is to be decided, for experts and judge.")
 @valued(
@@ -119,14 +133,20 @@ def _config(config: str | PlainData) -> "MeetingConfig":
     default=600,
     help="How many seconds one answer may take.",
 )
-@click.option("--rounds", type=Whole(1, 1000), help="Hold at most this many rounds now.")
+@click.option(
+    "--rounds", type=Whole(1, 1000), help="Hold at most this many rounds now."
+)
 @flag("--example", "Let scripted experts and a scripted judge show how it goes.")
 @choice(
     "--answer",
     ["yes", "no", "park", "end"],
     "What people answer: yes or no to the open question, park it, or ask to end.",
 )
-@valued("--option", "NAME", "With --answer yes: what was decided.  [default: the leading option]")
+@valued(
+    "--option",
+    "NAME",
+    "With --answer yes: what was decided.  [default: the leading option]",
+)
 @settings_options()
 def run(
     path: Path,
@@ -159,14 +179,20 @@ def run(
     if option is not None and answer != "yes":
         raise OptionError("--option goes with --answer yes")
     if example and (experts or judge):
-        raise OptionError("--example has its own experts and judge; leave --expert and --judge out")
+        raise OptionError(
+            "--example has its own experts and judge; leave --expert and --judge out"
+        )
 
     commands_of_experts = {}
     for argument in experts:
         name, _, command_line = argument.partition("=")
         if not name.strip() or not command_line.strip() or name in commands_of_experts:
-            raise OptionError(f"--expert {argument}: give each expert once, as NAME=COMMAND")
-        commands_of_experts[name] = ask_command(f"--expert {name}:", command_line, timeout)
+            raise OptionError(
+                f"--expert {argument}: give each expert once, as NAME=COMMAND"
+            )
+        commands_of_experts[name] = ask_command(
+            f"--expert {name}:", command_line, timeout
+        )
     command_of_judge = None
     if judge is not None:
         command_of_judge = ask_command("--judge", judge, timeout)
@@ -194,13 +220,17 @@ def run(
         # SIGTERM acts like Ctrl-C, so that the commands end with this one.
         previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            state = run_rounds(path, state, commands_of_experts, command_of_judge, rounds)
+            state = run_rounds(
+                path, state, commands_of_experts, command_of_judge, rounds
+            )
         finally:
             signal.signal(signal.SIGTERM, previous_handler)
     elif answer is None and sys.stdin and not sys.stdin.isatty():
         record = read_standard_input()
         if record.strip():
-            state = save_state(path, driver.take_record(state, record, "standard input"))
+            state = save_state(
+                path, driver.take_record(state, record, "standard input")
+            )
 
     question = what_next(state)
     if missing:

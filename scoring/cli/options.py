@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import click
 
-from scoring.cli.group import loudness_options
 from scoring.errors import SettingsError
 from scoring.frozen import PlainData
 from scoring.log.selection import Selection, first_day
@@ -17,6 +16,8 @@ from scoring.log.setting_rows import PATH as SETTING_PATH
 from scoring.log.settings import Settings, resolve_settings
 from scoring.settings_table import FLAG, ListOf
 from scoring.temporary import remove_stale_directories, remove_stale_files
+
+from .group import loudness_options
 
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")
 EVIDENCE_OPTIONS = (
@@ -52,7 +53,8 @@ class Number(click.FloatRange):
             click.BadParameter: the value is not a number, or outside the range.
         """
         number: float = super().convert(value, param, ctx)
-        if math.isnan(number):  # every comparison with it is false, so a range lets it through
+        # every comparison with it is false, so a range lets it through
+        if math.isnan(number):
             self.fail(f"{value!r} is not a valid number.", param, ctx)
         return number
 
@@ -88,7 +90,9 @@ def flag(name: str, summary: str, key: str = "") -> Decorator:
     return click.option(*filter(None, (name, key)), is_flag=True, help=summary)
 
 
-def valued(name: str, metavar: str | None, summary: str, key: str = "", **more: Any) -> Decorator:
+def valued(
+    name: str, metavar: str | None, summary: str, key: str = "", **more: Any
+) -> Decorator:
     """Return the decorator of an option with a value.
 
     Args:
@@ -102,7 +106,9 @@ def valued(name: str, metavar: str | None, summary: str, key: str = "", **more: 
     return click.option(*names, metavar=metavar, help=summary, **more)
 
 
-def choice(name: str, words: Sequence[str], summary: str, key: str = "", **more: Any) -> Decorator:
+def choice(
+    name: str, words: Sequence[str], summary: str, key: str = "", **more: Any
+) -> Decorator:
     """Return the decorator of an option that takes one of some words, as :func:`valued` does."""
     return valued(name, None, summary, key, type=click.Choice(words), **more)
 
@@ -119,7 +125,9 @@ def _option_of(name: str) -> Decorator:
     elif setting.kind == COUNT:
         value_type = Whole(1)
     is_list = isinstance(setting.kind, ListOf)
-    return valued(f"--{name}", setting.metavar, setting.help, type=value_type, multiple=is_list)
+    return valued(
+        f"--{name}", setting.metavar, setting.help, type=value_type, multiple=is_list
+    )
 
 
 def shared_options(*names: str) -> Decorator:
@@ -137,10 +145,14 @@ def shared_options(*names: str) -> Decorator:
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_options(**arguments: Any) -> Any:
-            options = {name: arguments.pop(name.replace("-", "_")) for name in (*names, "json")}
+            options = {
+                name: arguments.pop(name.replace("-", "_")) for name in (*names, "json")
+            }
             repository = options.get("repo-dir")
             if repository is not None and not repository.is_dir():
-                problem = "not a folder" if repository.exists() else "there is no such folder"
+                problem = (
+                    "not a folder" if repository.exists() else "there is no such folder"
+                )
                 raise SettingsError(
                     f"--repo-dir {str(repository)!r}: {problem}; name the repository of the log"
                 )
@@ -202,7 +214,9 @@ def selection_options(command: Command) -> Command:
 
     @valued("--last", "K", "Only the K newest iterations.", type=Whole(1))
     @valued("--since", "DAYS", "Only iterations from the first of these days on.")
-    @valued("--task", "ID", "Only iterations of this task; * and ? match any characters.")
+    @valued(
+        "--task", "ID", "Only iterations of this task; * and ? match any characters."
+    )
     @functools.wraps(command)
     def with_selection(
         last: int | None,

@@ -1,18 +1,19 @@
 """``da-score outcomes``: what became of the work of each iteration."""
 
-from scoring.cli.options import (
-    OUTCOME_OPTIONS,
-    SCORING_OPTIONS,
-    settings_command,
-)
-from scoring.cli.output import reply
-from scoring.cli.reading import outcome_rules
-from scoring.cli.work_reading import entries_of, read_ledger
 from scoring.evidence.rewards import rewards
 from scoring.examine import subjects_by_iteration
 from scoring.frozen import PlainData
 from scoring.log.settings import Settings
 from scoring.views.outcome_pages import BecameRow, outcomes_page
+
+from .options import (
+    OUTCOME_OPTIONS,
+    SCORING_OPTIONS,
+    settings_command,
+)
+from .output import reply
+from .reading import outcome_rules
+from .work_reading import entries_of, read_ledger
 
 
 @settings_command(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
@@ -32,13 +33,18 @@ def command(settings: Settings) -> None:
 
     units = book.by_iteration
     outcomes = {outcome.iteration: outcome for outcome in book.outcomes}
-    works = [(record, outcomes[record.iteration].commit or record.commit) for record in records]
+    works = [
+        (record, outcomes[record.iteration].commit or record.commit)
+        for record in records
+    ]
     subjects = subjects_by_iteration(settings.repo_dir, works)
 
     rows = []
     for record in records:
         number = record.iteration
-        rows.append(BecameRow(record, units[number], outcomes[number], subjects[number]))
+        rows.append(
+            BecameRow(record, units[number], outcomes[number], subjects[number])
+        )
 
     value: PlainData = {"horizon_days": rules.horizon_days}
     if settings.json:

@@ -61,7 +61,9 @@ def write_bytes(data: bytes) -> None:
     except BrokenPipeError:
         raise
     except OSError as e:
-        raise WriteError(f"standard output: cannot write: {(e.strerror or str(e)).lower()}") from e
+        raise WriteError(
+            f"standard output: cannot write: {(e.strerror or str(e)).lower()}"
+        ) from e
 
 
 def say(text: str) -> None:
@@ -75,11 +77,15 @@ def say(text: str) -> None:
 
 
 def _folded(text: str, stream: TextIO) -> str:
-    from scoring.views.drawing import folded_text  # loads rich, which a pipe does not need
+    # loads rich, which a pipe does not need
+    from scoring.views.drawing import folded_text
 
     width = 0
     with contextlib.suppress(OSError, ValueError):
-        width = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns
+        width = (
+            int(os.environ.get("COLUMNS") or 0)
+            or os.get_terminal_size(stream.fileno()).columns
+        )
     return folded_text(text, width or 80)
 
 
@@ -131,7 +137,8 @@ def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> N
 def _json(value: Any, indent: int = 1) -> bytes:
     try:
         data = msgspec.json.encode(value, enc_hook=os.fspath)
-    except (UnicodeEncodeError, TypeError):  # text that is not UTF-8, or keys that are not texts
+    # text that is not UTF-8, or keys that are not texts
+    except (UnicodeEncodeError, TypeError):
         import json
 
         text = as_utf8(json.dumps(value, ensure_ascii=False, default=os.fspath))
@@ -158,7 +165,8 @@ def show(page: "Iterable[Block]", bound_to_reference: bool = False) -> None:
 
     from rich.console import Console
 
-    from scoring.views.drawing import draw, unpadded  # loads rich, which a pipe does not need
+    # loads rich, which a pipe does not need
+    from scoring.views.drawing import draw, unpadded
 
     colours: Any = "auto"
     if os.environ.get("NO_COLOR"):
@@ -194,7 +202,9 @@ def progress(text: str) -> Iterator[None]:
 
     It goes to standard error, and only if that is a terminal.
     """
-    timer = threading.Timer(_LONG, lambda: print(f"{text} …", file=sys.stderr, flush=True))
+    timer = threading.Timer(
+        _LONG, lambda: print(f"{text} …", file=sys.stderr, flush=True)
+    )
     timer.daemon = True
     if is_terminal(sys.stderr):
         timer.start()
@@ -289,7 +299,9 @@ def _as_one_warning(texts: Sequence[str]) -> str:
     if len(texts) == 1:
         return texts[0]
 
-    matches = [match for text in texts if (match := _WARNING_ABOUT_ITERATION.fullmatch(text))]
+    matches = [
+        match for text in texts if (match := _WARNING_ABOUT_ITERATION.fullmatch(text))
+    ]
     reasons = {match[2] for match in matches}
     if len(matches) == len(texts) and len(reasons) == 1:
         iterations = {int(match[1]) for match in matches}
@@ -306,10 +318,15 @@ def complain(text: str) -> None:
 
 
 def _print_message(kind: str, text: str) -> None:
-    if sys.stderr is None:  # print would then use standard output, which is not for messages
+    # print would then use standard output, which is not for messages
+    if sys.stderr is None:
         return
 
-    line = visible(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
+    line = (
+        visible(" ".join(text.splitlines()))
+        .encode("utf-8", "backslashreplace")
+        .decode()
+    )
     message = f"da-score: {kind}: {line}\n"
     with contextlib.suppress(OSError, ValueError):  # the reader may be gone
         if sys.stderr.isatty():

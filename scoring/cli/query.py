@@ -10,18 +10,6 @@ from typing import Any
 
 import click
 
-from scoring.cli.fleet import open_dataset
-from scoring.cli.options import (
-    OUTCOME_OPTIONS,
-    ROOTS,
-    SCORING_OPTIONS,
-    flag,
-    selection_options,
-    shared_options,
-    valued,
-)
-from scoring.cli.output import show, write, write_json
-from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
 from scoring.files import read_file
 from scoring.frozen import PlainData
@@ -31,6 +19,19 @@ from scoring.views.formats import csv_line, require
 from scoring.views.sql import Answer, answered, ask, database, named_in
 from scoring.views.table import Table, columns_of
 
+from .fleet import open_dataset
+from .options import (
+    OUTCOME_OPTIONS,
+    ROOTS,
+    SCORING_OPTIONS,
+    flag,
+    selection_options,
+    shared_options,
+    valued,
+)
+from .output import show, write, write_json
+from .reading import rows_of_logs
+
 
 @click.command
 @click.argument("sql", metavar="SQL|-|@FILE")
@@ -39,7 +40,9 @@ from scoring.views.table import Table, columns_of
 @selection_options
 @flag("--recompute", "Take no score from a sidecar.")
 @valued(
-    "--fleet", "URL", "Ask the data set of a fleet instead: its folder, its URL, or a FLEET.toml."
+    "--fleet",
+    "URL",
+    "Ask the data set of a fleet instead: its folder, its URL, or a FLEET.toml.",
 )
 @flag("--csv", "Print CSV.", key="as_csv")
 def command(
@@ -62,7 +65,9 @@ def command(
     statement = _statement(sql)
     if fleet is not None:
         if which["roots"]:
-            raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
+            raise click.UsageError(
+                "--fleet asks a data set, and ROOT names logs; give one."
+            )
         if which["selection"] != Selection():
             raise click.UsageError(
                 "--last, --since and --task choose among the entries of logs, not of a data set."
@@ -75,7 +80,9 @@ def command(
     with asked as answer:
         if options["json"]:
             names = _unique_names(answer.columns)
-            write_json([dict(zip(names, _json_value(row), strict=True)) for row in answer.rows])
+            write_json(
+                [dict(zip(names, _json_value(row), strict=True)) for row in answer.rows]
+            )
         elif as_csv:
             write(csv_line(answer.columns))
             for row in answer.rows:

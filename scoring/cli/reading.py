@@ -9,9 +9,6 @@ import click
 from msgspec.structs import replace
 
 from rubric import Rubric, find_rubric, rubric_behind
-from scoring.cli.group import BROKEN_ENTRIES
-from scoring.cli.options import prepared_settings
-from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, Warn, silent
 from scoring.evidence.rules import (
     ATTRIBUTED,
@@ -25,6 +22,10 @@ from scoring.frozen import PlainData
 from scoring.log.find import FoundLog, find_logs
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, days_of, resolve_settings
+
+from .group import BROKEN_ENTRIES
+from .options import prepared_settings
+from .output import complain, warn
 
 if TYPE_CHECKING:
     from scoring.examine import LogView
@@ -54,7 +55,8 @@ def settings_of_whole_repository(options: PlainData, files: bool = True) -> Sett
     Raises:
         SettingsError: a setting cannot be used.
     """
-    from scoring.evidence.git.repository import GitRepository  # most commands load it later
+    # most commands load it later
+    from scoring.evidence.git.repository import GitRepository
 
     settings = prepared_settings(options, files=files)
     try:
@@ -137,7 +139,9 @@ def sources(
     if rules is None:
         rules = rules_of(rubric_of(settings))
     options = library_options(settings, rules, warn)
-    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options, hinted)
+    return Sources.under(
+        rules, settings.repo_dir, settings.transcript_dirs, options, hinted
+    )
 
 
 def observing_sources(
@@ -147,7 +151,9 @@ def observing_sources(
     return sources(settings, ATTRIBUTED, warn, hinted)
 
 
-def sources_by_rules(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
+def sources_by_rules(
+    rubrics: Sequence[Rubric], settings: Settings
+) -> dict[str, Sources]:
     """Return where evidence comes from under several rubrics, by the name of their rules.
 
     Warns of settings without effect only where all rubrics have the same rules: otherwise a
@@ -305,5 +311,7 @@ def rows_of_logs(
     if not roots:
         all_settings = [prepared_settings(options)]
 
-    views = [log_view(each, recompute, selection, outcomes=True) for each in all_settings]
+    views = [
+        log_view(each, recompute, selection, outcomes=True) for each in all_settings
+    ]
     return (row for view in views for row in rows_of_view(view, tables))

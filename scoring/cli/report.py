@@ -5,19 +5,6 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from scoring.cli.fleet import open_dataset
-from scoring.cli.options import (
-    OUTCOME_OPTIONS,
-    PATH,
-    SCORING_OPTIONS,
-    flag,
-    selection_options,
-    settings_command,
-    valued,
-)
-from scoring.cli.output import on_terminal, progress, reply, show, write_bytes
-from scoring.cli.reading import log_view, outcome_rules, rubric_of
-from scoring.cli.work_reading import meaning_key
 from scoring.errors import InputError, OptionError
 from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
@@ -36,6 +23,20 @@ from scoring.views.report.digest import Digest, digest
 from scoring.views.validity_pages import with_cases
 from scoring.views.work_rows import work_of, work_summary
 
+from .fleet import open_dataset
+from .options import (
+    OUTCOME_OPTIONS,
+    PATH,
+    SCORING_OPTIONS,
+    flag,
+    selection_options,
+    settings_command,
+    valued,
+)
+from .output import on_terminal, progress, reply, show, write_bytes
+from .reading import log_view, outcome_rules, rubric_of
+from .work_reading import meaning_key
+
 _STANDARD_OUTPUT = Path("-")
 
 
@@ -49,7 +50,11 @@ _STANDARD_OUTPUT = Path("-")
     help="Where the page goes; - is standard output.",
 )
 @selection_options
-@valued("--fleet", "URL", "Show the work of a fleet instead: its folder, its URL, or a FLEET.toml.")
+@valued(
+    "--fleet",
+    "URL",
+    "Show the work of a fleet instead: its folder, its URL, or a FLEET.toml.",
+)
 @flag("--terminal", "Show the essentials here, and write no page.")
 @flag("--recompute", "Take no score from a sidecar.")
 def command(
@@ -94,13 +99,17 @@ def _check_output(out: Path, settings: Settings) -> None:
     """Raise an error if the page cannot go where it should, before anything is computed."""
     to_standard_output = out == _STANDARD_OUTPUT
     if to_standard_output and settings.json:
-        raise OptionError("--out - and --json both want standard output: give --out FILE")
+        raise OptionError(
+            "--out - and --json both want standard output: give --out FILE"
+        )
     if to_standard_output and on_terminal():
         raise OptionError("HTML is not for a terminal: give --out FILE")
 
     require("report", "jinja2")
     if not to_standard_output and not is_report(out):
-        raise InputError(f"{out}: not a report of da-score; give another file with --out")
+        raise InputError(
+            f"{out}: not a report of da-score; give another file with --out"
+        )
 
 
 @progress("Reading transcripts and git")
@@ -120,7 +129,9 @@ def _digest_of_log(
     marks: list[bytes] = []
     evidence: list[PreloadedEvidence] = []
     examined = view.examine(evidence.append)
-    summary = digest(view.iter_log_dir, view.rubric, with_cases(examined, version, cases, marks))
+    summary = digest(
+        view.iter_log_dir, view.rubric, with_cases(examined, version, cases, marks)
+    )
     summary.project, summary.pages = where_it_is(view.repo_dir)
 
     # Memory holds what only the validity needs, and then what only the work needs, no longer

@@ -14,17 +14,6 @@ from rubric import (
     released_rubric,
     rubric_versions,
 )
-from scoring.cli.options import (
-    EVIDENCE_OPTIONS,
-    PATH,
-    flag,
-    prepared_settings,
-    settings_options,
-    shared_options,
-)
-from scoring.cli.output import reply
-from scoring.cli.reading import report_broken_entries, sources_by_rules
-from scoring.cli.work_reading import has_no_log
 from scoring.frozen import PlainData
 from scoring.log.settings import Settings
 from scoring.score import score_log_under
@@ -32,6 +21,18 @@ from scoring.text import printable
 from scoring.views.compare import diff_logs, diff_rubrics
 from scoring.views.compare_page import comparison_page, comparison_payload
 from scoring.views.table import Cell, Column, Line, Page, Table, TableRow
+
+from .options import (
+    EVIDENCE_OPTIONS,
+    PATH,
+    flag,
+    prepared_settings,
+    settings_options,
+    shared_options,
+)
+from .output import reply
+from .reading import report_broken_entries, sources_by_rules
+from .work_reading import has_no_log
 
 _LIST_COLUMNS = (Column("", "version", 8), Column("", "signals"), Column("", "default"))
 _SIGNAL_COLUMNS = (
@@ -49,10 +50,14 @@ _PROPERTIES: dict[str, dict[object, str]] = {
         ),
     },
     "claims_vote": {False: "no (only what was observed votes)"},
-    "loading": {model.LENIENT: "lenient (a broken entry is left out, and the rest is scored)"},
+    "loading": {
+        model.LENIENT: "lenient (a broken entry is left out, and the rest is scored)"
+    },
     "text": {model.FULL_TEXT: "full (a pipe has the coverage and whole names)"},
     "sidecar": {model.BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
-    "test_flags": {model.ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"},
+    "test_flags": {
+        model.ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"
+    },
 }
 """The properties of a rubric in words, except values that the reference's rubrics have."""
 
@@ -113,8 +118,13 @@ def _rubric_page(rubric: Rubric) -> Page:
             yield Line(f"{name.replace('_', ' ').upper()}  {texts[value]}")
     if rubric.minimum_coverage:
         percent = rubric.minimum_coverage * 100
-        yield Line(f"MINIMUM COVERAGE  {percent:.1f} % of the weight, or there is no band")
-    yield Line("BANDS  " + "   ".join(f"{band.name} from {band.min:g}" for band in rubric.bands))
+        yield Line(
+            f"MINIMUM COVERAGE  {percent:.1f} % of the weight, or there is no band"
+        )
+    yield Line(
+        "BANDS  "
+        + "   ".join(f"{band.name} from {band.min:g}" for band in rubric.bands)
+    )
 
 
 @command.command
@@ -166,7 +176,9 @@ def diff(
         log_a, log_b = score_log_under(rubrics, settings.iter_log_dir, evidence)
         report_broken_entries(*log_a.broken, *log_b.broken)
         log_diff = diff_logs(log_a, log_b)
-        tasks = {each.record.iteration: each.record.task_id for each in log_a.iterations}
+        tasks = {
+            each.record.iteration: each.record.task_id for each in log_a.iterations
+        }
 
     source = None if no_log else settings.iter_log_dir
     payload = comparison_payload(rubric_diff, log_diff, source, tasks)

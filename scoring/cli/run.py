@@ -5,15 +5,6 @@ from tempfile import SpooledTemporaryFile
 from msgspec.structs import replace
 
 from rubric.model import FULL_TEXT
-from scoring.cli.options import (
-    SCORING_OPTIONS,
-    flag,
-    selection_options,
-    settings_command,
-)
-from scoring.cli.output import on_terminal, progress, put_item, say, show, write_json_around
-from scoring.cli.reading import log_view, outcome_rules, report_broken_entries, rubric_of, sources
-from scoring.cli.work_reading import meaning_of
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.walk import subjects_of
@@ -27,6 +18,16 @@ from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.work_pages import notes_on_history
 from scoring.views.work_rows import work_of
+
+from .options import (
+    SCORING_OPTIONS,
+    flag,
+    selection_options,
+    settings_command,
+)
+from .output import on_terminal, progress, put_item, say, show, write_json_around
+from .reading import log_view, outcome_rules, report_broken_entries, rubric_of, sources
+from .work_reading import meaning_of
 
 _MEMORY_FOR_JSON = 8 << 20
 """How many bytes of JSON wait in memory; beyond that they wait in a temporary file."""
@@ -124,7 +125,9 @@ def _work_to_show(
 
     def note_history(history: AttributedHistory | Ledger) -> None:
         if as_observed and not notes:
-            notes.extend(notes_on_history(history.trunk, history.tip_time, horizon_days))
+            notes.extend(
+                notes_on_history(history.trunk, history.tip_time, horizon_days)
+            )
 
     if evidence:
         git = evidence[0].evidence.git

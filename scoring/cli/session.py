@@ -7,11 +7,6 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
-from scoring.cli.iteration_names import complete_sessions, session_ids
-from scoring.cli.options import SCORING_OPTIONS, settings_command
-from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
-from scoring.cli.reading import silent_view
-from scoring.cli.work_reading import meaning_of, states_line
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.examine import ExaminedIteration
 from scoring.log.selection import Selection
@@ -20,11 +15,21 @@ from scoring.outcomes.spending import Spending, together
 from scoring.sessions import SessionScore, session_score
 from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.sidecars.read_scores import read_score, read_session
-from scoring.sidecars.scores import PersistedScore, is_plain_session_id, session_score_path
+from scoring.sidecars.scores import (
+    PersistedScore,
+    is_plain_session_id,
+    session_score_path,
+)
 from scoring.sidecars.states import CURRENT, State, session_state
 from scoring.text import some_of
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.table import Cells, named_cells
+
+from .iteration_names import complete_sessions, session_ids
+from .options import SCORING_OPTIONS, settings_command
+from .output import on_terminal, pipe_shows_everything, show, warn, write_json
+from .reading import silent_view
+from .work_reading import meaning_of, states_line
 
 _MOST_SESSIONS_NAMED = 5
 """How many session ids a message lists."""
@@ -81,10 +86,16 @@ def _complete_id(text: str, log_dir: Path) -> str:
     Raises:
         SettingsError: several ids begin with it.
     """
-    if not text or not is_plain_session_id(text) or session_score_path(log_dir, text).exists():
+    if (
+        not text
+        or not is_plain_session_id(text)
+        or session_score_path(log_dir, text).exists()
+    ):
         return text
 
-    matches = [session_id for session_id in session_ids(log_dir) if session_id.startswith(text)]
+    matches = [
+        session_id for session_id in session_ids(log_dir) if session_id.startswith(text)
+    ]
     if len(matches) > 1:
         names = some_of(matches, _MOST_SESSIONS_NAMED)
         raise SettingsError(f"several sessions begin with {text!r}: {names}")
@@ -155,7 +166,9 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
         warn(f"session {session_id}: its sidecar is {shown.state}")
     if not has_room:
         states = shown.states.items()
-        texts = [f"iteration {n} {state}" for n, state in states if state.name != "current"]
+        texts = [
+            f"iteration {n} {state}" for n, state in states if state.name != "current"
+        ]
         if texts:
             warn(f"session {session_id}: {'; '.join(texts)}")
 

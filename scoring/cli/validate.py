@@ -4,15 +4,6 @@ import click
 from msgspec.structs import replace
 
 from rubric import find_rubric
-from scoring.cli.options import (
-    OUTCOME_OPTIONS,
-    SCORING_OPTIONS,
-    settings_command,
-    valued,
-)
-from scoring.cli.output import progress, reply
-from scoring.cli.reading import outcome_rules, report_broken_entries, sources_by_rules
-from scoring.cli.work_reading import meaning_key
 from scoring.frozen import PlainData
 from scoring.log.settings import Settings
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
@@ -20,6 +11,16 @@ from scoring.outcomes.validity import gain_over, validity
 from scoring.sidecars.meaning import keep_meaning
 from scoring.views.table import Block
 from scoring.views.validity_pages import gain_lines, validity_page
+
+from .options import (
+    OUTCOME_OPTIONS,
+    SCORING_OPTIONS,
+    settings_command,
+    valued,
+)
+from .output import progress, reply
+from .reading import outcome_rules, report_broken_entries, sources_by_rules
+from .work_reading import meaning_key
 
 _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
 

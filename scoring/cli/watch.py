@@ -1,15 +1,5 @@
 """``da-score watch``: score entries while they are written."""
 
-from scoring.cli.options import (
-    SCORING_OPTIONS,
-    Number,
-    Whole,
-    flag,
-    settings_command,
-    valued,
-)
-from scoring.cli.output import WARNINGS, reply, warn
-from scoring.cli.reading import rubric_of, sources
 from scoring.errors import DaScoreError, LogError
 from scoring.jobs.watch import LogChange, LogWatch, times_to_look
 from scoring.log.settings import Settings
@@ -17,6 +7,17 @@ from scoring.sidecars.writing import sidecar_of, write_scores
 from scoring.text import cell, printable
 from scoring.views.gates.gate import weakest
 from scoring.views.table import band_text
+
+from .options import (
+    SCORING_OPTIONS,
+    Number,
+    Whole,
+    flag,
+    settings_command,
+    valued,
+)
+from .output import WARNINGS, reply, warn
+from .reading import rubric_of, sources
 
 _TASK_WIDTH = 60
 

@@ -5,16 +5,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from scoring.cli.options import (
-    EVIDENCE_OPTIONS,
-    OUTCOME_OPTIONS,
-    flag,
-    settings_command,
-    valued,
-)
-from scoring.cli.output import reply
-from scoring.cli.reading import outcome_rules
-from scoring.cli.work_reading import notes_on_sources, read_ledger
 from scoring.errors import NotFoundError
 from scoring.evidence.git.agents import names_of_user
 from scoring.log.selection import Period, period_between, today_here
@@ -27,6 +17,17 @@ from scoring.views.look_at import look_at
 from scoring.views.work_pages import notes_on_history, work_page
 from scoring.views.work_rows import WorkRow, day_of, work_by, work_rows, work_summary
 from scoring.views.work_sides import Sides, other_named, sides_of, sides_of_commit
+
+from .options import (
+    EVIDENCE_OPTIONS,
+    OUTCOME_OPTIONS,
+    flag,
+    settings_command,
+    valued,
+)
+from .output import reply
+from .reading import outcome_rules
+from .work_reading import notes_on_sources, read_ledger
 
 
 class _Choice(NamedTuple):
@@ -69,13 +70,23 @@ class _Choice(NamedTuple):
 @valued("--until", "DAYS", "Only work that ended on the last of these days or earlier.")
 @valued("--task", "ID", "Only work on this task; * and ? match any characters.")
 @flag("--mine", "Only your work, by your name and address in git.")
-@valued("--author", "NAME|EMAIL", "Only the work of this author.", key="authors", multiple=True)
+@valued(
+    "--author",
+    "NAME|EMAIL",
+    "Only the work of this author.",
+    key="authors",
+    multiple=True,
+)
 @valued(
     "--against",
     "WHAT",
     "Compare it with other work: a month (2026-10, 'last month'), a model, a harness or an author.",
 )
-@valued("--since-commit", "SHA", "Compare the work after this commit with the work before it.")
+@valued(
+    "--since-commit",
+    "SHA",
+    "Compare the work after this commit with the work before it.",
+)
 def command(
     settings: Settings,
     since: str | None,
@@ -94,7 +105,9 @@ def command(
     Example:  da-score work --since 2026-05-01 --until 2026-05-31
     """
     if against is not None and since_commit is not None:
-        raise click.UsageError("--against and --since-commit are two comparisons: give one.")
+        raise click.UsageError(
+            "--against and --since-commit are two comparisons: give one."
+        )
     period = period_between(since, until, today_here())
 
     horizon_days = outcome_rules(settings).horizon_days
@@ -171,5 +184,7 @@ def _commit_named(settings: Settings, name: str) -> tuple[str, int]:
     sha = repository.resolve([name], searches=True)[name] if name else None
     commit = named_commits(repository, [sha]).get(sha) if sha else None
     if commit is None or commit.time is None:
-        raise NotFoundError(f"--since-commit {name!r}: this repository has no such commit")
+        raise NotFoundError(
+            f"--since-commit {name!r}: this repository has no such commit"
+        )
     return commit.sha, commit.time

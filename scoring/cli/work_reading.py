@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from scoring.cli.output import progress, warn
-from scoring.cli.reading import observing_sources, outcome_rules, warn_of_broken_entry
 from scoring.errors import GitError, Warn, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.kept_answers import AnswerStore
@@ -14,6 +12,9 @@ from scoring.log.model import IterationRecord
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings
 from scoring.sidecars.meaning import Meaning, kept_meaning, score_mark
 from scoring.views.landing_text import landing_text, states_text, unit_text
+
+from .output import progress, warn
+from .reading import observing_sources, outcome_rules, warn_of_broken_entry
 
 if TYPE_CHECKING:  # most iterations landed, which git alone says
     from scoring.outcomes.ledger import Ledger
@@ -28,7 +29,9 @@ def has_no_log(settings: Settings) -> bool:
 
 
 def read_ledger(
-    settings: Settings, records: Sequence[IterationRecord] | None = None, warn: Warn = warn
+    settings: Settings,
+    records: Sequence[IterationRecord] | None = None,
+    warn: Warn = warn,
 ) -> "Ledger":
     """Return all of the work, and say on a terminal that this takes a while.
 
@@ -53,13 +56,17 @@ def read_ledger(
         return ledger(records, settings.iter_log_dir, evidence, outcome_rules(settings))
 
 
-def entries_of(settings: Settings, broken: Broken = warn_of_broken_entry) -> list[IterationRecord]:
+def entries_of(
+    settings: Settings, broken: Broken = warn_of_broken_entry
+) -> list[IterationRecord]:
     """Return the entries of the log; ``broken`` takes the errors of those that cannot be read.
 
     Raises:
         LogError: the log is not there, or cannot be listed.
     """
-    return load_iteration_log(settings.iter_log_dir, broken=broken, cache_dir=settings.store_dir)
+    return load_iteration_log(
+        settings.iter_log_dir, broken=broken, cache_dir=settings.store_dir
+    )
 
 
 def notes_on_sources(settings: Settings, book: "Ledger") -> list[str]:
@@ -108,7 +115,9 @@ def meaning_of(
     return kept_meaning(settings.store_dir, meaning_key(settings, version), marks)
 
 
-def landing_line(settings: Settings, facts: IterationFacts, read: Evidence | None = None) -> str:
+def landing_line(
+    settings: Settings, facts: IterationFacts, read: Evidence | None = None
+) -> str:
     """Return a line that says what became of an iteration.
 
     Where it did not land, or git does not know it, the lines that its unit wrote decide.
@@ -125,7 +134,9 @@ def landing_line(settings: Settings, facts: IterationFacts, read: Evidence | Non
     iteration = facts.record.iteration
     rules = (settings.horizon, settings.code_globs, settings.fix_words)
     name = f"landing {iteration} {rules}"
-    with AnswerStore(observing_sources(settings, silent), settings.iter_log_dir) as store:
+    with AnswerStore(
+        observing_sources(settings, silent), settings.iter_log_dir
+    ) as store:
         kept = store.get_all([name], str)
         if kept:
             return kept[0]

@@ -69,7 +69,9 @@ def build_demo(target: Path | str) -> Demo:
         shutil.rmtree(repo_dir, ignore_errors=True)
         shutil.rmtree(transcripts, ignore_errors=True)
         if isinstance(e, OSError):
-            raise WriteError(f"{target}: the demo could not be written: {_reason(e)}") from e
+            raise WriteError(
+                f"{target}: the demo could not be written: {_reason(e)}"
+            ) from e
         raise
 
     return Demo(

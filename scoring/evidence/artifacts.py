@@ -29,7 +29,9 @@ class Corrections(NamedTuple):
     reported: bool
 
 
-def reported_corrections(record: IterationRecord, repo_root: Path | str, warn: Warn) -> Corrections:
+def reported_corrections(
+    record: IterationRecord, repo_root: Path | str, warn: Warn
+) -> Corrections:
     """Add up the corrections that an entry and its review report.
 
     A count below 0 is read as 0, and ``warn`` takes a line that names it.
@@ -41,7 +43,9 @@ def reported_corrections(record: IterationRecord, repo_root: Path | str, warn: W
         counts[f"retries of verifier {number}"] = verifier.retries
     for name, count in {**counts, **(review or {})}.items():
         if count < 0:
-            warn(f"iteration {record.iteration}: {name} is {count}; a count below 0 is read as 0")
+            warn(
+                f"iteration {record.iteration}: {name} is {count}; a count below 0 is read as 0"
+            )
 
     return Corrections(
         retries=wrap64(_sum_above_0(counts)),
@@ -78,7 +82,9 @@ def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
 
 def artifact_status(repo_root: Path | str, path: str) -> str:
     """Return the ``status`` of a verifier's result artifact, if it has one."""
-    fields = read_fields(artifact_path(repo_root, path), {"status": Reader.string}) or {}
+    fields = (
+        read_fields(artifact_path(repo_root, path), {"status": Reader.string}) or {}
+    )
     return str(fields.get("status", ""))
 
 

@@ -7,14 +7,14 @@ committer.
 
 from collections.abc import Iterable
 
-from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
-from scoring.evidence.attribution.neighbourhood import Neighbourhood
-from scoring.evidence.git.agents import NO_AGENTS
-from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.commit_history import WrittenCommit
-from scoring.evidence.rules import Sources
-from scoring.evidence.session_commits import (
+from .attribution.attributed import AttributedScan
+from .attribution.commits_by_lines import commits_in_git, commits_of_unnamed
+from .attribution.neighbourhood import Neighbourhood
+from .git.agents import NO_AGENTS
+from .git.authorship import AttributedHistory
+from .git.commit_history import WrittenCommit
+from .rules import Sources
+from .session_commits import (
     AgentCommits,
     FoundBy,
     MadeBy,
@@ -29,8 +29,8 @@ from scoring.evidence.session_commits import (
     id_of_session,
     note_time,
 )
-from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
-from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from .transcripts.events import Edit, PossibleEdit, UnseenEdit
+from .transcripts.facts import NS, timestamp_ns
 
 
 def agent_commits(
@@ -106,7 +106,9 @@ def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
                 if any(event.line >= start for event in file.events.of(kind)):
                     edited.add(file.checkpoint)
     checkpoints = work.scan.checkpoints
-    return {name for name in read - edited - {""} if not checkpoints[name].files_touched}
+    return {
+        name for name in read - edited - {""} if not checkpoints[name].files_touched
+    }
 
 
 def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
@@ -171,7 +173,8 @@ def _commits_in_git(work: WorkOfAgents, landed_only: bool) -> AgentCommits:
     landings = history.landings(
         sha
         for sha, commit in everything.items()
-        if sha not in trunk and (commit.checkpoints or commit.agents != NO_AGENTS or sha in shown)
+        if sha not in trunk
+        and (commit.checkpoints or commit.agents != NO_AGENTS or sha in shown)
     )
 
     same = {}
@@ -246,7 +249,9 @@ def _times_of_checkpoints(work: WorkOfAgents) -> SessionTimes:
     times: SessionTimes = {}
     for name, checkpoint in work.scan.checkpoints.items():
         for listed in checkpoint.sessions:
-            note_time(times, name, listed.session_id, timestamp_ns(listed.created_at) or 0)
+            note_time(
+                times, name, listed.session_id, timestamp_ns(listed.created_at) or 0
+            )
 
     shown: SessionTimes = {}
     for session in work.sessions:

@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import DaScoreError, InputError, Warn
-from scoring.evidence.git.checkpoints import read_checkpoints
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.harnesses.discovery import discover
-from scoring.evidence.harnesses.fields import items_in, value_of
-from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.files import read_file
 from scoring.frozen import PlainData
 from scoring.meters.dr.extraction import FROM_TEXT, sentences_of
 from scoring.meters.dr.novelty import new_by_words, normalize
 from scoring.meters.dr.profile import DEFAULT
+
+from .git.checkpoints import read_checkpoints
+from .git.repository import GitRepository
+from .harnesses.discovery import discover
+from .harnesses.fields import items_in, value_of
+from .harnesses.readers import HARNESSES
+from .transcripts.facts import TranscriptPlaces
 
 _TOOLS = ("Task", "Agent")
 """The tools by which Claude Code starts a sub-agent."""
@@ -45,7 +46,9 @@ class SubAgentAnswer(NamedTuple):
     text: str
 
 
-def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tuple[str, bytes]:
+def session_transcript(
+    session: str, places: TranscriptPlaces, warn: Warn
+) -> tuple[str, bytes]:
     """Return the id of a session and its longest transcript.
 
     Args:
@@ -74,7 +77,9 @@ def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tu
             f"{session}: no transcript of such a session in checkpoints or transcript directories"
         )
     if len(copies) > 1 and session not in copies:
-        raise InputError(f"{session}: {len(copies)} sessions begin so; write more of the id")
+        raise InputError(
+            f"{session}: {len(copies)} sessions begin so; write more of the id"
+        )
     name = session if session in copies else next(iter(copies))
     return name, max(copies[name], key=len)
 
@@ -126,7 +131,9 @@ def transcript_from(answers: list[SubAgentAnswer], session: str) -> PlainData:
             "next_actions": [],
             "claims_from": FROM_TEXT,
         }
-        rounds.append({"round": number, "agent": f"{answer.kind} {number}", "outputs": outputs})
+        rounds.append(
+            {"round": number, "agent": f"{answer.kind} {number}", "outputs": outputs}
+        )
     topic = " ".join(answers[0].prompt.split())
     return {"conversation_id": session, "topic": topic[:_TOPIC_LIMIT], "rounds": rounds}
 

@@ -88,7 +88,9 @@ def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
         failed = "parse" if isinstance(e, YamlError) else "read"
         return HookFacts(path, None, failed, problem=str(e))
 
-    scored = [record for record in records if record.intervention_class in SCORED_CLASSES]
+    scored = [
+        record for record in records if record.intervention_class in SCORED_CLASSES
+    ]
     return HookFacts(path, tuple(scored))
 
 
@@ -136,7 +138,9 @@ def deliberation_facts(
     if not path:
         return None
     if os.path.islink(path) and not is_inside(path, log_dir):
-        return DeliberationFacts(path, None, f"{path.name}: is a link to a file elsewhere")
+        return DeliberationFacts(
+            path, None, f"{path.name}: is a link to a file elsewhere"
+        )
 
     from rubric import released_profile
     from scoring.meters.dr import Profile, read_transcript, score_transcript

@@ -11,29 +11,30 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
-from scoring.evidence.entry_files import (
+from scoring.log.model import IterationRecord, Records
+from scoring.text import trim
+
+from .artifacts import Corrections, artifact_place, artifact_status
+from .entry_files import (
     PROFILE,
     DeliberationFacts,
     HookFacts,
     deliberation_facts,
     hook_facts,
 )
-from scoring.evidence.git.facts import GitFacts
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.kept_answers import Answers, AnswerStore, Watched
-from scoring.evidence.rules import Sources
-from scoring.evidence.scopes import PLANS_DIR, DeclaredScope, declared_scopes
-from scoring.evidence.transcripts.facts import NS, IterationWindow, TranscriptFacts, clamp_ns
-from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.log.model import IterationRecord, Records
-from scoring.text import trim
+from .git.facts import GitFacts
+from .git.repository import GitRepository
+from .kept_answers import Answers, AnswerStore, Watched
+from .rules import Sources
+from .scopes import PLANS_DIR, DeclaredScope, declared_scopes
+from .transcripts.facts import NS, IterationWindow, TranscriptFacts, clamp_ns
+from .transcripts.observed_facts import Observed
 
 if TYPE_CHECKING:
-    from scoring.evidence.labels import LabelFacts
-    from scoring.evidence.questions import TranscriptAnswers
-    from scoring.evidence.transcripts.scan import Scan
-    from scoring.evidence.unlogged import Unlogged
+    from .labels import LabelFacts
+    from .questions import TranscriptAnswers
+    from .transcripts.scan import Scan
+    from .unlogged import Unlogged
 
 _ENTRIES_BEFORE = 16
 """How many entries before one are looked at first for the commit at which its window begins."""
@@ -128,7 +129,7 @@ class EntryEvidence:
             deliberation = deliberation_facts(self._log_dir, iteration, self._profile)
         labels = None
         if self._labels:
-            from scoring.evidence.labels import label_facts  # most rubrics read no labels
+            from .labels import label_facts  # most rubrics read no labels
 
             labels = label_facts(self._log_dir, iteration)
         hooks = hook_facts(self._log_dir, iteration)
@@ -262,7 +263,9 @@ class Evidence(EntryEvidence):
             return None
 
         landing = self.git.landing(record)
-        counts_against_each = self.sources.trusted and (landing.undone_by or not landing.landed)
+        counts_against_each = self.sources.trusted and (
+            landing.undone_by or not landing.landed
+        )
         first = self._first_to_name.get(commit, record.iteration)
         if first < record.iteration and not counts_against_each:
             return first
@@ -306,7 +309,9 @@ class Evidence(EntryEvidence):
         """The time of each iteration: from the commit of the one before up to its own."""
         windows = {}
         start: int | None = None
-        for number, commit in zip(self.records.numbers, self.records.commits, strict=True):
+        for number, commit in zip(
+            self.records.numbers, self.records.commits, strict=True
+        ):
             seconds = self.git.committed(commit)
             if seconds is None:
                 continue
@@ -319,10 +324,15 @@ class Evidence(EntryEvidence):
     @cached_property
     def _answers(self) -> "TranscriptAnswers":
         """What transcripts show in the own lines of each iteration."""
-        from scoring.evidence.questions import ask_transcripts  # takes long to load
+        from .questions import ask_transcripts  # takes long to load
 
         return ask_transcripts(
-            self.scan, self.git, self.records, self._windows, self.sources, only=self._only
+            self.scan,
+            self.git,
+            self.records,
+            self._windows,
+            self.sources,
+            only=self._only,
         )
 
     @cached_property
@@ -336,4 +346,7 @@ class Evidence(EntryEvidence):
             return {window.iteration: TranscriptFacts() for window in windows}
 
         answers = self.scan.facts(windows)
-        return {window.iteration: answer for window, answer in zip(windows, answers, strict=True)}
+        return {
+            window.iteration: answer
+            for window, answer in zip(windows, answers, strict=True)
+        }

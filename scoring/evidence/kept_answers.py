@@ -16,14 +16,15 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from scoring.evidence.git.facts import Changed, Landing, Trunk
-from scoring.evidence.git.kept_objects import object_stamps
-from scoring.evidence.rules import Sources
-from scoring.evidence.table_digest import digest_of_tables
-from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts
-from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.frozen import Frozen
 from scoring.store import Store, Value, is_settled, last_change
+
+from .git.facts import Changed, Landing, Trunk
+from .git.kept_objects import object_stamps
+from .rules import Sources
+from .table_digest import digest_of_tables
+from .transcripts.facts import IterationWindow, TranscriptFacts
+from .transcripts.observed_facts import Observed
 
 _VARIABLES = re.compile(r".*(?:HOME|_DIR|_DB)")
 """The names of variables that may say where transcripts are."""
@@ -98,7 +99,11 @@ class Watched(Frozen):
             for number, (name, status) in enumerate(self._statuses()):
                 if number > _MOST_FILES or (status and stat.S_ISLNK(status.st_mode)):
                     return None
-                if status and settled_at and not is_settled(last_change(status), settled_at):
+                if (
+                    status
+                    and settled_at
+                    and not is_settled(last_change(status), settled_at)
+                ):
                     return None
                 digest.update(os.fsencode(f"{name}\0{_mark(status)}\0"))
         except OSError:
@@ -155,7 +160,10 @@ def _below(
                     if not left_out.fullmatch(f"{path}/"):
                         folders.append(entry.path)
                 elif _PACK.fullmatch(path):
-                    yield f"{entry.path} {entry.stat(follow_symlinks=False).st_size}", None
+                    yield (
+                        f"{entry.path} {entry.stat(follow_symlinks=False).st_size}",
+                        None,
+                    )
                 elif not left_out.fullmatch(path):
                     yield entry.path, entry.stat(follow_symlinks=False)
 
@@ -208,7 +216,9 @@ class AnswerStore:
     def __exit__(self, *_: object) -> None:
         self._store.close()
 
-    def get_all(self, names: Collection[object], value_type: type[Value]) -> list[Value] | None:
+    def get_all(
+        self, names: Collection[object], value_type: type[Value]
+    ) -> list[Value] | None:
         """Return what was kept of iterations or under names, if nothing changed since.
 
         None where one of the names has nothing.
@@ -219,7 +229,9 @@ class AnswerStore:
 
         values = []
         for name in names:
-            value = self._store.get_value("answer", self._key_of(name), kept.state, value_type)
+            value = self._store.get_value(
+                "answer", self._key_of(name), kept.state, value_type
+            )
             if value is None:
                 return None
             values.append(value)
@@ -238,7 +250,9 @@ class AnswerStore:
             return None
         return kept
 
-    def _state_of(self, watched: Watched, settled_at: int | None = None) -> bytes | None:
+    def _state_of(
+        self, watched: Watched, settled_at: int | None = None
+    ) -> bytes | None:
         """Return the state of what is watched, with the stamps of the objects of git."""
         state = watched.state(settled_at)
         if state is None:
@@ -256,7 +270,9 @@ class AnswerStore:
         Where any of it has just changed, or objects are borrowed from elsewhere, none is kept. What
         other answers are read from that are kept now is watched too, so that they stay.
         """
-        if not self._store.keeps or os.path.exists(f"{watched.repository}/objects/info/alternates"):
+        if not self._store.keeps or os.path.exists(
+            f"{watched.repository}/objects/info/alternates"
+        ):
             return
         kept = self._unchanged()
         if kept:
@@ -265,7 +281,9 @@ class AnswerStore:
         if self._state is None:
             return
 
-        self._store.put_value("answer", self._key, b"", _KeptState(watched, self._state))
+        self._store.put_value(
+            "answer", self._key, b"", _KeptState(watched, self._state)
+        )
         for (key, stamp), value in self._store.get_all("answer", self._key).items():
             if kept and stamp == kept.state != self._state:
                 self._store.put("answer", key, self._state, value)
@@ -309,4 +327,6 @@ def _key_of(sources: Sources, log_dir: Path | str) -> bytes:
         os.geteuid(),
         digest_of_tables(),
     )
-    return blake2b(repr(about).encode("utf-8", "backslashreplace"), digest_size=16).digest()
+    return blake2b(
+        repr(about).encode("utf-8", "backslashreplace"), digest_size=16
+    ).digest()

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import InputError, YamlError
-from scoring.evidence.entry_files import label_file_name
-from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import read_file
 from scoring.frozen import PlainData
 from scoring.text import cut, printable, trim
 from scoring.yamlnodes import TIMESTAMP, Node, Scalar, target_of
 from scoring.yamlread import Reader, Take, fields_in, items_of
+
+from .entry_files import label_file_name
+from .transcripts.facts import timestamp_ns
 
 MAJOR = "1"
 """The major schema version that is read."""
@@ -144,9 +145,13 @@ def _labels_of(data: bytes, iteration: int) -> tuple[LabelRecord, ...]:
     content = fields_in(data, _FILE)
 
     records = {}
-    for position, (record, iteration_of_label, line) in enumerate(content.get("labels", ())):
+    for position, (record, iteration_of_label, line) in enumerate(
+        content.get("labels", ())
+    ):
         if iteration_of_label != iteration:
-            raise YamlError(f"line {line}: the label is of iteration {iteration_of_label}")
+            raise YamlError(
+                f"line {line}: the label is of iteration {iteration_of_label}"
+            )
         if record.id in records:
             raise YamlError(f"line {line}: two labels have the id {_shown(record.id)}")
         records[record.id] = replace(record, position=position)
@@ -163,7 +168,9 @@ def _labels_of(data: bytes, iteration: int) -> tuple[LabelRecord, ...]:
 
 def _refuse_other_version(version: str, place: str) -> None:
     if version.partition(".")[0] != MAJOR:
-        raise YamlError(f"{place}has schema version {_shown(version)}; {MAJOR}.x is read")
+        raise YamlError(
+            f"{place}has schema version {_shown(version)}; {MAJOR}.x is read"
+        )
 
 
 def _shown(text: str) -> str:
@@ -210,7 +217,9 @@ def _take_edit(reader: Reader, node: Node) -> LabelEdit:
     note = fields.get("free_text", "")
     size = len(note.encode("utf-8", "surrogateescape"))
     if size > NOTE_LIMIT:
-        raise YamlError(f"line {node.line}: free_text has {size} bytes; at most {NOTE_LIMIT} fit")
+        raise YamlError(
+            f"line {node.line}: free_text has {size} bytes; at most {NOTE_LIMIT} fit"
+        )
 
     if "structured" not in fields:
         raise YamlError(f"line {node.line}: the edit has no judgement (structured)")
@@ -235,12 +244,16 @@ def _take_judgement(reader: Reader, node: Node) -> Judgement:
     )
 
 
-def _known_word(fields: PlainData, name: str, known: Collection[str], node: Node) -> str:
+def _known_word(
+    fields: PlainData, name: str, known: Collection[str], node: Node
+) -> str:
     word = str(fields.get(name, ""))
     if word in known:
         return word
     words = ", ".join(known)
-    raise YamlError(f"line {node.line}: {name} is {_shown(word) or 'missing'}, not one of {words}")
+    raise YamlError(
+        f"line {node.line}: {name} is {_shown(word) or 'missing'}, not one of {words}"
+    )
 
 
 class _Time(NamedTuple):
@@ -258,11 +271,17 @@ def _take_time(reader: Reader, node: Node) -> _Time:
 
     target = target_of(node)
     stamp = text
-    if isinstance(target, Scalar) and not target.quoted and target.resolved().tag == TIMESTAMP:
+    if (
+        isinstance(target, Scalar)
+        and not target.quoted
+        and target.resolved().tag == TIMESTAMP
+    ):
         stamp = _as_rfc3339(text)
     ns = timestamp_ns(stamp)
     if ns is None:
-        raise YamlError(f"line {node.line}: {_shown(text)} is not a time such as {_TIME_EXAMPLE}")
+        raise YamlError(
+            f"line {node.line}: {_shown(text)} is not a time such as {_TIME_EXAMPLE}"
+        )
     return _Time(text, ns)
 
 

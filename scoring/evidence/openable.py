@@ -9,10 +9,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from scoring.evidence.facts import IterationFacts
-from scoring.evidence.git.checkpoint_files import BRANCH, name_of_branch
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.facts import TranscriptSurvey
+from .facts import IterationFacts
+from .git.checkpoint_files import BRANCH, name_of_branch
+from .git.repository import GitRepository
+from .transcripts.facts import TranscriptSurvey
 
 
 def openable(path: str, branch: str) -> str:

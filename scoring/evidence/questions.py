@@ -6,27 +6,28 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from scoring.evidence.artifacts import artifact_place
-from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.commits_by_lines import commits_in_git, commits_of_unnamed
-from scoring.evidence.attribution.iteration_shares import Question, Verification
-from scoring.evidence.attribution.makers import NamedCommits
-from scoring.evidence.attribution.neighbourhood import Neighbourhood
-from scoring.evidence.attribution.observing_iterations import AttributedFacts
-from scoring.evidence.attribution.session_trees import NO_ITERATION
-from scoring.evidence.git.agents import StatedAgent, stated_as
-from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.commit_history import WrittenCommit
-from scoring.evidence.git.facts import GitFacts, Landing
-from scoring.evidence.rules import Sources
-from scoring.evidence.scopes import is_document
-from scoring.evidence.session_commits import WorkOfAgents
-from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
-from scoring.evidence.transcripts.scan import Scan
-from scoring.evidence.transcripts.work_trees import WorkTrees
-from scoring.evidence.unlogged import Unlogged, unlogged_commits
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
+
+from .artifacts import artifact_place
+from .attribution.attributed import AttributedScan
+from .attribution.commits_by_lines import commits_in_git, commits_of_unnamed
+from .attribution.iteration_shares import Question, Verification
+from .attribution.makers import NamedCommits
+from .attribution.neighbourhood import Neighbourhood
+from .attribution.observing_iterations import AttributedFacts
+from .attribution.session_trees import NO_ITERATION
+from .git.agents import StatedAgent, stated_as
+from .git.authorship import AttributedHistory
+from .git.commit_history import WrittenCommit
+from .git.facts import GitFacts, Landing
+from .rules import Sources
+from .scopes import is_document
+from .session_commits import WorkOfAgents
+from .transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
+from .transcripts.scan import Scan
+from .transcripts.work_trees import WorkTrees
+from .unlogged import Unlogged, unlogged_commits
 
 _SHA = re.compile(r"[0-9a-fA-F]{7,64}")
 
@@ -67,7 +68,9 @@ def ask_transcripts(
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
     asking = _Asking(scan, git, sources, only)
-    of_log = asking.commits_of({record.iteration: git.landing(record) for record in records})
+    of_log = asking.commits_of(
+        {record.iteration: git.landing(record) for record in records}
+    )
     in_log = NamedCommits(of_log.all_names(record) for record in records)
 
     work = scan.read()
@@ -100,7 +103,9 @@ def ask_transcripts(
     questions = []
     for record in records:
         questions.append(asking.question(record, of_log, windows.get(record.iteration)))
-    further = asking.commits_of({item.record.iteration: item.landing for item in unlogged})
+    further = asking.commits_of(
+        {item.record.iteration: item.landing for item in unlogged}
+    )
     further = further.with_checkpoints(unnamed)
     for item in unlogged:
         questions.append(asking.question(item.record, further, item.window))
@@ -140,7 +145,10 @@ class _LogCommits(NamedTuple):
     def all_names(self, record: IterationRecord) -> tuple[str, ...]:
         """Return the names of the commit of an iteration, and of what it became."""
         iteration = record.iteration
-        return (*_commit_names(record, self.landings[iteration]), *self.names[iteration])
+        return (
+            *_commit_names(record, self.landings[iteration]),
+            *self.names[iteration],
+        )
 
     def with_checkpoints(self, unnamed: Mapping[str, str]) -> "_LogCommits":
         """Return the same with checkpoints that no message names, by their commits."""
@@ -148,7 +156,9 @@ class _LogCommits(NamedTuple):
         for checkpoint, sha in unnamed.items():
             if sha in by_sha:
                 commit = by_sha[sha]
-                by_sha[sha] = commit._replace(checkpoints=(*commit.checkpoints, checkpoint))
+                by_sha[sha] = commit._replace(
+                    checkpoints=(*commit.checkpoints, checkpoint)
+                )
         return self._replace(by_sha=by_sha)
 
 
@@ -171,7 +181,9 @@ class _Asking:
     def commits_of(self, landings: Mapping[int, Landing]) -> _LogCommits:
         """Return the commits of some iterations, by whether their work landed."""
         git = self.git
-        rewritten = git.rewritten(landing.sha for landing in landings.values() if landing.sha)
+        rewritten = git.rewritten(
+            landing.sha for landing in landings.values() if landing.sha
+        )
 
         names: dict[int, list[str]] = {}
         for iteration, landing in landings.items():
@@ -190,7 +202,10 @@ class _Asking:
         )
 
     def question(
-        self, record: IterationRecord, commits: _LogCommits, window: IterationWindow | None
+        self,
+        record: IterationRecord,
+        commits: _LogCommits,
+        window: IterationWindow | None,
     ) -> Question:
         """Return what transcripts are asked about one iteration."""
         iteration = record.iteration
@@ -220,7 +235,9 @@ class _Asking:
         for name in checkpoints:
             if name in self.scan.checkpoints:
                 sessions = self.scan.checkpoints[name].sessions
-                stated += [stated_as(session.agent, session.model) for session in sessions]
+                stated += [
+                    stated_as(session.agent, session.model) for session in sessions
+                ]
 
         trusted = self.sources.trusted
         is_asked_about = self.only is not None and iteration in self.only

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.evidence.harnesses.fields import member, text_in, value_in
 from scoring.files import SIZE_LIMIT
 from scoring.log.model import IterationRecord
 from scoring.yamlread import Reader, Take, read_fields, struct_of
+
+from .harnesses.fields import member, text_in, value_in
 
 EVAL_RUN = "eval-run.yaml"
 EVAL_RUNS = Path(".agents/eval/runs")
@@ -68,7 +69,9 @@ def graded_runs(folder: Path) -> Iterator[GradedRun]:
 
 
 _EVAL_RUN_FIELDS: dict[str, Take] = {
-    "agent": struct_of(dict.fromkeys(("session_id", "harness", "model"), Reader.string)),
+    "agent": struct_of(
+        dict.fromkeys(("session_id", "harness", "model"), Reader.string)
+    ),
     "verify": struct_of({"passed": Reader.boolean, "phase": Reader.string}),
     "task_id": Reader.string,
     "finished_at": Reader.string,
@@ -118,10 +121,13 @@ def _trial(folder: Path) -> GradedRun | None:
     return GradedRun(
         source=_run_name(folder),
         task=text_in(result, "task_name") or name_of_folder,
-        session=text_in(trajectory, "session_id") or text_in(result, "trial_name") or folder.name,
+        session=text_in(trajectory, "session_id")
+        or text_in(result, "trial_name")
+        or folder.name,
         harness=text_in(result, "agent_info.name") or text_in(trajectory, "agent.name"),
         model=(
-            text_in(result, "agent_info.model_info.name") or text_in(trajectory, "agent.model_name")
+            text_in(result, "agent_info.model_info.name")
+            or text_in(trajectory, "agent.model_name")
         ),
         date=_day(text_in(result, "finished_at", "started_at")),
         reward=_reward_of_trial(member(result, "verifier_result.rewards")),
@@ -157,7 +163,9 @@ def source_of_reward(log_dir: Path, iteration: int) -> str | None:
     return fields.get("source")
 
 
-def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -> dict[int, float]:
+def rewards(
+    records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path
+) -> dict[int, float]:
     """Return the reward of each iteration that has one.
 
     It is that of the file next to the entry; else of the run that the log is of; else of the one

@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from scoring.errors import LogError, Warn, silent
-from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
 from scoring.frozen import Frozen
 from scoring.log.settings import Settings
 
+from .transcripts.facts import ReadingOptions, TranscriptPlaces
+
 if TYPE_CHECKING:
     from rubric import Rubric
-    from scoring.evidence.artifacts import Corrections
-    from scoring.evidence.git.facts import GitFacts
-    from scoring.evidence.transcripts.scan import Scan
     from scoring.log.load import Broken
     from scoring.log.model import IterationRecord, Records
+
+    from .artifacts import Corrections
+    from .git.facts import GitFacts
+    from .transcripts.scan import Scan
 
 Way = Literal["auto", "none"]
 """Which transcripts are read where no folder is named: those of the default folders, or none."""
@@ -86,7 +88,9 @@ ATTRIBUTED = EvidenceRules(
 See ``docs/EVIDENCE.md``.
 """
 
-RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, ATTRIBUTED)}
+RULES: Mapping[str, EvidenceRules] = {
+    rules.name: rules for rules in (REFERENCE, ATTRIBUTED)
+}
 
 
 def rules_of(rubric: "Rubric") -> EvidenceRules:

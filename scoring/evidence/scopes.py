@@ -76,7 +76,9 @@ class PathScope:
 
 
 @lru_cache(1024)  # the tasks of a log repeat their scopes
-def path_scope(rules: Literal["reference", "attributed"], entries: tuple[str, ...]) -> PathScope:
+def path_scope(
+    rules: Literal["reference", "attributed"], entries: tuple[str, ...]
+) -> PathScope:
     """Return the paths that the entries of a scope name.
 
     Args:
@@ -188,7 +190,9 @@ def _tokens(glob: str, is_at_name: bool) -> list[str]:
 # documents, and names of licenses.
 _CODE_SUFFIXES, _CODE_NAMES, _DOCUMENT_SUFFIXES, _LICENSES = [
     frozenset(paragraph.split())
-    for paragraph in (Path(__file__).parent / "scopes.txt").read_text("utf-8").split("\n\n")
+    for paragraph in (Path(__file__).parent / "scopes.txt")
+    .read_text("utf-8")
+    .split("\n\n")
 ]
 
 

@@ -6,15 +6,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
-from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.iteration_shares import DAY
-from scoring.evidence.attribution.makers import HeldCommit, amended, amends
-from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.commit_history import WrittenCommit
-from scoring.evidence.transcripts.events import Edit, FileRemoved, key_of
-from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import File, Session, SessionCommit
 from scoring.text import trim
+
+from .attribution.attributed import AttributedScan
+from .attribution.iteration_shares import DAY
+from .attribution.makers import HeldCommit, amended, amends
+from .git.authorship import AttributedHistory
+from .git.commit_history import WrittenCommit
+from .transcripts.events import Edit, FileRemoved, key_of
+from .transcripts.facts import NS, timestamp_ns
+from .transcripts.streams import File, Session, SessionCommit
 
 _CHECKPOINT_FOLLOWS_WITHIN = 60 * NS
 _CLOCKS_DIFFER_BY = NS
@@ -210,7 +211,9 @@ def add_lost_commits(agents: AgentCommits) -> None:
         amended_to[former.sha] = commit.sha
 
     last_of_subject: dict[tuple[str, int], SessionCommit] = {}
-    newest_first = sorted(agents.lost, key=lambda commit: commit.made.time, reverse=True)
+    newest_first = sorted(
+        agents.lost, key=lambda commit: commit.made.time, reverse=True
+    )
     for session, lost in newest_first:
         if lost.sha in agents.same or not _edited_before(session, lost):
             continue
@@ -246,7 +249,9 @@ def _edited_before(session: Session, made: SessionCommit) -> bool:
     return False
 
 
-def add_checkpoints(agents: AgentCommits, work: WorkOfAgents, idle: Collection[str]) -> None:
+def add_checkpoints(
+    agents: AgentCommits, work: WorkOfAgents, idle: Collection[str]
+) -> None:
     """Add the checkpoints that no commit names, unless a session committed just before.
 
     Args:
@@ -268,7 +273,9 @@ def add_checkpoints(agents: AgentCommits, work: WorkOfAgents, idle: Collection[s
             agents.same[name] = sha
             if sha in agents.commits:
                 commit = agents.commits[sha]
-                agents.commits[sha] = commit._replace(checkpoints=(*commit.checkpoints, name))
+                agents.commits[sha] = commit._replace(
+                    checkpoints=(*commit.checkpoints, name)
+                )
             continue
 
         sha = ""
@@ -317,10 +324,17 @@ def _commit_just_before(
     return min(near)[1] if near else None
 
 
-def _unseen_commit(sha: str, time: int, checkpoints: tuple[str, ...] = ()) -> WrittenCommit:
+def _unseen_commit(
+    sha: str, time: int, checkpoints: tuple[str, ...] = ()
+) -> WrittenCommit:
     """Return a commit that git does not have, by the time (ns) of its evidence."""
     seconds = time // NS
     day = datetime.datetime.fromtimestamp(seconds, datetime.UTC).date()
     return WrittenCommit(
-        sha=sha, parents=(), time=seconds, date=day.isoformat(), subject="", checkpoints=checkpoints
+        sha=sha,
+        parents=(),
+        time=seconds,
+        date=day.isoformat(),
+        subject="",
+        checkpoints=checkpoints,
     )

@@ -16,7 +16,9 @@ _TABLE_SUFFIXES = frozenset({".toml", ".txt"})
 @cache
 def digest_of_tables() -> str:
     """Return a short digest of the names and bytes of all tables."""
-    tables = sorted(path for path in _EVIDENCE.rglob("*") if path.suffix in _TABLE_SUFFIXES)
+    tables = sorted(
+        path for path in _EVIDENCE.rglob("*") if path.suffix in _TABLE_SUFFIXES
+    )
 
     digest = blake2b(digest_size=8)
     for table in tables:

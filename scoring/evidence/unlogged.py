@@ -7,18 +7,19 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from scoring.evidence.attribution.iteration_shares import DAY
-from scoring.evidence.attribution.written import SAME_PATCH
-from scoring.evidence.commit_makers import commits_of_agents
-from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.commit_history import WrittenCommit
-from scoring.evidence.git.facts import Landing, Unknown
-from scoring.evidence.session_commits import AgentCommits, WorkOfAgents
-from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns
-from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.evidence.transcripts.streams import commits_shown
 from scoring.log.model import AgentInfo, ImplBlock, IterationRecord
 from scoring.text import trim
+
+from .attribution.iteration_shares import DAY
+from .attribution.written import SAME_PATCH
+from .commit_makers import commits_of_agents
+from .git.authorship import AttributedHistory
+from .git.commit_history import WrittenCommit
+from .git.facts import Landing, Unknown
+from .session_commits import AgentCommits, WorkOfAgents
+from .transcripts.facts import NS, IterationWindow, clamp_ns
+from .transcripts.observed_facts import Observed
+from .transcripts.streams import commits_shown
 
 
 class Unlogged(NamedTuple):
@@ -69,7 +70,9 @@ def unlogged_commits(
     agents = commits_of_agents(work)
     named: Collection[str]
     if trusted:
-        named = set(history.resolved(trim(record.commit) for record in records).values())
+        named = set(
+            history.resolved(trim(record.commit) for record in records).values()
+        )
     else:
         named = named_by_entries(records, history, agents)
 
@@ -212,7 +215,9 @@ def named_by_entries(
             landed = history.landing(record).commit
             if landed:
                 shown_name = (sha or written_name)[:12]
-                reasons.setdefault(landed, f"{names_it} {shown_name}, which landed as it")
+                reasons.setdefault(
+                    landed, f"{names_it} {shown_name}, which landed as it"
+                )
     return reasons
 
 

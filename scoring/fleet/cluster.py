@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import FleetError
-from scoring.fleet.storage import one_line
 from scoring.settings_table import read_toml
 from scoring.views.formats import require
 from scoring.worker_processes import environment_with
+
+from .storage import one_line
 
 _DASK_SETTINGS = Path(__file__).parent / "dask.toml"
 _CONNECTS_WITHIN = 20  # seconds
@@ -50,10 +51,14 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
 
-        stack.enter_context(dask.config.set(read_toml(_DASK_SETTINGS.read_text("utf-8"))))
+        stack.enter_context(
+            dask.config.set(read_toml(_DASK_SETTINGS.read_text("utf-8")))
+        )
         if scheduler:
             try:
-                client = library.Client(scheduler, timeout=_CONNECTS_WITHIN, set_as_default=False)
+                client = library.Client(
+                    scheduler, timeout=_CONNECTS_WITHIN, set_as_default=False
+                )
             except (OSError, TimeoutError, ValueError) as e:
                 raise FleetError(
                     f"scheduler {scheduler}: does not answer ({one_line(e, 200)});"

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from rubric import Rubric
 from scoring.errors import FleetError
-from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.on_worker import BEGUN, Result, begin_and_score
-from scoring.fleet.sources import Repository
-from scoring.fleet.storage import one_line
 from scoring.frozen import fields_of
+
+from .fleet_toml import FleetConfig
+from .on_worker import BEGUN, Result, begin_and_score
+from .sources import Repository
+from .storage import one_line
 
 AHEAD = 1
 """How many repositories wait at a worker for each that it works on."""
@@ -163,7 +164,9 @@ class Coordinator:
     def _hand_out(self) -> None:
         most = max(self._threads, 1) * (1 + AHEAD)
         while self._waiting and len(self._handed_out) < most:
-            if self._client.status != "running" or not self._may_go_out(self._waiting[0]):
+            if self._client.status != "running" or not self._may_go_out(
+                self._waiting[0]
+            ):
                 return
 
             task = self._waiting.popleft()
@@ -181,7 +184,9 @@ class Coordinator:
                 key=key,
                 pure=False,
             )
-            task.future.add_done_callback(lambda _, key=key: self._finished_keys.put(key))
+            task.future.add_done_callback(
+                lambda _, key=key: self._finished_keys.put(key)
+            )
 
     def _may_go_out(self, task: Task) -> bool:
         """Tell whether a task may go out now: one that was handed out often goes alone."""
@@ -204,13 +209,17 @@ class Coordinator:
             if not reason:
                 more = fields_of(result.state, "iterations", "broken")
                 more["seconds"] = round(result.seconds, 3)
-                more["warnings"] = [line for line in result.state.warnings.split("\n") if line]
+                more["warnings"] = [
+                    line for line in result.state.warnings.split("\n") if line
+                ]
                 return FleetEvent("done", task.repository.name, more, result)
         elif isinstance(error, KilledWorker):
             # Dask itself tried again so often.
             task.attempts += error.allowed_failures
             if task.has_begun or error.allowed_failures or task.handed_out > _OFTEN:
-                reason = "its worker ended: it was killed, or went over its limit of memory"
+                reason = (
+                    "its worker ended: it was killed, or went over its limit of memory"
+                )
         elif error is not None:
             reason = f"{type(error).__name__}: {one_line(error)}"
         elif task.handed_out > _MOST_LOST:

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
 from scoring.files import exclusive_lock, make_folder
-from scoring.fleet.storage import Storage, one_line, results_at
-from scoring.fleet.tables import FLEET_TABLES, RUBRIC, partitioned_schema, partitions_of
 from scoring.frozen import PlainData
 from scoring.views.formats import require
+
+from .storage import Storage, one_line, results_at
+from .tables import FLEET_TABLES, RUBRIC, partitioned_schema, partitions_of
 
 REPOSITORIES = "repositories"
 
@@ -97,7 +98,9 @@ class DataSet:
         self._tables[REPOSITORIES] = state_table
 
         rows = self._arrow_rows(REPOSITORIES, state_table)
-        columns = [name for name in rows.schema.names if name in RepositoryState._fields]
+        columns = [
+            name for name in rows.schema.names if name in RepositoryState._fields
+        ]
         for row in rows.to_table(columns).to_pylist():
             # An older data set lacks columns that were added since.
             values = {name: value for name, value in row.items() if value is not None}
@@ -105,7 +108,9 @@ class DataSet:
 
     @classmethod
     @contextlib.contextmanager
-    def for_writing(cls, url: str, storage: Storage | None = None) -> Iterator["DataSet"]:
+    def for_writing(
+        cls, url: str, storage: Storage | None = None
+    ) -> Iterator["DataSet"]:
         """Open a data set to write to, or make it.
 
         In a folder no other fleet can write meanwhile; elsewhere the first one to commit goes on.
@@ -172,7 +177,9 @@ class DataSet:
         if self._place.folder is not None:
             # The files of delta-rs are Python objects. Arrow's threads let go of them when they
             # like, and a process that has ended its Python by then aborts.
-            filesystem = SubTreeFileSystem(str(self._place.folder / table), LocalFileSystem())
+            filesystem = SubTreeFileSystem(
+                str(self._place.folder / table), LocalFileSystem()
+            )
         return delta_table.to_pyarrow_dataset(schema=schema, filesystem=filesystem)
 
     def put(self, tables: PlainData, where: str | None = None) -> None:
@@ -220,7 +227,9 @@ class DataSet:
         """
         for table in self._tables.values():
             with self._errors_of_writing():
-                files_by_month = Counter(os.path.dirname(name) for name in table.file_uris())
+                files_by_month = Counter(
+                    os.path.dirname(name) for name in table.file_uris()
+                )
                 if max(files_by_month.values(), default=0) > _FILES_TOGETHER:
                     table.optimize.compact(**_properties())
                 table.vacuum(
@@ -289,12 +298,16 @@ class DataSet:
     def _exists(self, name: str) -> bool:
         from deltalake import DeltaTable
 
-        return DeltaTable.is_deltatable(f"{self._place.uri}/{name}", self._place.options)
+        return DeltaTable.is_deltatable(
+            f"{self._place.uri}/{name}", self._place.options
+        )
 
     def _table(self, name: str) -> Any:
         from deltalake import DeltaTable
 
-        return DeltaTable(f"{self._place.uri}/{name}", storage_options=self._place.options)
+        return DeltaTable(
+            f"{self._place.uri}/{name}", storage_options=self._place.options
+        )
 
     @contextlib.contextmanager
     def _errors_of_reading(self) -> Iterator[None]:
@@ -342,7 +355,9 @@ def sql_text(text: str) -> str:
 def _commit_properties(versions: dict[str, int] | None = None) -> Any:
     from deltalake import CommitProperties, Transaction
 
-    transactions = [Transaction(name, version) for name, version in (versions or {}).items()]
+    transactions = [
+        Transaction(name, version) for name, version in (versions or {}).items()
+    ]
     return CommitProperties(max_commit_retries=0, app_transactions=transactions)
 
 

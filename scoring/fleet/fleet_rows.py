@@ -9,7 +9,18 @@ from msgspec import structs
 
 from rubric import Score, SignalID
 from scoring.examine import ExaminedIteration
-from scoring.fleet.tables import (
+from scoring.frozen import PlainData
+from scoring.jobs.backfill import IterationResult
+from scoring.outcomes.outcome import Outcome
+from scoring.sidecars.provenance import provenance_as_dict, provenance_of, time_stamp
+from scoring.sidecars.scores import PersistedScore
+from scoring.signals.table import SIGNALS, signal_set
+from scoring.signals.values import SignalSet, SignalValue
+from scoring.views.columns import TABLES, DataRow, RowSource, ScoreRow
+from scoring.views.formats import clean
+from scoring.views.work_rows import WorkRow
+
+from .tables import (
     CLAIMS,
     FLEET_TABLES,
     KEPT,
@@ -22,16 +33,6 @@ from scoring.fleet.tables import (
     kept_column,
     partitioned_schema,
 )
-from scoring.frozen import PlainData
-from scoring.jobs.backfill import IterationResult
-from scoring.outcomes.outcome import Outcome
-from scoring.sidecars.provenance import provenance_as_dict, provenance_of, time_stamp
-from scoring.sidecars.scores import PersistedScore
-from scoring.signals.table import SIGNALS, signal_set
-from scoring.signals.values import SignalSet, SignalValue
-from scoring.views.columns import TABLES, DataRow, RowSource, ScoreRow
-from scoring.views.formats import clean
-from scoring.views.work_rows import WorkRow
 
 _COLUMNS_OF_SCORE = {
     "scored",
@@ -104,7 +105,10 @@ def rows_of_iteration(
     for pair in readings[CLAIMS].integrity:
         yield row("integrity", pair)
     if outcome is not None:
-        values = outcome.as_dict() | {"outcome": outcome, "horizon_days": float(horizon_days)}
+        values = outcome.as_dict() | {
+            "outcome": outcome,
+            "horizon_days": float(horizon_days),
+        }
         yield row("outcomes", values)
     yield row("provenance", _provenance_values(result))
     yield row(KEPT, _kept_values(result, readings))
@@ -144,7 +148,9 @@ def rows_of_signals(
         claimed_value: returns a signal where claims vote.
     """
     for contribution in score.breakdown:
-        of = RowSource(repository, score.iteration, ScoreRow(score.rubric_version, contribution))
+        of = RowSource(
+            repository, score.iteration, ScoreRow(score.rubric_version, contribution)
+        )
         values = of.values(SIGNAL_COLUMNS_OF_LOG)
 
         signal = SignalID(contribution.signal)
@@ -160,7 +166,9 @@ def score_columns(score: Score) -> DataRow:
     """Return the columns of ``iterations`` that a rubric decides."""
     of = RowSource("", score.iteration, SimpleNamespace(score=score))
 
-    columns = [column for column in TABLES["iterations"] if column.name in _COLUMNS_OF_SCORE]
+    columns = [
+        column for column in TABLES["iterations"] if column.name in _COLUMNS_OF_SCORE
+    ]
     return of.values(columns)
 
 

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
-from scoring.fleet.storage import is_url
 from scoring.frozen import PlainData, Texts
 from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 from scoring.text import shown
+
+from .storage import is_url
 
 SIZE_LIMIT = 1 << 20
 """The largest FLEET.toml, in bytes."""
@@ -20,7 +21,8 @@ SIZE_LIMIT = 1 << 20
 _BYTES_PER_UNIT = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _SIZE = re.compile(r"(\d{1,9}) ?([KMGT]B)", re.ASCII)
 _SECRET = re.compile(
-    r"secret|token|password|passwd|credential|(^|_)key$|access_key|account_key|sas", re.IGNORECASE
+    r"secret|token|password|passwd|credential|(^|_)key$|access_key|account_key|sas",
+    re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -90,11 +92,13 @@ class FleetConfig(NamedTuple):
 _SIZE_KIND = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
 _COUNT = Kind("a number from 1 to 1000", lambda value: is_whole(value, 1, 1000))
 _NOT_EMPTY = Kind(
-    "a text that is not empty", lambda value: isinstance(value, str) and value.strip() != ""
+    "a text that is not empty",
+    lambda value: isinstance(value, str) and value.strip() != "",
 )
 _TEXTS = ListOf("a list of texts", _NOT_EMPTY)
 _OPTION = Kind(
-    "text, a number, or true or false", lambda value: isinstance(value, str | int | float | bool)
+    "text, a number, or true or false",
+    lambda value: isinstance(value, str | int | float | bool),
 )
 
 _FLEET_KINDS: Kinds = {
@@ -165,13 +169,17 @@ class _FleetFile(NamedTuple):
             if not _OPTION.fits(value):
                 raise self.error(f"{name}.{key} is {shown(value)}, not {_OPTION.name}")
 
-            is_variable = isinstance(value, str) and _VARIABLE.fullmatch(value) is not None
+            is_variable = (
+                isinstance(value, str) and _VARIABLE.fullmatch(value) is not None
+            )
             if _SECRET.search(key) and not is_variable:
                 raise self.error(
                     f"{name}.{key} holds a credential; leave it to the environment of coordinator"
                     f" and workers, or name a variable, as in {key} = '${{NAME}}'"
                 )
-            options[key] = self.with_variables(value) if isinstance(value, str) else value
+            options[key] = (
+                self.with_variables(value) if isinstance(value, str) else value
+            )
 
         return options
 
@@ -194,15 +202,21 @@ def read_fleet(path: Path) -> FleetConfig:
     except (ValueError, RecursionError) as e:
         raise file.error(f"not TOML: {' '.join(str(e).split())}") from e
 
-    values = checked_table(data, _FLEET_KINDS, file.name, elsewhere={"source", "storage"})
+    values = checked_table(
+        data, _FLEET_KINDS, file.name, elsewhere={"source", "storage"}
+    )
     workers = values.pop("workers", {})
     values |= values.pop("limits", {})
     if not values.get("results", "").strip():
-        raise file.error("results is missing; name the folder or the URL of the data set")
+        raise file.error(
+            "results is missing; name the folder or the URL of the data set"
+        )
 
     tables = data.get("source", [])
     if not isinstance(tables, list) or not tables:
-        raise file.error("there is no [[source]]; name at least one, with a path or a url")
+        raise file.error(
+            "there is no [[source]]; name at least one, with a path or a url"
+        )
 
     if is_rubric_file(values.get("rubric", RUBRIC_VERSION)):
         values["rubric"] = str(file.folder / values["rubric"])
@@ -212,10 +226,14 @@ def read_fleet(path: Path) -> FleetConfig:
         values["cache"] = file.path(values["cache"])
 
     storage = file.table(data.get("storage", {}), "storage")
-    sources = [_source_of(table, file, f"source[{n}]") for n, table in enumerate(tables)]
+    sources = [
+        _source_of(table, file, f"source[{n}]") for n, table in enumerate(tables)
+    ]
     values["sources"] = tuple(sources)
     values["results"] = file.path(values["results"])
-    values["storage"] = {name: file.options(storage[name], f"storage.{name}") for name in storage}
+    values["storage"] = {
+        name: file.options(storage[name], f"storage.{name}") for name in storage
+    }
     if "scratch" in values:
         values["scratch"] = file.path(values["scratch"])
     if "expanded" in values:
@@ -239,7 +257,9 @@ def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
             raise file.error(f"{name}.path {shown(text)} is a URL; give it as url")
     for text in urls:
         if not is_url(text):
-            raise file.error(f"{name}.url {shown(text)} is not a URL; give directories as path")
+            raise file.error(
+                f"{name}.url {shown(text)} is not a URL; give directories as path"
+            )
 
     if values.get("transcripts") in (("auto",), ("none",)):
         values["transcript_mode"] = values.pop("transcripts")[0]

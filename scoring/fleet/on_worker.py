@@ -16,17 +16,18 @@ from scoring.errors import DaScoreError, GitError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Options, options_of
 from scoring.examine import LogView
-from scoring.fleet.dataset import RepositoryState
-from scoring.fleet.fleet_rows import FleetRow, arrow_tables, rows_of_iteration, rows_of_work
-from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.sources import Repository, fingerprint_of, folder_state, rubric_values
-from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogReport, backfill_log
 from scoring.log.settings import days_of, resolve_settings
 from scoring.outcomes.outcome import Outcome, log_outcomes
 from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
 from scoring.text import printable
 from scoring.views.work_rows import work_of
+
+from .dataset import RepositoryState
+from .fleet_rows import FleetRow, arrow_tables, rows_of_iteration, rows_of_work
+from .fleet_toml import FleetConfig
+from .sources import Repository, fingerprint_of, folder_state, rubric_values
+from .unpack import scratch_folder, unpacked
 
 MOST_WARNINGS = 20
 """How many warnings about one repository are passed on."""
@@ -74,7 +75,9 @@ def begin_and_score(
     return score_repository(repository, config, rubric)
 
 
-def score_repository(repository: Repository, config: FleetConfig, rubric: Rubric) -> Result:
+def score_repository(
+    repository: Repository, config: FleetConfig, rubric: Rubric
+) -> Result:
     """Score one repository, and never raise.
 
     Returns:
@@ -159,7 +162,10 @@ def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Resul
 
 
 def _rows_of(
-    repository: str, iterations: list[IterationResult], plan: BackfillPlan, report: LogReport
+    repository: str,
+    iterations: list[IterationResult],
+    plan: BackfillPlan,
+    report: LogReport,
 ) -> list[FleetRow]:
     """Return the rows of a repository. Without git's answers those about outcomes are missing."""
     settings = plan.settings
@@ -180,7 +186,9 @@ def _rows_of(
     outcomes: dict[int, Outcome] = {}
     records = [iteration.facts.record for iteration in iterations]
     try:
-        for outcome in log_outcomes(records, repo_dir, rules, plan.cache_dir, settings.trunk):
+        for outcome in log_outcomes(
+            records, repo_dir, rules, plan.cache_dir, settings.trunk
+        ):
             outcomes[outcome.iteration] = outcome
         rows += rows_of_work(repository, work_of(view))
         if GitRepository(repo_dir).is_shallow:

@@ -10,10 +10,19 @@ from typing import Any, NamedTuple
 from rubric import Rubric, SignalID
 from rubric.model import STRICT
 from scoring.errors import FleetError
-from scoring.fleet.dataset import DataSet, sql_text
-from scoring.fleet.fleet_rows import rows_of_signals, score_columns, value_kept
-from scoring.fleet.sources import evidence_key, rubric_values
-from scoring.fleet.tables import (
+from scoring.frozen import PlainData, Texts
+from scoring.signals.table import SIGNALS
+from scoring.signals.values import (
+    IterationObjectives,
+    SignalSet,
+    absent_signal,
+)
+from scoring.views.columns import DataRow
+
+from .dataset import DataSet, sql_text
+from .fleet_rows import rows_of_signals, score_columns, value_kept
+from .sources import evidence_key, rubric_values
+from .tables import (
     CLAIMS,
     FLEET_TABLES,
     ITERATION,
@@ -26,14 +35,6 @@ from scoring.fleet.tables import (
     how_column,
     partitioned_schema,
 )
-from scoring.frozen import PlainData, Texts
-from scoring.signals.table import SIGNALS
-from scoring.signals.values import (
-    IterationObjectives,
-    SignalSet,
-    absent_signal,
-)
-from scoring.views.columns import DataRow
 
 _NO_OBJECTIVES = IterationObjectives(*[absent_signal("")] * 3)
 
@@ -86,11 +87,17 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
         if broken:
             of_rubric &= ~pc.field(REPOSITORY).isin(sorted(broken))
         either_rubric = pc.field(RUBRIC).isin([source, rubric.version])
-        months = writable.rows("iterations").to_table([MONTH], filter=either_rubric).column(MONTH)
+        months = (
+            writable.rows("iterations")
+            .to_table([MONTH], filter=either_rubric)
+            .column(MONTH)
+        )
         for month in sorted(months.unique().to_pylist()):
             tables = _kept_tables(writable, of_rubric, month)
             _rescore_tables(tables, rubric, month)
-            writable.put(tables, _rows_to_replace(writable, rubric.version, month, set(taken)))
+            writable.put(
+                tables, _rows_to_replace(writable, rubric.version, month, set(taken))
+            )
 
         after = {**rubric_values(rubric), "reason": "", "attempts": 0}
         writable.note([state._replace(**after) for state in taken.values()])
@@ -118,7 +125,9 @@ def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
         candidates = [source]
         rows = f"of rubric {source}"
     if not any(map(dataset.of, candidates)):
-        raise FleetError(f"{dataset.url}: there are no rows {rows}; run 'da-score fleet' first")
+        raise FleetError(
+            f"{dataset.url}: there are no rows {rows}; run 'da-score fleet' first"
+        )
 
     problems: list[str] = []
     for candidate in candidates:

@@ -10,20 +10,21 @@ from dataclasses import asdict, dataclass, field
 
 from rubric import Rubric, find_rubric
 from scoring.errors import InputError
-from scoring.fleet.cluster import cluster
-from scoring.fleet.coordinator import Coordinator, FleetEvent
-from scoring.fleet.dataset import DataSet, RepositoryState, where_of
-from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.sources import (
+from scoring.frozen import PlainData, fields_of
+from scoring.log.settings import days_of
+
+from .cluster import cluster
+from .coordinator import Coordinator, FleetEvent
+from .dataset import DataSet, RepositoryState, where_of
+from .fleet_toml import FleetConfig
+from .sources import (
     Repository,
     fingerprint_of,
     folder_state,
     repositories,
     rubric_values,
 )
-from scoring.fleet.tables import FLEET_TABLES, WORK
-from scoring.frozen import PlainData, fields_of
-from scoring.log.settings import days_of
+from .tables import FLEET_TABLES, WORK
 
 _LOOKING_THREADS = 8
 """How many threads find out which repositories changed: they wait for the file system."""
@@ -72,7 +73,8 @@ class FleetReport:
         """Return plain data, as the last event of ``fleet --json`` has it."""
         data = asdict(self)
         data["failed"] = [
-            fields_of(state, "repository", "reason", "attempts") for state in self.failed
+            fields_of(state, "repository", "reason", "attempts")
+            for state in self.failed
         ]
         data["seconds"] = round(self.seconds, 3)
         del data["running"]
@@ -107,7 +109,9 @@ def run_fleet(
     """
     start = time.monotonic()
     if not days_of(config.horizon):
-        raise InputError(f"horizon {config.horizon!r} is not a time above 0 such as 14d, 2w or 36h")
+        raise InputError(
+            f"horizon {config.horizon!r} is not a time above 0 such as 14d, 2w or 36h"
+        )
 
     rubric = find_rubric(config.rubric)
     everything = repositories(config)
@@ -123,7 +127,10 @@ def run_fleet(
             available = workers or config.workers or len(os.sched_getaffinity(0))
             count = min(available, len(to_score))
             with cluster(scheduler, count, config.memory) as client:
-                say(FleetEvent("cluster", more={"scheduler": client.scheduler.address}), report)
+                say(
+                    FleetEvent("cluster", more={"scheduler": client.scheduler.address}),
+                    report,
+                )
                 coordinator = Coordinator(client, config, rubric)
                 _score(to_score, dataset, coordinator, rubric, say, report)
             dataset.tidy()
@@ -189,7 +196,9 @@ def add_results(dataset: DataSet, rubric: Rubric, events: list[FleetEvent]) -> N
 
         # A unit of work has one row, whatever the rubric is.
         have_work = any(_have_rows(known, names) for known in dataset.states.values())
-        dataset.put({WORK: tables.pop(WORK)}, where_of(None, names) if have_work else None)
+        dataset.put(
+            {WORK: tables.pop(WORK)}, where_of(None, names) if have_work else None
+        )
 
         have_rows = _have_rows(old_states, names)
         dataset.put(tables, where_of(rubric.version, names) if have_rows else None)
@@ -230,7 +239,10 @@ def changed(
             return False
 
         watched = json.loads(state.watched)
-        return fingerprint_of(repository, config, rubric, watched, look) == state.fingerprint
+        return (
+            fingerprint_of(repository, config, rubric, watched, look)
+            == state.fingerprint
+        )
 
     with ThreadPoolExecutor(_LOOKING_THREADS) as pool:
         unchanged = pool.map(is_unchanged, everything)

@@ -21,8 +21,6 @@ from scoring.errors import DaScoreError, InputError
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.scopes import PLANS_DIR
 from scoring.files import state_of
-from scoring.fleet.fleet_toml import FleetConfig, Source
-from scoring.fleet.storage import Storage, file_system, one_line
 from scoring.frozen import PlainData
 from scoring.log.find import FoundLog, find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
@@ -30,13 +28,24 @@ from scoring.paths import checkout_around, expanded
 from scoring.sidecars.stamp import digest_of
 from scoring.signals.table import meter_profile
 
+from .fleet_toml import FleetConfig, Source
+from .storage import Storage, file_system, one_line
+
 _ROWS = 2
 """Goes up when rows hold something else, so that all repositories are scored again."""
 
 _WITHOUT_ROWS = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)
 """Files in a log that no row comes from."""
 
-_ARCHIVE_ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
+_ARCHIVE_ENDINGS = (
+    ".tar",
+    ".tgz",
+    ".tar.gz",
+    ".tar.zst",
+    ".tar.xz",
+    ".tar.bz2",
+    ".zip",
+)
 
 _OBJECT_FIELDS = (
     "ETag",
@@ -121,7 +130,9 @@ def repositories(config: FleetConfig) -> list[Repository]:
             for log in _logs_at(path):
                 repo_dir = log.repo_dir or log.iter_log_dir
                 name = _name_of(repo_dir)
-                by_name.setdefault(name, Repository(name, how, repo_dir, log.iter_log_dir))
+                by_name.setdefault(
+                    name, Repository(name, how, repo_dir, log.iter_log_dir)
+                )
         for url in source.urls:
             for place, stamp in _stamps_at(url, config.storage).items():
                 name = _name_of(place)
@@ -135,7 +146,9 @@ def _logs_at(pattern: str) -> list[FoundLog]:
     if not glob.has_magic(pattern):
         return find_logs([Path(pattern)])
 
-    folders = [Path(place) for place in sorted(glob.glob(pattern)) if os.path.isdir(place)]
+    folders = [
+        Path(place) for place in sorted(glob.glob(pattern)) if os.path.isdir(place)
+    ]
     if not folders:
         raise InputError(f"{pattern}: nothing is there")
 
@@ -172,7 +185,9 @@ def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
             if info["type"] == "directory":
                 files = sorted(system.find(place, detail=True).items())
                 if files:
-                    stamps[place_url] = _digest((name, _stamp_of(file)) for name, file in files)
+                    stamps[place_url] = _digest(
+                        (name, _stamp_of(file)) for name, file in files
+                    )
             elif place.endswith(_ARCHIVE_ENDINGS):
                 stamps[place_url] = _stamp_of(info)
     except FileNotFoundError:

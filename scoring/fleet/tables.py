@@ -60,7 +60,9 @@ def _column(
     unit: str = "",
 ) -> DataColumn:
     """Return a column with a value of its name in a mapping."""
-    return DataColumn(name, kind, unit, meaning, lambda source: source.content.get(name), missing)
+    return DataColumn(
+        name, kind, unit, meaning, lambda source: source.content.get(name), missing
+    )
 
 
 def _provenance_column(
@@ -104,10 +106,14 @@ def _kept_columns() -> Iterator[DataColumn]:
         for way in (CLAIMS, SEEN):
             vote = f"the vote of {signal.id}"
             yield _column(kept_column(signal.id, way), "number", vote, unit="0 to 1")
-            yield _column(how_column(signal.id, way), "text", "how it came about", missing=False)
+            yield _column(
+                how_column(signal.id, way), "text", "how it came about", missing=False
+            )
 
 
-_COLUMNS_AS_DATA = read_toml((Path(__file__).parent / "provenance.toml").read_text("utf-8"))
+_COLUMNS_AS_DATA = read_toml(
+    (Path(__file__).parent / "provenance.toml").read_text("utf-8")
+)
 
 REPOSITORY_COLUMN: DataColumn = DataColumn(
     name=REPOSITORY,
@@ -134,7 +140,10 @@ FLEET_TABLES: dict[str, tuple[DataColumn, ...]] = {
         *(_column(*row) for row in _COLUMNS_AS_DATA["outcomes"]),
         *_UNDONE_COLUMNS,
     ),
-    "provenance": (*_KEY, *(_provenance_column(*row) for row in _COLUMNS_AS_DATA["provenance"])),
+    "provenance": (
+        *_KEY,
+        *(_provenance_column(*row) for row in _COLUMNS_AS_DATA["provenance"]),
+    ),
     WORK: _columns_of_log(WORK),
     KEPT: (*_KEY, *_kept_columns()),
 }

@@ -13,11 +13,12 @@ from typing import IO, Any, Self
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.git.checkout import check_out
 from scoring.files import reason
-from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.sources import Repository
-from scoring.fleet.storage import file_system, one_line
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.temporary import temporary_directory
+
+from .fleet_toml import FleetConfig
+from .sources import Repository
+from .storage import file_system, one_line
 
 MOST_FILES = 300_000
 """How many files and folders one archive may hold."""
@@ -89,7 +90,9 @@ def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repos
 
     source = repository.source._replace(transcripts=(), transcript_mode="none")
     if (top / TRANSCRIPTS).is_dir():
-        source = source._replace(transcripts=(str(top / TRANSCRIPTS),), transcript_mode=None)
+        source = source._replace(
+            transcripts=(str(top / TRANSCRIPTS),), transcript_mode=None
+        )
 
     logs = [top / name for name in LOG_FOLDERS]
     for log in (*logs, work_tree / DEFAULT_LOG_DIR):
@@ -122,7 +125,9 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
         problem = one_line(e, _LONGEST_REASON)
         raise InputError(f"{url}: no archive that can be read: {problem}") from e
     except Exception as e:
-        raise InputError(f"{url}: cannot be read: {one_line(e, _LONGEST_REASON)}") from e
+        raise InputError(
+            f"{url}: cannot be read: {one_line(e, _LONGEST_REASON)}"
+        ) from e
 
 
 def _members(system: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -262,7 +267,9 @@ def _repository_in(folder: Path, url: str) -> Path:
     contents = "no git bundle and no bare repository"
     if candidates:
         contents = f"{len(candidates)} repositories"
-    raise InputError(f"{url}: holds {contents}; one NAME.bundle or NAME.git/ belongs in it")
+    raise InputError(
+        f"{url}: holds {contents}; one NAME.bundle or NAME.git/ belongs in it"
+    )
 
 
 def _top_of(folder: Path) -> Path:

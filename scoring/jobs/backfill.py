@@ -16,7 +16,6 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, LogError, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, options_of, rules_of
-from scoring.jobs.close_task import iterations_by_session
 from scoring.log.selection import day_or_none
 from scoring.log.settings import Settings
 from scoring.score import score_iterations
@@ -34,6 +33,8 @@ from scoring.sidecars.writing import (
 )
 from scoring.temporary import remove_stale_files
 from scoring.worker_processes import end_with_parent
+
+from .close_task import iterations_by_session
 
 _NS_PER_SECOND = 1e9
 _UNKNOWN_CHANGE = "result differs, and what it was computed from was not kept"
@@ -123,7 +124,9 @@ class LogReport:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``backfill --json`` prints it."""
         data = {name: getattr(self, name) for name in self.__slots__}
-        data["scored"] = [{"iteration": n, "reason": reason} for n, reason in self.scored.items()]
+        data["scored"] = [
+            {"iteration": n, "reason": reason} for n, reason in self.scored.items()
+        ]
         data["kept"] = [{"iteration": n, "lost": lost} for n, lost in self.kept.items()]
         data["absent"] = [
             {"signal": signal_id, "reason": reason, "iterations": count}
@@ -199,7 +202,9 @@ def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -
     for session_id, iterations in iterations_by_session(records).items():
         if scores.keys() >= set(iterations):
             members = [scores[iteration] for iteration in iterations]
-            write_session(log, session_score(rubric, session_id, members), report.warnings.append)
+            write_session(
+                log, session_score(rubric, session_id, members), report.warnings.append
+            )
 
 
 def _bring_iteration_up_to_date(
@@ -279,7 +284,9 @@ def _reason_to_score(
     return None
 
 
-def _cause_of_change(comparison: SidecarComparison, old_stamp: Stamp | None) -> str | None:
+def _cause_of_change(
+    comparison: SidecarComparison, old_stamp: Stamp | None
+) -> str | None:
     """Return why a sidecar differs, or None where only git answers otherwise now."""
     if old_stamp is not None:
         return None if comparison.stamp.same_inputs(old_stamp) else "inputs changed"
@@ -288,7 +295,9 @@ def _cause_of_change(comparison: SidecarComparison, old_stamp: Stamp | None) -> 
     provenance = comparison.files.provenance
     if comparison.old_provenance and provenance:
         changed = changed_between(comparison.old_provenance, provenance)
-        return f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
+        return (
+            f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
+        )
     return _UNKNOWN_CHANGE
 
 
@@ -338,7 +347,9 @@ def backfill_logs(
     from concurrent.futures.process import BrokenProcessPool
 
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(processes, context, _prepare_worker, (os.getpid(),)) as pool:
+    with ProcessPoolExecutor(
+        processes, context, _prepare_worker, (os.getpid(),)
+    ) as pool:
         try:
             submitted = {pool.submit(_report_of, plan): plan for plan in plans}
             for future in as_completed(submitted):

@@ -78,7 +78,9 @@ def close_task(
     sources = sources.noting(warnings.append)
     records = sources.entries([rubric], iter_log_dir, broken)
     if not records:
-        raise NotFoundError(f"{iter_log_dir}: no iterations found; there is nothing to close")
+        raise NotFoundError(
+            f"{iter_log_dir}: no iterations found; there is nothing to close"
+        )
     number = records[-1].iteration if iteration is None else iteration
     index = records.index_of(number)
     if index is None:
@@ -113,8 +115,12 @@ def close_task(
 
     session_paths: dict[str, Path | None] = {}
     for session_id, numbers in sorted(members.items()):
-        score_of_session = session_score(rubric, session_id, [scores[n] for n in numbers])
-        session_paths[session_id] = write_session(iter_log_dir, score_of_session, sources.warn)
+        score_of_session = session_score(
+            rubric, session_id, [scores[n] for n in numbers]
+        )
+        session_paths[session_id] = write_session(
+            iter_log_dir, score_of_session, sources.warn
+        )
 
     score = scores[record.iteration]
     return ClosedTask(
@@ -129,7 +135,9 @@ def close_task(
     )
 
 
-def _iterations_to_score(numbers: list[int], iteration: int, recompute: str) -> set[int]:
+def _iterations_to_score(
+    numbers: list[int], iteration: int, recompute: str
+) -> set[int]:
     """Return the iterations that are scored again, the one that is closed included."""
     if recompute == "current":
         return {iteration}
@@ -138,7 +146,9 @@ def _iterations_to_score(numbers: list[int], iteration: int, recompute: str) -> 
 
     recent = _RECENT.fullmatch(recompute)
     if recent is None:
-        raise SettingsError(f"--score-recompute {recompute!r} must be current, recent-K or all")
+        raise SettingsError(
+            f"--score-recompute {recompute!r} must be current, recent-K or all"
+        )
     up_to_it = [number for number in numbers if number <= iteration]
     return set(up_to_it[-int(recent[1]) :])
 
@@ -153,7 +163,9 @@ def iterations_by_session(records: Records) -> dict[str, list[int]]:
     return members
 
 
-def _whole_sidecar(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | None:
+def _whole_sidecar(
+    log: Path | str, iteration: int, rubric: Rubric
+) -> PersistedScore | None:
     """Return the score in an iteration's sidecar, or None where it is not whole or of a rubric."""
     try:
         score = read_score(log, iteration)
@@ -207,12 +219,19 @@ def score_again(
 
     session_id = scored.record.agent.session_id
     numbers = iterations_by_session(records).get(session_id, [])
-    scores = {number: _whole_sidecar(iter_log_dir, number, rubric) for number in numbers}
+    scores = {
+        number: _whole_sidecar(iter_log_dir, number, rubric) for number in numbers
+    }
     missing = [number for number, score in scores.items() if score is None]
     if scores and not missing:
         members = filter(None, scores.values())
-        write_session(iter_log_dir, session_score(rubric, session_id, members), sources.warn)
-    elif is_plain_session_id(session_id) and session_score_path(iter_log_dir, session_id).exists():
+        write_session(
+            iter_log_dir, session_score(rubric, session_id, members), sources.warn
+        )
+    elif (
+        is_plain_session_id(session_id)
+        and session_score_path(iter_log_dir, session_id).exists()
+    ):
         sources.warn(
             f"the sidecar of session {session_id} is old: iteration {spans(missing)} has no score"
             f" under rubric {rubric.version}; 'da-score run' scores them"

@@ -20,17 +20,29 @@ from scoring.evidence.git.agents import names_of_user
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.rewards import GradedRun, graded_runs, reward_file_name, source_of_reward
+from scoring.evidence.rewards import (
+    GradedRun,
+    graded_runs,
+    reward_file_name,
+    source_of_reward,
+)
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.session_commits import AgentCommits, FoundBy
 from scoring.evidence.unlogged import named_by_entries
-from scoring.files import exclusive_lock, list_names, make_folder, read_file, write_together
+from scoring.files import (
+    exclusive_lock,
+    list_names,
+    make_folder,
+    read_file,
+    write_together,
+)
 from scoring.frozen import PlainData
-from scoring.jobs.entries import ENTRY_MODE, entry_text, git_fields, quoted
 from scoring.log.find import ARCHIVE_NAME, is_entry_name
 from scoring.log.load import load_archive, load_entry
 from scoring.log.model import IterationRecord
 from scoring.text import trim
+
+from .entries import ENTRY_MODE, entry_text, git_fields, quoted
 
 PATIENCE = 600
 """For how many seconds another process may write entries before this one gives up."""
@@ -39,7 +51,9 @@ _LARGEST_NUMBER = 10**9
 """An iteration from this number on is taken for a slip, and the next entry does not follow it."""
 
 _NUMBERED_NAME = re.compile(r"iter-([0-9]{1,9})\.")
-_COMMIT_LINE = re.compile(rb"^[ \t\r\f\v]*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b", re.MULTILINE)
+_COMMIT_LINE = re.compile(
+    rb"^[ \t\r\f\v]*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b", re.MULTILINE
+)
 
 
 class DerivedEntry(NamedTuple):
@@ -157,8 +171,11 @@ def read_existing_log(log_dir: Path) -> ExistingLog:
         log.broken += map(str, errors)
 
     log.records.sort(key=lambda record: record.iteration)
-    numbers = [record.iteration for record in log.records if record.iteration < _LARGEST_NUMBER]
-    for match in map(_NUMBERED_NAME.match, names):  # also labels or scores without an entry
+    numbers = [
+        record.iteration for record in log.records if record.iteration < _LARGEST_NUMBER
+    ]
+    # also labels or scores without an entry
+    for match in map(_NUMBERED_NAME.match, names):
         if match:
             numbers.append(int(match[1]))
     log.highest = max(numbers, default=0)
@@ -222,7 +239,9 @@ def derive(
             if session is None or session in made_by.session_ids
         ]
         if since is not None:
-            names = [name for name in names if agents.commits[name].date >= since.isoformat()]
+            names = [
+                name for name in names if agents.commits[name].date >= since.isoformat()
+            ]
         if authors or mine:
             people = set(authors)
             if mine:
@@ -230,7 +249,9 @@ def derive(
             folded = {person.casefold() for person in people if person}
             authors_by_commit = authors_of(agents, history)
             names = [
-                name for name in names if not folded.isdisjoint(authors_by_commit.get(name, ()))
+                name
+                for name in names
+                if not folded.isdisjoint(authors_by_commit.get(name, ()))
             ]
         names.sort(key=lambda name: agents.commits[name].time or 0)
 
@@ -334,14 +355,20 @@ def derive_runs(
 
     with exclusive_lock(GitRepository(repo_dir).common_dir, seconds=PATIENCE):
         log = read_existing_log(log_dir)
-        sources = {source_of_reward(log_dir, record.iteration) for record in log.records}
+        sources = {
+            source_of_reward(log_dir, record.iteration) for record in log.records
+        }
         new_runs = [run for run in graded_runs(folder) if run.source not in sources]
         numbered = list(enumerate(new_runs, start=log.highest + 1))
 
         files: list[tuple[Path, bytes]] = []
         for iteration, run in numbered:
             fields = {"date": quoted(run.date), "task_id": quoted(run.task)}
-            agent = {"session_id": run.session, "harness": run.harness, "model": run.model}
+            agent = {
+                "session_id": run.session,
+                "harness": run.harness,
+                "model": run.model,
+            }
             entry = entry_text(iteration, fields, agent, run.source)
             files.append((log_dir / f"iter-{iteration}.yaml", entry))
 

@@ -35,7 +35,9 @@ _NUMBER_IN_BRANCH = re.compile(
     r"(?:^|[/_-])(?:issues?|gh|bug|ticket)[/_-]?#?([0-9]{1,9})(?![0-9])|(?:^|/)([0-9]{1,9})[-_]",
     re.IGNORECASE,
 )
-_KEY_IN_BRANCH = re.compile(r"(?:^|[/_-])([A-Za-z][A-Za-z0-9]{1,9}-[0-9]{1,9})(?![0-9A-Za-z])")
+_KEY_IN_BRANCH = re.compile(
+    r"(?:^|[/_-])([A-Za-z][A-Za-z0-9]{1,9}-[0-9]{1,9})(?![0-9A-Za-z])"
+)
 
 _NOT_A_PROJECT = {
     "UTF",
@@ -215,7 +217,11 @@ def template(iteration: int, fields: dict[str, str]) -> str:
     )
     lines = list(_comment(introduction))
 
-    values = {"schema_version": str(SCHEMA_NESTED), "iteration": str(iteration), **fields}
+    values = {
+        "schema_version": str(SCHEMA_NESTED),
+        "iteration": str(iteration),
+        **fields,
+    }
     previous = ""
     for field in described_fields(ENTRIES[SCHEMA_NESTED]):
         if field.path.count(".") <= _DEEPEST_IN_TEMPLATE:
@@ -239,7 +245,9 @@ def _lines_of_field(
     """
     block, _, name = field.path.rpartition(".")
     root = field.path.partition(".")[0].removesuffix("[]")
-    root_has_values = any(path == root or path.startswith(f"{root}.") for path in values)
+    root_has_values = any(
+        path == root or path.startswith(f"{root}.") for path in values
+    )
     value = values.get(field.path, _EXAMPLES.get(field.kind, "{}"))
 
     if not block:

@@ -16,13 +16,19 @@ from ruamel.yaml.nodes import Node as WrittenNode
 
 from scoring.errors import InputError, SettingsError, YamlError
 from scoring.files import exclusive_lock, overwrite, read_file
-from scoring.jobs.entries import existing_entries, quoted
 from scoring.log.load import no_such_entry
-from scoring.log.parse import ENTRIES, DescribedField, described_fields, parse_iteration_record
+from scoring.log.parse import (
+    ENTRIES,
+    DescribedField,
+    described_fields,
+    parse_iteration_record,
+)
 from scoring.log.schema import faults_of, numberless_path
 from scoring.text import shown
 from scoring.yamlnodes import NULLS, Scalar, Sequence
 from scoring.yamlread import Reader, parse
+
+from .entries import existing_entries, quoted
 
 _FIXED_FIELDS = ("schema_version", "iteration")
 _MOST_DIGITS_OF_INDEX = 5
@@ -104,7 +110,9 @@ def _version_of(file: Path, data: bytes) -> int:
         raise InputError(f"{file}: {e}; mend it by hand first") from e
 
     if version not in ENTRIES:
-        raise InputError(f"{file}: schema_version is neither 1 nor 2; mend it by hand first")
+        raise InputError(
+            f"{file}: schema_version is neither 1 nor 2; mend it by hand first"
+        )
     return version
 
 
@@ -140,7 +148,9 @@ def _as_yaml(field: DescribedField, text: str, path: str) -> str:
         return f"[{', '.join(items)}]"
 
     if not isinstance(node, Scalar) or node.quoted or node.tag:
-        raise SettingsError(f"{path}: {shown(text)} is not a single value; nothing was written")
+        raise SettingsError(
+            f"{path}: {shown(text)} is not a single value; nothing was written"
+        )
     return node.value
 
 
@@ -183,7 +193,9 @@ def _edited(
         if inner.start_mark.index < earliest:
             raise YamlError("an alias")
 
-        is_null = isinstance(inner, ScalarNode) and not inner.style and inner.value in NULLS
+        is_null = (
+            isinstance(inner, ScalarNode) and not inner.style and inner.value in NULLS
+        )
         if is_null or not inner_parts:
             break
         node = inner
@@ -207,7 +219,9 @@ def _item_at(node: SequenceNode, name: str, path: str) -> WrittenNode | None:
         index = int(name)
 
     if not 0 <= index <= count:
-        raise SettingsError(f"{path}: there are {count} in the list; the next one is {count}")
+        raise SettingsError(
+            f"{path}: there are {count} in the list; the next one is {count}"
+        )
     return node.value[index] if index < count else None
 
 

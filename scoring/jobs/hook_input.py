@@ -62,7 +62,9 @@ def parse_hook_input(text: str | bytes) -> HookInput:
     files = filter(_is_path, map(data.get, _TRANSCRIPT_FIELDS))
     folders = [Path(os.path.expanduser(file)).parent for file in files]
     ids = [data.get(name) for name in _SESSION_FIELDS]
-    valid_ids = [text for text in ids if isinstance(text, str) and _SESSION_ID.fullmatch(text)]
+    valid_ids = [
+        text for text in ids if isinstance(text, str) and _SESSION_ID.fullmatch(text)
+    ]
     return HookInput(
         Path(cwd) if _is_path(cwd) else None,
         tuple(dict.fromkeys(folders)),

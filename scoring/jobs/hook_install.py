@@ -20,7 +20,8 @@ from scoring.errors import InputError, WriteError
 from scoring.evidence.harnesses.harness import Hook
 from scoring.files import reason
 from scoring.frozen import PlainData
-from scoring.jobs.hook_places import (
+
+from .hook_places import (
     BY_HAND,
     PROGRAM,
     backup_of,
@@ -79,7 +80,11 @@ def why_it_does_not_run(command: str) -> str:
     if not program:
         return f"{command!r} does not name {PROGRAM}"
     if shutil.which(program) is None:
-        problem = "is not there, or not executable" if "/" in program else "is not on the path"
+        problem = (
+            "is not there, or not executable"
+            if "/" in program
+            else "is not on the path"
+        )
         return f"{program} {problem}"
 
     try:
@@ -187,7 +192,9 @@ def _repair(installed: list[_InstalledHook], program: str) -> bool:
         # It relies on the path of the harness, or names a da-score that is gone.
         if not os.access(old_program, os.X_OK):
             key = "command" if "command" in hook else "bash"
-            hook[key] = re.sub(rf"[^\s\"']*\b{PROGRAM}\b", lambda _: program, hook[key], count=1)
+            hook[key] = re.sub(
+                rf"[^\s\"']*\b{PROGRAM}\b", lambda _: program, hook[key], count=1
+            )
             changed = True
     return changed
 
@@ -230,7 +237,9 @@ def uninstall_hook(path: Path) -> HookChange:
         del data["hooks"]
 
     backup = backup_of(path)
-    is_ours = data in ({}, _ONLY_VERSION) and not backup.is_file() and not path.is_symlink()
+    is_ours = (
+        data in ({}, _ONLY_VERSION) and not backup.is_file() and not path.is_symlink()
+    )
     if is_ours:
         try:
             path.unlink()

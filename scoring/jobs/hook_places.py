@@ -167,7 +167,9 @@ def read_json_file(path: Path) -> JsonFile:
     if not text.strip():
         return JsonFile(text, {})
     try:
-        return JsonFile(text, json.loads(text, object_pairs_hook=_object_of_unique_keys))
+        return JsonFile(
+            text, json.loads(text, object_pairs_hook=_object_of_unique_keys)
+        )
     except (ValueError, RecursionError) as e:
         raise InputError(f"{path}: not JSON: {e}; {BY_HAND}") from e
 
@@ -200,7 +202,9 @@ def json_in_layout_of(path: Path, data: Any, layout: str) -> bytes:
     has_surrogates = re.search(r"\\u[dD][89a-fA-F]", body) is not None
 
     try:
-        text = json.dumps(data, indent=indent, ensure_ascii=has_surrogates, allow_nan=False)
+        text = json.dumps(
+            data, indent=indent, ensure_ascii=has_surrogates, allow_nan=False
+        )
     except (ValueError, RecursionError) as e:
         raise InputError(f"{path}: cannot be written again: {e}; {BY_HAND}") from e
 

@@ -27,14 +27,18 @@ def settings_text(examination: Examination, settings: Settings) -> str:
     """
     top = examination.repository.top_level or examination.repository.path
     log_dir = None
-    if os.path.realpath(settings.iter_log_dir) != os.path.realpath(top / DEFAULT_LOG_DIR):
+    if os.path.realpath(settings.iter_log_dir) != os.path.realpath(
+        top / DEFAULT_LOG_DIR
+    ):
         log_dir = _path_from_top(settings.iter_log_dir, top)
 
     trunk = examination.repository.trunk
     usual_trunk = trunk.name if trunk and trunk.name else "main"
     folders = [_path_from_top(folder, top) for folder in settings.transcript_dirs]
     where = None if folders else settings.transcripts or "auto"
-    folders_line = _list_line("transcript-dir", folders, "~/.claude/projects/-home-me-src-app")
+    folders_line = _list_line(
+        "transcript-dir", folders, "~/.claude/projects/-home-me-src-app"
+    )
 
     values = {
         **_found_values(examination, top),
@@ -87,7 +91,8 @@ def _found_values(examination: Examination, top: Path) -> dict[str, str]:
     if files:
         counted_files = sum(not file.left_out for file in files)
         found_transcripts = (
-            f"{counted_files} of {len(files)} transcripts found are of work in this repository"
+            f"{counted_files} of {len(files)} transcripts found"
+            " are of work in this repository"
         )
 
     return {
@@ -156,7 +161,9 @@ def write_settings(examination: Examination, text: str, force: bool) -> Path:
 
     if not is_inside(path.parent, top):
         target = os.path.realpath(path.parent)
-        raise WriteError(f"{path.parent}: a link leads out of the repository, to {target}")
+        raise WriteError(
+            f"{path.parent}: a link leads out of the repository, to {target}"
+        )
 
     make_folder(path.parent)
     write_atomically(path, text.encode("utf-8"), mode=0o644)

@@ -27,10 +27,11 @@ from scoring.evidence.labels import (
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import exclusive_lock, read_file, write_together
-from scoring.jobs.round_trip import AsWritten, dumped, kept_tree, round_trip
 from scoring.paths import is_inside
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
+
+from .round_trip import AsWritten, dumped, kept_tree, round_trip
 
 FILE_LIMIT = 1 << 20
 """The largest file that is added to, in bytes: keeping a larger one as it is would take minutes."""
@@ -70,7 +71,9 @@ class NewLabel(NamedTuple):
 
         if self.note is None:
             return (
-                "it says nothing: give a value or a note" if self.judgement == Judgement() else ""
+                "it says nothing: give a value or a note"
+                if self.judgement == Judgement()
+                else ""
             )
         if _NOT_TEXT.search(self.note):
             return "the note has a control character or is not UTF-8"
@@ -118,7 +121,9 @@ def _content_of(path: Path, log_dir: Path) -> bytes | None:
     """Return the content of a file of labels, or None where it does not exist."""
     try:
         if path.is_symlink() and not is_inside(path, log_dir):
-            raise InputError(f"{path}: is a link to a file elsewhere; nothing is added to it")
+            raise InputError(
+                f"{path}: is a link to a file elsewhere; nothing is added to it"
+            )
         return read_file(path, FILE_LIMIT)
     except FileNotFoundError:
         return None
@@ -130,7 +135,9 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
     yaml = round_trip(old_data, rb"labels")
     records: Sequence[LabelRecord] = ()
     if content is None:
-        tree = CommentedMap(iteration=label.iteration, schema_version=Quoted(SCHEMA_VERSION))
+        tree = CommentedMap(
+            iteration=label.iteration, schema_version=Quoted(SCHEMA_VERSION)
+        )
     else:
         facts = labels_in(content, path, label.iteration)
         if facts.problem:
@@ -175,7 +182,9 @@ def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
     now = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     # Readers do not count nulls.
     items = [
-        node for node in nodes if not (isinstance(node, AsWritten) and node.tag.endswith(":null"))
+        node
+        for node in nodes
+        if not (isinstance(node, AsWritten) and node.tag.endswith(":null"))
     ]
 
     if last:
@@ -184,10 +193,14 @@ def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
         item = items[position]
         item["role"] = role
         # An update is never earlier than the last one, whatever the clock says.
-        clock_is_behind = last.updated is not None and last.updated > (timestamp_ns(now) or 0)
+        clock_is_behind = last.updated is not None and last.updated > (
+            timestamp_ns(now) or 0
+        )
         item["updated_at"] = Quoted(last.updated_at if clock_is_behind else now)
     else:
-        missing = [name for name, value in label.judgement._asdict().items() if value is None]
+        missing = [
+            name for name, value in label.judgement._asdict().items() if value is None
+        ]
         if missing:
             raise InputError(
                 f"iteration {label.iteration}: the first label of {printable(label.actor)}"
@@ -223,7 +236,9 @@ def _edit(
 
     names = ("correctness", "scope_judgement", "hallucination")
     values: dict[str, Any] = {}
-    for name, new_value, old_value in zip(names, label.judgement, latest.judgement, strict=True):
+    for name, new_value, old_value in zip(
+        names, label.judgement, latest.judgement, strict=True
+    ):
         values[name] = old_value if new_value is None else new_value
 
     edit = CommentedMap(actor=Quoted(label.actor), role=role, timestamp=Quoted(now))

@@ -10,14 +10,22 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from scoring.errors import InputError
 from scoring.evidence.labels import Judgement
 from scoring.files import read_file
 from scoring.frozen import PlainData
-from scoring.jobs.label_file import NewLabel
 from scoring.text import shown
+
+from .label_file import NewLabel
 
 
 def _as_word(value: Any) -> Any:
@@ -32,8 +40,12 @@ def _not_a_flag(value: Any) -> Any:
 
 
 _Number = Annotated[int, BeforeValidator(_not_a_flag)]
-_Scope = Annotated[Literal["breach", "partial", "on-target"] | None, BeforeValidator(_as_word)]
-_Hallucination = Annotated[Literal["major", "minor", "none"] | None, BeforeValidator(_as_word)]
+_Scope = Annotated[
+    Literal["breach", "partial", "on-target"] | None, BeforeValidator(_as_word)
+]
+_Hallucination = Annotated[
+    Literal["major", "minor", "none"] | None, BeforeValidator(_as_word)
+]
 
 
 class _LabelRow(BaseModel):
@@ -44,7 +56,9 @@ class _LabelRow(BaseModel):
     iteration: _Number
     actor: str = ""
     correctness: Annotated[_Number, Field(ge=0, le=3)] | None = None
-    scope: _Scope = Field(None, validation_alias=AliasChoices("scope", "scope_judgement"))
+    scope: _Scope = Field(
+        None, validation_alias=AliasChoices("scope", "scope_judgement")
+    )
     hallucination: _Hallucination = None
     note: str | None = Field(None, validation_alias=AliasChoices("note", "free_text"))
 
@@ -145,7 +159,9 @@ def _rows_of_jsonl(text: str) -> Iterator[_Row]:
             continue
 
         if isinstance(data, dict):
-            yield _Row(line, {name: value for name, value in data.items() if value is not None})
+            yield _Row(
+                line, {name: value for name, value in data.items() if value is not None}
+            )
         else:
             yield _Row(line, {}, f"{shown(data)} is not an object")
 

@@ -14,7 +14,6 @@ from scoring.evidence.entry_files import deliberation_facts, hook_facts
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.labels import label_facts
 from scoring.files import read_file
-from scoring.jobs.entries import SAME_COMMIT, number_of
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import field_lines
 from scoring.log.parse import parse_archive, parse_iteration_record
@@ -23,9 +22,14 @@ from scoring.text import shown, trim
 from scoring.yamlnodes import MappingNode, Node, Sequence
 from scoring.yamlread import Reader, parse
 
+from .entries import SAME_COMMIT, number_of
+
 Level = Literal["error", "warning"]
 
-_FIELDS_OF_ARCHIVED: dict[str, Any] = {"iteration": Reader.integer, "commit": Reader.string}
+_FIELDS_OF_ARCHIVED: dict[str, Any] = {
+    "iteration": Reader.integer,
+    "commit": Reader.string,
+}
 _LINE_IN_MESSAGE = re.compile(r"line ([0-9]{1,9}):? ?")
 
 
@@ -128,7 +132,9 @@ def lint_log(
     return LintedLog(len(entry_names) + len(archived), sorted(findings, key=place))
 
 
-def _check_entry(path: Path, strict: bool, entries: list[_ReadEntry]) -> Iterator[LintFinding]:
+def _check_entry(
+    path: Path, strict: bool, entries: list[_ReadEntry]
+) -> Iterator[LintFinding]:
     """Yield what is wrong with an entry, and add it to some entries if it can be read."""
     number = number_of(path.name)
     has_error = False
@@ -157,7 +163,9 @@ def _check_entry(path: Path, strict: bool, entries: list[_ReadEntry]) -> Iterato
         yield entry.finding("warning", "iteration", text)
 
 
-def _check_archive(path: Path, strict: bool, entries: list[_ReadEntry]) -> Iterator[LintFinding]:
+def _check_archive(
+    path: Path, strict: bool, entries: list[_ReadEntry]
+) -> Iterator[LintFinding]:
     """Yield what is wrong with the archive, and add what can be read of it to some entries."""
     has_error = False
     try:
@@ -238,7 +246,9 @@ def _several_of_one_number(entries: list[_ReadEntry]) -> Iterator[LintFinding]:
             yield entry.finding("error", "iteration", text)
 
 
-def _several_of_one_commit(entries: list[_ReadEntry], repo_dir: Path) -> Iterator[LintFinding]:
+def _several_of_one_commit(
+    entries: list[_ReadEntry], repo_dir: Path
+) -> Iterator[LintFinding]:
     with_commit = [entry for entry in entries if entry.commit]
     try:
         shas = GitRepository(repo_dir).resolve(entry.commit for entry in with_commit)
@@ -261,7 +271,9 @@ def _several_of_one_commit(entries: list[_ReadEntry], repo_dir: Path) -> Iterato
             yield entry.finding("error", "commit", text)
 
 
-def _unknown_sessions(entries: list[_ReadEntry], sessions: set[str]) -> Iterator[LintFinding]:
+def _unknown_sessions(
+    entries: list[_ReadEntry], sessions: set[str]
+) -> Iterator[LintFinding]:
     for entry in entries:
         if not entry.session or entry.session in sessions:
             continue

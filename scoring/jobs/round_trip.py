@@ -42,7 +42,9 @@ class _Representer(RoundTripRepresenter):
 
 
 for _name in ("null", "bool", "int", "float", "timestamp"):
-    _Constructor.add_constructor(f"tag:yaml.org,2002:{_name}", _Constructor.construct_as_written)
+    _Constructor.add_constructor(
+        f"tag:yaml.org,2002:{_name}", _Constructor.construct_as_written
+    )
 _Representer.add_representer(AsWritten, _Representer.represent_as_written)
 
 

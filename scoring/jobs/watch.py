@@ -154,7 +154,9 @@ class LogWatch:
         if trunk_state != self._trunk_state:
             changes = self._score(dict.fromkeys(sorted(self._values), "changed"))
             self._trunk_state = trunk_state
-            self._unreported += [change for change in changes if change.value != change.before]
+            self._unreported += [
+                change for change in changes if change.value != change.before
+            ]
 
         # What an error kept from being reported is reported by the next look.
         unreported = self._unreported
@@ -164,7 +166,9 @@ class LogWatch:
     def _read_changed_files(self) -> Iterator[LogChange]:
         """Read the files that changed, and yield those that cannot be read."""
         self._names = frozenset(names_in_log(self._log))
-        names = [name for name in self._names if is_entry_name(name) or name == ARCHIVE_NAME]
+        names = [
+            name for name in self._names if is_entry_name(name) or name == ARCHIVE_NAME
+        ]
         for removed in self._files.keys() - set(names):
             del self._files[removed]
 
@@ -181,7 +185,9 @@ class LogWatch:
                 continue
 
             try:
-                file.records = load_records(self._log / name, self._sources.rules.true_flags)
+                file.records = load_records(
+                    self._log / name, self._sources.rules.true_flags
+                )
                 file.failures = 0
             except LogError as e:
                 file.failures += 1
@@ -213,7 +219,9 @@ class LogWatch:
             self._to_score.pop(number, None)
             record, _ = self._entries[number]
             before = self._values.pop(number, None)
-            self._unreported.append(LogChange("removed", number, record.task_id, before=before))
+            self._unreported.append(
+                LogChange("removed", number, record.task_id, before=before)
+            )
 
         self._entries = entries
 

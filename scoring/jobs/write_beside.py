@@ -21,9 +21,10 @@ from scoring.evidence.entry_files import (
 from scoring.evidence.harnesses.fields import keys_of
 from scoring.files import exclusive_lock, overwrite, read_file
 from scoring.frozen import fields_of
-from scoring.jobs.entries import number_of
 from scoring.log.find import is_entry_name, missing_log_message, names_in_log
 from scoring.text import shown
+
+from .entries import number_of
 
 LIFECYCLES = {
     "pre_tool_use": "prevent_before_action",
@@ -136,7 +137,9 @@ def record_hook_outcome(
         WriteError: the file cannot be written.
     """
     if not outcome.sentinel_id.strip():
-        raise InputError("a hook outcome needs the id of the run of its gate; give --sentinel")
+        raise InputError(
+            "a hook outcome needs the id of the run of its gate; give --sentinel"
+        )
     if not _RULE.fullmatch(outcome.rule_id):
         raise InputError(
             f"the rule {shown(outcome.rule_id)} must name its gate and its number,"
@@ -149,7 +152,9 @@ def record_hook_outcome(
             return None
     _require_log(log_dir)
 
-    outcome = replace(outcome, correlation_id=outcome.correlation_id or outcome.sentinel_id)
+    outcome = replace(
+        outcome, correlation_id=outcome.correlation_id or outcome.sentinel_id
+    )
     path = log_dir / hook_file_name(iteration)
     with exclusive_lock(log_dir):
         old = b""
@@ -182,15 +187,19 @@ def _with_record(
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-    from scoring.jobs.round_trip import dumped, kept_tree, round_trip
+    from .round_trip import dumped, kept_tree, round_trip
 
     yaml = round_trip(old, rb"records")
     tree = CommentedMap(schema_version=1, records=CommentedSeq())
     if old.strip():
         tree = kept_tree(yaml, old, path)
         is_mapping = isinstance(tree, CommentedMap)
-        if not is_mapping or not isinstance(tree.setdefault("records", None) or [], list):
-            raise InputError(f"{path}: does not hold a list of records; nothing is added to it")
+        if not is_mapping or not isinstance(
+            tree.setdefault("records", None) or [], list
+        ):
+            raise InputError(
+                f"{path}: does not hold a list of records; nothing is added to it"
+            )
 
     if not tree.get("records"):
         tree["records"] = CommentedSeq()

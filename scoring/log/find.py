@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from scoring.errors import InputError, LogError
 from scoring.files import list_names, read_file
-from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE
 from scoring.paths import checkout_around, is_of_the_system
+
+from .settings import DEFAULT_LOG_DIR, SETTINGS_FILE
 
 ARCHIVE_NAME = "historical.yaml"
 
@@ -66,7 +67,9 @@ def holds_entries(folder: Path) -> bool:
     """Tell whether a folder exists and holds entries or an archive of entries."""
     if not folder.is_dir():
         return False
-    return any(is_entry_name(name) or name == ARCHIVE_NAME for name in list_names(folder))
+    return any(
+        is_entry_name(name) or name == ARCHIVE_NAME for name in list_names(folder)
+    )
 
 
 def _logs_in(root: Path) -> Iterator[FoundLog]:
@@ -75,7 +78,9 @@ def _logs_in(root: Path) -> Iterator[FoundLog]:
     if not root.is_dir():
         raise InputError(f"{root}: not a directory")
     if is_of_the_system(root):
-        raise InputError(f"{root}: is a system folder; da-score does not look for logs there")
+        raise InputError(
+            f"{root}: is a system folder; da-score does not look for logs there"
+        )
 
     if _is_folder_or_locked(root / DEFAULT_LOG_DIR):
         yield FoundLog(root / DEFAULT_LOG_DIR, root)
@@ -138,7 +143,9 @@ def missing_log_message(directory: Path, problem: str) -> str:
         )
 
     if os.path.isdir(directory):
-        return f"{problem}; give the user who runs da-score the right to list that folder"
+        return (
+            f"{problem}; give the user who runs da-score the right to list that folder"
+        )
 
     commands = commands_that_make_a_log(directory)
     return f"{problem}; name the iteration log with --iter-log-dir, or make one with {commands}"

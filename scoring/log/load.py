@@ -26,13 +26,14 @@ from scoring.errors import (
 )
 from scoring.files import list_names, read_file
 from scoring.frozen import Frozen
-from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
-from scoring.log.model import IterationRecord, Records
-from scoring.log.parse import parse_archive, parse_iteration_record, record_of
 from scoring.paths import is_inside
 from scoring.store import Store, stamp_of
 from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence, is_merge, target_of
 from scoring.yamlread import TRUE_FLAGS, parse
+
+from .find import ARCHIVE_NAME, is_entry_name, names_in_log
+from .model import IterationRecord, Records
+from .parse import parse_archive, parse_iteration_record, record_of
 
 Broken: TypeAlias = Callable[[LogError], None]
 """Takes the error of an entry, or of an archive, that is left out because it cannot be read."""
@@ -47,7 +48,9 @@ def no_such_entry(directory: Path | str, iteration: int) -> NotFoundError:
     """Return the error for an iteration that a log does not have. It names the log."""
     path = Path(directory) / f"iter-{iteration}.yaml"
     hint = "; numbers begin with 0" if iteration < 0 else ""
-    return NotFoundError(f"{path}: no entry for iteration {iteration} in this log{hint}")
+    return NotFoundError(
+        f"{path}: no entry for iteration {iteration} in this log{hint}"
+    )
 
 
 def load_iteration_log(
@@ -108,14 +111,20 @@ def load_log_for(
     records: dict[int, IterationRecord] = {}
     file_of: dict[int, str] = {}
     store = Store(cache_dir, keep)
-    for name, record in _load_entries(directory, entry_names, true_flags, report, store):
+    for name, record in _load_entries(
+        directory, entry_names, true_flags, report, store
+    ):
         number = record.iteration
         if number in file_of:
             same = f"is iteration {number} as {file_of[number]} is, and counts instead of it"
             warn(f"{directory / name}: {same}; keep one of the two files")
         elif int(name.removeprefix("iter-").removesuffix(".yaml")) != number:
-            other = f"its name says another number than its iteration, which is {number}"
-            warn(f"{directory / name}: {other}; name it iter-{number}.yaml, or correct the number")
+            other = (
+                f"its name says another number than its iteration, which is {number}"
+            )
+            warn(
+                f"{directory / name}: {other}; name it iter-{number}.yaml, or correct the number"
+            )
         file_of[number] = name
         records[number] = record
 
@@ -128,7 +137,9 @@ def load_log_for(
             for record in archived:
                 if records.setdefault(record.iteration, record) != record:
                     place = f"{directory / ARCHIVE_NAME}: iteration {record.iteration}"
-                    warn(f"{place} differs from another entry of that number; keep one of the two")
+                    warn(
+                        f"{place} differs from another entry of that number; keep one of the two"
+                    )
 
     if faults:
         texts = list(map(str, faults))
@@ -201,7 +212,9 @@ def claims_read_as_false(directory: Path | str) -> list[int]:
     return sorted(iterations)
 
 
-def load_records(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
+def load_records(
+    path: Path, true_flags: Collection[str] = TRUE_FLAGS
+) -> list[IterationRecord]:
     """Return the records in one file of a log, which is an entry or the archive.
 
     Raises:
@@ -316,7 +329,9 @@ def _places_in_archive(path: Path, iteration: int) -> EntryPlaces | None:
     return EntryPlaces(path, lines)
 
 
-def field_lines(node: Node | None, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+def field_lines(
+    node: Node | None, prefix: str = "", depth: int = 0
+) -> Iterator[tuple[str, int]]:
     """Yield the path of every field in a document, and the line of its name.
 
     A path may come twice, where a mapping overrides what it merges: the later line is right.

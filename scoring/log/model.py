@@ -22,7 +22,8 @@ class AgentInfo(Frozen, omit_defaults=True):
     """The agent that did the iteration. Schema 2 only. A field that is not given is ""."""
 
     session_id: Annotated[
-        str, "The id that the harness gave the session; da-score finds transcripts by it."
+        str,
+        "The id that the harness gave the session; da-score finds transcripts by it.",
     ] = ""
     harness: Annotated[str, "The harness: `claude-code`, `codex`, `gemini-cli`."] = ""
     model: Annotated[str, "The model."] = ""
@@ -32,40 +33,55 @@ class TokenUsage(Frozen, omit_defaults=True):
     """Counts of tokens as the entry states them. ``cache_hit_rate`` is not checked."""
 
     input_tokens: Annotated[
-        int, "Tokens of input outside the cache: neither read from it nor written to it."
+        int,
+        "Tokens of input outside the cache: neither read from it nor written to it.",
     ] = 0
     output_tokens: Annotated[int, "Tokens of output."] = 0
     cache_read_tokens: Annotated[int, "Tokens of input that came from the cache."] = 0
-    cache_creation_tokens: Annotated[int, "Tokens of input that were written to the cache."] = 0
-    cache_hit_rate: Annotated[float, "The share of the input that came from the cache, 0 to 1."] = (
-        0.0
-    )
+    cache_creation_tokens: Annotated[
+        int, "Tokens of input that were written to the cache."
+    ] = 0
+    cache_hit_rate: Annotated[
+        float, "The share of the input that came from the cache, 0 to 1."
+    ] = 0.0
 
 
 class SelfAssessment(Frozen, omit_defaults=True):
     """The habits that an agent claims for itself. None means not reported."""
 
-    read_loop_state: Annotated[bool, "The agent read the state of the loop before it began."] = (
-        False
+    read_loop_state: Annotated[
+        bool, "The agent read the state of the loop before it began."
+    ] = False
+    one_item_only: Annotated[bool | None, "The iteration worked on one item only."] = (
+        None
     )
-    one_item_only: Annotated[bool | None, "The iteration worked on one item only."] = None
-    committed_after_tests: Annotated[bool, "The commit came after the tests had run."] = False
+    committed_after_tests: Annotated[
+        bool, "The commit came after the tests had run."
+    ] = False
     aligned_with_canonical_tasks: Annotated[
         bool | None, "The work is one of the tasks that the plan lists."
     ] = None
-    persisted_via_workflow_commands: Annotated[str, "How the state was saved, in words."] = ""
-    ran_cli_command: Annotated[bool, "The agent ran a command to see the change work."] = False
+    persisted_via_workflow_commands: Annotated[
+        str, "How the state was saved, in words."
+    ] = ""
+    ran_cli_command: Annotated[
+        bool, "The agent ran a command to see the change work."
+    ] = False
     exercised_new_scenario: Annotated[bool, "The agent tried something new."] = False
-    tests_positive_and_negative: Annotated[bool, "Tests check what works and what is refused."] = (
-        False
-    )
+    tests_positive_and_negative: Annotated[
+        bool, "Tests check what works and what is refused."
+    ] = False
     tests_used_sandbox: Annotated[bool, "Tests ran in a sandbox."] = False
-    cli_produced_actionable_feedback: Annotated[str, "What the command printed, in words."] = ""
-    linked_traces_to_outcomes: Annotated[bool, "Traces are linked to the outcomes they led to."] = (
-        False
-    )
+    cli_produced_actionable_feedback: Annotated[
+        str, "What the command printed, in words."
+    ] = ""
+    linked_traces_to_outcomes: Annotated[
+        bool, "Traces are linked to the outcomes they led to."
+    ] = False
     stayed_under_10_files: Annotated[bool, "Fewer than 10 files changed."] = False
-    no_destructive_commands: Annotated[bool | None, "No command destroyed anything."] = None
+    no_destructive_commands: Annotated[
+        bool | None, "No command destroyed anything."
+    ] = None
     scoped_tests_to_write_scope: Annotated[
         bool | None, "The tests cover the files that the task may change."
     ] = None
@@ -82,17 +98,23 @@ class ImplBlock(PartlyCompared, omit_defaults=True):
         tests_total_claim: ``impl.tests_total_pass`` of schema 2, which the reference does not read.
     """
 
-    summary: Annotated[str, "One line on what was done: the subject of the commit."] = ""
-    scope_note: Annotated[str, "`on-target`, or in words what went beyond the task."] = ""
+    summary: Annotated[str, "One line on what was done: the subject of the commit."] = (
+        ""
+    )
+    scope_note: Annotated[
+        str, "`on-target`, or in words what went beyond the task."
+    ] = ""
     retries: Annotated[
         int, "How often the work was started over; leave it out rather than guess."
     ] = 0
-    focused_tests_added: Annotated[int, "How many tests were added for this change."] = 0
+    focused_tests_added: Annotated[
+        int, "How many tests were added for this change."
+    ] = 0
     focused_tests_pass: Annotated[bool | None, "Whether these pass."] = None
     tests_total_pass: Annotated[bool | None, "Whether all tests pass."] = None
-    self_assessment: Annotated[SelfAssessment, "What the agent says of its own discipline."] = (
-        SelfAssessment()
-    )
+    self_assessment: Annotated[
+        SelfAssessment, "What the agent says of its own discipline."
+    ] = SelfAssessment()
     retries_reported: bool = True
     tests_total_claim: bool | None = None
 
@@ -134,15 +156,17 @@ class VerifierRecord(PartlyCompared, omit_defaults=True):
     gate_passed: Annotated[bool, "Whether its gate was passed."] = False
     tests_added: Annotated[int, "How many tests it added."] = 0
     tests_added_by_kind: Annotated[tuple[TestAdded, ...], "These tests."] = ()
-    linked_traces: Annotated[tuple[LinkedTrace, ...], "Traces and the outcomes they led to."] = ()
+    linked_traces: Annotated[
+        tuple[LinkedTrace, ...], "Traces and the outcomes they led to."
+    ] = ()
     tests_total_pass: Annotated[bool | None, "Whether all tests pass."] = None
     retries: Annotated[int, "How often it had to run again."] = 0
     result_artifact: Annotated[
         str, "The file, relative to the repository, that holds its result."
     ] = ""
-    self_assessment: Annotated[SelfAssessment, "What it says of its own discipline."] = (
-        SelfAssessment()
-    )
+    self_assessment: Annotated[
+        SelfAssessment, "What it says of its own discipline."
+    ] = SelfAssessment()
     retries_reported: bool = True
 
     _ignored = frozenset({"retries_reported"})
@@ -167,21 +191,29 @@ class IterationRecord(Frozen, omit_defaults=True):
     """
 
     schema_version: int = 0
-    iteration: Annotated[int, "The number of the iteration; the file is `iter-N.yaml`."] = 0
+    iteration: Annotated[
+        int, "The number of the iteration; the file is `iter-N.yaml`."
+    ] = 0
     date: Annotated[str, "The day of the work, as `2026-06-03`."] = ""
-    wave: Annotated[str, "The group of tasks that the work belongs to, if tasks have groups."] = ""
+    wave: Annotated[
+        str, "The group of tasks that the work belongs to, if tasks have groups."
+    ] = ""
     task_id: Annotated[str, "The task: its id in the plan, or the issue."] = ""
     commit: Annotated[str, "The SHA of the commit that holds the work, in full."] = ""
     files_changed: Annotated[int, "How many files the commit changed."] = 0
     lines_added: Annotated[int, "How many lines it added."] = 0
     lines_removed: Annotated[int, "How many lines it removed."] = 0
-    first_commit: Annotated[bool, "Whether it is the first commit of the repository."] = False
+    first_commit: Annotated[
+        bool, "Whether it is the first commit of the repository."
+    ] = False
     checkpoint_at: Annotated[str, "When the work was saved, as a time."] = ""
     agent: Annotated[AgentInfo, "Who did the work."] = AgentInfo()
     session_tokens: Annotated[
         TokenUsage | None, "The tokens that the work took, if the harness counts them."
     ] = None
-    impl: Annotated[ImplBlock, "What the agent that did the work reports."] = ImplBlock()
+    impl: Annotated[ImplBlock, "What the agent that did the work reports."] = (
+        ImplBlock()
+    )
     verifiers: Annotated[tuple[VerifierRecord, ...], "What each verifier reports."] = ()
     review: Annotated[ReviewBlock, "What the review decided."] = ReviewBlock()
     branch: Annotated[str, "The branch on which the work was done."] = ""

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, TypeAlias, get_args
 
 from scoring.errors import YamlError
 from scoring.frozen import PlainData
-from scoring.log import model
 from scoring.yamlnodes import BOOL, FLOAT, INT, Node
 from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
+
+from . import model
 
 
 class ScalarField(NamedTuple):
@@ -33,12 +34,18 @@ class ScalarField(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
-_INTEGER = ScalarField("integer", "a whole number", Reader.integer, {"type": "integer"}, (INT,))
+_INTEGER = ScalarField(
+    "integer", "a whole number", Reader.integer, {"type": "integer"}, (INT,)
+)
 _SCALARS: dict[Any, ScalarField] = {
     str: ScalarField("text", "text", Reader.string, {"type": "string"}),
     int: _INTEGER._replace(json={"minimum": 0, "type": "integer"}),
-    float: ScalarField("number", "a number", Reader.number, {"type": "number"}, (INT, FLOAT)),
-    bool: ScalarField("yes or no", "true or false", Reader.boolean, {"type": "boolean"}, (BOOL,)),
+    float: ScalarField(
+        "number", "a number", Reader.number, {"type": "number"}, (INT, FLOAT)
+    ),
+    bool: ScalarField(
+        "yes or no", "true or false", Reader.boolean, {"type": "boolean"}, (BOOL,)
+    ),
     bool | None: ScalarField(
         "flag",
         "a flag (true, false, or nothing)",
@@ -123,11 +130,15 @@ _BLOCK_NAMES = {
 
 BLOCKS: dict[Any, EntryBlock] = {}
 for _block_model, _block_name in _BLOCK_NAMES.items():
-    BLOCKS[_block_model] = EntryBlock(_block_name, _block_model, _fields_of(_block_model))
+    BLOCKS[_block_model] = EntryBlock(
+        _block_name, _block_model, _fields_of(_block_model)
+    )
 
 
 _RECORD_FIELDS = _fields_of(model.IterationRecord)
-_RECORD_FIELDS["iteration"] = _RECORD_FIELDS["iteration"]._replace(holds=_INTEGER, required=True)
+_RECORD_FIELDS["iteration"] = _RECORD_FIELDS["iteration"]._replace(
+    holds=_INTEGER, required=True
+)
 
 _ONLY_NESTED = (
     "branch",
@@ -139,7 +150,9 @@ _ONLY_NESTED = (
     "verifiers",
     "review",
 )
-_COMMON = {name: field for name, field in _RECORD_FIELDS.items() if name not in _ONLY_NESTED}
+_COMMON = {
+    name: field for name, field in _RECORD_FIELDS.items() if name not in _ONLY_NESTED
+}
 _IMPL_FIELDS = BLOCKS[model.ImplBlock].fields
 
 FLAT_IMPL = {
@@ -153,7 +166,11 @@ FLAT_IMPL = {
 """The fields of schema 1 that a record has in its block ``impl``, with their names there."""
 
 NESTED_IMPL = BLOCKS[model.ImplBlock]._replace(
-    fields={name: field for name, field in _IMPL_FIELDS.items() if name != "tests_total_pass"}
+    fields={
+        name: field
+        for name, field in _IMPL_FIELDS.items()
+        if name != "tests_total_pass"
+    }
 )
 """The block ``impl`` of schema 2, without a claim that the reference does not read."""
 
@@ -193,7 +210,9 @@ UNREAD_FIELDS: dict[str, Fields] = {
         "entrypoint": _field(str, "How the session was started: `cli`, `ide`, `web`."),
     },
     "TokenFields": {
-        "reasoning_tokens": _field(int, "Tokens of output that were spent on reasoning."),
+        "reasoning_tokens": _field(
+            int, "Tokens of output that were spent on reasoning."
+        ),
         "message_count": _field(int, "How many answers of the model were counted."),
     },
     "ImplFields": {
@@ -206,7 +225,9 @@ UNREAD_FIELDS: dict[str, Fields] = {
     "ReviewFields": {
         "escalation_reason": _field(str, "Why the review was escalated."),
         "reviewer_notes": _field(str, "What the reviewer remarks."),
-        "verify_record_appended": _field(bool, "Whether the record of verification has it."),
+        "verify_record_appended": _field(
+            bool, "Whether the record of verification has it."
+        ),
     },
 }
 """Fields that entries of dot-agents have as well, by the name of their block. Nothing reads them.
@@ -328,12 +349,16 @@ def parse_iteration_record(
     return record_of(parse(data), true_flags)
 
 
-def record_of(node: Node | None, true_flags: Collection[str] = TRUE_FLAGS) -> model.IterationRecord:
+def record_of(
+    node: Node | None, true_flags: Collection[str] = TRUE_FLAGS
+) -> model.IterationRecord:
     """Return the record in a document, as :func:`parse_iteration_record` does."""
     reader = Reader(true_flags)
     version = None
     if node:
-        version = reader.struct(node, {"schema_version": Reader.integer}).get("schema_version")
+        version = reader.struct(node, {"schema_version": Reader.integer}).get(
+            "schema_version"
+        )
 
         if version == model.SCHEMA_FLAT:
             return flat_record(reader, node)

@@ -7,8 +7,20 @@ from typing import Any, NamedTuple, TypeVar
 
 from scoring.errors import YamlError
 from scoring.frozen import PlainData
-from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
-from scoring.log.parse import (
+from scoring.text import shown
+from scoring.yamlnodes import (
+    NULL,
+    MappingNode,
+    Node,
+    Scalar,
+    Sequence,
+    is_merge,
+    target_of,
+)
+from scoring.yamlread import Reader
+
+from .model import SCHEMA_FLAT, SCHEMA_NESTED
+from .parse import (
     BLOCKS,
     ENTRIES,
     NESTED_IMPL,
@@ -19,9 +31,6 @@ from scoring.log.parse import (
     ScalarField,
     described_fields,
 )
-from scoring.text import shown
-from scoring.yamlnodes import NULL, MappingNode, Node, Scalar, Sequence, is_merge, target_of
-from scoring.yamlread import Reader
 
 _Item = TypeVar("_Item")
 
@@ -48,7 +57,9 @@ def entry_schema() -> PlainData:
     blocks = (*BLOCKS.values(), NESTED_IMPL, *ENTRIES.values())
     schemas = {block.name: _schema_of_block(block) for block in blocks}
 
-    references = {str(version): f"#/$defs/{entry.name}" for version, entry in ENTRIES.items()}
+    references = {
+        str(version): f"#/$defs/{entry.name}" for version, entry in ENTRIES.items()
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "An entry of an iteration log (iter-N.yaml)",
@@ -217,7 +228,9 @@ class _EntryCheck:
                 _Value(target_of(item), item.line), field.holds, f"{path}.{index}"
             )
 
-    def _values_of(self, node: MappingNode, fields: Fields, merging: set[int]) -> dict[str, _Value]:
+    def _values_of(
+        self, node: MappingNode, fields: Fields, merging: set[int]
+    ) -> dict[str, _Value]:
         """Return the values of a mapping, and of those that it merges, without nulls in fields.
 
         Args:
@@ -235,7 +248,9 @@ class _EntryCheck:
                 continue
 
             if is_merge(name):
-                sources.extend(target.items if isinstance(target, Sequence) else [value])
+                sources.extend(
+                    target.items if isinstance(target, Sequence) else [value]
+                )
             elif name.value not in fields or not _READER.is_null(target):
                 values[name.value] = _Value(target, key.line)
 
@@ -259,7 +274,9 @@ class _EntryCheck:
             yield item
 
 
-def _faults_of_scalar(value: _Value, kind: ScalarField, path: str) -> Iterator[EntryFault]:
+def _faults_of_scalar(
+    value: _Value, kind: ScalarField, path: str
+) -> Iterator[EntryFault]:
     node: Any = value.node
     try:
         read = kind.take(_READER, node)  # no kind takes a list or a mapping

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from scoring.errors import OptionError
 from scoring.frozen import Frozen
-from scoring.log.model import IterationRecord
+
+from .model import IterationRecord
 
 
 class Selection(Frozen):
@@ -44,7 +45,9 @@ class Selection(Frozen):
             return False
         if self.session is not None and record.agent.session_id != self.session:
             return False
-        if self.task not in (None, record.task_id) and not fnmatchcase(record.task_id, self.task):
+        if self.task not in (None, record.task_id) and not fnmatchcase(
+            record.task_id, self.task
+        ):
             return False
         if self.since is None:
             return True
@@ -102,7 +105,9 @@ def first_day(since: str | None) -> datetime.date | None:
     return parse_period(since, today_here(), "--since").first
 
 
-def period_between(since: str | None, until: str | None, today: datetime.date) -> Period | None:
+def period_between(
+    since: str | None, until: str | None, today: datetime.date
+) -> Period | None:
     """Return the days that ``--since`` and ``--until`` choose, or None without these options.
 
     One without the other is open at the other end.

@@ -47,7 +47,9 @@ _BRANCH = _text_that_is("the name of a branch")
 _COMMANDS = ListOf("a list of commands", _text_that_is("a command"))
 _FILES = ListOf("a list of globs of files", _text_that_is("a glob of files"))
 _WORDS = ListOf("a list of words", _text_that_is("a word"))
-_SPAN_OF_TIME = Kind("a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0)
+_SPAN_OF_TIME = Kind(
+    "a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0
+)
 _AUTO_OR_NONE = Kind("auto or none", lambda value: value in ("auto", "none"))
 
 
@@ -197,7 +199,8 @@ class Settings(Frozen):
     ] = RUBRIC_VERSION
 
     derive: Annotated[
-        bool, SettingRow(FLAG, "First write the entries that the session which ended lacks.")
+        bool,
+        SettingRow(FLAG, "First write the entries that the session which ended lacks."),
     ] = False
 
     json: Annotated[bool, SettingRow(FLAG, "Print JSON.")] = False
@@ -213,7 +216,9 @@ class Settings(Frozen):
         ),
     ] = None
 
-    no_cache: Annotated[bool, SettingRow(FLAG, "Read everything again and cache nothing.")] = False
+    no_cache: Annotated[
+        bool, SettingRow(FLAG, "Read everything again and cache nothing.")
+    ] = False
 
     processes: Annotated[
         int | None,
@@ -242,10 +247,13 @@ def _option_name(field: str) -> str:
     return "transcript-dir" if field == "transcript_dirs" else field.replace("_", "-")
 
 
-FIELDS: dict[str, str] = {_option_name(field): field for field in Settings.__struct_fields__}
+FIELDS: dict[str, str] = {
+    _option_name(field): field for field in Settings.__struct_fields__
+}
 """The field of each setting, by its long option, which is its key in files and variables too."""
 
 SETTINGS: dict[str, SettingRow] = {
-    option: get_args(Settings.__annotations__[field])[1] for option, field in FIELDS.items()
+    option: get_args(Settings.__annotations__[field])[1]
+    for option, field in FIELDS.items()
 }
 """Every setting, by the same name."""

@@ -15,12 +15,13 @@ from rubric import is_rubric_file
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.files import read_file
 from scoring.frozen import PlainData
-from scoring.log.setting_rows import COUNT, FIELDS, FOLDERS, PATH, RUBRIC, SETTINGS
-from scoring.log.setting_rows import DEFAULT_LOG_DIR as DEFAULT_LOG_DIR
-from scoring.log.setting_rows import Settings as Settings
-from scoring.log.setting_rows import days_of as days_of
 from scoring.paths import is_inside
 from scoring.settings_table import FLAG, Kind, ListOf, checked_table, read_toml
+
+from .setting_rows import COUNT, FIELDS, FOLDERS, PATH, RUBRIC, SETTINGS
+from .setting_rows import DEFAULT_LOG_DIR as DEFAULT_LOG_DIR
+from .setting_rows import Settings as Settings
+from .setting_rows import days_of as days_of
 
 SETTINGS_FILE = Path(".agents/da-score.toml")
 PYPROJECT_FILE = Path("pyproject.toml")
@@ -46,7 +47,9 @@ _FLAG_WORDS = {
 
 
 def resolve_settings(
-    options: Mapping[str, Any], environment: Mapping[str, str] | None = None, files: bool = True
+    options: Mapping[str, Any],
+    environment: Mapping[str, str] | None = None,
+    files: bool = True,
 ) -> Settings:
     """Return the settings of a command.
 
@@ -78,7 +81,10 @@ def resolve_settings(
     if "repo-dir" in from_user:
         repository = Path(from_user["repo-dir"])
 
-    values: PlainData = {"iter-log-dir": repository / DEFAULT_LOG_DIR, "repo-dir": str(repository)}
+    values: PlainData = {
+        "iter-log-dir": repository / DEFAULT_LOG_DIR,
+        "repo-dir": str(repository),
+    }
     if files:
         for table in tables_of(repository):
             _override(values, _checked(table, repository), table.source)
@@ -92,7 +98,9 @@ def resolve_settings(
                 f"{log_dir}: the log is outside of the repository, and only the repository itself"
                 " says so; if that is meant, name it with --iter-log-dir or an environment variable"
             )
-    return Settings(**{FIELDS[key]: _typed(key, value) for key, value in values.items()})
+    return Settings(
+        **{FIELDS[key]: _typed(key, value) for key, value in values.items()}
+    )
 
 
 def _settings_in(environment: Mapping[str, str]) -> PlainData:
@@ -112,7 +120,12 @@ def _value_of_variable(key: str, text: str) -> Any:
     if kind == FLAG:
         value = _FLAG_WORDS.get(text.lower(), text)
         hint = "; use 1 or 0"
-    elif kind == COUNT and text.isascii() and text.isdigit() and len(text) <= _LONGEST_COUNT:
+    elif (
+        kind == COUNT
+        and text.isascii()
+        and text.isdigit()
+        and len(text) <= _LONGEST_COUNT
+    ):
         value = int(text)
 
     if not kind.fits(value):
@@ -171,7 +184,9 @@ def _typed(key: str, value: Any) -> Any:
     if setting.item is PATH:
         return setting.each(value, Path)
     if setting.item is FOLDERS:
-        return setting.each(value, lambda text: _absolute_glob(Path(), text, f"--{key}"))
+        return setting.each(
+            value, lambda text: _absolute_glob(Path(), text, f"--{key}")
+        )
     if setting.kind in (FLAG, COUNT):
         return value
     return setting.each(value, str)
@@ -203,7 +218,9 @@ def tables_of(repository: Path, name: str = "") -> list[SettingsTable]:
     project_file = repository / PYPROJECT_FILE
 
     own = _read_toml_file(own_file, repository)
-    tools = _read_toml_file(project_file, repository, only_if=PYPROJECT_TABLE).get("tool", {})
+    tools = _read_toml_file(project_file, repository, only_if=PYPROJECT_TABLE).get(
+        "tool", {}
+    )
     project = tools.get(PYPROJECT_TABLE, {}) if isinstance(tools, dict) else {}
 
     if not name:
@@ -252,7 +269,9 @@ def _checked(table: SettingsTable, repository: Path) -> PlainData:
                 f" use --{key} or an environment variable"
             )
 
-    values = checked_table(table.values, kinds, table.source, elsewhere=_TABLES_OF_COMMANDS)
+    values = checked_table(
+        table.values, kinds, table.source, elsewhere=_TABLES_OF_COMMANDS
+    )
     for key, value in values.items():
         setting = SETTINGS[key]
         if setting.item is FOLDERS:
@@ -287,7 +306,9 @@ def _absolute_glob(base: Path, text: str, source: str) -> str:
     return os.path.normpath(os.path.join(folder, text))
 
 
-def settings_sources(options: Mapping[str, Any], repository: Path, files: bool) -> list[str]:
+def settings_sources(
+    options: Mapping[str, Any], repository: Path, files: bool
+) -> list[str]:
     """Return the names of what gives settings, the weakest first: files, variables, options.
 
     A file is named without its table, because a workflow prints this.

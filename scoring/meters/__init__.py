@@ -45,7 +45,9 @@ def rounded(value: float) -> float:
     return round(value, PLACES) + 0.0
 
 
-def novelty_level(rate: float, high: float = NOVELTY_HIGH, low: float = NOVELTY_LOW) -> Level:
+def novelty_level(
+    rate: float, high: float = NOVELTY_HIGH, low: float = NOVELTY_LOW
+) -> Level:
     """Return the class of a novelty rate by itself, whatever the rounds before it had.
 
     Args:

@@ -116,7 +116,9 @@ def decode(data: bytes, source: str) -> str:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
-        raise InputError(f"{source}: line {line}: not UTF-8; save the file as UTF-8") from e
+        raise InputError(
+            f"{source}: line {line}: not UTF-8; save the file as UTF-8"
+        ) from e
 
 
 def read_json(text: str, source: str, line: int = 1) -> Any:
@@ -139,10 +141,14 @@ def read_json(text: str, source: str, line: int = 1) -> Any:
     except json.JSONDecodeError as e:
         where = f"line {line + e.lineno - 1}, column {e.colno}"
         problem = f"{e.msg[:1].lower()}{e.msg[1:]}"
-        excerpt = text[e.pos : e.pos + 4 * _EXCERPT_LENGTH].split("\n")[0].rstrip(_SPACE)
+        excerpt = (
+            text[e.pos : e.pos + 4 * _EXCERPT_LENGTH].split("\n")[0].rstrip(_SPACE)
+        )
         near = f" at '{cell(excerpt, _EXCERPT_LENGTH)}'" if excerpt else ""
         remedy = "give the JSON alone and whole, without comments"
-        raise InputError(f"{source}: {where}: not JSON: {problem}{near}; {remedy}") from e
+        raise InputError(
+            f"{source}: {where}: not JSON: {problem}{near}; {remedy}"
+        ) from e
     except RecursionError as e:
         raise InputError(
             f"{source}: line {line}: nested too deep; nothing that is read here goes so deep"
@@ -166,7 +172,9 @@ def faults_of(source: Path | str) -> Iterator[None]:
     try:
         yield
     except MeetingError as e:
-        raise MeetingError(*[f"{source}: {fault_text}" for fault_text in e.faults]) from e
+        raise MeetingError(
+            *[f"{source}: {fault_text}" for fault_text in e.faults]
+        ) from e
 
 
 def is_object(line: str | bytes) -> bool:
@@ -267,7 +275,9 @@ def _plain_yaml(node: "yamlnodes.Node") -> Any:
         raise YamlError(f"line {node.line}: an alias; write the value out")
     if isinstance(node, yamlnodes.Scalar):
         if node.tag:
-            raise YamlError(f"line {node.line}: a tag ({node.tag}); write the value without it")
+            raise YamlError(
+                f"line {node.line}: a tag ({node.tag}); write the value without it"
+            )
         return node.resolved()[1]
     if isinstance(node, yamlnodes.Sequence):
         return [_plain_yaml(item) for item in node.items]

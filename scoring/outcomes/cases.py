@@ -17,14 +17,15 @@ from scoring.evidence.labels import label_facts
 from scoring.evidence.rewards import rewards
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.log.model import IterationRecord
-from scoring.outcomes.ledger import ledger
-from scoring.outcomes.outcome import Outcome, log_outcomes
-from scoring.outcomes.outcome_rules import OutcomeRules
-from scoring.outcomes.unit import Unit
 from scoring.score import score_log_under
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value
 from scoring.signals.values import SignalSet, SignalValue
+
+from .ledger import ledger
+from .outcome import Outcome, log_outcomes
+from .outcome_rules import OutcomeRules
+from .unit import Unit
 
 OutcomeName: TypeAlias = Literal[
     "defective", "survival", "reverted", "label", "landed", "yield", "reward"
@@ -123,7 +124,12 @@ def log_cases(
             number = iteration.record.iteration
             what = became.get(number, Became(None))
             case = case_of(
-                iteration.facts, iteration.signals, iteration.score, outcome, what, log_dir
+                iteration.facts,
+                iteration.signals,
+                iteration.score,
+                outcome,
+                what,
+                log_dir,
             )
             if case:
                 cases.append(replace(case, session=sessions.get(number, case.session)))
@@ -225,7 +231,9 @@ def case_of(
     )
 
 
-def _lines_added(record: IterationRecord, name: OutcomeName, became: Became) -> int | None:
+def _lines_added(
+    record: IterationRecord, name: OutcomeName, became: Became
+) -> int | None:
     """Return how many lines count, or None where nothing is known of their outcome."""
     if name == "reward":
         return record.lines_added
@@ -252,7 +260,9 @@ def _truth(
         return became.outcome.survival
     if name == "label":
         iteration = facts.record.iteration
-        label = label_value(facts.labels or label_facts(Path(log_dir), iteration), iteration)
+        label = label_value(
+            facts.labels or label_facts(Path(log_dir), iteration), iteration
+        )
         return _check(label)
     return float(not getattr(became.outcome, name))
 
@@ -285,7 +295,9 @@ def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float |
         "failed_test_runs": _figure(tests, "failed"),
         "last_tests_passed": _figure(tests, "last_passed"),
         "edited_after_tests": _figure(runs, "edited_after"),
-        **_figures(corrections, "interrupts", "rejections", "corrections", "resets", "words"),
+        **_figures(
+            corrections, "interrupts", "rejections", "corrections", "resets", "words"
+        ),
         "edits": _figure(work, "edits"),
         "files_edited": _figure(work, "files"),
         "most_edits_of_a_file": _figure(work, "most"),

@@ -23,7 +23,8 @@ from scoring.evidence.transcripts.streams import (
     note_parts,
 )
 from scoring.evidence.transcripts.work_trees import WorkTrees
-from scoring.outcomes.spending import Spending
+
+from .spending import Spending
 
 NO_REPOSITORY = "no repository"
 """The name for work that no repository of this machine is known to have."""
@@ -64,7 +65,9 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
         present = {name for name, sha in repository.resolve(shas).items() if sha}
         urls = [url for _, url in repository.remotes]
         worktrees = sources.worktrees if repository is own else ()
-        here = Neighbourhood(WorkTrees(repository), worktrees, urls.copy, present.__contains__)
+        here = Neighbourhood(
+            WorkTrees(repository), worktrees, urls.copy, present.__contains__
+        )
         for file in owners:
             file.here = bytearray()
         here.mark(sessions)
@@ -138,7 +141,9 @@ def _repository_of(folder: Path) -> GitRepository | None:
         return None
 
 
-def _repositories(files: Iterable[File], own: GitRepository | None) -> list[GitRepository]:
+def _repositories(
+    files: Iterable[File], own: GitRepository | None
+) -> list[GitRepository]:
     """Return the sources' own repository, then those of the folders in which sessions worked."""
     tops: set[Path] = set()
     for file in files:
@@ -159,7 +164,9 @@ def _repositories(files: Iterable[File], own: GitRepository | None) -> list[GitR
     return list(repositories.values())
 
 
-def _count(sessions: list[Session], owners: dict[File, list[str]]) -> list[UsedBySession]:
+def _count(
+    sessions: list[Session], owners: dict[File, list[str]]
+) -> list[UsedBySession]:
     """Return what the lines of each repository and session used."""
     files = list(owners)
     for file in files:
@@ -169,7 +176,9 @@ def _count(sessions: list[Session], owners: dict[File, list[str]]) -> list[UsedB
     parts = array("q", [-1]) * line_count(files)
     names: dict[tuple[str, SessionKey], int] = {}
     for file, owners_of_lines in owners.items():
-        for line, fresh, owner in zip(file.ids, file.fresh, owners_of_lines, strict=True):
+        for line, fresh, owner in zip(
+            file.ids, file.fresh, owners_of_lines, strict=True
+        ):
             if fresh:
                 key = (owner or NO_REPOSITORY, file.key)
                 parts[line] = names.setdefault(key, len(names))

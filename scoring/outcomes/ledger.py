@@ -18,13 +18,14 @@ from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.log.model import IterationRecord
-from scoring.outcomes.everything import UsedBySession, left_out
-from scoring.outcomes.log_units import units_of_log
-from scoring.outcomes.measuring import first_lines
-from scoring.outcomes.outcome import DAY, Outcome, Outcomes, outcomes_in
-from scoring.outcomes.outcome_rules import OutcomeRules
-from scoring.outcomes.unit import OpenUnit, Unit
-from scoring.outcomes.unit_states import (
+
+from .everything import UsedBySession, left_out
+from .log_units import units_of_log
+from .measuring import first_lines
+from .outcome import DAY, Outcome, Outcomes, outcomes_in
+from .outcome_rules import OutcomeRules
+from .unit import OpenUnit, Unit
+from .unit_states import (
     decide_states,
     describe,
     follow_lines,
@@ -66,7 +67,10 @@ class Ledger(NamedTuple):
 
 
 def ledger(
-    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, rules: OutcomeRules
+    records: Sequence[IterationRecord],
+    log_dir: Path,
+    sources: Sources,
+    rules: OutcomeRules,
 ) -> Ledger:
     """Return all of the work of a repository, by attributed evidence.
 
@@ -85,7 +89,9 @@ def ledger(
             return kept[0]
 
         with store.sources.transcripts().start() as scan:
-            evidence = Evidence(records, log_dir, store.sources, scan, profile=None, store=store)
+            evidence = Evidence(
+                records, log_dir, store.sources, scan, profile=None, store=store
+            )
             return ledger_of_log(evidence, None, rules)
 
 
@@ -216,7 +222,9 @@ def _note_sessions_of_landed(
             with_commits.update(unit.lines)
         if unit.state == "landed":
             for name in unit.checkpoints:
-                listed.update(session.session_id for session in checkpoints[name].sessions)
+                listed.update(
+                    session.session_id for session in checkpoints[name].sessions
+                )
 
     for unit in units:
         if unit.kind == "talk":
@@ -231,7 +239,11 @@ def _judge(
     rules: OutcomeRules,
 ) -> None:
     """Give each unit the worst outcome of its iterations, and landed work without any its own."""
-    judged = {outcome.iteration: outcome for outcome in outcomes if outcome.defective is not None}
+    judged = {
+        outcome.iteration: outcome
+        for outcome in outcomes
+        if outcome.defective is not None
+    }
     without_entries: dict[int, Landing] = {}
     for index, unit in enumerate(units):
         of_unit = []
@@ -251,4 +263,8 @@ def _judge(
 
 
 def _badness(outcome: Outcome) -> tuple[bool, bool, int]:
-    return outcome.defective or False, outcome.main_fix is not None, outcome.lines_fixed or 0
+    return (
+        outcome.defective or False,
+        outcome.main_fix is not None,
+        outcome.lines_fixed or 0,
+    )

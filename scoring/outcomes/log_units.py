@@ -20,9 +20,10 @@ from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import user_times
 from scoring.evidence.unlogged import Unlogged
 from scoring.log.model import IterationRecord
-from scoring.outcomes.measuring import measure, small_rests
-from scoring.outcomes.unit import Entry, Kind, OpenUnit
 from scoring.text import trim
+
+from .measuring import measure, small_rests
+from .unit import Entry, Kind, OpenUnit
 
 _SHA = re.compile("[0-9a-f]{7,64}")
 
@@ -84,7 +85,10 @@ def units_of_log(
 
 
 def _begin(
-    items: Sequence[Unlogged], entries: int, scan: AttributedScan, git: AttributedHistory
+    items: Sequence[Unlogged],
+    entries: int,
+    scan: AttributedScan,
+    git: AttributedHistory,
 ) -> _Gathering:
     """Return the units of all entries, the first of the items, and of commits without one."""
     digits_shown = set()
@@ -116,10 +120,15 @@ def _begin(
         if item.observed:
             unit.observed.append(item.observed)
             for checkpoint in item.observed.checkpoints:
-                if checkpoint in scan.checkpoints and owners[checkpoint] == record.iteration:
+                if (
+                    checkpoint in scan.checkpoints
+                    and owners[checkpoint] == record.iteration
+                ):
                     unit.checkpoints.append(checkpoint)
         if index < entries:
-            unit.entries.append(Entry(record.iteration, record.task_id, record.impl.summary))
+            unit.entries.append(
+                Entry(record.iteration, record.task_id, record.impl.summary)
+            )
     return gathering
 
 
@@ -175,7 +184,9 @@ def _unit_of(units: _Units, name: str, landing: Landing | None) -> OpenUnit:
         if ":" in name:
             units[name] = OpenUnit(name, "commit", landing=landing)
         else:
-            units[name] = OpenUnit(f"commit:{name}", "commit", commit=name, landing=landing)
+            units[name] = OpenUnit(
+                f"commit:{name}", "commit", commit=name, landing=landing
+            )
     return units[name]
 
 

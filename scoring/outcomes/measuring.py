@@ -7,7 +7,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from scoring.evidence.attribution.collecting import missing_sub_agents, places_seen, sightings_of
+from scoring.evidence.attribution.collecting import (
+    missing_sub_agents,
+    places_seen,
+    sightings_of,
+)
 from scoring.evidence.attribution.session_trees import AllWork
 from scoring.evidence.attribution.sightings import together
 from scoring.evidence.attribution.written import WrittenLines, written_lines
@@ -17,7 +21,8 @@ from scoring.evidence.transcripts.events import Edit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
-from scoring.outcomes.unit import OpenUnit
+
+from .unit import OpenUnit
 
 LEAST_LINES = 5
 """How many lines a rest wrote in the repository at least; with fewer it is talk."""
@@ -86,7 +91,9 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
         return counted[part].output_tokens, sessions[part]
 
     counted_units = counted[len(sessions) :]
-    for unit, group, facts, gone in zip(measured, of_units, counted_units, missing, strict=True):
+    for unit, group, facts, gone in zip(
+        measured, of_units, counted_units, missing, strict=True
+    ):
         of_maker = [part for part in group if sessions[part][1] == unit.maker]
         unit.session = sessions[max(of_maker or group, key=output_of)]
 
@@ -127,12 +134,16 @@ def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> N
             whole[file] = whole.get(file, array("q")) + lines
 
 
-def _parts_with_unknown_lines(work: AllWork, written: dict[int, WrittenLines]) -> set[int]:
+def _parts_with_unknown_lines(
+    work: AllWork, written: dict[int, WrittenLines]
+) -> set[int]:
     """Return the parts in which commands wrote unknown lines into files of the repository."""
     unknown: set[int] = set()
     for file in work.files:
         events = file.events
-        edits: list[Edit | UnseenEdit] = [edit for edit in events.of(Edit) if not edit.by_tool]
+        edits: list[Edit | UnseenEdit] = [
+            edit for edit in events.of(Edit) if not edit.by_tool
+        ]
         edits += events.of(UnseenEdit)
         for edit in edits:
             target = file.written_file(edit)

@@ -19,7 +19,8 @@ from scoring.evidence.git.facts import (
 from scoring.evidence.git.followed_lines import Fate
 from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
-from scoring.outcomes.outcome_rules import OutcomeRules
+
+from .outcome_rules import OutcomeRules
 
 DAY = 86_400
 DEFECTIVE_PERCENT = 5
@@ -216,7 +217,10 @@ class Outcomes:
         """Count the lines of watched works, each once in its life as far as the store keeps it."""
         lines = self._history.lines
         counts = lines.kept(_KEPT_NAME, dict[str, Counted]) or {}
-        keys = {each: f"{each.work.key} {each.until} {self._rules.digest}" for each in watched}
+        keys = {
+            each: f"{each.work.key} {each.until} {self._rules.digest}"
+            for each in watched
+        }
 
         new = [each for each, key in keys.items() if key not in counts]
         if new:
@@ -231,7 +235,11 @@ class Outcomes:
     def _count(self, watched: _Watched, fate: Fate) -> Counted:
         takers = set[str]().union(*fate.taken)
         subjects = {commit: self._walk[commit].subject for commit in takers}
-        fixes = {commit for commit, subject in subjects.items() if self._rules.is_fix(subject)}
+        fixes = {
+            commit
+            for commit, subject in subjects.items()
+            if self._rules.is_fix(subject)
+        }
         fixes -= self._taken_back_themselves(fixes, watched.until)
 
         fixed = 0
@@ -240,7 +248,9 @@ class Outcomes:
             fixing = fixes.intersection(commits)
             fixed += bool(fixing)
             lines_by_fix.update(fixing)
-        fixed_in = sorted(lines_by_fix, key=lambda fix: (lines_by_fix[fix], fix), reverse=True)
+        fixed_in = sorted(
+            lines_by_fix, key=lambda fix: (lines_by_fix[fix], fix), reverse=True
+        )
 
         main_fix = None
         for fix in fixed_in:
@@ -252,11 +262,15 @@ class Outcomes:
         gone_in = None
         if fate.added and len(fate.taken) == fate.added:
             gone_in = min(set(fate.taken[0]).intersection(*fate.taken), default=None)
-        return Counted(fate.added, len(fate.taken), fixed, tuple(fixed_in), main_fix, gone_in)
+        return Counted(
+            fate.added, len(fate.taken), fixed, tuple(fixed_in), main_fix, gone_in
+        )
 
     def _taken_back_themselves(self, fixes: Collection[str], until: str) -> set[str]:
         """Return the fixes that were undone in turn before the horizon ended."""
-        candidates = [TrunkWork(fix) for fix in fixes if self._work.is_named_as_taken_back(fix)]
+        candidates = [
+            TrunkWork(fix) for fix in fixes if self._work.is_named_as_taken_back(fix)
+        ]
 
         taken_back = set()
         for work, undone in self._work.undone(candidates).items():
@@ -264,7 +278,9 @@ class Outcomes:
                 taken_back.add(work.commit)
         return taken_back
 
-    def _main_fix(self, work: str, commit: str, count: int, added: int) -> tuple[str, int] | None:
+    def _main_fix(
+        self, work: str, commit: str, count: int, added: int
+    ) -> tuple[str, int] | None:
         """Return the plain fix that changed most lines of some work, if it certainly is one of it.
 
         The lines of this work are most of its own then.

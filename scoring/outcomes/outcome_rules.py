@@ -62,7 +62,9 @@ class OutcomeRules(Frozen):
     @property
     def digest(self) -> str:
         """A name for how lines are counted, under which answers are kept."""
-        return blake2b(repr((self.code_globs, self.fix_words)).encode(), digest_size=8).hexdigest()
+        return blake2b(
+            repr((self.code_globs, self.fix_words)).encode(), digest_size=8
+        ).hexdigest()
 
 
 @lru_cache(maxsize=8)

@@ -26,7 +26,8 @@ from scoring.store import Store, stamp_of
 
 _SECONDS_A_DAY = 86_400
 _EPOCH_NOON = datetime.datetime(1970, 1, 1, 12, tzinfo=datetime.UTC)
-_SAMPLE = 1000  # tokens of output, and searches, that are priced to learn the rate of one
+# tokens of output, and searches, that are priced to learn the rate of one
+_SAMPLE = 1000
 _TABLE = Path(__file__).parent / "prices.toml"
 
 _PROVIDER = re.compile(r"^.*/|^.*anthropic\.")
@@ -65,7 +66,9 @@ class Rates(NamedTuple):
 
     def times(self, factor: Decimal) -> "Rates":
         """Return what tokens cost at a multiple of their price."""
-        return Rates(*(rate * factor for rate in self))._replace(web_search=self.web_search)
+        return Rates(*(rate * factor for rate in self))._replace(
+            web_search=self.web_search
+        )
 
 
 _KeptRates = dict[RateKey, Rates | None]
@@ -141,7 +144,8 @@ def stored_prices(cache_dir: Path | None) -> Iterator[None]:
 
 def _stamp_of_prices() -> bytes | None:
     """Return what changes with the price lists and the table."""
-    price_lists = find_spec("genai_prices")  # finds the file without loading the library
+    # finds the file without loading the library
+    price_lists = find_spec("genai_prices")
     if price_lists is None or price_lists.origin is None:
         return None
 
@@ -203,7 +207,9 @@ def listed_rates(key: RateKey) -> Rates | None:
         uncached = plain.total_price
         cache_read = calculated(cache_read_tokens=prompt).total_price
         cache_write = calculated(cache_write_tokens=prompt).total_price
-        for_an_hour = calculated(cache_write_tokens=prompt, cache_write_1h_tokens=prompt)
+        for_an_hour = calculated(
+            cache_write_tokens=prompt, cache_write_1h_tokens=prompt
+        )
         with_output = calculated(output_tokens=_SAMPLE).total_price
         with_searches = calculated(web_searches=_SAMPLE).total_price
     except (LookupError, ValueError):
@@ -219,7 +225,9 @@ def listed_rates(key: RateKey) -> Rates | None:
     )
 
 
-def _is_for_service(calculation: Any, context: dict[str, str], day: datetime.datetime) -> bool:
+def _is_for_service(
+    calculation: Any, context: dict[str, str], day: datetime.datetime
+) -> bool:
     """Return whether a price is that of a service. The library gives the usual one otherwise."""
     for variant in calculation.model.price_variants or ():
         is_active = variant.constraint is None or variant.constraint.active(day)
@@ -256,6 +264,7 @@ class Factor(msgspec.Struct):
 @cache
 def factors() -> list[Factor]:
     """Return the rows of ``prices.toml``."""
-    from tomllib import loads  # only responses that were served in a special way need it
+    # only responses that were served in a special way need it
+    from tomllib import loads
 
     return msgspec.convert(loads(_TABLE.read_text("utf-8"))["factor"], list[Factor])

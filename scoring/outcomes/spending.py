@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, Spent, TranscriptFacts
 from scoring.frozen import Frozen, PlainData
-from scoring.outcomes.prices import model_name, price
+
+from .prices import model_name, price
 
 KINDS = ("input", "output", "cache_read", "cache_write")
 """The kinds of tokens that have their own prices."""
@@ -102,7 +103,8 @@ class Spending(Frozen, dict=True):
         """What each part of ``spent`` cost. Empty where nothing has a price."""
         if self.parts:
             return list(chain.from_iterable(part.charges for part in self.parts))
-        if not self.has_price or self.source == "lines":  # a response counts once for each line
+        # a response counts once for each line
+        if not self.has_price or self.source == "lines":
             return []
         return [Charge(spent, price(spent, self.ended)) for spent in self.spent]
 
@@ -185,7 +187,9 @@ def _with_tokens(facts: IterationFacts) -> Spending:
     if transcripts and facts.observed and facts.observed.checkpoint_tokens:
         return Spending("checkpoint", (_checkpoint_tokens(transcripts, model),))
     if transcripts and transcripts.stated:
-        return Spending("transcripts" if transcripts.harnesses else "lines", transcripts.stated)
+        return Spending(
+            "transcripts" if transcripts.harnesses else "lines", transcripts.stated
+        )
 
     claimed = facts.record.session_tokens
     if claimed:

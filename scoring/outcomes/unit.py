@@ -13,7 +13,8 @@ from scoring.evidence.git.facts import Landing
 from scoring.evidence.transcripts.facts import Spent, TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.evidence.transcripts.streams import SessionKey
-from scoring.outcomes.outcome import Outcome
+
+from .outcome import Outcome
 
 SPLIT_NOT_KNOWN = "belongs to landed work, split not known"
 """What is said of work that is of a session of landed work."""
@@ -22,7 +23,9 @@ NOBODY = Identity("", "")
 """The author of work with an unknown author."""
 
 Kind: TypeAlias = Literal["commit", "rest", "talk"]
-State: TypeAlias = Literal["talk", "reverted", "taken_back", "landed", "open", "lost", "unclear"]
+State: TypeAlias = Literal[
+    "talk", "reverted", "taken_back", "landed", "open", "lost", "unclear"
+]
 
 
 class Entry(NamedTuple):

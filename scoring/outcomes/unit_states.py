@@ -19,7 +19,8 @@ from scoring.evidence.git.commit_history import TrunkPaths
 from scoring.evidence.git.facts import NOT_LANDED
 from scoring.evidence.transcripts.facts import NS, clamp_ns
 from scoring.evidence.transcripts.streams import SessionKey
-from scoring.outcomes.unit import NOBODY, OpenUnit, State
+
+from .unit import NOBODY, OpenUnit, State
 
 
 def describe(
@@ -64,7 +65,9 @@ def describe(
         unit.author = author_of_session.get(session, default)
 
 
-def follow_lines(units: Iterable[OpenUnit], git: AttributedHistory, horizon: float) -> None:
+def follow_lines(
+    units: Iterable[OpenUnit], git: AttributedHistory, horizon: float
+) -> None:
     """Fill in how many of the written lines the trunk has a horizon after they landed."""
     writing = [unit for unit in units if unit.written and unit.ended is not None]
     if not writing or git.tip_time is None:
@@ -110,13 +113,21 @@ def _doubt_losses(
     asked = []
     for unit in gone:
         old = git.trunk_at(unit.began // NS)
-        asked.append(Rewritten(old, git.trunk_at(_end_of_horizon(unit, git, horizon)), unit.words))
-    for unit, rewritten in zip(gone, are_rewritten(repository, asked, paths.names), strict=True):
+        asked.append(
+            Rewritten(
+                old, git.trunk_at(_end_of_horizon(unit, git, horizon)), unit.words
+            )
+        )
+    for unit, rewritten in zip(
+        gone, are_rewritten(repository, asked, paths.names), strict=True
+    ):
         unit.may_be_there = rewritten
 
     since = (git.tip_time or 0) - int(horizon)
     for tip, files in git.files_elsewhere(since).items():
-        counts = held_lines(repository, [Written(tip, unit.written) for unit in gone], files, ())
+        counts = held_lines(
+            repository, [Written(tip, unit.written) for unit in gone], files, ()
+        )
         for unit, count in zip(gone, counts, strict=True):
             unit.may_be_there = unit.may_be_there or count != 0
 
@@ -138,10 +149,14 @@ def name_commits_of_rests(
     which the rest wrote at least half are noted too.
     """
     candidates: dict[str, list[str]] = {}
-    rests = [unit for unit in units if unit.kind == "rest" and unit.counted and unit.written]
+    rests = [
+        unit for unit in units if unit.kind == "rest" and unit.counted and unit.written
+    ]
     for rest in rests:
         start = rest.began // NS
-        candidates[rest.unit] = git.trunk_between(start, _end_of_horizon(rest, git, horizon))
+        candidates[rest.unit] = git.trunk_between(
+            start, _end_of_horizon(rest, git, horizon)
+        )
     added = git.lines_added(chain.from_iterable(candidates.values()))
 
     taken = {unit.commit for unit in units}
@@ -169,7 +184,9 @@ def name_commits_of_rests(
             rest.landing = landings[rest.commit]
 
 
-def decide_states(units: Iterable[OpenUnit], git: AttributedHistory, horizon: float) -> None:
+def decide_states(
+    units: Iterable[OpenUnit], git: AttributedHistory, horizon: float
+) -> None:
     """Fill in what became of each unit."""
     if git.tip_time is None:
         for unit in units:

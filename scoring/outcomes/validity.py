@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT
 from scoring.frozen import PlainData, fields_of
-from scoring.outcomes.cases import BY_DEGREES, Case, OutcomeName
 from scoring.prediction import (
     LEAST_OF_A_KIND,
     Figures,
@@ -21,6 +20,8 @@ from scoring.prediction import (
     within,
 )
 from scoring.sidecars.meaning import TOO_FEW, USEFUL, WEAK
+
+from .cases import BY_DEGREES, Case, OutcomeName
 
 LEAST_CASES = 30
 
@@ -73,7 +74,9 @@ class Validity(NamedTuple):
     @property
     def tried(self) -> int:
         """How many single observations differ, and are known of enough cases."""
-        chances = [_chance_of(figure, _AUC_OF_A_COIN) for figure in self.observed.values()]
+        chances = [
+            _chance_of(figure, _AUC_OF_A_COIN) for figure in self.observed.values()
+        ]
         return sum(chance is not None for chance in chances)
 
     @property
@@ -89,7 +92,9 @@ class Validity(NamedTuple):
         The key ``auc`` holds the figure also where that is a correlation.
         """
         return {
-            **fields_of(self, "outcome", "rubric", "horizon_days", "measure", "positives"),
+            **fields_of(
+                self, "outcome", "rubric", "horizon_days", "measure", "positives"
+            ),
             **_plain(self.score),
             "verdict": self.verdict,
             "sufficient": _plain(self.sufficient),
@@ -128,13 +133,19 @@ def validity(
     truths = [case.truth for case in scored]
     is_binary = outcome not in BY_DEGREES
 
-    measure = GroupedDraws([case.session for case in scored], truths, is_binary).measured
+    measure = GroupedDraws(
+        [case.session for case in scored], truths, is_binary
+    ).measured
     if outcome == "reward":  # only runs of one task compare
         measure = partial(within, [case.task for case in scored], truths)
 
-    def measure_each(figures: Sequence[Mapping[str, float | None]]) -> dict[str, Foretold]:
+    def measure_each(
+        figures: Sequence[Mapping[str, float | None]],
+    ) -> dict[str, Foretold]:
         names = dict.fromkeys(chain.from_iterable(figures))
-        return {name: measure([of_case.get(name) for of_case in figures]) for name in names}
+        return {
+            name: measure([of_case.get(name) for of_case in figures]) for name in names
+        }
 
     score = measure([case.value for case in scored])
     sufficient = measure(
@@ -149,7 +160,9 @@ def validity(
     positives = None
     if is_binary:
         positives = sum(truth < 1 for truth in truths)  # without a full reward, too
-    verdict = verdict_of(score, positives, [baseline.auc for baseline in baselines.values()])
+    verdict = verdict_of(
+        score, positives, [baseline.auc for baseline in baselines.values()]
+    )
 
     foretelling: tuple[str, ...] = ()
     if verdict != TOO_FEW:
@@ -189,7 +202,9 @@ def _chance_of(figure: Foretold, of_a_coin: float) -> float | None:
     return math.erfc(abs(figure.auc - of_a_coin) / spread / math.sqrt(2))
 
 
-def _clear_of_chance(figures: Mapping[str, Foretold], of_a_coin: float) -> tuple[str, ...]:
+def _clear_of_chance(
+    figures: Mapping[str, Foretold], of_a_coin: float
+) -> tuple[str, ...]:
     """Return the figures that are clear of chance for as many as were tried (Holm, 1979)."""
     chances: list[tuple[float, str]] = []
     for name, figure in figures.items():
@@ -259,7 +274,9 @@ def verdict_of(score: Foretold, positives: int | None, baselines: Figures) -> st
     return verdict
 
 
-def gain_over(before: Sequence[Case], after: Sequence[Case], outcome: OutcomeName) -> PlainData:
+def gain_over(
+    before: Sequence[Case], after: Sequence[Case], outcome: OutcomeName
+) -> PlainData:
     """Return how much better one score foretells an outcome than another.
 
     Args:

@@ -17,7 +17,9 @@ from typing import TypeAlias
 
 from scoring.yamlnodes import OLD_BOOLEANS, STR, resolve
 
-Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value] | None"
+Value: TypeAlias = (
+    "str | bool | int | float | Sequence[Value] | Mapping[str, Value] | None"
+)
 
 _INDENT = 4
 _LONGEST_BINARY_LINE = 70
@@ -43,7 +45,9 @@ _NO_PLAIN = re.compile(
 
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?", re.ASCII)
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_ESCAPES = dict(zip('\0\a\b\t\n\v\f\r\x1b"\\\x85\xa0\u2028\u2029', '0abtnvfre"\\N_LP', strict=True))
+_ESCAPES = dict(
+    zip('\0\a\b\t\n\v\f\r\x1b"\\\x85\xa0\u2028\u2029', '0abtnvfre"\\N_LP', strict=True)
+)
 
 
 def emit(document: Mapping[str, Value]) -> bytes:
@@ -51,7 +55,9 @@ def emit(document: Mapping[str, Value]) -> bytes:
     return "".join(_mapping_lines(document, 0, "")).encode("utf-8")
 
 
-def _mapping_lines(mapping: Mapping[str, Value], indent: int, first: str) -> Iterator[str]:
+def _mapping_lines(
+    mapping: Mapping[str, Value], indent: int, first: str
+) -> Iterator[str]:
     """Yield the lines of a mapping with its keys at ``indent``.
 
     ``first`` comes before the first key.
@@ -202,4 +208,6 @@ def _indented(value: str, indent: int) -> str:
     Empty lines get none.
     """
     spaces = " " * indent
-    return re.sub(f"([{_BREAKS}]+)(?=[^{_BREAKS}])", lambda match: match[1] + spaces, value)
+    return re.sub(
+        f"([{_BREAKS}]+)(?=[^{_BREAKS}])", lambda match: match[1] + spaces, value
+    )

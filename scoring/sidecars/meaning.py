@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from rubric import Score
 from scoring.evidence.facts import IterationFacts
-from scoring.sidecars.scores import PersistedScore
 from scoring.store import Store
+
+from .scores import PersistedScore
 
 TOO_FEW = "too few"
 WEAK = "weak"
@@ -92,11 +93,15 @@ def keep_meaning(
         verdict: in the words of ``validate``.
     """
     with Store(cache_dir) as store:
-        store.put_value("stamp", _key(about), _NO_STAMP, _Measured(verdict, frozenset(marks)))
+        store.put_value(
+            "stamp", _key(about), _NO_STAMP, _Measured(verdict, frozenset(marks))
+        )
 
 
 def kept_meaning(
-    cache_dir: Path | None, about: Sequence[object], marks: Collection[bytes] | None = None
+    cache_dir: Path | None,
+    about: Sequence[object],
+    marks: Collection[bytes] | None = None,
 ) -> Meaning:
     """Return what was last found of some scores.
 

@@ -172,7 +172,9 @@ def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
     if old.own and new.own:
         lost += old.own.lost(new.own)
     if old.landed and not new.landed:
-        lost.append(Loss("landed", f"it was known by {old.landed} and is not known any more"))
+        lost.append(
+            Loss("landed", f"it was known by {old.landed} and is not known any more")
+        )
     return lost
 
 
@@ -181,7 +183,10 @@ def _lost_counts(old: Provenance, new: Provenance) -> Iterator[Loss]:
         name = facts.name
         left = new.by_harness.get(name, HarnessFacts(name))
         if left.turns < facts.turns:
-            yield Loss("token_efficiency", f"{left.turns} of {facts.turns} {name} turns are left")
+            yield Loss(
+                "token_efficiency",
+                f"{left.turns} of {facts.turns} {name} turns are left",
+            )
         if left.tool_calls < facts.tool_calls:
             counts = f"{left.tool_calls} of {facts.tool_calls}"
             yield Loss("correction_pressure", f"{counts} {name} tool calls are left")
@@ -196,7 +201,9 @@ def changed_between(old: Provenance, new: Provenance) -> list[str]:
         changes.append(f"the trunk is {new.trunk_ref}, and was {old.trunk_ref}")
     if old.landed != new.landed:
         method = old.landed or "nothing"
-        changes.append(f"landed is known by {new.landed or 'nothing'}, and was by {method}")
+        changes.append(
+            f"landed is known by {new.landed or 'nothing'}, and was by {method}"
+        )
 
     for name in sorted(old.by_harness.keys() | new.by_harness.keys()):
         old_facts = old.by_harness.get(name, HarnessFacts(name))
@@ -225,7 +232,9 @@ _COMPARED = (
 )
 """The counts that are compared: not over how many files they are spread, nor what was repeated."""
 
-_HARNESS_KEYS = tuple(field.name for field in fields(HarnessFacts) if field.name != "flags")
+_HARNESS_KEYS = tuple(
+    field.name for field in fields(HarnessFacts) if field.name != "flags"
+)
 """What is written of a harness, in order."""
 
 
@@ -239,7 +248,10 @@ def provenance_as_dict(provenance: Provenance, rubric_version: str) -> PlainData
     return {
         "iteration": provenance.iteration,
         "rubric_version": rubric_version,
-        "window": {"start": time_stamp(provenance.start), "end": time_stamp(provenance.end)},
+        "window": {
+            "start": time_stamp(provenance.start),
+            "end": time_stamp(provenance.end),
+        },
         "trunk": {"ref": provenance.trunk_ref, "commit": provenance.trunk_commit or ""},
         "landed": {"method": provenance.landed},
         "harnesses": [_counts_of(facts) for facts in provenance.harnesses],
@@ -285,7 +297,9 @@ def _take_like(example: Any) -> Take:
         return items_of(_take_like(example[0]))
     if example is None:
         return _take_integer_or_null
-    return {int: Reader.integer, str: Reader.string, bool: Reader.boolean}[type(example)]
+    return {int: Reader.integer, str: Reader.string, bool: Reader.boolean}[
+        type(example)
+    ]
 
 
 # The file is read by the example of one that has every key.
@@ -294,7 +308,9 @@ _EXAMPLE = Provenance(
     harnesses=(HarnessFacts("", unmeasured=1),),
     own=OwnLines("", ("",), last=""),
 )
-_FILE = {name: _take_like(value) for name, value in provenance_as_dict(_EXAMPLE, "").items()}
+_FILE = {
+    name: _take_like(value) for name, value in provenance_as_dict(_EXAMPLE, "").items()
+}
 
 _NEEDED_KEYS = provenance_as_dict(Provenance(0), "").keys()
 
@@ -319,7 +335,9 @@ def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | No
         trunk_ref=trunk.get("ref", ""),
         trunk_commit=trunk.get("commit") or None,
         landed=content["landed"].get("method", ""),
-        harnesses=tuple(HarnessFacts(**{"name": "", **counts}) for counts in content["harnesses"]),
+        harnesses=tuple(
+            HarnessFacts(**{"name": "", **counts}) for counts in content["harnesses"]
+        ),
         own=_own_lines(content),
     )
 

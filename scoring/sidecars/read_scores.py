@@ -12,14 +12,15 @@ from scoring.errors import InputError, NotFoundError, YamlError
 from scoring.files import read_file
 from scoring.frozen import PlainData
 from scoring.sessions import SessionIterRef, SessionScore
-from scoring.sidecars.scores import (
+from scoring.text import shown
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take, items_of, parse, struct_of
+
+from .scores import (
     PersistedScore,
     iteration_score_path,
     session_score_path,
 )
-from scoring.text import shown
-from scoring.yamlnodes import Node
-from scoring.yamlread import Reader, Take, items_of, parse, struct_of
 
 _TAKES: dict[Any, Take] = {
     str: Reader.string,
@@ -38,7 +39,9 @@ _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
 def _fields_of_file(model: type, **others: Take) -> dict[str, Take]:
     """Return how the fields of a class take their nodes, the others as they are given."""
     kinds = model.__annotations__
-    return {name: _TAKES[kind] for name, kind in kinds.items() if kind in _TAKES} | others
+    return {
+        name: _TAKES[kind] for name, kind in kinds.items() if kind in _TAKES
+    } | others
 
 
 def _take_row(reader: Reader, node: Node) -> SignalContribution:
@@ -72,7 +75,9 @@ _SESSION = _fields_of_file(
 )
 
 
-def _with_missing_fields(reader: Reader, node: Node, shape: Mapping[str, Take]) -> PlainData:
+def _with_missing_fields(
+    reader: Reader, node: Node, shape: Mapping[str, Take]
+) -> PlainData:
     """Take a mapping, in which missing fields read as empty."""
     content = {name: _EMPTY.get(take, ()) for name, take in shape.items()}
     content.update(reader.struct(node, shape))
@@ -130,7 +135,12 @@ def check_numbers(score: PersistedScore, name: str) -> None:
 
     for row in score.breakdown:
         signal = shown(row.signal)
-        numbers = (row.sub_score, row.nominal_weight, row.effective_weight, row.contribution)
+        numbers = (
+            row.sub_score,
+            row.nominal_weight,
+            row.effective_weight,
+            row.contribution,
+        )
         if not all(map(math.isfinite, numbers)):
             raise InputError(f"{name}: signal {signal} has a number that is not finite")
         for number in numbers:
@@ -194,4 +204,6 @@ def _parsed(data: bytes, name: str, shape: Mapping[str, Take]) -> PlainData:
             raise YamlError("it is empty")
         return _with_missing_fields(Reader(), node, shape)
     except YamlError as e:
-        raise InputError(f"{name}: {e}; this is no score sidecar, score it again") from e
+        raise InputError(
+            f"{name}: {e}; this is no score sidecar, score it again"
+        ) from e

@@ -20,7 +20,8 @@ from scoring.files import holds, write_atomically, write_together
 from scoring.frozen import Frozen, PlainData, fields_of
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionScore
-from scoring.sidecars.emitter import emit
+
+from .emitter import emit
 
 Files: TypeAlias = Sequence[tuple[Path, bytes]]
 """Paths, and what is to be there."""
@@ -154,7 +155,9 @@ def derive_linked_traces_to_outcomes(record: IterationRecord) -> bool:
     return any(verifier.linked_traces for verifier in record.verifiers)
 
 
-def build_persisted_score(score: Score, record: IterationRecord | None = None) -> PersistedScore:
+def build_persisted_score(
+    score: Score, record: IterationRecord | None = None
+) -> PersistedScore:
     """Build what is persisted of a score, with the markers of its record if there is one."""
     linked = record is not None and derive_linked_traces_to_outcomes(record)
     return PersistedScore(
@@ -234,7 +237,9 @@ def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Pa
     return path
 
 
-def write_iteration_scores(iter_log_dir: Path | str, scores: Sequence[Score]) -> list[Path]:
+def write_iteration_scores(
+    iter_log_dir: Path | str, scores: Sequence[Score]
+) -> list[Path]:
     """Persist scores in order, and return where.
 
     Raises:
@@ -259,14 +264,18 @@ def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path
     return path
 
 
-def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionScore]) -> list[Path]:
+def write_session_scores(
+    iter_log_dir: Path | str, sessions: Sequence[SessionScore]
+) -> list[Path]:
     """Persist session scores in order, and return where.
 
     Raises:
         WriteError: some cannot be written, or an id cannot be a file name; its ``written`` holds
             the paths of those before.
     """
-    plain = list(takewhile(lambda session: is_plain_session_id(session.session_id), sessions))
+    plain = list(
+        takewhile(lambda session: is_plain_session_id(session.session_id), sessions)
+    )
     files = []
     for session in plain:
         path = session_score_path(iter_log_dir, session.session_id)

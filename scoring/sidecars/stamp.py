@@ -71,7 +71,8 @@ def inputs_of(
         wanted: the ids of the optional signals of the rubric.
     """
     files = [
-        (name, _bytes_of(log_dir / name)) for name in entry_file_names(record.iteration, wanted)
+        (name, _bytes_of(log_dir / name))
+        for name in entry_file_names(record.iteration, wanted)
     ]
 
     artifacts: list[bytes | None] = []
@@ -129,11 +130,15 @@ class Stamps:
 
     def __init__(self, store: Store, log_dir: Path, rubric: Rubric) -> None:
         self._store = store
-        self._prefix = f"{os.path.realpath(log_dir)}\0{digest_of(repr(rubric).encode())}\0"
+        self._prefix = (
+            f"{os.path.realpath(log_dir)}\0{digest_of(repr(rubric).encode())}\0"
+        )
 
     def get(self, iteration: int) -> Stamp | None:
         """Return what the score of an iteration was computed from, if that is known."""
-        return self._store.get_value("stamp", f"{self._prefix}{iteration}", _NO_STAMP, Stamp)
+        return self._store.get_value(
+            "stamp", f"{self._prefix}{iteration}", _NO_STAMP, Stamp
+        )
 
     def of_sidecar(self, iteration: int, data: bytes | None) -> Stamp | None:
         """Return what the bytes of a sidecar were computed from, or None if unknown."""
@@ -145,7 +150,9 @@ class Stamps:
     def put(self, iteration: int, stamp: Stamp) -> None:
         """Keep what the score of an iteration was computed from."""
         if self.get(iteration) != stamp:
-            self._store.put_value("stamp", f"{self._prefix}{iteration}", _NO_STAMP, stamp)
+            self._store.put_value(
+                "stamp", f"{self._prefix}{iteration}", _NO_STAMP, stamp
+            )
 
 
 @contextlib.contextmanager

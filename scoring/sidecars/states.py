@@ -13,14 +13,18 @@ from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, SignalContribution, SignalID
+from rubric import (
+    BAND_INSUFFICIENT,
+    BAND_UNSCORED,
+    Rubric,
+    SignalContribution,
+    SignalID,
+)
 from rubric.breakdown import TOLERANCE
 from scoring.evidence.facts import IterationFacts
 from scoring.frozen import Frozen, PlainData
 from scoring.scored import ScoredIteration
 from scoring.sessions import SessionScore
-from scoring.sidecars.provenance import Loss, Provenance, lost_between
-from scoring.sidecars.scores import PersistedScore, build_persisted_score
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
 from scoring.signals.human_label import HUMAN_LABEL
 from scoring.signals.landed import LANDED
@@ -28,6 +32,9 @@ from scoring.signals.table import SIGNALS
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
 from scoring.signals.values import SignalValue
 from scoring.text import cut, spans
+
+from .provenance import Loss, Provenance, lost_between
+from .scores import PersistedScore, build_persisted_score
 
 StateName: TypeAlias = Literal["current", "stale", "unverified"]
 
@@ -220,7 +227,9 @@ def _signals_not_checked(lost: tuple[Loss, ...], facts: IterationFacts) -> set[s
     return signals
 
 
-def _how_it_says_more(kept: PersistedScore, expected: PersistedScore, rubric: Rubric) -> str:
+def _how_it_says_more(
+    kept: PersistedScore, expected: PersistedScore, rubric: Rubric
+) -> str:
     """Return in words where a sidecar says more than the evidence gives, if it does."""
     why = ""
     for difference in _differences(kept, expected, more_only=True):
@@ -292,7 +301,9 @@ def _votes_more(row: SignalContribution, other: SignalContribution) -> bool:
 # Evidence that an old score rested on, and that a new one cannot see any more
 
 
-def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts) -> list[str]:
+def lost_signals(
+    old: PersistedScore, new: PersistedScore, facts: IterationFacts
+) -> list[str]:
     """Return the signals that lost their transcript evidence between two scores.
 
     Args:
@@ -311,7 +322,12 @@ def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts
     lost: list[str] = []
     old_pressure = old_rows.get(CORRECTION_PRESSURE)
     pressure = new_rows.get(CORRECTION_PRESSURE)
-    if old_pressure and pressure and old_pressure.present and error_rate_of(facts) is None:
+    if (
+        old_pressure
+        and pressure
+        and old_pressure.present
+        and error_rate_of(facts) is None
+    ):
         if _was_lowered_by_errors(old_pressure, pressure):
             lost.append(CORRECTION_PRESSURE)
 
@@ -373,7 +389,8 @@ def in_words(lost: Sequence[Loss]) -> list[str]:
             parts.append(loss.what)
 
     return [
-        f"{signal} ({'; '.join(parts)})" if parts else signal for signal, parts in by_signal.items()
+        f"{signal} ({'; '.join(parts)})" if parts else signal
+        for signal, parts in by_signal.items()
     ]
 
 

@@ -9,8 +9,9 @@ from scoring.files import holds, read_file
 from scoring.frozen import Frozen
 from scoring.scored import ScoredIteration, ScoredLog
 from scoring.sessions import SessionScore
-from scoring.sidecars.emitter import emit
-from scoring.sidecars.provenance import (
+
+from .emitter import emit
+from .provenance import (
     Loss,
     Provenance,
     evidence_path,
@@ -18,8 +19,8 @@ from scoring.sidecars.provenance import (
     provenance_as_dict,
     read_provenance,
 )
-from scoring.sidecars.read_scores import parse_iteration_score
-from scoring.sidecars.scores import (
+from .read_scores import parse_iteration_score
+from .scores import (
     PersistedScore,
     is_plain_session_id,
     iteration_score_path,
@@ -27,8 +28,8 @@ from scoring.sidecars.scores import (
     write_session_score,
     write_session_scores,
 )
-from scoring.sidecars.stamp import Stamp, Stamps, stamp_of_score
-from scoring.sidecars.states import loss_warning, lost_evidence
+from .stamp import Stamp, Stamps, stamp_of_score
+from .states import loss_warning, lost_evidence
 
 
 class Sidecar(NamedTuple):
@@ -69,7 +70,9 @@ def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
 
     for sidecar in sidecars:
         iteration = sidecar.score.iteration
-        score_files.append((iteration_score_path(iter_log_dir, iteration), sidecar.data))
+        score_files.append(
+            (iteration_score_path(iter_log_dir, iteration), sidecar.data)
+        )
 
         path = evidence_path(iter_log_dir, iteration)
         if sidecar.provenance is None or holds(path, sidecar.evidence):
@@ -115,7 +118,9 @@ class SidecarComparison(Frozen):
         return self.old_data == self.files.data
 
 
-def compare_with_sidecar(iter_log_dir: Path | str, scored: ScoredIteration) -> SidecarComparison:
+def compare_with_sidecar(
+    iter_log_dir: Path | str, scored: ScoredIteration
+) -> SidecarComparison:
     """Build the sidecar of an iteration, and compare it with the one on disk."""
     iteration = scored.record.iteration
     new = scored.provenance
@@ -128,7 +133,9 @@ def compare_with_sidecar(iter_log_dir: Path | str, scored: ScoredIteration) -> S
 
     path = iteration_score_path(iter_log_dir, iteration)
     if holds(path, files.data) and old is new:
-        return SidecarComparison(files, stamp, files.score, files.data, old, is_on_disk=True)
+        return SidecarComparison(
+            files, stamp, files.score, files.data, old, is_on_disk=True
+        )
 
     old_score: PersistedScore | None = None
     old_data: bytes | None = None
@@ -168,7 +175,9 @@ def write_sidecars(
         if sidecar.lost:
             warn(loss_warning(sidecar.iteration, sidecar.lost))
 
-    write_scores(iter_log_dir, [sidecar.files for sidecar in sidecars if not sidecar.is_on_disk])
+    write_scores(
+        iter_log_dir, [sidecar.files for sidecar in sidecars if not sidecar.is_on_disk]
+    )
 
     if stamps is None:
         return
@@ -187,7 +196,9 @@ def write_iterations(
 
     Arguments and errors as :func:`write_sidecars`.
     """
-    sidecars = [compare_with_sidecar(iter_log_dir, iteration) for iteration in iterations]
+    sidecars = [
+        compare_with_sidecar(iter_log_dir, iteration) for iteration in iterations
+    ]
     write_sidecars(iter_log_dir, sidecars, warn, stamps)
 
 
@@ -222,7 +233,9 @@ def write_scored_log(
         raise WriteError(str(e), (*paths, *e.written)) from e
 
 
-def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn) -> Path | None:
+def write_session(
+    iter_log_dir: Path | str, session: SessionScore, warn: Warn
+) -> Path | None:
     """Write the sidecar of one session, and return its path.
 
     Returns None, and warns, when the id of the session cannot name a file.
@@ -232,7 +245,9 @@ def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn) -
     return write_session_score(iter_log_dir, session)
 
 
-def sessions_with_files(sessions: Iterable[SessionScore], warn: Warn) -> list[SessionScore]:
+def sessions_with_files(
+    sessions: Iterable[SessionScore], warn: Warn
+) -> list[SessionScore]:
     """Return the sessions with an id that can name a file.
 
     Warn of the others.

@@ -12,7 +12,9 @@ from scoring.evidence.artifacts import Corrections
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, Observed
 from scoring.log.load import EntryPlaces
-from scoring.signals.signal import (
+from scoring.text import counted, wrap64
+
+from .signal import (
     Signal,
     attribution,
     named_fields,
@@ -20,8 +22,7 @@ from scoring.signals.signal import (
     unattributed,
     work_source,
 )
-from scoring.signals.values import SignalValue, absent_signal, present_signal
-from scoring.text import counted, wrap64
+from .values import SignalValue, absent_signal, present_signal
 
 CORRECTION_PRESSURE = SignalID("correction_pressure")
 
@@ -57,10 +58,14 @@ class CorrectionPressure(Signal):
         if missing:
             return absent_signal(missing)
         if not observed.tool_calls:
-            return absent_signal(f"no tool calls seen{attribution(observed)}", "no tool calls seen")
+            return absent_signal(
+                f"no tool calls seen{attribution(observed)}", "no tool calls seen"
+            )
         return _observed_value(facts, observed)
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+    def sources(
+        self, facts: IterationFacts, entry: EntryPlaces | None
+    ) -> Iterator[str]:
         """Yield the retries in the entry, the review artifact, the tool calls and corrections."""
         retries = [f"verifiers.{n}.retries" for n in range(len(facts.record.verifiers))]
         yield from named_fields(entry, "retries", "impl.retries", *retries)
@@ -102,7 +107,11 @@ def _observed_value(facts: IterationFacts, observed: Observed) -> SignalValue:
 
 
 def _seen_in_words(seen: CorrectionsSeen) -> list[str]:
-    counts = {"interruption": seen.interrupts, "rejection": seen.rejections, "reset": seen.resets}
+    counts = {
+        "interruption": seen.interrupts,
+        "rejection": seen.rejections,
+        "reset": seen.resets,
+    }
     kinds = [counted(count, kind) for kind, count in counts.items() if count]
     if seen.words is None:
         kinds.append("prompts in another language, not judged")
@@ -133,7 +142,9 @@ def _ended_calls(facts: IterationFacts) -> tuple[int | None, int]:
 
 
 def pressure_value(
-    corrections: Corrections, error_rate: float | None, seen: CorrectionsSeen | None = None
+    corrections: Corrections,
+    error_rate: float | None,
+    seen: CorrectionsSeen | None = None,
 ) -> SignalValue:
     """Combine retries, corrections by the user and the share of tool calls that failed.
 

@@ -10,9 +10,10 @@ from rubric import SignalID
 from scoring.evidence.entry_files import PROFILE, DeliberationFacts, deliberation_names
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
-from scoring.signals.signal import Signal
-from scoring.signals.values import Deliberation, SignalValue, absent_for, present_signal
 from scoring.text import cut, printable
+
+from .signal import Signal
+from .values import Deliberation, SignalValue, absent_for, present_signal
 
 if TYPE_CHECKING:
     from scoring.meters.dr import DRResult
@@ -52,7 +53,9 @@ class DiminishingReturns(Signal):
         yield from deliberation_names(iteration)
 
 
-def deliberation_shown(facts: DeliberationFacts | None, iteration: int) -> Deliberation | None:
+def deliberation_shown(
+    facts: DeliberationFacts | None, iteration: int
+) -> Deliberation | None:
     """Return what is shown of a deliberation, whether it votes or not, if there is one."""
     if facts is None:
         return None
@@ -77,7 +80,9 @@ def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> Signa
         return absent_for(f"no {transcript}", n=iteration)
     if facts.result is None:
         problem = cut(printable(" ".join(facts.problem.split())), REASON_WIDTH)
-        return absent_for(f"cannot read {transcript}: {{problem}}", n=iteration, problem=problem)
+        return absent_for(
+            f"cannot read {transcript}: {{problem}}", n=iteration, problem=problem
+        )
 
     rounds = len(facts.result.novelty)
     if rounds < LEAST_ROUNDS:
@@ -87,7 +92,9 @@ def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> Signa
         return absent_for(f"{transcript} has no claims", n=iteration)
 
     # Since profile dr-2 a last round that is blocked is as good as an escalation.
-    is_blocked = facts.profile != PROFILE and facts.result.readiness[-1].blocker is not None
+    is_blocked = (
+        facts.profile != PROFILE and facts.result.readiness[-1].blocker is not None
+    )
     is_stuck = is_blocked or facts.result.signal == "ESCALATE"
     sub_score = 0.0 if is_stuck else facts.result.score
     return present_signal(sub_score, _in_words(facts.result, facts.profile))

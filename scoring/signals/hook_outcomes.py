@@ -9,9 +9,10 @@ from rubric import SignalID
 from scoring.evidence.entry_files import HookFacts, HookOutcome, hook_file_name
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
-from scoring.signals.signal import Signal
-from scoring.signals.values import SignalValue, absent_for, absent_signal, present_signal
 from scoring.text import in_byte_order
+
+from .signal import Signal
+from .values import SignalValue, absent_for, absent_signal, present_signal
 
 HOOK_OUTCOMES = SignalID("hook_outcomes")
 
@@ -59,7 +60,9 @@ class HookOutcomes(Signal):
 def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
     """Judge what the hook gates of an iteration did."""
     if hooks.failed:
-        words = f"cannot {hooks.failed} hook-outcomes sidecar for iter-{{n}}: {{problem}}"
+        words = (
+            f"cannot {hooks.failed} hook-outcomes sidecar for iter-{{n}}: {{problem}}"
+        )
         return absent_for(words, n=iteration, problem=hooks.problem)
     if hooks.records is None:
         return absent_for("no hook-outcomes sidecar for iter-{n}", n=iteration)
@@ -89,7 +92,9 @@ def _outcomes_of_gates(records: Iterable[HookOutcome]) -> list[HookOutcome]:
     """
     outcomes: dict[object, HookOutcome] = {}
     for index, record in enumerate(records):
-        key = (record.correlation_id, record.rule_id) if record.correlation_id else index
+        key = (
+            (record.correlation_id, record.rule_id) if record.correlation_id else index
+        )
         earlier = outcomes.setdefault(key, record)
         if _SUB_SCORES.get(record.result, 2) < _SUB_SCORES.get(earlier.result, 2):
             outcomes[key] = record

@@ -10,9 +10,10 @@ from rubric import SignalID
 from scoring.evidence.entry_files import label_file_name
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
-from scoring.signals.signal import Signal
-from scoring.signals.values import SignalValue, absent_for, present_signal
 from scoring.text import cut, in_byte_order, printable
+
+from .signal import Signal
+from .values import SignalValue, absent_for, present_signal
 
 if TYPE_CHECKING:
     from scoring.evidence.labels import LabelFacts, LabelRecord
@@ -97,7 +98,9 @@ def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
     Of labels updated at one time the last in the file counts.
     """
     latest = {}
-    for label in sorted(labels, key=lambda label: (label.updated is not None, label.updated or 0)):
+    for label in sorted(
+        labels, key=lambda label: (label.updated is not None, label.updated or 0)
+    ):
         latest[label.actor] = label
     return [latest[actor] for actor in in_byte_order(latest)]
 

@@ -11,8 +11,10 @@ from scoring.evidence.git import facts as git
 from scoring.evidence.git.facts import Landing, Tip, Unknown
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.signal import Pair, Signal, named_fields
-from scoring.signals.values import (
+from scoring.text import lower, short, trim
+
+from .signal import Pair, Signal, named_fields
+from .values import (
     ROLE_IMPL,
     SignalValue,
     absent_for,
@@ -20,7 +22,6 @@ from scoring.signals.values import (
     claim_signal,
     present_signal,
 )
-from scoring.text import lower, short, trim
 
 LANDED = SignalID("landed")
 
@@ -116,7 +117,8 @@ _NOT_FOUND = (
     " later commit, branch or subject"
 )
 _NO_LINE_LEFT = (
-    "commit {sha} did not land on {trunk}: none of its {total} lines is there after 14 days"
+    "commit {sha} did not land on {trunk}: none of its {total} lines"
+    " is there after 14 days"
 )
 
 
@@ -150,7 +152,9 @@ class Landed(Signal):
             return label
         return label.replace("master", facts.trunk.name)
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+    def sources(
+        self, facts: IterationFacts, entry: EntryPlaces | None
+    ) -> Iterator[str]:
         """Yield the commit, and the summary that is looked for without a commit."""
         yield from commit_source(facts.landing, entry)
         if facts.landing.sha is None:
@@ -217,8 +221,12 @@ def _unknown_value(landing: Landing, unknown: Unknown) -> SignalValue:
         words += "; history is shallow"
 
     particulars = _particulars(landing)
-    hidden = dict.fromkeys(("field", "sha", "holder", "whole"), "…") | {"share": "K of N"}
-    return absent_signal(words.format(**particulars), words.format(**particulars | hidden))
+    hidden = dict.fromkeys(("field", "sha", "holder", "whole"), "…") | {
+        "share": "K of N"
+    }
+    return absent_signal(
+        words.format(**particulars), words.format(**particulars | hidden)
+    )
 
 
 def _particulars(landing: Landing) -> dict[str, str]:
@@ -229,7 +237,9 @@ def _particulars(landing: Landing) -> dict[str, str]:
     request = f"#{landing.request}" if landing.request else ""
 
     tip = landing.tip or Tip("")
-    speaker = f"branch {tip.branch}" if tip.branch else f"iteration {tip.iteration}'s commit"
+    speaker = (
+        f"branch {tip.branch}" if tip.branch else f"iteration {tip.iteration}'s commit"
+    )
     return {
         "field": short(landing.field),
         "sha": short(landing.sha or ""),
@@ -241,7 +251,9 @@ def _particulars(landing: Landing) -> dict[str, str]:
         "total": str(total),
         "lines": f"{on_trunk} of its {total} {kind}",
         "commit": commit,
-        "merged": f", merged in {short(landing.merged_in)}" if landing.merged_in else "",
+        "merged": f", merged in {short(landing.merged_in)}"
+        if landing.merged_in
+        else "",
         "where": f" in {commit}" if commit else "",
         "tip": f"{speaker} {short(tip.sha)}, found by {tip.method}",
         "request": request,

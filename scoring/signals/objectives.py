@@ -3,14 +3,15 @@
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
 from scoring.evidence.transcripts.facts import COVERED, TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.signals.signal import attribution, unattributed
-from scoring.signals.values import (
+from scoring.text import counted
+
+from .signal import attribution, unattributed
+from .values import (
     IterationObjectives,
     SignalValue,
     absent_signal,
     present_signal,
 )
-from scoring.text import counted
 
 
 def objective_checks(
@@ -31,7 +32,9 @@ def objective_checks(
 
         is_seen = bool(transcripts.flags & flag)
         wanted = flag if is_seen else COVERED
-        names = [harness.name for harness in transcripts.harnesses if harness.flags & wanted]
+        names = [
+            harness.name for harness in transcripts.harnesses if harness.flags & wanted
+        ]
 
         detail = seen if is_seen else f"{not_seen} in window"
         if names:
@@ -41,7 +44,8 @@ def objective_checks(
     tests = check(TESTS, "test command invoked before commit", "no test command")
     loop_state = check(LOOP_STATE, "loop-state.md was read", "loop-state.md not read")
     command = check(BASH, "command tool invoked", "no command run")
-    if not transcripts.harnesses:  # only the reference's rules do not tell harnesses apart
+    # only the reference's rules do not tell harnesses apart
+    if not transcripts.harnesses:
         command = check(BASH, "Bash tool invoked", "no Bash tool invocation")
 
     return IterationObjectives(

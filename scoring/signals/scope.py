@@ -11,9 +11,11 @@ from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.scopes import path_scope
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.landed import UNKNOWN_WORDS, commit_source, counted_before, missing_commit
-from scoring.signals.signal import Pair, Signal, named_fields
-from scoring.signals.values import (
+from scoring.text import cut, lower, quote, short, some_of, trim
+
+from .landed import UNKNOWN_WORDS, commit_source, counted_before, missing_commit
+from .signal import Pair, Signal, named_fields
+from .values import (
     ROLE_IMPL,
     SignalValue,
     absent_for,
@@ -21,7 +23,6 @@ from scoring.signals.values import (
     claim_signal,
     present_signal,
 )
-from scoring.text import cut, lower, quote, short, some_of, trim
 
 SCOPE = SignalID("scope")
 
@@ -59,7 +60,9 @@ class Scope(Signal):
     def seen(self, facts: IterationFacts) -> SignalValue:
         """Return what git measured."""
         entries = facts.scope.entries if facts.scope else ()
-        return counted_before(facts) or scope_value(facts.changed, entries, facts.record.task_id)
+        return counted_before(facts) or scope_value(
+            facts.changed, entries, facts.record.task_id
+        )
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
         """Compare the agent's scope note with what git measured."""
@@ -77,7 +80,9 @@ class Scope(Signal):
             return self.supply
         return missing
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+    def sources(
+        self, facts: IterationFacts, entry: EntryPlaces | None
+    ) -> Iterator[str]:
         """Yield the commit and the plan that declares the scope, or else the scope note."""
         claims = scope_claim(facts.record).present
         if facts.scope and (self.seen(facts).present or not claims):
@@ -100,7 +105,9 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
         return absent_signal(f"{missing} {quote(task_id)}", f'{missing} "…"')
     if changed.unknown:
         sha = short(changed.sha or "")
-        return absent_for(_UNKNOWN[changed.unknown], field=short(changed.field), sha=sha)
+        return absent_for(
+            _UNKNOWN[changed.unknown], field=short(changed.field), sha=sha
+        )
 
     commits = _range_words(changed)
     if not changed.files:
@@ -128,7 +135,9 @@ def _range_words(changed: Changed) -> str:
     sha = short(changed.sha or "")
     if changed.since is not None:
         without = ", without the trunk's" if changed.without_trunk else ""
-        return f"{short(changed.base)}..{sha} (since iteration {changed.since}{without})"
+        return (
+            f"{short(changed.base)}..{sha} (since iteration {changed.since}{without})"
+        )
     if changed.merge:
         return f"merge {sha} against its first parent"
     return f"commit {sha}"

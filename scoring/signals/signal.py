@@ -11,11 +11,13 @@ from scoring.evidence.transcripts.facts import IterationWindow
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
-from scoring.signals.values import ROLE_IMPL, ROLE_VERIFIER, AgentRole, SignalValue, absent_signal
 from scoring.text import counted
 
+from .values import ROLE_IMPL, ROLE_VERIFIER, AgentRole, SignalValue, absent_signal
+
 KEEP_TRANSCRIPT = (
-    "keep the transcript of the session that made the commit where da-score looks for it"
+    "keep the transcript of the session that made the commit"
+    " where da-score looks for it"
 )
 
 MOST_SOURCES = 3
@@ -62,7 +64,9 @@ class Signal(ABC):
         value = self.value(facts)
         if value.source != "claimed":
             return value
-        return absent_signal(f"a claim has no vote: {value.detail}", "a claim has no vote")
+        return absent_signal(
+            f"a claim has no vote: {value.detail}", "a claim has no vote"
+        )
 
     def pairs(
         self,

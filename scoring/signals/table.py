@@ -12,22 +12,23 @@ from rubric import Rubric, SignalContribution
 from rubric.model import REFERENCE_FLAGS
 from scoring.evidence.entry_files import PROFILE
 from scoring.evidence.facts import IterationFacts
-from scoring.signals.correction_pressure import CorrectionPressure
-from scoring.signals.diminishing_returns import (
+
+from .correction_pressure import CorrectionPressure
+from .diminishing_returns import (
     DIMINISHING_RETURNS,
     DiminishingReturns,
     deliberation_shown,
 )
-from scoring.signals.hook_outcomes import HookOutcomes
-from scoring.signals.human_label import HUMAN_LABEL, HumanLabel
-from scoring.signals.landed import Landed
-from scoring.signals.objectives import objective_checks
-from scoring.signals.scope import Scope
-from scoring.signals.signal import Signal
-from scoring.signals.tests import Tests
-from scoring.signals.token_efficiency import TokenEfficiency
-from scoring.signals.values import IntegrityObservation, SignalSet
-from scoring.signals.verifier import Verifier
+from .hook_outcomes import HookOutcomes
+from .human_label import HUMAN_LABEL, HumanLabel
+from .landed import Landed
+from .objectives import objective_checks
+from .scope import Scope
+from .signal import Signal
+from .tests import Tests
+from .token_efficiency import TokenEfficiency
+from .values import IntegrityObservation, SignalSet
+from .verifier import Verifier
 
 SIGNALS: tuple[Signal, ...] = (
     Landed(),
@@ -73,7 +74,9 @@ def signal_set(
     values = {}
     for signal in SIGNALS:
         if not signal.optional or signal.id in wanted:
-            values[signal.id] = signal.value(facts) if claims_vote else signal.seen(facts)
+            values[signal.id] = (
+                signal.value(facts) if claims_vote else signal.seen(facts)
+            )
 
     iteration = facts.record.iteration
     return SignalSet(
@@ -119,7 +122,9 @@ def fact_of(row: SignalContribution, signals: SignalSet) -> str:
 def optional_signals(*rubrics: Rubric) -> frozenset[str]:
     """Return the ids of the optional signals that any of the rubrics has."""
     optional = [signal.id for signal in SIGNALS if signal.optional]
-    return frozenset(name for name in optional if any(rubric.signal(name) for rubric in rubrics))
+    return frozenset(
+        name for name in optional if any(rubric.signal(name) for rubric in rubrics)
+    )
 
 
 def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:

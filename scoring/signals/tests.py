@@ -13,7 +13,9 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
-from scoring.signals.signal import (
+from scoring.text import counted, cut, some_of
+
+from .signal import (
     Pair,
     Signal,
     attribution,
@@ -21,7 +23,7 @@ from scoring.signals.signal import (
     seen_source,
     unattributed,
 )
-from scoring.signals.values import (
+from .values import (
     ROLE_IMPL,
     ROLE_VERIFIER,
     SignalValue,
@@ -29,8 +31,7 @@ from scoring.signals.values import (
     claim_signal,
     present_signal,
 )
-from scoring.signals.verifier import verifier_value
-from scoring.text import counted, cut, some_of
+from .verifier import verifier_value
 
 TESTS = SignalID("tests")
 
@@ -101,7 +102,9 @@ class Tests(Signal):
             return self.better
         return self.flag_advice(facts, "set impl.focused_tests_pass in the entry")
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+    def sources(
+        self, facts: IterationFacts, entry: EntryPlaces | None
+    ) -> Iterator[str]:
         """Yield the last test run that was seen, or else the flags that the entry has."""
         if facts.observed and facts.observed.tests.runs:
             yield from seen_source(facts, "tests")
@@ -131,7 +134,9 @@ def tests_value(observed: Observed) -> SignalValue:
         calls = counted(observed.tool_calls, "tool call")
         if tests.reviewing:
             calls += f" but {tests.reviewing} of sub-agents that edited no code"
-        return absent_signal(f"no test run in {calls}{how}", "no test run in N tool calls")
+        return absent_signal(
+            f"no test run in {calls}{how}", "no test run in N tool calls"
+        )
     if tests.last_passed is None:
         return absent_signal(f"{NO_VERDICT} ({_runs_in_words(tests)}){how}", NO_VERDICT)
 
@@ -187,12 +192,17 @@ def flags_claim(record: IterationRecord, all_flags: bool = False) -> SignalValue
 
 def _impl_flags(record: IterationRecord, all_flags: bool) -> list[_Flag]:
     total = record.impl.total_flag if all_flags else record.impl.tests_total_pass
-    return [_Flag("focused tests", record.impl.focused_tests_pass), _Flag("all tests", total)]
+    return [
+        _Flag("focused tests", record.impl.focused_tests_pass),
+        _Flag("all tests", total),
+    ]
 
 
 def _verifier_flags(record: IterationRecord) -> list[_Flag]:
     return [
-        _Flag(cut(verifier.type, _LONGEST_NAME) or "verifier", verifier.tests_total_pass)
+        _Flag(
+            cut(verifier.type, _LONGEST_NAME) or "verifier", verifier.tests_total_pass
+        )
         for verifier in record.verifiers
     ]
 

@@ -12,9 +12,10 @@ from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.log.load import EntryPlaces
 from scoring.log.model import TokenUsage
-from scoring.signals.signal import Signal, attribution, named_fields, unattributed, work_source
-from scoring.signals.values import SignalValue, absent_signal, claim_signal, present_signal
 from scoring.text import counted
+
+from .signal import Signal, attribution, named_fields, unattributed, work_source
+from .values import SignalValue, absent_signal, claim_signal, present_signal
 
 TOKEN_EFFICIENCY = SignalID("token_efficiency")
 
@@ -29,7 +30,9 @@ class TokenEfficiency(Signal):
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return the cache hit rate."""
-        return efficiency_value(facts.record.session_tokens, facts.transcripts, facts.observed)
+        return efficiency_value(
+            facts.record.session_tokens, facts.transcripts, facts.observed
+        )
 
     def seen(self, facts: IterationFacts) -> SignalValue:
         """Return the cache hit rate that the transcripts show."""
@@ -53,7 +56,9 @@ class TokenEfficiency(Signal):
             return "write session_tokens.cache_hit_rate into the entry as a number from 0 to 1"
         return self.supply
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+    def sources(
+        self, facts: IterationFacts, entry: EntryPlaces | None
+    ) -> Iterator[str]:
         """Yield where the tokens are: in the entry, or in lines that count for no other work."""
         has_lines = facts.observed is not None and bool(facts.observed.lines)
         if facts.record.session_tokens and not has_lines:
@@ -63,7 +68,9 @@ class TokenEfficiency(Signal):
 
 
 def efficiency_value(
-    native: TokenUsage | None, facts: TranscriptFacts | None, observed: Observed | None = None
+    native: TokenUsage | None,
+    facts: TranscriptFacts | None,
+    observed: Observed | None = None,
 ) -> SignalValue:
     """Return the cache hit rate of an iteration.
 
@@ -82,14 +89,22 @@ def efficiency_value(
     if native:
         rate = native.cache_hit_rate
         if not math.isfinite(rate):
-            return absent_signal("native session_tokens: cache_hit_rate is not a number")
+            return absent_signal(
+                "native session_tokens: cache_hit_rate is not a number"
+            )
         fact = f"cache hit rate {rate:.2f}, as the entry says"
-        return claim_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}", fact)
+        return claim_signal(
+            rate, f"native session_tokens: cache_hit_rate {rate:.3f}", fact
+        )
 
     rate = facts.cache_hit_rate
     if observed and observed.checkpoint_tokens:
-        detail = f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
-        return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
+        detail = (
+            f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
+        )
+        return present_signal(
+            rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals"
+        )
     if facts.measured > 0:
         return _measured_value(facts, observed)
     return _no_tokens(facts, observed)
@@ -102,7 +117,9 @@ def _measured_value(facts: TranscriptFacts, observed: Observed | None) -> Signal
     if observed:
         turns = counted(facts.measured, "transcript turn")
 
-    detail = f"backfilled from {turns}: cache_hit_rate {rate:.3f}{_harness_names(facts)}"
+    detail = (
+        f"backfilled from {turns}: cache_hit_rate {rate:.3f}{_harness_names(facts)}"
+    )
     if observed and observed.shared_with is None:
         # tokens of shared lines count for the other iteration
         detail += attribution(observed)
@@ -131,4 +148,6 @@ def _harness_names(facts: TranscriptFacts) -> str:
         return ""
     if len(with_turns) == 1:
         return f" ({with_turns[0].name})"
-    return f" ({', '.join(f'{harness.name} {harness.turns}' for harness in with_turns)})"
+    return (
+        f" ({', '.join(f'{harness.name} {harness.turns}' for harness in with_turns)})"
+    )

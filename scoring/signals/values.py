@@ -49,7 +49,11 @@ class SignalValue(PartlyCompared):
 
     def row(self) -> PlainData:
         """Return plain data, with what is known of the vote beyond that."""
-        more = {"source": self.source, "applicable": self.applicable, "fact": self.fact or None}
+        more = {
+            "source": self.source,
+            "applicable": self.applicable,
+            "fact": self.fact or None,
+        }
         return self.as_dict() | more
 
 
@@ -94,7 +98,9 @@ def absent_for(words: str, **particulars: str | int) -> SignalValue:
         words: why it is absent, with names of particulars in braces.
         particulars: what goes there; in the reason texts are "…", and numbers "N".
     """
-    general = {name: "N" if isinstance(p, int) else "…" for name, p in particulars.items()}
+    general = {
+        name: "N" if isinstance(p, int) else "…" for name, p in particulars.items()
+    }
     return absent_signal(words.format(**particulars), words.format(**general))
 
 
@@ -117,7 +123,9 @@ class IterationObjectives(Frozen):
     def as_dict(self) -> dict[str, PlainData]:
         """Return plain data."""
         checks = fields_of(self, *self.__struct_fields__)
-        return {name: check.as_dict() for name, check in checks.items() if check is not None}
+        return {
+            name: check.as_dict() for name, check in checks.items() if check is not None
+        }
 
 
 class IntegrityObservation(Frozen):

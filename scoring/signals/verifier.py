@@ -19,7 +19,9 @@ from scoring.log.model import (
     SelfAssessment,
     VerifierRecord,
 )
-from scoring.signals.signal import (
+from scoring.text import cut, lower, some_of, trim
+
+from .signal import (
     Pair,
     Signal,
     attribution,
@@ -27,7 +29,7 @@ from scoring.signals.signal import (
     unattributed,
     verifier_role,
 )
-from scoring.signals.values import (
+from .values import (
     ROLE_IMPL,
     ROLE_VERIFIER,
     SignalValue,
@@ -35,7 +37,6 @@ from scoring.signals.values import (
     claim_signal,
     present_signal,
 )
-from scoring.text import cut, lower, some_of, trim
 
 VERIFIER = SignalID("verifier")
 
@@ -90,7 +91,9 @@ class Verifier(Signal):
             return "let the verifier's own command write result_artifact, and name it in the entry"
         return self.flag_advice(facts, "list verifiers with a status in the entry")
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
+    def sources(
+        self, facts: IterationFacts, entry: EntryPlaces | None
+    ) -> Iterator[str]:
         """Yield the status of each verifier, and its artifact.
 
         Or else the total test flag.
@@ -138,7 +141,9 @@ def verifier_value(
 
 def _claim_of_verifiers(record: IterationRecord) -> SignalValue:
     """Read what the verifiers say: their statuses, or whether they linked traces."""
-    statuses = _mean_status([_Verdict(verifier, verifier.status) for verifier in record.verifiers])
+    statuses = _mean_status(
+        [_Verdict(verifier, verifier.status) for verifier in record.verifiers]
+    )
     if statuses.present:
         return statuses
     return verifier_claim(replace(record, impl=ImplBlock()))
@@ -160,14 +165,18 @@ def _mean(scored: Sequence[_Verdict]) -> float:
 
 def _scored(verdicts: Sequence[_Verdict]) -> list[_Verdict]:
     """Return the verdicts with a scored status, and that status as it is compared."""
-    plain = [_Verdict(verdict.verifier, lower(trim(verdict.status))) for verdict in verdicts]
+    plain = [
+        _Verdict(verdict.verifier, lower(trim(verdict.status))) for verdict in verdicts
+    ]
     return [verdict for verdict in plain if verdict.status in _SUB_SCORES]
 
 
 def _in_words(scored: Sequence[_Verdict]) -> str:
     """Return each verifier with its status, the worst first: ``unit: fail, lint: pass``."""
     words = []
-    for verifier, status in sorted(scored, key=lambda verdict: _SUB_SCORES[verdict.status]):
+    for verifier, status in sorted(
+        scored, key=lambda verdict: _SUB_SCORES[verdict.status]
+    ):
         name = cut(trim(verifier.type), _LONGEST_NAME) or "verifier"
         words.append(f"{name}: {status}")
     return some_of(words, _MOST_NAMED)

@@ -17,7 +17,8 @@ from scoring.statistics import (
     share_difference_interval,
 )
 from scoring.text import counted
-from scoring.views.comparisons import (
+
+from .comparisons import (
     LEAST_DECIDED,
     MEASURES,
     Measure,
@@ -27,9 +28,9 @@ from scoring.views.comparisons import (
     sample_of,
     settled,
 )
-from scoring.views.table import Column, Line, Page, Table, columns_of, numeric
-from scoring.views.work_rows import day_of, work_summary, zone_text
-from scoring.views.work_sides import Sides
+from .table import Column, Line, Page, Table, columns_of, numeric
+from .work_rows import day_of, work_summary, zone_text
+from .work_sides import Sides
 
 _POINTS = 0.1
 """A difference between shares that matters: 10 points."""
@@ -115,7 +116,9 @@ class Against(NamedTuple):
     def as_dict(self) -> PlainData:
         """Return plain data for JSON."""
         sides = []
-        for name, rows, young in zip(self.sides.names, self.sides.rows, self.young, strict=True):
+        for name, rows, young in zip(
+            self.sides.names, self.sides.rows, self.young, strict=True
+        ):
             summary = work_summary(rows)
             sides.append({"name": name, "too_young": young, "summary": summary})
         return {
@@ -141,13 +144,17 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
 
     figures = []
     for measure in MEASURES:
-        samples = [sample_of(measure, counting(measure, side)) for side in (first, second)]
+        samples = [
+            sample_of(measure, counting(measure, side)) for side in (first, second)
+        ]
         figures.append(figure_of(measure, samples[0], samples[1], changed))
 
     return Against(sides, figures, latest)
 
 
-def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = False) -> Figure:
+def figure_of(
+    measure: Measure, first: Sample, second: Sample, changed: bool = False
+) -> Figure:
     """Compare one measure of two sides.
 
     Args:
@@ -158,7 +165,8 @@ def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = F
     """
     figure = Figure(measure, first, second, verdict=_too_few(measure, first, second))
     is_empty = not first.units or not second.units
-    if is_empty or (figure.verdict and measure.kind != "share"):  # a few draws would look certain
+    # a few draws would look certain
+    if is_empty or (figure.verdict and measure.kind != "share"):
         return figure
 
     interval, sure = _intervals(measure, first, second)
@@ -195,7 +203,9 @@ def _too_few(measure: Measure, first: Sample, second: Sample) -> str:
     return ""
 
 
-def _intervals(measure: Measure, first: Sample, second: Sample) -> tuple[Interval, Interval]:
+def _intervals(
+    measure: Measure, first: Sample, second: Sample
+) -> tuple[Interval, Interval]:
     """Return the interval of a difference that is shown, and the wider one of a verdict."""
     if measure.kind == "share":
         return (
@@ -281,5 +291,8 @@ def against_page(against: Against) -> Page:
             f"{against.latest}: da-score work counts younger ones too.",
             "dim",
         )
-    yield Line("Units of one session count together. Differences of shares are in points.", "dim")
+    yield Line(
+        "Units of one session count together. Differences of shares are in points.",
+        "dim",
+    )
     yield Line(f"Days and months are those of {zone_text()}.", "dim")

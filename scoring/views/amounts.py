@@ -144,7 +144,9 @@ def spending_lines(spending: Spending | None) -> list[str]:
         by_kind = []
         for kind, count in spending.tokens.items():
             by_kind.append(f"{kind.replace('_', ' ')} {tokens_text(count)}")
-        lines.insert(0, f"tokens {tokens_text(spending.total_tokens)}: {', '.join(by_kind)}")
+        lines.insert(
+            0, f"tokens {tokens_text(spending.total_tokens)}: {', '.join(by_kind)}"
+        )
         lines.append(price_note(spending))
     if spending.source == "transcripts":
         lines.append(

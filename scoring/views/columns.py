@@ -25,7 +25,8 @@ from scoring.outcomes.spending import (
 )
 from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.settings_table import read_toml
-from scoring.views.work_rows import work_of
+
+from .work_rows import work_of
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = PlainData
@@ -280,7 +281,9 @@ def table_rows(
         for pair in iteration.signals.integrity:
             yield _row("integrity", log, number, pair)
 
-    for (table, name, version), group in sorted(groups.items(), key=lambda item: item[0]):
+    for (table, name, version), group in sorted(
+        groups.items(), key=lambda item: item[0]
+    ):
         score = session_score(rubric, name, [member.score for member in group])
         content = GroupScore(
             score=replace(score, rubric_version=version),
@@ -302,7 +305,9 @@ def rows_of_view(
     if any(name != "work" for name in tables):
         with_subjects = replace(view, subjects="iterations" in tables)
         keep = preloaded.append if "work" in tables else silent
-        yield from table_rows(view.iter_log_dir, view.rubric, with_subjects.examine(keep))
+        yield from table_rows(
+            view.iter_log_dir, view.rubric, with_subjects.examine(keep)
+        )
 
     if "work" in tables:
         for row in work_of(view, *preloaded):

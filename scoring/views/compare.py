@@ -16,7 +16,15 @@ from scoring.statistics import Interval, bootstrap_interval
 EQUAL_WITHIN = 1e-9
 """How far apart values are equal: weights are decimals, and their sums are not exact."""
 
-DATA = ("evidence", "claims_vote", "minimum_coverage", "loading", "text", "sidecar", "test_flags")
+DATA = (
+    "evidence",
+    "claims_vote",
+    "minimum_coverage",
+    "loading",
+    "text",
+    "sidecar",
+    "test_flags",
+)
 """What the data of a rubric says besides signals, method and bands."""
 
 Change: TypeAlias = Literal["added", "removed", "changed", "same"]
@@ -84,7 +92,10 @@ class RubricDiff(NamedTuple):
     def changed_data(self) -> dict[str, tuple[Any, Any]]:
         """What of :data:`DATA` differs, with both values."""
         names = _differing(DATA, self.before, self.after)
-        return {name: (getattr(self.before, name), getattr(self.after, name)) for name in names}
+        return {
+            name: (getattr(self.before, name), getattr(self.after, name))
+            for name in names
+        }
 
     @property
     def names(self) -> tuple[str, str]:
@@ -104,7 +115,9 @@ def _differing(names: Sequence[str], before: object, after: object) -> list[str]
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
     """Compare two rubrics, signal by signal."""
     names = dict.fromkeys(spec.id for spec in (*after.signals, *before.signals))
-    changes = tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names)
+    changes = tuple(
+        SpecChange(name, before.signal(name), after.signal(name)) for name in names
+    )
     return RubricDiff(before, after, changes)
 
 
@@ -221,9 +234,13 @@ class LogDiff(NamedTuple):
             iterations=len(self.iterations),
             moved=sum(diff.moved for diff in self.iterations),
             mean_change=_mean(changes),
-            mean_move=_mean([change for change in changes if abs(change) > EQUAL_WITHIN]),
+            mean_move=_mean(
+                [change for change in changes if abs(change) > EQUAL_WITHIN]
+            ),
             band_changes=band_changes,
-            signals={name: (len(each), _mean(each) or 0.0) for name, each in effects.items()},
+            signals={
+                name: (len(each), _mean(each) or 0.0) for name, each in effects.items()
+            },
             interval=bootstrap_interval(changes),
             insufficient=sum(diff.insufficient for diff in self.iterations),
         )
@@ -258,14 +275,20 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
 
     old_rows = {row.signal: row for row in before.breakdown}
     new_rows = {row.signal: row for row in after.breakdown}
-    both = [name for name, row in old_rows.items() if row.present and _votes(new_rows.get(name))]
+    both = [
+        name
+        for name, row in old_rows.items()
+        if row.present and _votes(new_rows.get(name))
+    ]
 
     # What the change of each sub-score adds at the old weights, and the score with all of them.
     shifts = {}
     for name in both:
         change = new_rows[name].sub_score - old_rows[name].sub_score
         shifts[name] = old_rows[name].effective_weight * change
-    shifted_value = sum(row.contribution for row in old_rows.values()) + sum(shifts.values())
+    shifted_value = sum(row.contribution for row in old_rows.values()) + sum(
+        shifts.values()
+    )
 
     # How many times their new weight the signals that vote in both weighed before.
     new_total = sum(new_rows[name].effective_weight for name in both)
@@ -287,7 +310,9 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
                 sub_score = old.sub_score
             by_weight = (new_weight - old_weight / scale) * (sub_score - shifted_value)
             effect = shifts.get(name, 0.0) + by_weight
-        moves.append(SignalMove(name, old, new, effect, tuple(_causes(old, new, scale))))
+        moves.append(
+            SignalMove(name, old, new, effect, tuple(_causes(old, new, scale)))
+        )
     return IterationDiff(before, after, tuple(moves))
 
 

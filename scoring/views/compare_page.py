@@ -7,7 +7,8 @@ from rubric import Rubric, SignalContribution
 from rubric.model import FULL_TEXT
 from scoring.frozen import PlainData, fields_of
 from scoring.text import counted
-from scoring.views.compare import (
+
+from .compare import (
     DATA,
     IterationDiff,
     LogDiff,
@@ -16,7 +17,7 @@ from scoring.views.compare import (
     SpecChange,
     Totals,
 )
-from scoring.views.table import (
+from .table import (
     BAND,
     ITER,
     TASK,
@@ -107,7 +108,9 @@ def _spec_row(spec: SpecChange) -> TableRow:
         change = "-" if spec.change == "same" else "words"
         if "weight" in spec.fields:
             change = f"{spec.after.weight - spec.before.weight:+.6g}"
-    weights = [f"{side.weight:.6g}" if side else "-" for side in (spec.before, spec.after)]
+    weights = [
+        f"{side.weight:.6g}" if side else "-" for side in (spec.before, spec.after)
+    ]
     return TableRow((spec.signal, *weights, change), notes)
 
 
@@ -146,7 +149,13 @@ def _iteration_row(
         band = band._replace(text=text, brief=None)
 
     values = (number(old.value, old.scored), number(new.value, new.scored))
-    cells = (iteration.iteration, tasks.get(iteration.iteration, ""), *values, change, band)
+    cells = (
+        iteration.iteration,
+        tasks.get(iteration.iteration, ""),
+        *values,
+        change,
+        band,
+    )
     return TableRow(cells, list(_moves(diff, iteration)))
 
 
@@ -182,7 +191,9 @@ def _why(move: SignalMove) -> str:
     for cause in move.causes:
         words = f"{_sub_score(move.before)} → {_sub_score(move.after)}"
         if cause == "weight" and move.before and move.after:
-            words = f"{move.before.nominal_weight:.6g} → {move.after.nominal_weight:.6g}"
+            words = (
+                f"{move.before.nominal_weight:.6g} → {move.after.nominal_weight:.6g}"
+            )
             if move.before.nominal_weight == move.after.nominal_weight:
                 words = "in proportion to others"
         causes.append(f"{cause}: {words}")
@@ -200,7 +211,9 @@ def _total_rows(totals: Totals) -> list[Pair]:
     if totals.mean_change is not None:
         text = f"{totals.mean_change:+.4f}"
         if totals.interval is not None:
-            text += f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
+            text += (
+                f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
+            )
         if totals.mean_move is not None:
             text += f", {totals.mean_move:+.4f} over those that moved"
         rows.append(("MEAN CHANGE", text))
@@ -211,7 +224,9 @@ def _total_rows(totals: Totals) -> list[Pair]:
     bands = f"{sum(totals.band_changes.values())} changed"
     changes = sorted(totals.band_changes.items())
     if changes:
-        bands += ": " + ", ".join(f"{old} → {new} {count}" for (old, new), count in changes)
+        bands += ": " + ", ".join(
+            f"{old} → {new} {count}" for (old, new), count in changes
+        )
     rows.append(("BANDS", bands))
 
     for name, (count, mean) in totals.signals.items():
@@ -252,7 +267,9 @@ def comparison_payload(
         value = {"signal": spec.signal, "change": spec.change}
         signals.append(value | {"weight": weight, "changed_words": words})
 
-    changed = {name: {"a": old, "b": new} for name, (old, new) in diff.changed_data.items()}
+    changed = {
+        name: {"a": old, "b": new} for name, (old, new) in diff.changed_data.items()
+    }
     return {
         "a": _rubric_payload(first),
         "b": _rubric_payload(second),
@@ -263,7 +280,8 @@ def comparison_payload(
         "same_proportions": diff.same_proportions,
         "signals": signals,
         "iter_log_dir": None if log is None else str(source),
-        "iterations": log and [_iteration_payload(diff, tasks) for diff in log.iterations],
+        "iterations": log
+        and [_iteration_payload(diff, tasks) for diff in log.iterations],
         "totals": log and _totals_payload(log.totals()),
     }
 
@@ -274,7 +292,10 @@ def _rubric_payload(rubric: Rubric) -> PlainData:
 
 
 def _both(spec: SpecChange, field: str) -> PlainData:
-    return {"a": getattr(spec.before, field, None), "b": getattr(spec.after, field, None)}
+    return {
+        "a": getattr(spec.before, field, None),
+        "b": getattr(spec.after, field, None),
+    }
 
 
 def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> PlainData:

@@ -8,8 +8,9 @@ from scoring.evidence.git.agents import without_mark
 from scoring.frozen import PlainData
 from scoring.statistics import Cluster, mean_of, wilson
 from scoring.text import counted, shortened
-from scoring.views.amounts import DECIDED, CountedShare, cost_text, percent
-from scoring.views.work_rows import WorkGroup, WorkRow, WorkRows, grouped
+
+from .amounts import DECIDED, CountedShare, cost_text, percent
+from .work_rows import WorkGroup, WorkRow, WorkRows, grouped
 
 NO_DIFFERENCE = "no difference can be told"
 
@@ -105,8 +106,17 @@ MEASURES = (
     Measure("landed", "landed", "share", _landed, settled=True),
     Measure("taken_back", "reverted or taken back", "share", _undone, settled=True),
     Measure("fixed", "reverted or fixed later", "share", _fixed),
-    Measure("cost_per_landed", "cost per landed unit", "dollars", _cost_of_landed, "more", "less"),
-    Measure("corrections", "corrections per unit", "number", _corrections, "more", "fewer"),
+    Measure(
+        "cost_per_landed",
+        "cost per landed unit",
+        "dollars",
+        _cost_of_landed,
+        "more",
+        "less",
+    ),
+    Measure(
+        "corrections", "corrections per unit", "number", _corrections, "more", "fewer"
+    ),
 )
 
 
@@ -206,8 +216,12 @@ def comparisons(work: WorkRows, least: int = 2) -> list[Comparison]:
     compared = []
     for kind in ("Repository", "Harness", "Model"):
         groups = grouped(work, kind.lower())
-        groups = [group for group in groups if group.summary["units"] or group.summary["cost"]]
-        groups.sort(key=lambda group: (not group.name, -group.summary["units"], group.name))
+        groups = [
+            group for group in groups if group.summary["units"] or group.summary["cost"]
+        ]
+        groups.sort(
+            key=lambda group: (not group.name, -group.summary["units"], group.name)
+        )
 
         named_groups = [group for group in groups if group.name]
         if not named_groups or len(groups) < least:
@@ -216,7 +230,9 @@ def comparisons(work: WorkRows, least: int = 2) -> list[Comparison]:
         verdicts = []
         if len(named_groups) > 1:
             for share in _SHARES:
-                samples = {group.name: sample_of(share, group.rows) for group in named_groups}
+                samples = {
+                    group.name: sample_of(share, group.rows) for group in named_groups
+                }
                 if any(sample.units for sample in samples.values()):
                     verdicts.append(f"{share.name.capitalize()}: {_verdict(samples)}")
         more = len(groups[_MOST_GROUPS:])
@@ -253,7 +269,9 @@ def trend(work: WorkRows) -> list[str]:
         older = sample_of(share, rows[:half])
         newer = sample_of(share, rows[half:])
         verdict = _verdict({"the older half": older, "the newer half": newer})
-        if not verdict.startswith(NO_DIFFERENCE) and harness_changed(rows[:half], rows[half:]):
+        if not verdict.startswith(NO_DIFFERENCE) and harness_changed(
+            rows[:half], rows[half:]
+        ):
             verdict = f"{NO_DIFFERENCE} (the harness changed)."
         halves = f"{older.share} of the older half, {newer.share} of the newer half"
         sentences.append(f"{share.name.capitalize()}: {halves}: {verdict}")
@@ -293,10 +311,14 @@ class _ShareInterval(NamedTuple):
 
 def _verdict(samples: Mapping[str, Sample]) -> str:
     """Return which group has the larger share if two intervals do not touch, or why it is open."""
-    compared = {name: each for name, each in samples.items() if each.units >= LEAST_DECIDED}
+    compared = {
+        name: each for name, each in samples.items() if each.units >= LEAST_DECIDED
+    }
     if len(compared) < 2:
         largest = sorted(samples, key=lambda name: -samples[name].units)[:2]
-        sizes = [str(sample.units) for name, sample in samples.items() if name in largest]
+        sizes = [
+            str(sample.units) for name, sample in samples.items() if name in largest
+        ]
         return f"{NO_DIFFERENCE} (too few: {' and '.join(sizes)})."
 
     decided = []
@@ -313,7 +335,9 @@ def _verdict(samples: Mapping[str, Sample]) -> str:
         return f"{NO_DIFFERENCE}."
     verdict = _difference(at_worst)
     if not verdict:
-        unclear = counted(sum(sample.unclear for sample in compared.values()), "unclear unit")
+        unclear = counted(
+            sum(sample.unclear for sample in compared.values()), "unclear unit"
+        )
         return f"{NO_DIFFERENCE} ({unclear} could change this)."
     return verdict
 

@@ -18,10 +18,11 @@ from scoring.outcomes.everything import UsedBySession
 from scoring.outcomes.spending import Charge, Spending, sum_of_known
 from scoring.outcomes.unit import Unit
 from scoring.text import counted, short, shortened
-from scoring.views.amounts import cost_text, models_text, percent
-from scoring.views.landing_text import STATE_WORDS
-from scoring.views.table import Line, Page, Table, columns_of, numeric
-from scoring.views.work_rows import WorkRow, WorkRows, day_of
+
+from .amounts import cost_text, models_text, percent
+from .landing_text import STATE_WORDS
+from .table import Line, Page, Table, columns_of, numeric
+from .work_rows import WorkRow, WorkRows, day_of
 
 FATES = ("landed", "fixed", "taken_back", "nothing", "open", "talk")
 """What became of what was paid for.
@@ -137,7 +138,9 @@ def cost_sum(name: str, paid: Sequence[Expense]) -> PlainData:
         if expense.charge.cost is None:
             unpriced[expense.charge.unpriced] += expense.charge.spent.responses
 
-    work = {expense.row.unit.unit for expense in paid if expense.row.unit.kind != "talk"}
+    work = {
+        expense.row.unit.unit for expense in paid if expense.row.unit.kind != "talk"
+    }
     return {
         "name": name or "unknown",
         "cost": sum_of_known(expense.charge.cost for expense in paid),
@@ -177,8 +180,15 @@ def dearest(paid: Iterable[Expense]) -> list[PlainData]:
             unit = row.unit
             line = openable(unit.first_line, unit.checkpoint_branch)
             where = unit.commit or line or f"session {group[0].session}"
-            value = {key: row.values[key] for key in ("unit", "iteration", "ended", "state")}
-            value |= {"fate": fate_of(unit), "cost": cost, "subject": unit.subject, "where": where}
+            value = {
+                key: row.values[key] for key in ("unit", "iteration", "ended", "state")
+            }
+            value |= {
+                "fate": fate_of(unit),
+                "cost": cost,
+                "subject": unit.subject,
+                "where": where,
+            }
             units.append(value)
 
     units.sort(key=lambda unit: (-unit["cost"], unit["unit"]))
@@ -201,10 +211,15 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
         return
 
     units = counted(total["units"], "unit of work", "units of work")
-    yield Line(f"{cost_text(total['cost'])} for {units}, with the talk around them, {days}", "bold")
+    yield Line(
+        f"{cost_text(total['cost'])} for {units}, with the talk around them, {days}",
+        "bold",
+    )
     yield Line(f"Days are those of {value['timezone']}.", "dim")
     if total["unpriced"]:
-        responses = counted(sum(total["unpriced"].values()), "response has", "responses have")
+        responses = counted(
+            sum(total["unpriced"].values()), "response has", "responses have"
+        )
         yield f"{responses} no known price: {models_text(total['unpriced'])}."
     if value["without_cost"]:
         yield f"The cost of {counted(value['without_cost'], 'other unit')} is not known."
@@ -218,7 +233,9 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
         shown = groups[-_MOST_GROUPS:]
     rows = []
     for group in (*shown, total):
-        rows.append((shortened(group["name"]), cost_text(group["cost"]), *shares_of(group)))
+        rows.append(
+            (shortened(group["name"]), cost_text(group["cost"]), *shares_of(group))
+        )
     yield Table(columns_of(value["by"].upper(), *map(numeric, headings)), rows)
     if len(shown) < len(groups):
         yield Line(f"and {len(groups) - len(shown)} more: --json has all", "dim")
@@ -239,13 +256,19 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
     yield Table(columns_of(numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE"), rows)
 
 
-def everything(used: Iterable[UsedBySession], days: CostDays) -> dict[str, list[PlainData]]:
+def everything(
+    used: Iterable[UsedBySession], days: CostDays
+) -> dict[str, list[PlainData]]:
     """Return what all sessions of the machine cost, by repository, harness and model, for JSON."""
     groups: dict[str, dict[str, list[tuple[SessionKey, Charge]]]] = {}
     for use in used:
         harness, _ = use.session
         for charge, _ in days.charges(use.spending):
-            names = {"repository": use.repository, "harness": harness, "model": charge.model}
+            names = {
+                "repository": use.repository,
+                "harness": harness,
+                "model": charge.model,
+            }
             for kind, name in (*names.items(), ("all", "all")):
                 by_name = groups.setdefault(kind, {})
                 by_name.setdefault(name, []).append((use.session, charge))
@@ -261,10 +284,14 @@ def everything(used: Iterable[UsedBySession], days: CostDays) -> dict[str, list[
                 "cost": sum_of_known(charge.cost for charge in charges),
                 "sessions": len({session for session, _ in paid}),
                 "responses": sum(charge.spent.responses for charge in charges),
-                "unpriced_responses": sum(charge.spent.responses for charge in unpriced),
+                "unpriced_responses": sum(
+                    charge.spent.responses for charge in unpriced
+                ),
             }
             sums.append(value)
-        sums_by_kind[kind] = sorted(sums, key=lambda each: (-(each["cost"] or 0.0), each["name"]))
+        sums_by_kind[kind] = sorted(
+            sums, key=lambda each: (-(each["cost"] or 0.0), each["name"])
+        )
     return sums_by_kind
 
 
@@ -281,19 +308,27 @@ def everything_page(value: PlainData, days: str) -> Page:
 
     (total,) = value["everything"]["all"]
     sessions = counted(total["sessions"], "session")
-    yield Line(f"{cost_text(total['cost'])} for {sessions} on this machine, {days}", "bold")
+    yield Line(
+        f"{cost_text(total['cost'])} for {sessions} on this machine, {days}", "bold"
+    )
     yield Line(f"Days are those of {value['timezone']}.", "dim")
-    heads = [numeric(head) for head in ("COST", "SESSIONS", "RESPONSES", "WITHOUT A PRICE")]
+    heads = [
+        numeric(head) for head in ("COST", "SESSIONS", "RESPONSES", "WITHOUT A PRICE")
+    ]
     for kind in ("repository", "harness", "model"):
         yield ""
         groups = value["everything"][kind]
         rows = []
         for group in groups:
-            counts = [group[key] for key in ("sessions", "responses", "unpriced_responses")]
+            counts = [
+                group[key] for key in ("sessions", "responses", "unpriced_responses")
+            ]
             rows.append((shortened(group["name"]), cost_text(group["cost"]), *counts))
         yield Table(columns_of(kind.upper(), *heads), rows)
         if sum(group["sessions"] for group in groups) > total["sessions"]:
-            yield Line(f"A session of more than one {kind} counts in the row of each.", "dim")
+            yield Line(
+                f"A session of more than one {kind} counts in the row of each.", "dim"
+            )
 
 
 def left_out_sessions(used: Iterable[UsedBySession], days: CostDays) -> list[PlainData]:
@@ -309,7 +344,9 @@ def left_out_sessions(used: Iterable[UsedBySession], days: CostDays) -> list[Pla
         if charges or days.period is None:
             harness, session = use.session
             value = {"session": session, "harness": harness, "folder": use.repository}
-            sessions.append(value | {"cost": sum_of_known(charge.cost for charge in charges)})
+            sessions.append(
+                value | {"cost": sum_of_known(charge.cost for charge in charges)}
+            )
     return sessions
 
 
@@ -342,4 +379,7 @@ def shares_of(group: PlainData) -> list[str]:
     paid = {fate: group[fate] for fate in FATES}
     paid["open"] -= group["unclear"]
     *others, talk = paid.values()
-    return [f"{percent(max(part, 0.0) / cost)} %" for part in (*others, group["unclear"], talk)]
+    return [
+        f"{percent(max(part, 0.0) / cost)} %"
+        for part in (*others, group["unclear"], talk)
+    ]

@@ -17,7 +17,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from scoring.text import show_hidden, visible
-from scoring.views.table import AnyCell, Block, Line, Table, TableRow, as_cell, line_or_table
+
+from .table import AnyCell, Block, Line, Table, TableRow, as_cell, line_or_table
 
 RowTexts: TypeAlias = list[Text]
 """The texts of a row, one for each column."""
@@ -55,7 +56,12 @@ def folded_text(text: str, width: int) -> str:
     """Return text with its lines folded between words to a width."""
     screen = io.StringIO()
     console = Console(
-        file=screen, width=width, color_system=None, highlight=False, markup=False, emoji=False
+        file=screen,
+        width=width,
+        color_system=None,
+        highlight=False,
+        markup=False,
+        emoji=False,
     )
     draw(text.splitlines(), console)
     return unpadded(screen.getvalue())
@@ -90,7 +96,8 @@ def _fitted(table: Table, width: int) -> Drawn:
     widths = _widths(lines)
     if _total(widths) <= width:
         if lines:
-            right = [*(column.right for column in table.columns), False]  # the last are the notes
+            # the last are the notes
+            right = [*(column.right for column in table.columns), False]
             yield _grid(lines, widths, right)
         return
 
@@ -123,7 +130,9 @@ def _grid(lines: list[RowTexts], widths: list[int], right: Iterable[bool]) -> Ri
     """
     grid = RichTable.grid(padding=(0, _GAP, 0, 0))
     for _, width, is_right in zip(lines[0], widths, right, strict=False):
-        grid.add_column(justify="right" if is_right else "left", width=width, no_wrap=True)
+        grid.add_column(
+            justify="right" if is_right else "left", width=width, no_wrap=True
+        )
     for line in lines:
         grid.add_row(*line)
     return grid
@@ -146,7 +155,11 @@ def _columns_with_room(table: Table, widths: list[int], width: int) -> list[int]
 
 
 def _with_columns_below(
-    table: Table, rows: list[TableRow], lines: list[RowTexts], shown: list[int], width: int
+    table: Table,
+    rows: list[TableRow],
+    lines: list[RowTexts],
+    shown: list[int],
+    width: int,
 ) -> Drawn:
     """Yield a table with some of its columns in rows, and the others below each row.
 

@@ -10,7 +10,8 @@ from scoring.log.load import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of
-from scoring.views.score_pages import chain_payload, claims_payload, kept_payload
+
+from .score_pages import chain_payload, claims_payload, kept_payload
 
 WORTH_SAYING = 0.0005
 """A smaller part of a score is not shown: it would be 0.000."""
@@ -74,7 +75,9 @@ class Explanation(NamedTuple):
     @property
     def raises(self) -> list[ExplainedSignal]:
         """What would have raised the score, most first."""
-        raising = [signal for signal in self.signals if signal.could_add >= WORTH_SAYING]
+        raising = [
+            signal for signal in self.signals if signal.could_add >= WORTH_SAYING
+        ]
         return sorted(raising, key=lambda signal: -signal.could_add)
 
     def as_dict(self) -> PlainData:
@@ -97,12 +100,17 @@ class Explanation(NamedTuple):
             "attribution": chain_payload(facts) or kept_payload(self.kept),
             "signals": [signal._asdict() for signal in self.signals],
             "would_have_raised": [
-                {"signal": raising.signal, "by": raising.could_add, "advice": raising.advice}
+                {
+                    "signal": raising.signal,
+                    "by": raising.could_add,
+                    "advice": raising.advice,
+                }
                 for raising in self.raises
             ],
             "integrity": [pair.as_dict() for pair in examined.signals.integrity],
             **claims_payload(facts),
-            "outcome": outcome and {"horizon_days": self.horizon_days, **outcome.as_dict()},
+            "outcome": outcome
+            and {"horizon_days": self.horizon_days, **outcome.as_dict()},
             "spending": spending.as_dict() if spending else None,
         }
 

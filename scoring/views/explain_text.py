@@ -10,12 +10,13 @@ from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
 from scoring.signals.values import IntegrityObservation
 from scoring.text import counted, cut, short, some_of
-from scoring.views.amounts import spending_lines
-from scoring.views.explain import WORTH_SAYING, Explanation
-from scoring.views.landing_text import named_commit
-from scoring.views.outcome_pages import outcome_text
-from scoring.views.session_pages import score_text
-from scoring.views.table import Lines, Page
+
+from .amounts import spending_lines
+from .explain import WORTH_SAYING, Explanation
+from .landing_text import named_commit
+from .outcome_pages import outcome_text
+from .session_pages import score_text
+from .table import Lines, Page
 
 _ROLES = {
     "impl": "the agent that did the work",
@@ -37,10 +38,15 @@ def explanation_page(explanation: Explanation, landing: str, meaning: Meaning) -
     yield from _head(explanation, landing, meaning)
 
     yield from _listed("What it took", spending_lines(examined.spending))
-    yield from _listed("Whose work it is", chain_lines(examined.facts, explanation.kept))
+    yield from _listed(
+        "Whose work it is", chain_lines(examined.facts, explanation.kept)
+    )
     yield from _signal_lines(explanation)
 
-    claims = [*map(_compared_claim, examined.signals.integrity), *claim_lines(examined.facts)]
+    claims = [
+        *map(_compared_claim, examined.signals.integrity),
+        *claim_lines(examined.facts),
+    ]
     yield from _listed("What was claimed, and what was observed", claims)
 
 
@@ -71,7 +77,9 @@ def _head(explanation: Explanation, landing: str, meaning: Meaning) -> Lines:
     origin = "was computed now, and nothing was written"
     if examined.origin == "sidecar":
         origin = "comes from the sidecar"
-    signals = f"{score.coverage.present} of {score.coverage.total} signals have evidence"
+    signals = (
+        f"{score.coverage.present} of {score.coverage.total} signals have evidence"
+    )
     weight = f"{score.coverage.weight * 100:.1f} % of the rubric's weight"
     yield f"The score {origin}. {signals}, with {weight}."
 
@@ -97,13 +105,17 @@ def _signal_lines(explanation: Explanation) -> Lines:
     votes: list[str] = []
     absent: list[str] = []
     others = "none is without evidence"
-    for signal in sorted(explanation.signals, key=lambda signal: -signal.effective_weight):
+    for signal in sorted(
+        explanation.signals, key=lambda signal: -signal.effective_weight
+    ):
         if signal.present:
             share = f"{signal.effective_weight * 100:.1f} % of the score"
             adds = f"it adds {signal.contribution:.3f}"
             if signal.cost and signal.cost >= WORTH_SAYING:
                 adds += f" and could have added {signal.effective_weight:.3f}"
-            votes.append(f"{signal.label}: {signal.sub_score:.3f} of 1, times {share}: {adds}")
+            votes.append(
+                f"{signal.label}: {signal.sub_score:.3f} of 1, times {share}: {adds}"
+            )
             fact = f"{signal.fact} · " if signal.fact else ""
             claimed = ", as claimed" if signal.source == "claimed" else ""
             votes.append(f"  {fact}{signal.detail}{claimed}")
@@ -180,7 +192,9 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
     kept_lines = []
     if kept and kept.method:
         sessions = _named("session", kept.sessions)
-        kept_lines.append(f"when the sidecar was written, {sessions}, found by {kept.method}")
+        kept_lines.append(
+            f"when the sidecar was written, {sessions}, found by {kept.method}"
+        )
 
     observed = facts.observed
     if observed is None:
@@ -221,7 +235,9 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
         minutes = (facts.window.end - facts.transcripts.ended) // (60 * NS)
     work = observed.work
     shows_commit = any(sighting.kind == "commit" for sighting in observed.seen)
-    if minutes > 0 and not (work.edits or work.agents or observed.by_agents or shows_commit):
+    if minutes > 0 and not (
+        work.edits or work.agents or observed.by_agents or shows_commit
+    ):
         yield (
             "no edit tool was used in these lines, "
             f"which end {counted(minutes, 'minute')} before the commit"

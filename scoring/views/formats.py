@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 from scoring.errors import InputError, installing
 from scoring.files import atomic_stream, make_folder
 from scoring.text import as_utf8, csv_field, json_escaped
-from scoring.views.columns import TABLES, DataColumn, DataRow, NamedRow
+
+from .columns import TABLES, DataColumn, DataRow, NamedRow
 
 _ROWS_OF_A_GROUP = 8192  # of a Parquet file
 
@@ -96,7 +97,9 @@ class ParquetWriter(Writer):
     def __init__(self, columns: Sequence[DataColumn], out: BinaryIO) -> None:
         from pyarrow import parquet
 
-        self._writer = parquet.ParquetWriter(out, arrow_schema(columns), compression="zstd")
+        self._writer = parquet.ParquetWriter(
+            out, arrow_schema(columns), compression="zstd"
+        )
         self._rows: list[DataRow] = []
 
     def add(self, row: DataRow) -> None:
@@ -109,7 +112,9 @@ class ParquetWriter(Writer):
         import pyarrow as pa
 
         if self._rows:
-            self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._writer.schema))
+            self._writer.write_table(
+                pa.Table.from_pylist(self._rows, schema=self._writer.schema)
+            )
             self._rows = []
 
     def close(self) -> None:
@@ -148,7 +153,9 @@ def arrow_schema(columns: Sequence[DataColumn]) -> Any:
     fields = []
     for column in columns:
         metadata = {"meaning": column.meaning, "unit": column.unit}
-        fields.append(pa.field(column.name, types[column.kind], column.may_miss, metadata))
+        fields.append(
+            pa.field(column.name, types[column.kind], column.may_miss, metadata)
+        )
     return pa.schema(fields)
 
 
@@ -184,7 +191,9 @@ def write_streams(
         form: a key of :data:`FORMATS`.
         streams: the streams by table; rows of other tables are left out.
     """
-    writers = {table: FORMATS[form](TABLES[table], out) for table, out in streams.items()}
+    writers = {
+        table: FORMATS[form](TABLES[table], out) for table, out in streams.items()
+    }
     for table, row in rows:
         if table in writers:
             writers[table].add(row)

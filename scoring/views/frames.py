@@ -16,10 +16,16 @@ from scoring.errors import InputError
 from scoring.evidence.rules import Options
 from scoring.examine import LogView
 from scoring.outcomes.outcome_rules import OutcomeRules
-from scoring.views.columns import TABLES, DataRow, rows_of_view
-from scoring.views.formats import arrow_schema, clean, require
 
-_PANDAS_TYPES = {"text": "string", "integer": "Int64", "number": "Float64", "yes/no": "boolean"}
+from .columns import TABLES, DataRow, rows_of_view
+from .formats import arrow_schema, clean, require
+
+_PANDAS_TYPES = {
+    "text": "string",
+    "integer": "Int64",
+    "number": "Float64",
+    "yes/no": "boolean",
+}
 
 
 def rows(

@@ -10,7 +10,8 @@ from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.signals.values import AgentRole, SignalSet
 from scoring.statistics import mean_or_none
 from scoring.text import counted, spans
-from scoring.views.table import Column, Line, Page, Table, TableRow, numeric
+
+from .table import Column, Line, Page, Table, TableRow, numeric
 
 _COLUMNS = (
     Column("ROLE", width=10),

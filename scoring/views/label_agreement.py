@@ -26,8 +26,9 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
 from scoring.statistics import DRAWS, Interval, resampled
 from scoring.text import counted
-from scoring.views.labelled import NO_LABELS
-from scoring.views.table import Page, Table, columns_of, number, numeric, titled
+
+from .labelled import NO_LABELS
+from .table import Page, Table, columns_of, number, numeric, titled
 
 Ratings: TypeAlias = Sequence[Sequence[float]]
 """The ratings of each unit."""
@@ -61,7 +62,9 @@ def krippendorff_alpha(units: Ratings) -> float | None:
             for second, second_count in in_unit.items():
                 others = second_count - (first == second)
                 pairs = times * first_count * others / (len(unit) - 1)
-                coincidences[first, second] = coincidences.get((first, second), 0) + pairs
+                coincidences[first, second] = (
+                    coincidences.get((first, second), 0) + pairs
+                )
 
     @cache
     def distance(first: float, second: float) -> float:
@@ -91,7 +94,9 @@ def weighted_kappa(pairs: Ratings) -> float | None:
     first_ratings = Counter(first for first, _ in pairs)
     second_ratings = Counter(second for _, second in pairs)
     for first, second in product(first_ratings, second_ratings):
-        expected += first_ratings[first] * second_ratings[second] * (first - second) ** 2
+        expected += (
+            first_ratings[first] * second_ratings[second] * (first - second) ** 2
+        )
     if not expected:
         return None
     return 1 - len(pairs) * observed / expected
@@ -136,7 +141,9 @@ class LabelAgreement(NamedTuple):
         }
         kappa = []
         for pair, by_judgement in self.kappa.items():
-            measures = {name: measured._asdict() for name, measured in by_judgement.items()}
+            measures = {
+                name: measured._asdict() for name, measured in by_judgement.items()
+            }
             kappa.append({"actors": pair, "weights": "quadratic", **measures})
 
         return {
@@ -165,8 +172,13 @@ def agreement(judgements: Mapping[int, Judgements], scores: Ratings) -> LabelAgr
     iterations = judgements.values()
     actors = sorted({actor for by_actor in iterations for actor in by_actor})
 
-    def by_judgement(people: Sequence[str], statistic: _Statistic) -> dict[str, Measured]:
-        return {name: _measured(_ratings(iterations, name, people), statistic) for name in SCALES}
+    def by_judgement(
+        people: Sequence[str], statistic: _Statistic
+    ) -> dict[str, Measured]:
+        return {
+            name: _measured(_ratings(iterations, name, people), statistic)
+            for name in SCALES
+        }
 
     kappa = {}
     for pair in combinations(actors, 2):
@@ -182,7 +194,9 @@ def agreement(judgements: Mapping[int, Judgements], scores: Ratings) -> LabelAgr
     )
 
 
-def _ratings(iterations: Iterable[Judgements], name: str, people: Sequence[str]) -> Ratings:
+def _ratings(
+    iterations: Iterable[Judgements], name: str, people: Sequence[str]
+) -> Ratings:
     """Return the ratings of one judgement by iteration, where two or more people gave one."""
     units = []
     for by_actor in iterations:
@@ -215,7 +229,9 @@ def agreement_of(
     """
     judgements = {}
     for iteration, records in labels.items():
-        by_actor = {label.actor: label.latest.judgement for label in latest_labels(records)}
+        by_actor = {
+            label.actor: label.latest.judgement for label in latest_labels(records)
+        }
         if by_actor:
             judgements[iteration] = by_actor
 
@@ -246,10 +262,14 @@ def agreement_page(result: LabelAgreement) -> Page:
     for (first, second), by_judgement in result.kappa.items():
         for name, measured in by_judgement.items():
             kappa[f"{first} and {second}: {name}"] = measured
-    yield from _measures("Cohen's kappa, weighted by the square, per two people", "PEOPLE", kappa)
+    yield from _measures(
+        "Cohen's kappa, weighted by the square, per two people", "PEOPLE", kappa
+    )
 
     title = "The score, without what labels add to it, against the labels"
-    yield from _measures(title, "MEASURE", {"Spearman's rank correlation": result.score})
+    yield from _measures(
+        title, "MEASURE", {"Spearman's rank correlation": result.score}
+    )
 
 
 def _measures(title: str, head: str, measures: Mapping[str, Measured]) -> Page:

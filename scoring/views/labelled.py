@@ -11,7 +11,8 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels
 from scoring.statistics import mean_or_none
 from scoring.text import counted, cut, printable
-from scoring.views.table import Line, Page, Table, columns_of, number
+
+from .table import Line, Page, Table, columns_of, number
 
 NO_LABELS = "No labels; 'da-score label next' says where to begin."
 
@@ -19,7 +20,15 @@ _NOTE_WIDTH = 40
 _TASK_WIDTH = 80
 _DISTANCE_DIGITS = 1  # of a distance that decide the order
 _COLUMNS = columns_of(
-    "ITER", "ACTOR", "ROLE", "CORRECT", "SCOPE", "HALLUCINATION", "EDITS", "UPDATED", "NOTE"
+    "ITER",
+    "ACTOR",
+    "ROLE",
+    "CORRECT",
+    "SCOPE",
+    "HALLUCINATION",
+    "EDITS",
+    "UPDATED",
+    "NOTE",
 )
 
 
@@ -144,10 +153,10 @@ def next_page(waiting: Sequence[PlainData], total: int) -> Page:
         name += f" ({cut(printable(first['task_id']), _TASK_WIDTH)})"
     yield Line(f"{name}: most can be learned from its label.", "bold")
 
-    scores = (
-        f"{number(first['value'])} without labels, its neighbours {number(first['neighbours'])}"
-    )
-    yield f"Score {scores}; evidence for {first['coverage'] * 100:.1f} % of the weight."
+    score = f"Score {number(first['value'])} without labels"
+    neighbours = f"its neighbours {number(first['neighbours'])}"
+    coverage = f"evidence for {first['coverage'] * 100:.1f} % of the weight"
+    yield f"{score}, {neighbours}; {coverage}."
 
     verb = "waits" if len(waiting) == 1 else "wait"
     waits = f"{len(waiting)} of {counted(total, 'iteration')} {verb}"

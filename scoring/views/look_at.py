@@ -11,10 +11,11 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.frozen import PlainData
 from scoring.outcomes.unit import Unit
 from scoring.text import counted, printable, short
-from scoring.views.amounts import cost_text
-from scoring.views.landing_text import taken_back_text
-from scoring.views.table import SHA, SUBJECT, Cells, Column, Line, Page, Table, subject_cell
-from scoring.views.work_rows import WorkRow, WorkRows, day_of, in_state
+
+from .amounts import cost_text
+from .landing_text import taken_back_text
+from .table import SHA, SUBJECT, Cells, Column, Line, Page, Table, subject_cell
+from .work_rows import WorkRow, WorkRows, day_of, in_state
 
 MOST_SHOWN = 5  # units
 
@@ -88,7 +89,9 @@ class _OtherWork(NamedTuple):
 def look_at(rows: WorkRows) -> list[PlainData]:
     """Return the units that are worth a look as data, worst and dearest first."""
     unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
-    others = _OtherWork(unit_of, _last_passes(rows), _last_ends(in_state(rows, "landed")))
+    others = _OtherWork(
+        unit_of, _last_passes(rows), _last_ends(in_state(rows, "landed"))
+    )
 
     reasons = []
     for row in sorted(rows, key=lambda row: (-(row.cost or 0), row.unit.unit)):
@@ -102,13 +105,18 @@ def look_at(rows: WorkRows) -> list[PlainData]:
     for row, reason in reasons:
         unit = row.unit
         where = reason.where
-        key = where if reason.kind == "tests_failed" else unit.unit  # a run may be of several
-        if ".db:" in where and len(unit.sessions) == 1:  # no editor opens a line of a database
+        # a run may be of several
+        key = where if reason.kind == "tests_failed" else unit.unit
+        # no editor opens a line of a database
+        if ".db:" in where and len(unit.sessions) == 1:
             where = f"{where} (session {row.values['session_id']})"
 
         value = {
             "unit": unit.unit,
-            **{name: row.values.get(name) for name in ("iteration", "ended", "subject", "commit")},
+            **{
+                name: row.values.get(name)
+                for name in ("iteration", "ended", "subject", "commit")
+            },
             "reason": reason.kind,
             "text": reason.text,
             "where": openable(where, unit.checkpoint_branch),
@@ -171,7 +179,9 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
     # Tests that failed from the beginning may be broken otherwise, or need what is not there.
     if unit.state == "landed" and unit.last_tests.newly_failed:
         if not _happened_later(unit, others.passed_at):
-            text = "landed, and the last test run before it failed, after one that passed"
+            text = (
+                "landed, and the last test run before it failed, after one that passed"
+            )
             yield Reason("tests_failed", text, _sightings(unit).get("tests", ""))
 
     # What its own session fixes was still in work.
@@ -180,7 +190,9 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
         sha, fixed_lines = outcome.main_fix
         if not others.were_still_in_work(unit, sha):
             share = f"{fixed_lines} of its {outcome.lines_added} lines of code"
-            yield Reason("defective", f"{share} were changed by the fix {short(sha)}", sha)
+            yield Reason(
+                "defective", f"{share} were changed by the fix {short(sha)}", sha
+            )
 
     # Data and notes may well be meant to come to nothing. What its own session landed later took
     # the place of an attempt.
@@ -225,7 +237,9 @@ def look_at_page(rows: WorkRows) -> Page:
     shown = Counter(unit["reason"] for unit in worst)
     counts = Counter[str](row.unit.state for row in rows)
     counts["tests_failed"] = len(failing_tests(rows))
-    counts["defective"] = sum(bool(row.unit.defective) for row in in_state(rows, "landed"))
+    counts["defective"] = sum(
+        bool(row.unit.defective) for row in in_state(rows, "landed")
+    )
 
     others = []
     for kind, (what, condition) in _LISTED_KINDS.items():

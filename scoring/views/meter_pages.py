@@ -11,7 +11,8 @@ from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.obstacles import words
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import cut, quote, some_of
-from scoring.views.table import (
+
+from .table import (
     Cell,
     Column,
     Line,
@@ -37,7 +38,10 @@ _MOST_ROUNDS = 5  # that are listed
 
 def advice_view(advice: PlainData) -> Page:
     """Yield an advice of the diminishing-returns meter: its signal, and a line for each part."""
-    rows = [TableRow((Cell(label, style="bold"), text)) for label, text in _advice_parts(advice)]
+    rows = [
+        TableRow((Cell(label, style="bold"), text))
+        for label, text in _advice_parts(advice)
+    ]
     note = (Cell("Note", style="bold"), advice["does_not_claim"])
     rows.append(TableRow(note, style="dim"))
 
@@ -53,11 +57,16 @@ def _advice_parts(advice: PlainData) -> Iterator[Pair]:
 
     next_action = advice["next_action"]
     if advice["first_next_action"]:
-        next_action += f" First: {quote(cut(advice['first_next_action'], _LONGEST_QUOTE))}"
+        next_action += (
+            f" First: {quote(cut(advice['first_next_action'], _LONGEST_QUOTE))}"
+        )
     yield "Next", next_action
 
     if advice["flags"]:
-        flags = [f"{flag['flag']} in {_rounds_text(flag['rounds'])}" for flag in advice["flags"]]
+        flags = [
+            f"{flag['flag']} in {_rounds_text(flag['rounds'])}"
+            for flag in advice["flags"]
+        ]
         yield "Flags", "; ".join(flags)
 
     observations = advice.get("observations")
@@ -78,7 +87,10 @@ def _advice_parts(advice: PlainData) -> Iterator[Pair]:
     for row in observations["structural_agreement_by_round"]:
         name = f"{row['agreement']} by {row['agent']}"
         rounds_by_agreement.setdefault(name, []).append(row["round"])
-    texts = [f"{name} in {_rounds_text(rounds)}" for name, rounds in rounds_by_agreement.items()]
+    texts = [
+        f"{name} in {_rounds_text(rounds)}"
+        for name, rounds in rounds_by_agreement.items()
+    ]
     yield "Seen", "; ".join(texts) or "no two agents are named"
 
 
@@ -172,7 +184,9 @@ def _details(calibration: Calibration) -> Lines:
         beginning = f"{file}: the same signal, but "
         if not outcome.agrees:
             beginning = "  "
-            signals = f"expected {outcome.expected.signal}, found {outcome.found.signal}"
+            signals = (
+                f"expected {outcome.expected.signal}, found {outcome.found.signal}"
+            )
             yield f"  {file}: {signals} by the rule {outcome.rule}"
             yield f"    {outcome.why}"
         if outcome.other_classes:
@@ -234,7 +248,9 @@ def meeting_view(
         scores = [rounded(getattr(verdict.scores, name)) for name in _SCORES.values()]
         may_end = "yes" if verdict.ending_allowed else "no"
         state = (_status_cell(verdict), verdict.strength or "-", may_end)
-        rows.append((verdict.round_index, *state, *(f"{score:.{PLACES}f}" for score in scores)))
+        rows.append(
+            (verdict.round_index, *state, *(f"{score:.{PLACES}f}" for score in scores))
+        )
     yield Table(_ROUND_COLUMNS, rows)
     yield ""
     yield from (Line(line, only="pipe") for line in _LEGEND)
@@ -242,7 +258,12 @@ def meeting_view(
 
     for verdict in verdicts:
         yield ""
-        yield Line((Cell(f"Round {verdict.round_index}: ", style="bold"), _status_cell(verdict)))
+        yield Line(
+            (
+                Cell(f"Round {verdict.round_index}: ", style="bold"),
+                _status_cell(verdict),
+            )
+        )
         lines = list(_labelled_lines(verdict))
         for label, text in lines:
             yield Line(f"  {label:<11}{text}", only="pipe")
@@ -285,7 +306,9 @@ def _labelled_lines(verdict: MeetingVerdict) -> Iterator[Pair]:
         if novelty.judge_share is not None:
             counts = f"{novelty.judge_novel} new, {novelty.judge_repeated} repeated"
             judge = f"the judge: {counts} ({words(novelty.judge_share)})"
-        counts = f"{novelty.novel} new, {novelty.repeated} repeated by {novelty.matched_by}"
+        counts = (
+            f"{novelty.novel} new, {novelty.repeated} repeated by {novelty.matched_by}"
+        )
         yield "messages", f"{counts} ({words(novelty.share)}); {judge}"
 
 

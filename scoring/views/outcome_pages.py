@@ -9,8 +9,9 @@ from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import Outcome
 from scoring.outcomes.unit import Unit
 from scoring.text import and_more, short
-from scoring.views.landing_text import STATE_WORDS, states_text, taken_back_text
-from scoring.views.table import (
+
+from .landing_text import STATE_WORDS, states_text, taken_back_text
+from .table import (
     NAMED,
     AnyCell,
     Cell,
@@ -63,12 +64,16 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
     yield Table(_COLUMNS, list(map(_outcome_row, rows)), full=True)
 
     yield ""
-    yield states_text(Counter(row.unit.state for row in rows), "iteration", "iterations")
+    yield states_text(
+        Counter(row.unit.state for row in rows), "iteration", "iterations"
+    )
     judged = [row.outcome for row in rows if row.outcome.defective is not None]
     defective = sum(bool(outcome.defective) for outcome in judged)
     text = "None can be judged yet"
     if judged:
-        text = f"Within {horizon_days:g} days {defective} of {len(judged)} were defective"
+        text = (
+            f"Within {horizon_days:g} days {defective} of {len(judged)} were defective"
+        )
     young = sum(row.outcome.status == "too_young" for row in rows)
     if young:
         text += f"; {young} landed too recently to tell"
@@ -106,7 +111,9 @@ def _count_cell(count: int | None) -> AnyCell:
     return count
 
 
-def outcome_text(outcome: Outcome | None, landing: Landing | None, horizon_days: float) -> str:
+def outcome_text(
+    outcome: Outcome | None, landing: Landing | None, horizon_days: float
+) -> str:
     """Return in one or two sentences what became of landed work, or "" of work that did not land.
 
     Args:
@@ -145,7 +152,11 @@ def outcome_text(outcome: Outcome | None, landing: Landing | None, horizon_days:
             if more:
                 text += ", which --json lists as fixed_in"
 
-    verdict = "It counts as defective." if outcome.defective else "It does not count as defective."
+    verdict = (
+        "It counts as defective."
+        if outcome.defective
+        else "It does not count as defective."
+    )
     sentences = [fact[0].upper() + fact[1:] for fact in (text, *_facts(outcome))]
     return f"{'. '.join(sentences)}. {verdict}"
 
@@ -154,11 +165,15 @@ def _facts(outcome: Outcome) -> list[str]:
     """Return what is certain of landed work beyond its state."""
     facts = []
     if outcome.gone_in and not outcome.taken_back:
-        facts.append(f"all {outcome.lines_added} of its lines went in {short(outcome.gone_in)}")
+        facts.append(
+            f"all {outcome.lines_added} of its lines went in {short(outcome.gone_in)}"
+        )
 
     part = outcome.partly_reverted
     if part:
-        facts.append(f"{part.lines} of its {part.of} lines were reverted by {short(part.by)}")
+        facts.append(
+            f"{part.lines} of its {part.of} lines were reverted by {short(part.by)}"
+        )
     back = outcome.came_back
     if back:
         came_back = f"came back in {short(back.back_in)}"

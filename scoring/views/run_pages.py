@@ -15,15 +15,16 @@ from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.states import in_words
 from scoring.text import counted
-from scoring.views.look_at import look_at, look_at_page
-from scoring.views.score_pages import score_payload
-from scoring.views.session_pages import (
+
+from .look_at import look_at, look_at_page
+from .score_pages import score_payload
+from .session_pages import (
     SESSIONS,
     session_payload,
     session_rows,
     with_score_named,
 )
-from scoring.views.table import (
+from .table import (
     BAND,
     BOUNDS,
     COVERAGE,
@@ -44,8 +45,8 @@ from scoring.views.table import (
     named_cells,
     number,
 )
-from scoring.views.work_pages import became_page
-from scoring.views.work_rows import WorkRows, work_by, work_summary
+from .work_pages import became_page
+from .work_rows import WorkRows, work_by, work_summary
 
 _REFERENCE_COLUMNS = [
     ITER,
@@ -155,7 +156,9 @@ def scores_head(
         source: the log.
     """
     enough = [
-        (value, band) for value, band in scores if value is not None and band != BAND_INSUFFICIENT
+        (value, band)
+        for value, band in scores
+        if value is not None and band != BAND_INSUFFICIENT
     ]
     yield Line(f"{meaning.name}s under rubric {rubric}: {meaning}", "bold")
 
@@ -199,7 +202,9 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
 
     sessions = scored.sessions
     if len(sessions) >= _MANY_SESSIONS and not more.sessions:
-        yield Line(f"{counted(len(sessions), 'session')}; --sessions shows them.", "dim")
+        yield Line(
+            f"{counted(len(sessions), 'session')}; --sessions shows them.", "dim"
+        )
     elif sessions:
         members = {line.iteration: line for line in lines}
         graded = more.meaning.means_something

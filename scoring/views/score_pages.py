@@ -15,8 +15,9 @@ from scoring.sidecars.provenance import OwnLines
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
-from scoring.views.session_pages import score_text, spending_section
-from scoring.views.table import (
+
+from .session_pages import score_text, spending_section
+from .table import (
     Column,
     Line,
     Page,
@@ -77,7 +78,9 @@ def iteration_page(
     """
     name = f"Iteration {score.iteration}"
     if not full:
-        value = f"score {number(score.value, score.scored)}   band {band_text(score.band)}"
+        value = (
+            f"score {number(score.value, score.scored)}   band {band_text(score.band)}"
+        )
         yield Line(f"{name}   rubric {score.rubric_version}   {value}", only="pipe")
 
     only: Place | None = None if full else "terminal"
@@ -147,7 +150,10 @@ def _deliberation_section(deliberation: Deliberation, score: PersistedScore) -> 
             ("SIGNAL", stop["signal"]),
             ("SCORE", number(deliberation.value.sub_score)),
             ("NOVELTY", f"{novelty}, low in the last {low_rounds} of {rounds} rounds"),
-            ("READINESS", f"{parts['action_readiness']:.2f} {stop['readiness_classification']}"),
+            (
+                "READINESS",
+                f"{parts['action_readiness']:.2f} {stop['readiness_classification']}",
+            ),
             ("RATIONALE", stop["rationale"]),
             ("NEXT", meter["hint"]),
         ]

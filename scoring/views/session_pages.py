@@ -15,8 +15,9 @@ from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.scores import PersistedScore, session_as_dict
 from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval, mean_or_none
-from scoring.views.amounts import spending_lines
-from scoring.views.table import (
+
+from .amounts import spending_lines
+from .table import (
     BAND,
     BOUNDS,
     COVERAGE,
@@ -108,7 +109,9 @@ def _brief_ids(ids: Iterable[str]) -> dict[str, str]:
         shared = len(os.path.commonprefix((session_id, following)))  # noqa: RUF071 - no paths
         for each in (session_id, following):
             length_by_id[each] = max(length_by_id[each], shared + 1)
-    return {session_id: session_id[:length] for session_id, length in length_by_id.items()}
+    return {
+        session_id: session_id[:length] for session_id, length in length_by_id.items()
+    }
 
 
 def session_page(
@@ -151,7 +154,9 @@ def session_page(
         yield Line(became, only=only)
     yield Line(score_text(meaning, session, _bounds(session, members)), only=only)
 
-    rests_on = _coverage_cell(session, members, what=" iterations scored", average=" on average")
+    rests_on = _coverage_cell(
+        session, members, what=" iterations scored", average=" on average"
+    )
     yield Line(rests_on.shown(), "dim", only=only)
     interval = _interval(session) if intervals else None
     if interval:
@@ -176,7 +181,9 @@ def session_page(
             state = Cell(sidecar.name, str(sidecar), style, brief=sidecar.name)
 
         score = number(ref.value, ref.scored)
-        rows.append((*named, score, bounds, band_cell(ref.band, graded), coverage, state))
+        rows.append(
+            (*named, score, bounds, band_cell(ref.band, graded), coverage, state)
+        )
 
     columns = _MEMBERS if graded else with_score_named(meaning, _MEMBERS)
     yield Table(columns, rows, full=full)
@@ -223,7 +230,9 @@ def score_text(
 
 
 def _interval(session: SessionScore) -> Interval | None:
-    return bootstrap_interval([ref.value for ref in session.per_iteration if ref.suffices])
+    return bootstrap_interval(
+        [ref.value for ref in session.per_iteration if ref.suffices]
+    )
 
 
 def _bounds(session: SessionScore, members: Members) -> Bounds | None:
@@ -321,6 +330,7 @@ def session_payload(
         "state": worst_first[0] if worst_first else None,
         "state_reason": sidecar.reason or None,
         "states": [
-            {"iteration": iteration, **state.as_dict()} for iteration, state in states.items()
+            {"iteration": iteration, **state.as_dict()}
+            for iteration, state in states.items()
         ],
     }

@@ -11,12 +11,18 @@ from typing import Any, NamedTuple
 
 from scoring.errors import InputError
 from scoring.temporary import temporary_directory
-from scoring.views.amounts import DECIDED
-from scoring.views.columns import TABLES, NamedRow
-from scoring.views.formats import require, write_directory
-from scoring.views.work_rows import STATES
 
-_TYPES = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "yes/no": "BOOLEAN"}
+from .amounts import DECIDED
+from .columns import TABLES, NamedRow
+from .formats import require, write_directory
+from .work_rows import STATES
+
+_TYPES = {
+    "text": "VARCHAR",
+    "integer": "BIGINT",
+    "number": "DOUBLE",
+    "yes/no": "BOOLEAN",
+}
 _LONGEST_ROW = 32 << 20  # bytes
 _FETCHED_AT_ONCE = 1024  # rows
 
@@ -121,7 +127,9 @@ def ask(sql: str, rows: Iterable[NamedRow]) -> Iterator[Answer]:
 def _load(db: Any, path: Path) -> None:
     """Make a table of a file that is named after it."""
     table = path.stem
-    columns = ", ".join(f"'{column.name}': '{_TYPES[column.kind]}'" for column in TABLES[table])
+    columns = ", ".join(
+        f"'{column.name}': '{_TYPES[column.kind]}'" for column in TABLES[table]
+    )
     db.execute(
         f"CREATE TABLE {table} AS SELECT * FROM read_json("  # noqa: S608 - a name of TABLES
         f"?, format='newline_delimited', columns={{{columns}}}, "
@@ -172,7 +180,9 @@ def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
     values = {"counts": ",\n".join(counts), "decided": " + ".join(DECIDED)}
     for view, grouping in VIEWS.items():
         db.execute(Template(_VIEW).substitute(grouping._asdict(), view=view, **values))
-    db.execute("SET enable_external_access = false; SET python_enable_replacements = false")
+    db.execute(
+        "SET enable_external_access = false; SET python_enable_replacements = false"
+    )
     db.execute("SET lock_configuration = true")
     try:
         with _ends_when_interrupted():

@@ -167,14 +167,18 @@ class Table(NamedTuple):
             lines.append(texts)
 
         widths = []
-        for column, column_texts in zip(table.columns, zip(*lines, strict=True), strict=False):
+        for column, column_texts in zip(
+            table.columns, zip(*lines, strict=True), strict=False
+        ):
             width = column.width
             if self.full or width is None:
                 width = max(map(len, column_texts))
             widths.append(width)
 
         page = []
-        is_padded = not self.full and all(column.width is not None for column in table.columns)
+        is_padded = not self.full and all(
+            column.width is not None for column in table.columns
+        )
         margin = " " * (self.indent + self.notes_indent)
         for row, cells in zip(rows, lines, strict=True):
             padded = map(str.ljust, cells[:-1], widths)
@@ -195,8 +199,12 @@ class Table(NamedTuple):
             is_needed = has_text or not rows or "full" not in places
             is_shown.append(column.only in places and is_needed)
 
-        chosen_rows = [row._replace(cells=list(compress(row.cells, is_shown))) for row in rows]
-        return self._replace(columns=list(compress(self.columns, is_shown)), rows=chosen_rows)
+        chosen_rows = [
+            row._replace(cells=list(compress(row.cells, is_shown))) for row in rows
+        ]
+        return self._replace(
+            columns=list(compress(self.columns, is_shown)), rows=chosen_rows
+        )
 
     def as_json(self) -> list[PlainData]:
         """Return the rows as data: the values of the columns that have a key."""
@@ -211,7 +219,9 @@ class Table(NamedTuple):
 
     def table_rows(self) -> list[TableRow]:
         """Return the rows, each as a :class:`TableRow`."""
-        return [row if isinstance(row, TableRow) else TableRow(row) for row in self.rows]
+        return [
+            row if isinstance(row, TableRow) else TableRow(row) for row in self.rows
+        ]
 
 
 class Line(NamedTuple):
@@ -271,7 +281,9 @@ def pairs(rows: Iterable[Pair], width: int | None = None) -> Table:
 def pipe_text(blocks: Iterable[Block]) -> str:
     """Return a page as text for a pipe."""
     lines_and_tables = map(line_or_table, blocks)
-    return "".join(block.pipe() for block in lines_and_tables if block.only in (None, "pipe"))
+    return "".join(
+        block.pipe() for block in lines_and_tables if block.only in (None, "pipe")
+    )
 
 
 def line_or_table(block: Block) -> Line | Table:

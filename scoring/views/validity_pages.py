@@ -4,12 +4,20 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from scoring.examine import ExaminedIteration
-from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Became, Case, OutcomeName, case_of
+from scoring.outcomes.cases import (
+    BEFORE_LANDING,
+    LEAST_LINES,
+    Became,
+    Case,
+    OutcomeName,
+    case_of,
+)
 from scoring.outcomes.validity import Validity
 from scoring.prediction import LEAST_OF_A_KIND, Foretold
 from scoring.sidecars.meaning import score_mark
 from scoring.text import counted
-from scoring.views.table import (
+
+from .table import (
     Cells,
     Line,
     Lines,
@@ -60,7 +68,10 @@ def validity_page(validity: Validity) -> Page:
         if rows:
             yield from titled(title, Table(columns, rows))
 
-    bands = [(band_text(each.band), each.n, f"{each.sound * 100:.0f} %") for each in validity.bands]
+    bands = [
+        (band_text(each.band), each.n, f"{each.sound * 100:.0f} %")
+        for each in validity.bands
+    ]
     if bands:
         yield from titled("By band", Table(_BANDS, bands))
 
@@ -85,7 +96,9 @@ def validity_sentences(validity: Validity) -> Lines:
     foretells = "foretell which work"
     if validity.measure == "spearman":
         foretells = "foretell"
-    question = _QUESTIONS[validity.outcome].format(days=f"{validity.horizon_days:g} days")
+    question = _QUESTIONS[validity.outcome].format(
+        days=f"{validity.horizon_days:g} days"
+    )
     yield f"Does the score of rubric {validity.rubric} {foretells} {question}?"
 
     yield f"Verdict: {validity.verdict}."

@@ -9,7 +9,8 @@ from scoring.outcomes.outcome import DAY
 from scoring.outcomes.spending import sum_of_known
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN
 from scoring.text import counted, short, shortened
-from scoring.views.amounts import (
+
+from .amounts import (
     CountedShare,
     cost_text,
     duration_text,
@@ -17,12 +18,12 @@ from scoring.views.amounts import (
     per_landed_text,
     tokens_text,
 )
-from scoring.views.comparisons import comparisons, months, trend
-from scoring.views.landing_text import STATE_WORDS, named_commit, states_text, unit_text
-from scoring.views.look_at import look_at, look_at_page
-from scoring.views.outcome_pages import outcome_text
-from scoring.views.table import Cell, Cells, Line, Lines, Page, Table, columns_of, numeric
-from scoring.views.work_rows import (
+from .comparisons import comparisons, months, trend
+from .landing_text import STATE_WORDS, named_commit, states_text, unit_text
+from .look_at import look_at, look_at_page
+from .outcome_pages import outcome_text
+from .table import Cell, Cells, Line, Lines, Page, Table, columns_of, numeric
+from .work_rows import (
     CAME_TO_NOTHING,
     WorkGroup,
     WorkRow,
@@ -34,7 +35,15 @@ from scoring.views.work_rows import (
     zone_text,
 )
 
-_FIGURES = ("UNITS", "LANDED", "OPEN", "UNCLEAR", "FIXED LATER", "COST", "PER LANDED UNIT")
+_FIGURES = (
+    "UNITS",
+    "LANDED",
+    "OPEN",
+    "UNCLEAR",
+    "FIXED LATER",
+    "COST",
+    "PER LANDED UNIT",
+)
 _BY = columns_of("BY", *map(numeric, _FIGURES))
 _BY_STATE = columns_of("STATE", *map(numeric, ("UNITS", "COST", "TIME", "OUTPUT")))
 
@@ -111,7 +120,9 @@ def unit_page(row: WorkRow, horizon_days: float, asked: str) -> Page:
     reasons = look_at([row])
     for reason in reasons:
         yield f"Look at {reason['where']}: {reason['text']}."
-    if unit.last_passed is False and not any(one["reason"] == "tests_failed" for one in reasons):
+    if unit.last_passed is False and not any(
+        one["reason"] == "tests_failed" for one in reasons
+    ):
         yield "Its last test run failed."
 
     if unit.session is None:
@@ -164,12 +175,15 @@ def became_page(rows: WorkRows, horizon_days: float, notes: Iterable[str] = ()) 
     if missing:
         sessions = counted(missing, "session")
         yield Line(
-            f"Costs are at least these: {sessions} of the work left no transcript here.", "dim"
+            f"Costs are at least these: {sessions} of the work left no transcript here.",
+            "dim",
         )
     missing = work.summary["missing_subagents"]
     if missing:
         agents = counted(missing, "sub-agent")
-        yield Line(f"No figure includes the {agents} that left no transcript here.", "dim")
+        yield Line(
+            f"No figure includes the {agents} that left no transcript here.", "dim"
+        )
 
     yield ""
     if lines_of_notes:
@@ -225,7 +239,9 @@ def _cost_lines(work: WorkGroup) -> Lines:
     to_nothing = work.summary["came_to_nothing"]
     if to_nothing["units"]:
         were = counted(to_nothing["units"], "unit was", "units were")
-        ends = " or ".join(STATE_WORDS[state] for state in CAME_TO_NOTHING if to_nothing[state])
+        ends = " or ".join(
+            STATE_WORDS[state] for state in CAME_TO_NOTHING if to_nothing[state]
+        )
         text = f"{were} {ends}: {_cost_or_unknown(to_nothing['cost'])}"
         if to_nothing["without_cost"] and to_nothing["cost"] is not None:
             text += f" (the cost of {to_nothing['without_cost']} of them is not known)"

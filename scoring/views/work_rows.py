@@ -26,8 +26,9 @@ from scoring.outcomes.spending import Spending
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN, State, Unit
 from scoring.sidecars.provenance import time_stamp
 from scoring.statistics import mean_or_none
-from scoring.views.amounts import DECIDED, CountedShare
-from scoring.views.landing_text import STATE_WORDS
+
+from .amounts import DECIDED, CountedShare
+from .landing_text import STATE_WORDS
 
 STATES: tuple[State, ...] = tuple(STATE_WORDS)
 """The states of work, in the order in which they are shown. Talk is a state, but not work."""
@@ -74,7 +75,9 @@ def work_of(
         LogError: the log cannot be read.
         NotARepositoryError: the repository of the log is not in a work tree.
     """
-    sources = Sources.under(ATTRIBUTED, view.repo_dir, view.transcript_dirs, view.options)
+    sources = Sources.under(
+        ATTRIBUTED, view.repo_dir, view.transcript_dirs, view.options
+    )
     rules = view.outcomes or OutcomeRules()
     if preloaded:
         records = preloaded.evidence.records
@@ -94,7 +97,8 @@ def work_of(
         return []
 
     on_ledger(work)
-    del preloaded, records  # frees memory: what rows need of the evidence is in the units
+    # frees memory: what rows need of the evidence is in the units
+    del preloaded, records
     wanted = [unit for unit in work.units if _is_wanted(unit, view.selection, chosen)]
     return work_rows(wanted, sources.cache_dir)
 
@@ -110,7 +114,9 @@ def _is_wanted(unit: Unit, selection: Selection, chosen: Collection[int]) -> boo
     return day is not None and day >= selection.since
 
 
-def day_of(moment: int | str | None, zone: datetime.tzinfo | None = None) -> datetime.date | None:
+def day_of(
+    moment: int | str | None, zone: datetime.tzinfo | None = None
+) -> datetime.date | None:
     """Return on which day something was.
 
     Args:
@@ -123,7 +129,8 @@ def day_of(moment: int | str | None, zone: datetime.tzinfo | None = None) -> dat
         return None
     try:
         return datetime.datetime.fromtimestamp(moment // NS, zone).date()
-    except (ValueError, OverflowError, OSError):  # the last day of all, in a zone to the east
+    # the last day of all, in a zone to the east
+    except (ValueError, OverflowError, OSError):
         return None
 
 
@@ -206,7 +213,9 @@ def spending_of_unit(unit: Unit) -> Spending:
 def _tokens_of(counted: TranscriptFacts | None) -> dict[str, int | None]:
     """Return the tokens of a unit, by kind, as its transcripts state them; None if they do not."""
     kinds = ("input", "output", "cache_read", "cache_creation")
-    hide_cache_writes = {harness.name for harness in HARNESSES if harness.input_holds_cached}
+    hide_cache_writes = {
+        harness.name for harness in HARNESSES if harness.input_holds_cached
+    }
     every_harness_states_writes = True
     tokens: Counter[str] = Counter()
     for harness in counted.harnesses if counted else ():
@@ -225,7 +234,9 @@ def _tokens_of(counted: TranscriptFacts | None) -> dict[str, int | None]:
 
     if counted and every_harness_states_writes and "input" in tokens:
         # The responses say it more exactly, also of one for which nothing was written.
-        return dict(zip(kinds, Spending(spent=counted.spent).tokens.values(), strict=True))
+        return dict(
+            zip(kinds, Spending(spent=counted.spent).tokens.values(), strict=True)
+        )
     return {kind: tokens.get(kind) for kind in kinds}
 
 
@@ -319,7 +330,9 @@ class WorkGroup(NamedTuple):
     @property
     def landed(self) -> CountedShare:
         """How much of the work landed and stayed, of that which is decided."""
-        return CountedShare(self.summary["landed"], sum(self.summary[state] for state in DECIDED))
+        return CountedShare(
+            self.summary["landed"], sum(self.summary[state] for state in DECIDED)
+        )
 
     @property
     def fixed(self) -> CountedShare:
@@ -335,9 +348,11 @@ def grouped(rows: WorkRows, grouping: str) -> list[WorkGroup]:
         name = month_of(row) if grouping == "month" else row.values.get(grouping) or ""
         groups.setdefault(name, []).append(row)
         if grouping == "model":
-            kept = row.values.get("cost_by_model") or {}  # as JSON in the table of a fleet
+            # as JSON in the table of a fleet
+            kept = row.values.get("cost_by_model") or {}
             by_model = json.loads(kept) if isinstance(kept, str) else kept
-            if not by_model and row.cost is not None:  # a fleet may only know the main model
+            # a fleet may only know the main model
+            if not by_model and row.cost is not None:
                 by_model = {row.values.get("model") or "": row.cost}
             for model, cost in by_model.items():
                 groups.setdefault(model, [])
@@ -360,11 +375,17 @@ def work_by(rows: WorkRows) -> dict[str, list[PlainData]]:
             summary = group.summary
             value = {
                 "name": group.name or "unknown",
-                **{key: summary[key] for key in ("units", *STATES, "judged", "defective")},
+                **{
+                    key: summary[key]
+                    for key in ("units", *STATES, "judged", "defective")
+                },
                 "decided": group.landed.whole,
                 "landed_share": group.landed.as_dict(),
                 "defective_share": group.fixed.as_dict(),
-                **{key: summary[key] for key in ("cost", "landed_priced", "cost_per_landed")},
+                **{
+                    key: summary[key]
+                    for key in ("cost", "landed_priced", "cost_per_landed")
+                },
             }
             values.append(value)
         by[grouping] = values

@@ -10,7 +10,8 @@ from scoring.evidence.git.agents import without_mark
 from scoring.evidence.transcripts.facts import NS
 from scoring.log.selection import parse_period
 from scoring.text import short
-from scoring.views.work_rows import WorkRow, WorkRows, month_of
+
+from .work_rows import WorkRow, WorkRows, month_of
 
 _MOST_NAMES = 12
 """How many names an error lists."""
@@ -86,7 +87,9 @@ def other_named(text: str, rows: WorkRows, newest: datetime.date) -> Other:
     if len(similar) == 1:
         return Other("model", similar[0])
     if similar:
-        raise InputError(f"--against {text!r} may mean {', '.join(similar[:_MOST_NAMES])}")
+        raise InputError(
+            f"--against {text!r} may mean {', '.join(similar[:_MOST_NAMES])}"
+        )
 
     known = [*_values_of(rows, "harness"), *models]
     names = ", ".join(known[:_MOST_NAMES]) or "nothing yet"
@@ -144,13 +147,17 @@ def sides_of(
         first = [row for row in first if first_name in _names_of(row, "month")]
 
     if chosen_name and not first:
-        raise InputError(f"{_OPTIONS[other.kind]} chooses no work to compare: {chosen_name}")
+        raise InputError(
+            f"{_OPTIONS[other.kind]} chooses no work to compare: {chosen_name}"
+        )
     for name, side in ((other.name, second), (first_name, first)):
         if not side:
             raise InputError(f"--against: there is no work of {name}")
 
     why = f"their {other.kind} is not known"
-    return Sides((first_name, other.name), (first, second), left_out, why, other.kind == "month")
+    return Sides(
+        (first_name, other.name), (first, second), left_out, why, other.kind == "month"
+    )
 
 
 def sides_of_commit(sha: str, time: int, rows: WorkRows) -> Sides:

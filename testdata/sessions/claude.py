@@ -65,7 +65,11 @@ class Usage(NamedTuple):
             "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
             "service_tier": "standard",
             "iterations": [
-                {"input_tokens": self.given, "output_tokens": self.output, "type": "message"}
+                {
+                    "input_tokens": self.given,
+                    "output_tokens": self.output,
+                    "type": "message",
+                }
             ],
         }
 
@@ -140,7 +144,11 @@ class ClaudeSession:
         """
         agent = f"{self.world.rng.getrandbits(32):08x}"
         name = f"agent-{agent}.jsonl"
-        folder = self.path.parent if beside else self.path.with_suffix("") / "subagents" / below
+        folder = (
+            self.path.parent
+            if beside
+            else self.path.with_suffix("") / "subagents" / below
+        )
         return ClaudeSession(
             self.world,
             self.cwd,
@@ -157,7 +165,11 @@ class ClaudeSession:
     def thinking(self) -> Block:
         """Return a thinking block."""
         return Block(
-            {"type": "thinking", "thinking": self._words(), "signature": self.world.token("E", 60)}
+            {
+                "type": "thinking",
+                "thinking": self._words(),
+                "signature": self.world.token("E", 60),
+            }
         )
 
     def tool(self, name: str, given: Mapping[str, Any], checks: int = 0) -> Block:
@@ -173,7 +185,9 @@ class ClaudeSession:
     def bash(self, command: str = "ls -la", *, tests: bool = False) -> Block:
         """Return a shell command, which runs tests or does not."""
         return self.tool(
-            "Bash", {"command": command, "description": "Run it"}, CLI | (TESTS if tests else 0)
+            "Bash",
+            {"command": command, "description": "Run it"},
+            CLI | (TESTS if tests else 0),
         )
 
     def read(self, path: str = "README.md", *, loop_state: bool = False) -> Block:
@@ -184,13 +198,17 @@ class ClaudeSession:
 
     def ask(self, text: str | None = None, **more: Any) -> None:
         """Write what the user says, whose content is a string."""
-        self._add("user", message={"role": "user", "content": text or self._words()}, **more)
+        self._add(
+            "user", message={"role": "user", "content": text or self._words()}, **more
+        )
 
     def usage(self) -> Usage:
         """Return what a next response would use: most of the context is read from the cache."""
         rng = self.world.rng
         created = rng.randint(120, 4_000)
-        found = Usage(rng.randint(3, 12), rng.randint(60, 1_800), self._context, created)
+        found = Usage(
+            rng.randint(3, 12), rng.randint(60, 1_800), self._context, created
+        )
         self._context += created
         return found
 
@@ -248,8 +266,14 @@ class ClaudeSession:
             self._add(
                 "assistant",
                 stamp,
-                message={key: value for key, value in body.items() if key not in without},
-                **{key: value for key, value in {**request, **more}.items() if key not in without},
+                message={
+                    key: value for key, value in body.items() if key not in without
+                },
+                **{
+                    key: value
+                    for key, value in {**request, **more}.items()
+                    if key not in without
+                },
             )
             if n == 0 and counted:
                 totals = Totals(1, usage.given, usage.output, usage.read, usage.created)
@@ -266,7 +290,9 @@ class ClaudeSession:
                 world.now_ms += split
         return usage
 
-    def result(self, use: Block, *, failed: bool = False, plain: bool = True, **more: Any) -> None:
+    def result(
+        self, use: Block, *, failed: bool = False, plain: bool = True, **more: Any
+    ) -> None:
         """Write the result of a tool use.
 
         ``plain`` leaves ``is_error`` out of one that did not fail, as often seen.
@@ -274,7 +300,12 @@ class ClaudeSession:
         self.results([use], [failed], plain=plain, **more)
 
     def results(
-        self, uses: Sequence[Block], failed: Sequence[bool], *, plain: bool = True, **more: Any
+        self,
+        uses: Sequence[Block],
+        failed: Sequence[bool],
+        *,
+        plain: bool = True,
+        **more: Any,
     ) -> None:
         """Write the results of several tool uses on one line."""
         content: list[Line] = []
@@ -298,7 +329,11 @@ class ClaudeSession:
         self._add(
             "user",
             stamp,
-            **{"message": {"role": "user", "content": content}, "toolUseResult": told, **more},
+            **{
+                "message": {"role": "user", "content": content},
+                "toolUseResult": told,
+                **more,
+            },
         )
         self._enter(stamp, Totals(tool_calls=len(uses), tool_errors=sum(failed)))
 
@@ -317,7 +352,10 @@ class ClaudeSession:
                 ]
             else:
                 uses = [
-                    self.tool("Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"})
+                    self.tool(
+                        "Edit",
+                        {"file_path": "a.py", "old_string": "a", "new_string": "b"},
+                    )
                 ]
                 uses += (
                     [self.tool("Grep", {"pattern": "pytest loop-state.md"})]
@@ -338,7 +376,9 @@ class ClaudeSession:
         """Write a line without the keys of a thread's lines and without a time at its top."""
         self.lines.append(dict(line))
 
-    def repeat(self, lines: Iterable[Line], *, restamp: bool = False, **changed: Any) -> None:
+    def repeat(
+        self, lines: Iterable[Line], *, restamp: bool = False, **changed: Any
+    ) -> None:
         """Write lines of another session again, as resuming and forking do.
 
         Nothing new happens by that.
@@ -361,7 +401,9 @@ class ClaudeSession:
                 if key == "requestId" and key not in line:
                     continue
                 if callable(value):
-                    value = values.setdefault((key, line.get("requestId", id(old))), value())
+                    value = values.setdefault(
+                        (key, line.get("requestId", id(old))), value()
+                    )
                 line[key] = value
             self.world.book.copy(line.get("message", {}).get("id", ""))
             self.lines.append(line)
@@ -394,14 +436,20 @@ class ClaudeSession:
         if self.agent:
             line["agentId"] = self.agent
         self._parent = world.uuid4()
-        line |= {"type": kind, **keys, "uuid": self._parent, "timestamp": rfc3339(stamp)}
+        line |= {
+            "type": kind,
+            **keys,
+            "uuid": self._parent,
+            "timestamp": rfc3339(stamp),
+        }
         self.lines.append(line)
         self._enter(stamp)
 
     def _enter(self, stamp: int, totals: Totals = NOTHING, name: str = "") -> None:
         here = self.world.is_here(self.cwd)
         self.world.book.enter(
-            Deed(stamp * MS, CLAUDE, here, totals, self.session_id, self.path.name), name
+            Deed(stamp * MS, CLAUDE, here, totals, self.session_id, self.path.name),
+            name,
         )
 
     def _words(self) -> str:

@@ -27,7 +27,9 @@ def plain(root: Path, seed: int = 0, *, turns: int = 5) -> Truth:
     return world.truth()
 
 
-def streaming(root: Path, seed: int = 0, *, blocks: int = 4, outputs: str = "same") -> Truth:
+def streaming(
+    root: Path, seed: int = 0, *, blocks: int = 4, outputs: str = "same"
+) -> Truth:
     """Responses of several lines.
 
     Their output counts are the ``same``, ``rising`` or ``falling``. The largest one is true.
@@ -41,7 +43,9 @@ def streaming(root: Path, seed: int = 0, *, blocks: int = 4, outputs: str = "sam
             session.text(),
             *(session.bash("make") for _ in range(blocks - 2)),
         ]
-        counts = sorted(world.rng.sample(range(1, 900), blocks), reverse=outputs == "falling")
+        counts = sorted(
+            world.rng.sample(range(1, 900), blocks), reverse=outputs == "falling"
+        )
         session.respond(*content, outputs=None if outputs == "same" else counts)
         for use in content[2:]:
             session.result(use, failed=world.rng.random() < 0.5)
@@ -67,7 +71,11 @@ def shuffled(root: Path, seed: int = 0) -> Truth:
     for _ in range(3):
         session.ask()
         session.respond(
-            session.text(), session.text(), session.thinking(), outputs=[5, 6, 700], split=30_000
+            session.text(),
+            session.text(),
+            session.thinking(),
+            outputs=[5, 6, 700],
+            split=30_000,
         )
         session.work(1)
     session.repeat(session.lines[:], restamp=True)
@@ -109,7 +117,11 @@ def subagents(root: Path, seed: int = 0, *, beside: bool = False) -> Truth:
     for below in ("", "workflows/wf_12ab"):
         task = session.tool(
             "Task",
-            {"description": "look", "prompt": "look around", "subagent_type": "general-purpose"},
+            {
+                "description": "look",
+                "prompt": "look around",
+                "subagent_type": "general-purpose",
+            },
         )
         session.respond(session.text(), task)
         agent = session.subagent(below=below, beside=beside)
@@ -119,13 +131,21 @@ def subagents(root: Path, seed: int = 0, *, beside: bool = False) -> Truth:
         told = {
             "status": "completed",
             "agentId": agent.agent,
-            "content": [{"type": "tool_result", "is_error": True, "tool_use_id": "toolu_01noise"}],
+            "content": [
+                {
+                    "type": "tool_result",
+                    "is_error": True,
+                    "tool_use_id": "toolu_01noise",
+                }
+            ],
             "totalTokens": 48_211,
             "totalToolUseCount": 9,
             "usage": inner.as_json(),
         }
         session.result(task, toolUseResult=told)
-        agent.path.with_suffix(".meta.json").write_text('{"agentType":"general-purpose"}')
+        agent.path.with_suffix(".meta.json").write_text(
+            '{"agentType":"general-purpose"}'
+        )
     session.respond(session.text())
     session.save()
     outputs = session.path.with_suffix("") / "tool-results"
@@ -191,7 +211,9 @@ def sidechain_replay(root: Path, seed: int = 0, *, cut: str = "") -> Truth:
     return world.truth()
 
 
-def resumed(root: Path, seed: int = 0, *, restamp: bool = False, times: int = 2) -> Truth:
+def resumed(
+    root: Path, seed: int = 0, *, restamp: bool = False, times: int = 2
+) -> Truth:
     """A session that is resumed: each new file begins with all earlier lines and tool results."""
     world = World(root, seed)
     session = ClaudeSession(world, version="1.0.24")
@@ -217,7 +239,10 @@ def forked(root: Path, seed: int = 0, *, branches: int = 3) -> Truth:
         world.mark()
         fork = ClaudeSession(world, version="2.1.20")
         end = len(session.lines) - 2 * branch
-        origin = {"sessionId": session.session_id, "messageUuid": session.lines[end - 1]["uuid"]}
+        origin = {
+            "sessionId": session.session_id,
+            "messageUuid": session.lines[end - 1]["uuid"],
+        }
         fork.repeat(session.lines[:end], sessionId=fork.session_id, forkedFrom=origin)
         fork.work(2)
         fork.save()
@@ -252,7 +277,11 @@ def compaction(root: Path, seed: int = 0) -> Truth:
         world.mark()
     session.work(2, checks=True)
     session.bare(
-        {"type": "summary", "summary": "Fix the parser", "leafUuid": session.lines[-1]["uuid"]}
+        {
+            "type": "summary",
+            "summary": "Fix the parser",
+            "leafUuid": session.lines[-1]["uuid"],
+        }
     )
     session.save()
     return world.truth()
@@ -286,8 +315,12 @@ def api_errors(root: Path, seed: int = 0) -> Truth:
         without=["requestId"],
         isApiErrorMessage=True,
     )
-    session.respond(said, usage=nothing, counted=False, message=own, without=["requestId"])
-    session.respond(said, usage=Usage(7, 8, 9, 10), counted=False, isApiErrorMessage=True)
+    session.respond(
+        said, usage=nothing, counted=False, message=own, without=["requestId"]
+    )
+    session.respond(
+        said, usage=Usage(7, 8, 9, 10), counted=False, isApiErrorMessage=True
+    )
     session.respond(session.text(), isApiErrorMessage=False)
     session.work(1)
     session.save()
@@ -300,7 +333,9 @@ def without_ids(root: Path, seed: int = 0, *, requests: bool = True) -> Truth:
     session = ClaudeSession(world, version="0.2.105")
     session.ask()
     for _ in range(4):
-        session.respond(session.text(), without=["id"] if requests else ["id", "requestId"])
+        session.respond(
+            session.text(), without=["id"] if requests else ["id", "requestId"]
+        )
     for _ in range(3):
         session.respond(session.thinking(), session.text(), without=["requestId"])
     session.save()
@@ -351,7 +386,11 @@ def harness_lines(root: Path, seed: int = 0) -> Truth:
         "timestamp": rfc3339(world.now_ms),
     }
     session.bare(
-        {"type": "file-history-snapshot", "messageId": snapshot["messageId"], "snapshot": snapshot}
+        {
+            "type": "file-history-snapshot",
+            "messageId": snapshot["messageId"],
+            "snapshot": snapshot,
+        }
     )
     session.work(2)
     noise = {
@@ -373,11 +412,24 @@ def harness_lines(root: Path, seed: int = 0) -> Truth:
     )
     session.own(
         "attachment",
-        attachment={"type": "todo", "content": [{"type": "tool_result", "is_error": True}]},
+        attachment={
+            "type": "todo",
+            "content": [{"type": "tool_result", "is_error": True}],
+        },
     )
-    session.ask("<local-command-stdout>Exit code: 1</local-command-stdout>", isMeta=True)
-    session.bare({"type": "custom-title", "customTitle": "Parser", "sessionId": session.session_id})
-    session.bare({"type": "last-prompt", "lastPrompt": "go", "sessionId": session.session_id})
+    session.ask(
+        "<local-command-stdout>Exit code: 1</local-command-stdout>", isMeta=True
+    )
+    session.bare(
+        {
+            "type": "custom-title",
+            "customTitle": "Parser",
+            "sessionId": session.session_id,
+        }
+    )
+    session.bare(
+        {"type": "last-prompt", "lastPrompt": "go", "sessionId": session.session_id}
+    )
     session.work(1)
     session.save()
     return world.truth()
@@ -394,12 +446,19 @@ def shared_ids(root: Path, seed: int = 0) -> Truth:
     for output in (700, 400):
         session.ask()
         session.respond(
-            session.text(), session.text(), outputs=[output, output], message={"id": shared}
+            session.text(),
+            session.text(),
+            outputs=[output, output],
+            message={"id": shared},
         )
     copied = session.lines[-1]
     world.mark()
     agent = session.subagent()
-    changed = {"isSidechain": True, "agentId": agent.agent, "requestId": world.token("req_011")}
+    changed = {
+        "isSidechain": True,
+        "agentId": agent.agent,
+        "requestId": world.token("req_011"),
+    }
     agent.repeat([copied], restamp=True, **changed)
     agent.lines[-1]["message"]["usage"]["output_tokens"] = 1
     agent.work(1)
@@ -423,8 +482,12 @@ def sparse_usage(root: Path, seed: int = 0) -> Truth:
         for null in (True, False):
             session.ask()
             usage = session.usage()
-            usage = usage._replace(read=0 if "cache_read_input_tokens" in gone else usage.read)
-            usage = usage._replace(created=0 if "cache_creation" in gone else usage.created)
+            usage = usage._replace(
+                read=0 if "cache_read_input_tokens" in gone else usage.read
+            )
+            usage = usage._replace(
+                created=0 if "cache_creation" in gone else usage.created
+            )
             session.respond(session.text(), usage=usage)
             stated = session.lines[-1]["message"]["usage"]
             for key in gone:
@@ -470,7 +533,9 @@ def checks(root: Path, seed: int = 0) -> Truth:
         session.tool("KillShell", {"shell_id": "b1"}),
         session.tool("Write", {"file_path": "/r/loop-state.md", "content": "pytest"}),
         session.tool("Grep", {"pattern": "pytest", "path": "loop-state.md"}),
-        session.tool("mcp__docs__search", {"command": "pytest", "file_path": "loop-state.md"}),
+        session.tool(
+            "mcp__docs__search", {"command": "pytest", "file_path": "loop-state.md"}
+        ),
     ]
     for use in uses:
         session.respond(use)

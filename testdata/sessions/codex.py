@@ -85,7 +85,9 @@ OUTPUT = (
 
 def old_json(code: int, output: str = OUTPUT) -> str:
     """Return an exec result as older versions wrote it: JSON with the exit code in its metadata."""
-    return json.dumps({"output": output, "metadata": {"exit_code": code, "duration_seconds": 0.4}})
+    return json.dumps(
+        {"output": output, "metadata": {"exit_code": code, "duration_seconds": 0.4}}
+    )
 
 
 def exit_code(code: int, output: str = OUTPUT) -> str:
@@ -113,9 +115,14 @@ def running(output: str = OUTPUT) -> str:
 
 def script(verdict: str, output: str = OUTPUT) -> list[Line]:
     """Return a result of the exec script tool: ``completed``, ``failed``, or still ``running``."""
-    said = "Script running with cell ID 3" if verdict == "running" else f"Script {verdict}"
+    said = (
+        "Script running with cell ID 3" if verdict == "running" else f"Script {verdict}"
+    )
     head = f"{said}\nWall time 0.2 seconds\nOutput:\n"
-    return [{"type": "input_text", "text": head}, {"type": "input_text", "text": output}]
+    return [
+        {"type": "input_text", "text": head},
+        {"type": "input_text", "text": output},
+    ]
 
 
 def listed(output: str) -> list[Line]:
@@ -241,7 +248,9 @@ class CodexRollout:
         if last:
             info["last_token_usage"] = used.as_json(writes=self.writes)
         stamp = self.event(
-            "token_count", info=info | {"model_context_window": 272_000}, rate_limits=self._limits()
+            "token_count",
+            info=info | {"model_context_window": 272_000},
+            rate_limits=self._limits(),
         )
         created = used.written if self.writes else used.given - used.cached
         self._enter(stamp, Totals(1, used.given, used.output, used.cached, created))
@@ -287,7 +296,13 @@ class CodexRollout:
         call_id = self.world.token("call_", 24)
         kind, keys = _invocation(tool, command, call_id)
         stamp = self.item(kind, **keys)
-        is_command = tool in ("shell", "local_shell_call", "shell_command", "exec_command", "exec")
+        is_command = tool in (
+            "shell",
+            "local_shell_call",
+            "shell_command",
+            "exec_command",
+            "exec",
+        )
         found = (CLI if is_command else 0) if checks is None else checks
         if found:
             self._enter(stamp, Totals(checks=found))
@@ -316,7 +331,11 @@ class CodexRollout:
         """Read the loop state."""
         command = "sed -n '1,80p' .agents/active/loop-state.md"
         self.call(
-            exited(0), failed=False, tool="exec_command", command=command, checks=CLI | LOOP_STATE
+            exited(0),
+            failed=False,
+            tool="exec_command",
+            command=command,
+            checks=CLI | LOOP_STATE,
         )
 
     def work(self, turns: int = 2, *, checks: bool = False) -> None:
@@ -340,10 +359,18 @@ class CodexRollout:
                 code = rng.choice((0, 0, 1, 127))
                 self.tokens()
                 form, tool = rng.choice(
-                    ((old_json, "shell"), (exit_code, "shell_command"), (exited, "exec_command"))
+                    (
+                        (old_json, "shell"),
+                        (exit_code, "shell_command"),
+                        (exited, "exec_command"),
+                    )
                 )
                 output = form(code)
-                self.call(output if rng.random() < 0.7 else listed(output), code != 0, tool=tool)
+                self.call(
+                    output if rng.random() < 0.7 else listed(output),
+                    code != 0,
+                    tool=tool,
+                )
                 if rng.random() < 0.3:
                     self.tokens_again()
             self.tokens()
@@ -351,10 +378,15 @@ class CodexRollout:
 
     def compact(self) -> None:
         """Compact the context; the items that are kept are no new calls."""
-        kept = [line["payload"] for line in self.lines if line["type"] == "response_item"]
+        kept = [
+            line["payload"] for line in self.lines if line["type"] == "response_item"
+        ]
         self.add(
             "compacted",
-            {"message": "What was done …", "replacement_history": copy.deepcopy(kept[-4:])},
+            {
+                "message": "What was done …",
+                "replacement_history": copy.deepcopy(kept[-4:]),
+            },
         )
         self.event("context_compacted")
 
@@ -420,7 +452,9 @@ class CodexRollout:
     def add(self, kind: str, payload: Mapping[str, Any]) -> int:
         """Write a line, and return its time (milliseconds since 1970)."""
         stamp = self.world.tick(10, 4_000)
-        self.lines.append({"timestamp": rfc3339(stamp), "type": kind, "payload": dict(payload)})
+        self.lines.append(
+            {"timestamp": rfc3339(stamp), "type": kind, "payload": dict(payload)}
+        )
         self._enter(stamp)
         return stamp
 
@@ -449,13 +483,19 @@ class CodexRollout:
     def _limits(self) -> Line:
         used = round(self.world.rng.random() * 100, 1)
         return {
-            "primary": {"used_percent": used, "window_minutes": 300, "resets_at": 1_776_020_000},
+            "primary": {
+                "used_percent": used,
+                "window_minutes": 300,
+                "resets_at": 1_776_020_000,
+            },
             "secondary": None,
         }
 
     def _enter(self, stamp: int, totals: Totals = NOTHING) -> None:
         here = self.world.is_here(self.cwd)
-        self.world.book.enter(Deed(stamp * MS, CODEX, here, totals, self.id, self.path.name))
+        self.world.book.enter(
+            Deed(stamp * MS, CODEX, here, totals, self.id, self.path.name)
+        )
 
 
 def patch_end(success: bool) -> Line:
@@ -472,7 +512,11 @@ def patch_end(success: bool) -> Line:
 
 def mcp_end(result: Line) -> Line:
     """Return the event after a call of an MCP tool."""
-    invocation = {"server": "docs", "tool": "search", "arguments": {"q": "Exit code: 1"}}
+    invocation = {
+        "server": "docs",
+        "tool": "search",
+        "arguments": {"q": "Exit code: 1"},
+    }
     return {
         "type": "mcp_tool_call_end",
         "invocation": invocation,
@@ -490,7 +534,12 @@ def _invocation(tool: str, command: str, call_id: str) -> tuple[str, Line]:
             "timeout_ms": 10_000,
             "working_directory": None,
         }
-        return tool, {"id": None, "call_id": call_id, "status": "completed", "action": action}
+        return tool, {
+            "id": None,
+            "call_id": call_id,
+            "status": "completed",
+            "action": action,
+        }
     if tool == "exec":
         call = f"tools.exec_command({json.dumps({'cmd': command})})"
         code = f"const r = await {call};\ntext(r.output);\n"
@@ -514,12 +563,20 @@ def _invocation(tool: str, command: str, call_id: str) -> tuple[str, Line]:
             "input": given,
         }
     arguments = {
-        "shell": {"command": ["bash", "-lc", command], "workdir": ".", "timeout_ms": 10_000},
+        "shell": {
+            "command": ["bash", "-lc", command],
+            "workdir": ".",
+            "timeout_ms": 10_000,
+        },
         "shell_command": {"command": command, "workdir": "."},
         "exec_command": {"cmd": command, "yield_time_ms": 1_000},
         "write_stdin": {"session_id": 48_211, "chars": ""},
     }.get(tool, {"q": command})
-    return "function_call", {"name": tool, "arguments": json.dumps(arguments), "call_id": call_id}
+    return "function_call", {
+        "name": tool,
+        "arguments": json.dumps(arguments),
+        "call_id": call_id,
+    }
 
 
 def _read_back(stated: Mapping[str, int]) -> Tokens:

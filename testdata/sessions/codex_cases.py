@@ -57,7 +57,11 @@ def totals_fall(root: Path, seed: int = 0, *, partly: bool = False) -> Truth:
         thread.tokens(Tokens(5_000, 4_000, 900))
         thread.tokens(Tokens(6_000, 5_000, 800))
         thread.compact()
-        used = Tokens(30_000 + thread.sums.given, 20_000, 40) if partly else Tokens(fresh, 0, 40)
+        used = (
+            Tokens(30_000 + thread.sums.given, 20_000, 40)
+            if partly
+            else Tokens(fresh, 0, 40)
+        )
         thread.tokens(used, afresh=True)
         thread.tokens()
         world.mark()
@@ -157,7 +161,9 @@ def forks(
     return world.truth()
 
 
-def nested_forks(root: Path, seed: int = 0, *, v7: bool = True, depth: int = 3) -> Truth:
+def nested_forks(
+    root: Path, seed: int = 0, *, v7: bool = True, depth: int = 3
+) -> Truth:
     """A fork of a fork of a fork, each with all lines of the one before, opening lines too."""
     world = World(root, seed)
     thread = CodexRollout(world, v7=v7)
@@ -306,7 +312,8 @@ def ancient(root: Path, seed: int = 0) -> Truth:
     thread.work(2)
     thread.event("item_completed", item={"type": "CommandExecution", "exit_code": 1})
     thread.add(
-        "world_state", {"type": "token_count_of_another_kind", "info": {"last_token_usage": None}}
+        "world_state",
+        {"type": "token_count_of_another_kind", "info": {"last_token_usage": None}},
     )
     thread.save()
     lines = [
@@ -330,7 +337,9 @@ def ancient(root: Path, seed: int = 0) -> Truth:
         },
         {"type": "function_call_output", "call_id": "call_1", "output": old_json(1)},
     ]
-    old = thread.path.with_name("rollout-2025-06-01T10-00-00-" + world.uuid4() + ".jsonl")
+    old = thread.path.with_name(
+        "rollout-2025-06-01T10-00-00-" + world.uuid4() + ".jsonl"
+    )
     write_lines(old, (json.dumps(line).encode() for line in lines))
     return world.truth()
 
@@ -354,10 +363,14 @@ def exit_forms(root: Path, seed: int = 0) -> Truth:
     thread.call(script("completed"), failed=False, tool="exec")
     thread.call(script("failed"), failed=True, tool="exec")
     thread.call(
-        "Script completed\nWall time 0.2 seconds\nOutput:\nScript failed", failed=False, tool="exec"
+        "Script completed\nWall time 0.2 seconds\nOutput:\nScript failed",
+        failed=False,
+        tool="exec",
     )
     thread.call(
-        "Script failed\nWall time 0.2 seconds\nOutput:\nScript completed", failed=True, tool="exec"
+        "Script failed\nWall time 0.2 seconds\nOutput:\nScript completed",
+        failed=True,
+        tool="exec",
     )
     thread.tokens()
     thread.save()
@@ -380,7 +393,9 @@ def without_verdicts(root: Path, seed: int = 0, *, marked: bool = False) -> Trut
     thread.call(script("running"), None, tool="exec")
     thread.call("Plan updated", None, tool="update_plan")
     thread.call(
-        "Wall time: 0.3 seconds\nOutput:\nExit code: 1\nScript failed", None, tool="shell_command"
+        "Wall time: 0.3 seconds\nOutput:\nExit code: 1\nScript failed",
+        None,
+        tool="shell_command",
     )
     notes = OUTPUT if marked else OUTPUT.replace("Output:", "")
     thread.call(f"L1: # Notes\n{notes}", None, tool="read_file")
@@ -422,10 +437,18 @@ def events_that_decide(root: Path, seed: int = 0) -> Truth:
             ends=[mcp_end(result)],
         )
     for success in (True, False):
-        thread.call("Updated a.py", not success, tool="apply_patch", ends=[patch_end(success)])
-        thread.call(old_json(0), not success, tool="apply_patch", ends=[patch_end(success)])
-        thread.call(exit_code(0), not success, tool="apply_patch", ends=[patch_end(success)])
-        thread.call(exit_code(1), failed=True, tool="apply_patch", ends=[patch_end(success)])
+        thread.call(
+            "Updated a.py", not success, tool="apply_patch", ends=[patch_end(success)]
+        )
+        thread.call(
+            old_json(0), not success, tool="apply_patch", ends=[patch_end(success)]
+        )
+        thread.call(
+            exit_code(0), not success, tool="apply_patch", ends=[patch_end(success)]
+        )
+        thread.call(
+            exit_code(1), failed=True, tool="apply_patch", ends=[patch_end(success)]
+        )
         thread.call(None, not success, tool="apply_patch", ends=[patch_end(success)])
     code = {
         "type": "exec_command_end",
@@ -461,7 +484,9 @@ def checks(root: Path, seed: int = 0) -> Truth:
             ("cat README.md docs/loop-state.md", LOOP_STATE),
         ):
             thread.turn()
-            thread.call(exited(0), failed=False, tool=tool, command=command, checks=CLI | found)
+            thread.call(
+                exited(0), failed=False, tool=tool, command=command, checks=CLI | found
+            )
             thread.tokens()
             world.mark()
     for tool in (

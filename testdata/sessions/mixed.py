@@ -4,11 +4,28 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sessions.claude import Block, ClaudeSession, Usage
-from sessions.codex import CodexRollout, Tokens, exit_code, mcp_end, patch_end, running, script
+from sessions.codex import (
+    CodexRollout,
+    Tokens,
+    exit_code,
+    mcp_end,
+    patch_end,
+    running,
+    script,
+)
 from sessions.place_cases import damaged_lines, folders
 from sessions.world import Truth, World
 
-_HARMLESS = ("broken", "blank", "crlf", "half", "unended", "bytes", "surrogates", "stamps")
+_HARMLESS = (
+    "broken",
+    "blank",
+    "crlf",
+    "half",
+    "unended",
+    "bytes",
+    "surrogates",
+    "stamps",
+)
 _FATES = (
     "active",
     "active",
@@ -52,7 +69,9 @@ class _Machine:
             (self._count_anew, 1),
             (self._pause, 3),
         )
-        self.rng.choices([doing for doing, _ in doings], [often for _, often in doings])[0]()
+        self.rng.choices(
+            [doing for doing, _ in doings], [often for _, often in doings]
+        )[0]()
 
     def save(self) -> None:
         """Write all transcripts, some of them damaged, compressed, archived or in two places.
@@ -80,7 +99,9 @@ class _Machine:
             thread.path = archive if fate == "both" else active
             thread.lines = lines[: len(lines) // 2]
             self.written.add(
-                thread.save(zstd=fate == "beside" or self.rng.random() < 0.5, frames=frames)
+                thread.save(
+                    zstd=fate == "beside" or self.rng.random() < 0.5, frames=frames
+                )
             )
             thread.path = active
             thread.lines = lines
@@ -93,7 +114,9 @@ class _Machine:
         """Write a transcript, in one of three cases damaged."""
         lines, how = writer.as_bytes(), ""
         if self.rng.random() < 0.3:
-            has_counts = any(b'"usage":{' in line or b'"info":{' in line for line in lines)
+            has_counts = any(
+                b'"usage":{' in line or b'"info":{' in line for line in lines
+            )
             how = self.rng.choice(_HARMLESS) if has_counts else "blank"
         writer.path.parent.mkdir(parents=True, exist_ok=True)
         writer.path.write_bytes(damaged_lines(self.world, lines, how))
@@ -124,7 +147,11 @@ class _Machine:
         if old.agent:
             return
         new = ClaudeSession(world, old.cwd, home=self.rng.choice(self.homes))
-        end = len(old.lines) if self.rng.random() < 0.6 else self.rng.randrange(len(old.lines))
+        end = (
+            len(old.lines)
+            if self.rng.random() < 0.6
+            else self.rng.randrange(len(old.lines))
+        )
         if self.rng.random() < 0.5:
             new.repeat(old.lines[:end], sessionId=new.session_id)
         else:
@@ -164,7 +191,11 @@ class _Machine:
         said = Block({"type": "text", "text": "API Error: 529 Overloaded"})
         own = {"model": "<synthetic>"}
         session.respond(
-            said, usage=Usage(0, 0, 0, 0), counted=False, message=own, isApiErrorMessage=True
+            said,
+            usage=Usage(0, 0, 0, 0),
+            counted=False,
+            message=own,
+            isApiErrorMessage=True,
         )
 
     def _compact(self) -> None:
@@ -195,12 +226,17 @@ class _Machine:
 
     def _near(self, folder: Path) -> Path:
         is_here = self.world.is_here(folder)
-        return self.rng.choice([one for one in self.folders if self.world.is_here(one) == is_here])
+        return self.rng.choice(
+            [one for one in self.folders if self.world.is_here(one) == is_here]
+        )
 
     def _thread(self) -> None:
         rng = self.rng
         thread = CodexRollout(
-            self.world, rng.choice(self.folders), v7=rng.random() < 0.7, writes=rng.random() < 0.3
+            self.world,
+            rng.choice(self.folders),
+            v7=rng.random() < 0.7,
+            writes=rng.random() < 0.3,
         )
         thread.work(rng.randint(1, 3), checks=rng.random() < 0.3)
         self.threads.append(thread)
@@ -211,7 +247,9 @@ class _Machine:
     def _fork(self) -> None:
         parent, rng = self._some_thread(), self.rng
         child = parent.fork(
-            cwd=rng.choice(self.folders), spawned=rng.random() < 0.5, replay=rng.random() < 0.8
+            cwd=rng.choice(self.folders),
+            spawned=rng.random() < 0.5,
+            replay=rng.random() < 0.8,
         )
         child.work(rng.randint(1, 2))
         self.threads.append(child)
@@ -222,9 +260,14 @@ class _Machine:
         thread.call(running(), None, tool="exec_command")
         thread.call(script("completed"), failed=False, tool="exec")
         success = rng.random() < 0.5
-        thread.call(exit_code(0), not success, tool="apply_patch", ends=[patch_end(success)])
         thread.call(
-            "no page", failed=True, tool="mcp__docs__search", ends=[mcp_end({"Err": "no answer"})]
+            exit_code(0), not success, tool="apply_patch", ends=[patch_end(success)]
+        )
+        thread.call(
+            "no page",
+            failed=True,
+            tool="mcp__docs__search",
+            ends=[mcp_end({"Err": "no answer"})],
         )
         thread.tokens()
         thread.no_tokens()
@@ -240,7 +283,9 @@ class _Machine:
         self.world.tick(60_000, 90_000_000)
 
 
-def stages(root: Path, seed: int = 0, *, size: int = 40, times: int = 3) -> Iterator[Truth]:
+def stages(
+    root: Path, seed: int = 0, *, size: int = 40, times: int = 3
+) -> Iterator[Truth]:
     """Write one home directory ``times`` times, each time after ``size`` more things happened.
 
     Most files only grow from one time to the next; some are compressed, moved, or written anew.

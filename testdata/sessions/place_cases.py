@@ -122,7 +122,9 @@ def linked_places(root: Path, seed: int = 0) -> Truth:
         (dotfiles / name).mkdir(parents=True)
         (world.home / f".{name}").symlink_to(dotfiles / name, target_is_directory=True)
     (world.home / ".config").mkdir()
-    (world.home / ".config" / "claude").symlink_to("../.claude", target_is_directory=True)
+    (world.home / ".config" / "claude").symlink_to(
+        "../.claude", target_is_directory=True
+    )
     session, thread = ClaudeSession(world), CodexRollout(world)
     session.work(2)
     session.respond(session.text(), without=["id"])
@@ -201,7 +203,10 @@ def damaged_lines(world: World, lines: list[bytes], how: str) -> bytes:
         lines.append(_unseen(world, lines))
         return end.join([*lines[:-1], lines[-1][: len(lines[-1]) * 2 // 3]])
     if how == "bytes":
-        lines = [b'{"odd":"\xff\xfe caf\xe9 \xc0\xaf \xed\xa0\x80",' + line[1:] for line in lines]
+        lines = [
+            b'{"odd":"\xff\xfe caf\xe9 \xc0\xaf \xed\xa0\x80",' + line[1:]
+            for line in lines
+        ]
     if how == "surrogates":
         lines = [b'{"odd":"\\ud83d \\udc00 \\u0000",' + line[1:] for line in lines]
     if how == "stamps":
@@ -210,7 +215,8 @@ def damaged_lines(world: World, lines: list[bytes], how: str) -> bytes:
         lines = [*lines[:-1], b'{"odd":"' + b"x" * 3 * MIB + b'",' + lines[-1][1:]]
     if how == "oversize":
         lines.insert(
-            len(lines) // 2, b'{"odd":"' + b"x" * 17 * MIB + b'",' + _unseen(world, lines)[1:]
+            len(lines) // 2,
+            b'{"odd":"' + b"x" * 17 * MIB + b'",' + _unseen(world, lines)[1:],
         )
     whole = end.join(lines)
     return whole if how == "unended" else whole + end
@@ -223,14 +229,16 @@ def _restated(line: bytes, number: int) -> bytes:
         return line
     time = datetime.fromisoformat(found["timestamp"])
     if number % 3 == 0:
-        found["timestamp"] = time.astimezone(timezone(timedelta(hours=5, minutes=30))).isoformat(
-            "T", "milliseconds"
-        )
+        found["timestamp"] = time.astimezone(
+            timezone(timedelta(hours=5, minutes=30))
+        ).isoformat("T", "milliseconds")
     elif number % 3 == 1:
         found["timestamp"] = time.isoformat("T", "microseconds").replace("+00:00", "Z")
     else:
         found["timestamp"] = (
-            time.isoformat("T", "milliseconds").replace(".", ",").replace("+00:00", "-00:00")
+            time.isoformat("T", "milliseconds")
+            .replace(".", ",")
+            .replace("+00:00", "-00:00")
         )
     return json.dumps(found, ensure_ascii=False).encode()
 

@@ -160,14 +160,18 @@ class Truth:
         """
         total = Totals()
         for deed in self.deeds:
-            wanted = (not harnesses or deed.harness in harnesses) and (deed.here or not here)
+            wanted = (not harnesses or deed.harness in harnesses) and (
+                deed.here or not here
+            )
             if wanted and window.holds(deed.time):
                 total = total.plus(deed.totals)
         return total
 
     def duplicates(self, window: Window, *, here: bool = True) -> int:
         """Count the lines that repeat a response of a window, wherever they are."""
-        return sum(window.holds(deed.time) for deed in self.copies if deed.here or not here)
+        return sum(
+            window.holds(deed.time) for deed in self.copies if deed.here or not here
+        )
 
     def sessions(self, window: Window, harness: str, *, here: bool = True) -> int:
         """Count the sessions that were at work in a window."""
@@ -178,7 +182,11 @@ class Truth:
         return len({deed.file for deed in self._of(window, harness, here)})
 
     def _of(self, window: Window, harness: str, here: bool) -> Iterator[Deed]:
-        found = (deed for deed in self.deeds if deed.harness == harness and window.holds(deed.time))
+        found = (
+            deed
+            for deed in self.deeds
+            if deed.harness == harness and window.holds(deed.time)
+        )
         return (deed for deed in found if deed.here or not here)
 
     def covered(self, window: Window, *, here: bool = True) -> bool | None:
@@ -286,7 +294,10 @@ def rfc3339(time_ms: int) -> str:
     from datetime import UTC, datetime
 
     seconds, ms = divmod(time_ms, 1000)
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{ms:03}Z"
+    return (
+        datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        + f".{ms:03}Z"
+    )
 
 
 def make_repository(path: Path) -> Path:
@@ -315,7 +326,10 @@ def git(path: Path, *arguments: str) -> None:
             f"GIT_{role}_DATE": f"{START_MS // 1000} +0000",
         }
     subprocess.run(
-        ["git", "-C", str(path), *arguments], env=environment, check=True, capture_output=True
+        ["git", "-C", str(path), *arguments],
+        env=environment,
+        check=True,
+        capture_output=True,
     )
 
 

@@ -23,13 +23,17 @@ class TestCompletion:
             ("fish", "complete --no-files --command da-score"),
         ],
     )
-    def test_has_a_script_for_each_shell(self, da_score: DaScore, shell: str, has: str) -> None:
+    def test_has_a_script_for_each_shell(
+        self, da_score: DaScore, shell: str, has: str
+    ) -> None:
         found = da_score("completion", shell)
         assert (found.status, found.err) == (0, "")
         assert has in found.out
         assert f"_DA_SCORE_COMPLETE={shell}_complete" in found.out
 
-    @pytest.mark.parametrize(("shell", "start"), [("bash", ".bashrc"), ("zsh", ".zshrc")])
+    @pytest.mark.parametrize(
+        ("shell", "start"), [("bash", ".bashrc"), ("zsh", ".zshrc")]
+    )
     def test_installs_a_script_that_the_shell_reads_when_it_starts(
         self,
         da_score: DaScore,
@@ -86,7 +90,9 @@ class TestCompletion:
 
     @pytest.fixture
     def complete(
-        self, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsysbinary: pytest.CaptureFixture[bytes],
     ) -> Complete:
         """Ask for what may stand at the end of a line, the way bash does."""
 
@@ -95,7 +101,8 @@ class TestCompletion:
             monkeypatch.setenv("COMP_WORDS", words)
             monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
             capsysbinary.readouterr()
-            kept = os.dup(1)  # a completion ends its process, and may close what it printed to
+            # a completion ends its process, and may close what it printed to
+            kept = os.dup(1)
             try:
                 status: object = main([])
             except SystemExit as e:
@@ -116,12 +123,18 @@ class TestCompletion:
             ("da-score iteration ", {"1", "2", "3", "4", "5", "6", "7", "8", "9"}),
             ("da-score iteration 4", {"4"}),
             ("da-score iteration x", set()),
-            ("da-score iteration --recompute ", {"1", "2", "3", "4", "5", "6", "7", "8", "9"}),
+            (
+                "da-score iteration --recompute ",
+                {"1", "2", "3", "4", "5", "6", "7", "8", "9"},
+            ),
             ("da-score iteration --iter-log-dir missing ", set()),
             ("da-score session ", {CODEX_SESSION, CLAUDE_SESSION}),
             ("da-score session 5", {CLAUDE_SESSION}),
             ("da-score ses", {"session"}),
-            ("da-score log ", {"lint", "records", "entry", "schema", "integrity", "signals"}),
+            (
+                "da-score log ",
+                {"lint", "records", "entry", "schema", "integrity", "signals"},
+            ),
             ("da-score log s", {"schema", "signals"}),
             ("da-score log entry ", {"new", "set"}),
             ("da-score log lint --js", {"--json"}),
@@ -140,7 +153,11 @@ class TestCompletion:
         assert complete("da-score ") == set(COMMANDS)
 
     def test_looks_where_the_line_says(
-        self, monkeypatch: pytest.MonkeyPatch, complete: Complete, project: Path, tmp_path: Path
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        complete: Complete,
+        project: Path,
+        tmp_path: Path,
     ) -> None:
         (tmp_path / "log").mkdir()
         for name in (

@@ -19,9 +19,15 @@ LOG = ".agents/active/iteration-log"
 
 
 class TestWhereTheLogIs:
-    @pytest.mark.parametrize("folder", [".", "shortlink", f"{LOG}", "shortlink/deep/er"])
+    @pytest.mark.parametrize(
+        "folder", [".", "shortlink", f"{LOG}", "shortlink/deep/er"]
+    )
     def test_is_found_from_any_folder_of_the_repository(
-        self, da_score: DaScore, scored: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+        self,
+        da_score: DaScore,
+        scored: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        folder: str,
     ) -> None:
         expected = da_score("records").json
         inside = scored / folder
@@ -30,7 +36,11 @@ class TestWhereTheLogIs:
         assert da_score("records").json == expected
 
     def test_is_not_looked_for_outside_of_it(
-        self, da_score: DaScore, scored: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self,
+        da_score: DaScore,
+        scored: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
     ) -> None:
         shutil.copytree(scored / LOG, tmp_path / LOG)
         (tmp_path / "other").mkdir()
@@ -38,7 +48,9 @@ class TestWhereTheLogIs:
         assert "no such file or directory" in one_line(da_score("records"))
 
     @pytest.mark.usefixtures("scored")
-    def test_is_no_folder_that_is_not_there(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_is_no_folder_that_is_not_there(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
         place = tmp_path / "place"
         for said in ("there is no such folder", "not a folder"):
             assert one_line(da_score("run", "--repo-dir", place)).startswith(
@@ -56,7 +68,9 @@ class TestWhereTheLogIs:
 
 
 class TestSession:
-    def test_that_begins_like_another_names_both(self, da_score: DaScore, project: Path) -> None:
+    def test_that_begins_like_another_names_both(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         assert da_score("run").status == 0
         (project / LOG / "session-5c0e-other.score.yaml").write_text("")
         found = one_line(da_score("session", "5c0e"))
@@ -81,7 +95,10 @@ class TestSession:
             in found.err
         )
         assert "stale" not in found.out
-        assert "its sidecar is stale: it says 0.707, its iterations give 0.700" in found.err
+        assert (
+            "its sidecar is stale: it says 0.707, its iterations give 0.700"
+            in found.err
+        )
         assert da_score("session", "5c0e", "--json").json["state"] == "stale"
         assert any(
             "good" not in line and "stale" in line
@@ -91,10 +108,26 @@ class TestSession:
     @pytest.mark.parametrize(
         ("old", "new", "says"),
         [
-            ("value: 0.7071841677569216", "value: 1", "it says 1.000, its iterations give 0.707"),
-            ("band: good\n", "band: excellent\n", "it says 0.707, its iterations give 0.707"),
-            ("value: 0.2882276115106456", "value: 0.9", "it says 0.707, its iterations give 0.707"),
-            ("    - 5\n", "", "it is of iterations 3-4, 6, and the log has 3-6; it says 0.707"),
+            (
+                "value: 0.7071841677569216",
+                "value: 1",
+                "it says 1.000, its iterations give 0.707",
+            ),
+            (
+                "band: good\n",
+                "band: excellent\n",
+                "it says 0.707, its iterations give 0.707",
+            ),
+            (
+                "value: 0.2882276115106456",
+                "value: 0.9",
+                "it says 0.707, its iterations give 0.707",
+            ),
+            (
+                "    - 5\n",
+                "",
+                "it is of iterations 3-4, 6, and the log has 3-6; it says 0.707",
+            ),
             (
                 "rubric_version: 2.1.0",
                 "rubric_version: 2.0.2",
@@ -125,7 +158,10 @@ class TestSession:
         sidecar = project / LOG / f"session-{before['session_id']}.score.yaml"
         text = sidecar.read_text()
         sidecar.write_text(text.replace(old, new, 1))
-        found, shown = da_score("session", "5c0e", "--json"), da_score("session", "5c0e")
+        found, shown = (
+            da_score("session", "5c0e", "--json"),
+            da_score("session", "5c0e"),
+        )
         if not says:
             assert (found.json, found.err, before["state"], before["state_reason"]) == (
                 before,
@@ -143,12 +179,18 @@ class TestSession:
         else:
             assert f"rubric {found.json['rubric_version']}" in shown.out
 
-    def test_whose_entries_are_gone_has_no_score(self, da_score: DaScore, project: Path) -> None:
+    def test_whose_entries_are_gone_has_no_score(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         assert da_score("run").status == 0
         for n in range(3, 7):
             (project / LOG / f"iter-{n}.yaml").unlink()
         found = da_score("session", "5c0e", "--json").json
-        assert (found["state"], found["scored"], found["iterations"]) == ("stale", False, [])
+        assert (found["state"], found["scored"], found["iterations"]) == (
+            "stale",
+            False,
+            [],
+        )
 
 
 class TestWarnings:
@@ -166,13 +208,17 @@ class TestWarnings:
         said = da_score("run", "--rubric", "2.1.0", *options).err.splitlines()
         assert len(said) == lines
 
-    def test_that_differ_in_numbers_are_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_that_differ_in_numbers_are_one_line(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         warnings = Warnings()
         warnings.holds = True
         warnings.take("file 1 is broken")
         warnings.take("file 2 is broken")
         warnings.say()
-        said = "da-score: warning: file 1 is broken (and 1 more like it; -v says each)\n"
+        said = (
+            "da-score: warning: file 1 is broken (and 1 more like it; -v says each)\n"
+        )
         assert capsys.readouterr().err == said
 
 
@@ -196,17 +242,20 @@ class TestChoice:
         asked = da_score(
             "query", "select iteration from iterations order by 1", "--json", *options
         ).json
-        assert [[one["iteration"] for one in rows] for rows in (run, records, asked)] == [
-            chosen
-        ] * 3
+        assert [
+            [one["iteration"] for one in rows] for rows in (run, records, asked)
+        ] == [chosen] * 3
 
     @pytest.mark.usefixtures("project")
     def test_is_made_among_labels_too(self, da_score: DaScore) -> None:
         for n in (3, 9):
             assert da_score("label", n, *SOUND, "--as", "ann").status == 0
-        assert [one["iteration"] for one in da_score("label", "list", "--json").json] == [3, 9]
         assert [
-            one["iteration"] for one in da_score("label", "list", "--json", "--last", "2").json
+            one["iteration"] for one in da_score("label", "list", "--json").json
+        ] == [3, 9]
+        assert [
+            one["iteration"]
+            for one in da_score("label", "list", "--json", "--last", "2").json
         ] == [9]
 
 
@@ -215,8 +264,12 @@ class TestGates:
     @pytest.mark.parametrize(
         ("holds", "fails", "by"),
         [
-            pytest.param(["--min-coverage", "0.2"], ["--min-coverage", "0.5"], [2], id="coverage"),
-            pytest.param(["--min-low", "0.1"], ["--min-low", "0.5"], [2, 5], id="the lower bound"),
+            pytest.param(
+                ["--min-coverage", "0.2"], ["--min-coverage", "0.5"], [2], id="coverage"
+            ),
+            pytest.param(
+                ["--min-low", "0.1"], ["--min-low", "0.5"], [2, 5], id="the lower bound"
+            ),
         ],
     )
     def test_of_evidence(
@@ -263,27 +316,47 @@ class TestRun:
     ) -> None:
         GitRepository(project).ask("branch", "-m", "master", branch)
         advice = f"--rubric {newest_version('attributed')}, or da-score init"
-        said = f"no branch master, where rubric {rubric} looks for what landed: {advice}"
-        assert da_score("run", "--no-write", "--rubric", rubric).err.count(said) == missing
+        said = (
+            f"no branch master, where rubric {rubric} looks for what landed: {advice}"
+        )
+        assert (
+            da_score("run", "--no-write", "--rubric", rubric).err.count(said) == missing
+        )
 
     @pytest.mark.parametrize(
         ("claim", "rubric", "numbers"),
         [
-            pytest.param("True", "2.1.0", [3], id="capital, under the rules of the reference"),
-            pytest.param("TRUE", "2.1.0", [3], id="all capital, under the rules of the reference"),
+            pytest.param(
+                "True", "2.1.0", [3], id="capital, under the rules of the reference"
+            ),
+            pytest.param(
+                "TRUE", "2.1.0", [3], id="all capital, under the rules of the reference"
+            ),
             pytest.param("true", "2.1.0", [], id="spelled as the reference has it"),
-            pytest.param("'True'", "2.1.0", [], id="a text, which the reference takes for true"),
+            pytest.param(
+                "'True'", "2.1.0", [], id="a text, which the reference takes for true"
+            ),
             pytest.param("True", "3.1.0", [], id="a rubric that reads it as true"),
         ],
     )
     def test_says_once_that_a_claim_of_true_is_read_as_false(
-        self, project: Path, da_score: DaScore, claim: str, rubric: str, numbers: list[int]
+        self,
+        project: Path,
+        da_score: DaScore,
+        claim: str,
+        rubric: str,
+        numbers: list[int],
     ) -> None:
         entry = project / ".agents" / "active" / "iteration-log" / "iter-3.yaml"
-        entry.write_text(f"schema_version: 1\niteration: 3\ntests_total_pass: {claim}\n")
+        entry.write_text(
+            f"schema_version: 1\niteration: 3\ntests_total_pass: {claim}\n"
+        )
         told = da_score("run", "--no-write", "--rubric", rubric).err
         said = f"iteration 3: rubric {rubric} reads the claim True as false; write true"
-        assert (told.count(said), told.count("as false")) == (len(numbers), len(numbers))
+        assert (told.count(said), told.count("as false")) == (
+            len(numbers),
+            len(numbers),
+        )
         line = (
             f'{entry.name}:3: warning: tests_total_pass: "{claim}" is read as false by rubrics '
             "before 3.1.0; write true"
@@ -312,13 +385,17 @@ class TestRun:
 
 @pytest.mark.usefixtures("scored")
 def test_the_key_fact_stands_beside_a_detail(da_score: DaScore) -> None:
-    rows = {row["signal"]: row for row in da_score("iteration", "5", "--json").json["breakdown"]}
+    rows = {
+        row["signal"]: row
+        for row in da_score("iteration", "5", "--json").json["breakdown"]
+    }
     assert rows["verifier"]["fact"] == "load: fail, unit: partial"
     assert rows["token_efficiency"]["fact"] == "cache hit rate 0.82 over 6 turns"
     assert rows["correction_pressure"]["fact"] == "2 of 5 tool calls failed"
     assert rows["hook_outcomes"]["fact"] is None
     facts = {
-        one["signal"]: one["fact"] for one in da_score("explain", "5", "--json").json["signals"]
+        one["signal"]: one["fact"]
+        for one in da_score("explain", "5", "--json").json["signals"]
     }
     assert facts["tests"] == "unit: fail"
     assert "load: fail" not in da_score("iteration", "5").out
@@ -336,7 +413,11 @@ def test_all_test_flags_of_schema_2_are_claims_under_3_1_0_alone(
         shown = da_score("explain", "3", "--rubric", version, "--json").json
         rows[version] = {row["signal"]: row for row in shown["signals"]}
     for signal in ("tests", "verifier"):
-        assert [row[signal]["present"] for row in rows.values()] == [False, False, False]
+        assert [row[signal]["present"] for row in rows.values()] == [
+            False,
+            False,
+            False,
+        ]
     old, new = rows["2.1.0"], rows["3.1.0"]
     assert old["verifier"]["advice"] == "list verifiers with a status in the entry"
     assert new["tests"]["sources"] == [f"impl.tests_total_pass at {LOG}/iter-3.yaml:4"]

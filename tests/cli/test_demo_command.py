@@ -26,7 +26,9 @@ class TestDemo:
             "run",
             "log integrity",
         ]
-        assert found.out.startswith("$ da-score work\nOf 9 units of work 6 landed, 1 was reverted")
+        assert found.out.startswith(
+            "$ da-score work\nOf 9 units of work 6 landed, 1 was reverted"
+        )
         for shown in (
             "\nIt cost $0.48, ",
             "\nLook at\n",
@@ -36,7 +38,9 @@ class TestDemo:
             "\nverifier    verifier                7       2       +0.143    -1.000    4, 7\n",
         ):
             assert shown in found.out
-        assert found.out.endswith("\nThe demo is in a/b. Try:\n  cd a/b/repo && da-score work\n")
+        assert found.out.endswith(
+            "\nThe demo is in a/b. Try:\n  cd a/b/repo && da-score work\n"
+        )
         monkeypatch.chdir("a/b/repo")
         assert da_score("iteration", "1").status == 0
 
@@ -48,7 +52,9 @@ class TestDemo:
         monkeypatch.setenv("DA_SCORE_RUBRIC", "3.0.0")
         monkeypatch.setenv("DA_SCORE_TRANSCRIPTS", "none")
         monkeypatch.setenv("DA_SCORE_ITER_LOG_DIR", "elsewhere")
-        assert da_score("demo", "b").out == usual.replace("a/", "b/").replace("in a.", "in b.")
+        assert da_score("demo", "b").out == usual.replace("a/", "b/").replace(
+            "in a.", "in b."
+        )
 
     def test_gives_the_scores_as_json(self, da_score: DaScore, tmp_path: Path) -> None:
         found = da_score("demo", tmp_path / "a", "--json").json
@@ -59,6 +65,9 @@ class TestDemo:
     ) -> None:
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
         first, second = da_score("demo"), da_score("demo")
-        roots = [re.search(r"The demo is in (.*)\. Try:", found.out) for found in (first, second)]
+        roots = [
+            re.search(r"The demo is in (.*)\. Try:", found.out)
+            for found in (first, second)
+        ]
         assert {Path(root[1]) for root in roots if root} == set(tmp_path.iterdir())
         assert len(set(tmp_path.iterdir())) == 2

@@ -34,14 +34,20 @@ class TestWarnings:
         clean = da_score("run", "--json", "--no-write")
         missing = tmp_path / "missing"
         more = [f"../transcripts/{name}" for name in ("claude", "codex")]
-        arguments = [part for path in (*more, missing) for part in ("--transcript-dir", path)]
+        arguments = [
+            part for path in (*more, missing) for part in ("--transcript-dir", path)
+        ]
         found = da_score("run", "--json", "--no-write", *arguments)
         assert (found.status, found.out) == (0, clean.out)
-        assert re.fullmatch(rf"da-score: warning: .*{re.escape(str(missing))}.*\n", found.err)
+        assert re.fullmatch(
+            rf"da-score: warning: .*{re.escape(str(missing))}.*\n", found.err
+        )
         assert clean.err == ""
         assert (project / LOG / "iter-1.yaml").exists()
 
-    def test_tell_of_a_sidecar_of_another_rubric(self, da_score: DaScore, project: Path) -> None:
+    def test_tell_of_a_sidecar_of_another_rubric(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         assert da_score("run").status == 0
         shown = da_score("iteration", "3")
         assert da_score("iteration", "3", "--rubric", "2.1.0") == shown
@@ -51,7 +57,9 @@ class TestWarnings:
             "'da-score run' scores it under 2.0.2"
         )
         assert found == Outcome(0, shown.out, f"da-score: warning: {said}\n")
-        (project / "same.yaml").write_text(json.dumps(da_score("rubric", "show", "--json").json))
+        (project / "same.yaml").write_text(
+            json.dumps(da_score("rubric", "show", "--json").json)
+        )
         assert da_score("iteration", "3", "--rubric", "./same.yaml") == shown
 
     def test_tell_of_hook_outcomes_that_cannot_be_shown(
@@ -94,14 +102,23 @@ class Mistake:
 
 
 MISSING_LOG = (
-    r"missing: no such file or directory; name the iteration log with --iter-log-dir, or make one"
+    r"missing: no such file or directory;"
+    " name the iteration log with --iter-log-dir, or make one"
 )
 
 
 ERRORS = {
     **{
-        f"no log for {command}": Mistake([command, *rest, "--iter-log-dir", "missing"], MISSING_LOG)
-        for command, *rest in (["run"], ["records"], ["signals"], ["integrity"], ["iteration", "3"])
+        f"no log for {command}": Mistake(
+            [command, *rest, "--iter-log-dir", "missing"], MISSING_LOG
+        )
+        for command, *rest in (
+            ["run"],
+            ["records"],
+            ["signals"],
+            ["integrity"],
+            ["iteration", "3"],
+        )
     },
     "a log that is a file": Mistake(
         ["run", "--iter-log-dir", f"{LOG}/iter-1.yaml"],
@@ -115,10 +132,12 @@ ERRORS = {
         for command, *rest in (["run"], ["signals"], ["integrity"], ["iteration", "3"])
     },
     "an unknown iteration": Mistake(
-        ["iteration", "99"], rf"{LOG}/iter-99\.yaml: no entry for iteration 99 in this log"
+        ["iteration", "99"],
+        rf"{LOG}/iter-99\.yaml: no entry for iteration 99 in this log",
     ),
     "an iteration beyond all numbers": Mistake(
-        ["iteration", "9" * 30, "--recompute"], rf"{LOG}/iter-9{{30}}\.yaml: no entry for iteration"
+        ["iteration", "9" * 30, "--recompute"],
+        rf"{LOG}/iter-9{{30}}\.yaml: no entry for iteration",
     ),
     "an unknown session": Mistake(
         ["session", "nobody"],
@@ -185,7 +204,10 @@ ERRORS = {
 
 
 USAGE = {
-    "an unknown command": (["zzz"], r"No such command 'zzz'\. \(see 'da-score --help'\)"),
+    "an unknown command": (
+        ["zzz"],
+        r"No such command 'zzz'\. \(see 'da-score --help'\)",
+    ),
     "a misspelled command": (
         ["itration"],
         r"No such command 'itration'\. Did you mean 'iteration'\? \(see .*\)",
@@ -208,13 +230,22 @@ USAGE = {
     ),
     "no session": (["session"], r"Missing argument 'ID'"),
     "too much": (["run", "extra"], r"Got unexpected extra argument \(extra\)"),
-    "an option without its value": (["run", "--rubric"], r"Option '--rubric' requires an argument"),
-    "a flag with a value": (["run", "--no-write=1"], r"Option '--no-write' does not take a value"),
+    "an option without its value": (
+        ["run", "--rubric"],
+        r"Option '--rubric' requires an argument",
+    ),
+    "a flag with a value": (
+        ["run", "--no-write=1"],
+        r"Option '--no-write' does not take a value",
+    ),
     "no processes": (
         ["run", "--processes", "0"],
         r"Invalid value for '--processes': 0 is not in the range x>=1",
     ),
-    "an unknown shell": (["completion", "tcsh"], r"'tcsh' is not one of 'bash', 'zsh', 'fish'"),
+    "an unknown shell": (
+        ["completion", "tcsh"],
+        r"'tcsh' is not one of 'bash', 'zsh', 'fish'",
+    ),
 }
 
 
@@ -243,7 +274,11 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("variable", "value", "said"),
         [
-            ("DA_SCORE_JSON", "maybe", "DA_SCORE_JSON: 'maybe' is not true or false; use 1 or 0"),
+            (
+                "DA_SCORE_JSON",
+                "maybe",
+                "DA_SCORE_JSON: 'maybe' is not true or false; use 1 or 0",
+            ),
             ("PATH", "/nonexistent", "git was not found on PATH; install git "),
         ],
     )
@@ -295,7 +330,11 @@ class TestErrors:
         ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
     )
     def test_that_are_bugs_look_like_bugs(
-        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+        self,
+        da_score: DaScore,
+        monkeypatch: pytest.MonkeyPatch,
+        error: Exception,
+        said: str,
     ) -> None:
         monkeypatch.setattr(scoring.cli.log_records, "load_log_for", raising(error))
         found = da_score("records")
@@ -349,7 +388,9 @@ class TestReaderThatIsGone:
         os.close(read)
         try:
             command = [sys.executable, "-m", "scoring", *arguments]
-            return subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+            return subprocess.run(
+                command, stdout=write, stderr=subprocess.PIPE, check=False
+            )
         finally:
             os.close(write)
 
@@ -373,7 +414,9 @@ class TestReaderThatIsGone:
 
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize("command", ["records", "--help"])
-    def test_is_not_a_full_disk_which_is_an_error_and_no_bug(self, command: str) -> None:
+    def test_is_not_a_full_disk_which_is_an_error_and_no_bug(
+        self, command: str
+    ) -> None:
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
                 [sys.executable, "-m", "scoring", command],
@@ -383,6 +426,8 @@ class TestReaderThatIsGone:
             )
         assert done.returncode == 1
         assert re.fullmatch(
-            b"da-score: error: .*no space left on device.*\n", done.stderr, re.IGNORECASE
+            b"da-score: error: .*no space left on device.*\n",
+            done.stderr,
+            re.IGNORECASE,
         )
         assert b"internal error" not in done.stderr

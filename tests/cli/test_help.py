@@ -15,7 +15,9 @@ def every_command() -> Iterator[tuple[str, ...]]:
     return commands_below(cli, ())
 
 
-def commands_below(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def commands_below(
+    group: click.Group, path: tuple[str, ...]
+) -> Iterator[tuple[str, ...]]:
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -37,9 +39,13 @@ class TestHelp:
         assert (found.status, found.err) == (0, "")
         assert da_score(*path, "-h") == found
         assert found.out.startswith(f"Usage: {' '.join(('da-score', *path))} ")
-        assert re.search(rf"^  Example:  .*da-score {' '.join(path)}", found.out, re.MULTILINE)
+        assert re.search(
+            rf"^  Example:  .*da-score {' '.join(path)}", found.out, re.MULTILINE
+        )
         documented = dict(
-            re.findall(r"^  (-.*?)(?:  |$)((?s:.*?)(?=^  -|^$|\Z))", found.out, re.MULTILINE)
+            re.findall(
+                r"^  (-.*?)(?:  |$)((?s:.*?)(?=^  -|^$|\Z))", found.out, re.MULTILINE
+            )
         )
         command: click.Command = cli
         for name in path:
@@ -55,7 +61,9 @@ class TestHelp:
                 )
         summaries = {**COMMANDS}
         for group, of_group in SUBCOMMANDS.items():
-            summaries |= {f"{group} {name}": summary for name, summary in of_group.items()}
+            summaries |= {
+                f"{group} {name}": summary for name, summary in of_group.items()
+            }
         name = " ".join(path)
         if name in summaries:
             assert command.get_short_help_str(10**6) == summaries[name]
@@ -63,7 +71,8 @@ class TestHelp:
     def test_says_where_settings_come_from(self, da_score: DaScore) -> None:
         said = da_score("--help").out
         assert all(
-            word in said for word in ("DA_SCORE_*", ".agents/da-score.toml", "pyproject.toml")
+            word in said
+            for word in ("DA_SCORE_*", ".agents/da-score.toml", "pyproject.toml")
         )
 
     @pytest.mark.parametrize(
@@ -100,14 +109,21 @@ class TestOldNames:
         ],
         ids=" ".join,
     )
-    def test_do_what_they_did(self, da_score: DaScore, arguments: tuple[str, ...]) -> None:
+    def test_do_what_they_did(
+        self, da_score: DaScore, arguments: tuple[str, ...]
+    ) -> None:
         assert arguments[0] in OLD_NAMES
         assert da_score(*arguments) == da_score("log", *arguments)
 
     @pytest.mark.parametrize("name", OLD_NAMES)
-    def test_are_named_in_errors_as_they_were_typed(self, da_score: DaScore, name: str) -> None:
+    def test_are_named_in_errors_as_they_were_typed(
+        self, da_score: DaScore, name: str
+    ) -> None:
         assert f"(see 'da-score {name} --help')" in da_score(name, "--nothing").err
-        assert f"(see 'da-score log {name} --help')" in da_score("log", name, "--nothing").err
+        assert (
+            f"(see 'da-score log {name} --help')"
+            in da_score("log", name, "--nothing").err
+        )
 
 
 class TestMistypedWords:
@@ -120,7 +136,9 @@ class TestMistypedWords:
             (["log", "lnit"], "lint"),
         ],
     )
-    def test_get_a_suggestion(self, da_score: DaScore, words: list[str], meant: str) -> None:
+    def test_get_a_suggestion(
+        self, da_score: DaScore, words: list[str], meant: str
+    ) -> None:
         found = da_score(*words)
         assert found.status == 2
         assert f"No such command {words[-1]!r}. Did you mean {meant!r}?" in found.err
@@ -133,4 +151,6 @@ class TestVersion:
     def test_names_the_program_and_the_rubric(self, da_score: DaScore) -> None:
         found = da_score("--version")
         assert (found.status, found.err) == (0, "")
-        assert re.fullmatch(r"da-score \d+\.\d+\.\d+ \(default rubric 2\.1\.0\)\n", found.out)
+        assert re.fullmatch(
+            r"da-score \d+\.\d+\.\d+ \(default rubric 2\.1\.0\)\n", found.out
+        )

@@ -96,20 +96,32 @@ class TestWritten:
         da_score("label", 5, *ANN, "--scope", "breach")
         da_score("label", 5, *ANN, "--correctness", "1", "--note", "")
         (found,) = labels_in(log)
-        said = [(one.get("free_text"), *one["structured"].values()) for one in found["history"]]
+        said = [
+            (one.get("free_text"), *one["structured"].values())
+            for one in found["history"]
+        ]
         assert said == [
             ("hm", 3, "on-target", "none"),
             ("hm", 3, "breach", "none"),
             (None, 1, "breach", "none"),
         ]
-        assert found["updated_at"] == found["history"][-1]["timestamp"] > found["created_at"]
+        assert (
+            found["updated_at"]
+            == found["history"][-1]["timestamp"]
+            > found["created_at"]
+        )
 
     def test_by_two_people_are_two_labels_with_ids_of_their_own(
         self, da_score: DaScore, log: Path
     ) -> None:
         for name in ("ann", "bob", "Ann"):
             found = da_score("label", "--as", name, *SOUND, "5", "--json").json
-            assert (found["iteration"], found["actor"], found["correctness"], found["counts"]) == (
+            assert (
+                found["iteration"],
+                found["actor"],
+                found["correctness"],
+                found["counts"],
+            ) == (
                 5,
                 name,
                 3,
@@ -124,7 +136,9 @@ class TestWritten:
         old = label("ann", edit(0), id="old", updated_at="2990-01-01T00:00:00Z")
         write(log, label("ann", edit(0), id="older"), old)
         da_score("label", 5, *ANN, "--correctness", "3")
-        assert [(one["updated_at"][:4], len(one["history"])) for one in labels_in(log)] == [
+        assert [
+            (one["updated_at"][:4], len(one["history"])) for one in labels_in(log)
+        ] == [
             ("2026", 1),
             ("2990", 2),
         ]
@@ -137,7 +151,9 @@ class TestWritten:
     @pytest.mark.parametrize(
         "name", ["12", "true", "a: b # c", "'q\"", "- x", "Zoë", "null", "2026-01-01"]
     )
-    def test_any_name_reads_back_as_it_is(self, da_score: DaScore, log: Path, name: str) -> None:
+    def test_any_name_reads_back_as_it_is(
+        self, da_score: DaScore, log: Path, name: str
+    ) -> None:
         for more in (SOUND, ("--correctness", "2")):
             assert da_score("label", 5, "--as", name, *more).status == 0
         (found,) = labels_in(log)
@@ -149,7 +165,9 @@ class TestActor:
         self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("USER", "dan")
-        Path(os.environ["HOME"], ".gitconfig").write_text("[user]\n\tname = Greta Git\n")
+        Path(os.environ["HOME"], ".gitconfig").write_text(
+            "[user]\n\tname = Greta Git\n"
+        )
         try:
             da_score("label", 5, *SOUND)
         finally:
@@ -182,7 +200,10 @@ class TestRefused:
                 id="a note of 5,000 bytes",
             ),
             pytest.param(
-                (5, "--note", "ä" * 2001), 1, "4002 bytes", id="bytes count and not letters"
+                (5, "--note", "ä" * 2001),
+                1,
+                "4002 bytes",
+                id="bytes count and not letters",
             ),
             pytest.param(
                 (5, "--note", "a\x1b[31m"),
@@ -196,7 +217,12 @@ class TestRefused:
                 "control character",
                 id="a name of two lines",
             ),
-            pytest.param((5, "--as", " ", "--correctness", "1"), 1, "name", id="a name of nothing"),
+            pytest.param(
+                (5, "--as", " ", "--correctness", "1"),
+                1,
+                "name",
+                id="a name of nothing",
+            ),
             pytest.param(
                 (5, "--as", "n" * 201, "--correctness", "1"),
                 1,
@@ -221,12 +247,19 @@ class TestRefused:
                 "needs correctness and scope and hallucination too",
                 id="a first label that is a note alone",
             ),
-            pytest.param((5, "--correctness", "4"), 2, "--correctness", id="too correct"),
+            pytest.param(
+                (5, "--correctness", "4"), 2, "--correctness", id="too correct"
+            ),
             pytest.param((5, "--scope", "wide"), 2, "--scope", id="an unknown scope"),
             pytest.param(
-                (5, "--hallucination", "lots"), 2, "--hallucination", id="an unknown hallucination"
+                (5, "--hallucination", "lots"),
+                2,
+                "--hallucination",
+                id="an unknown hallucination",
             ),
-            pytest.param((5,), 2, "Nothing to say", id="nothing, where there is no terminal"),
+            pytest.param(
+                (5,), 2, "Nothing to say", id="nothing, where there is no terminal"
+            ),
             pytest.param(
                 (5, "--correctness", "1", "--override"),
                 2,
@@ -234,15 +267,26 @@ class TestRefused:
                 id="an override",
             ),
             pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
-            pytest.param((5, "--nope"), 2, "'da-score label --help'", id="an unknown option"),
+            pytest.param(
+                (5, "--nope"), 2, "'da-score label --help'", id="an unknown option"
+            ),
         ],
     )
     def test_with_one_line_and_nothing_written(
-        self, da_score: DaScore, log: Path, arguments: tuple[object, ...], status: int, said: str
+        self,
+        da_score: DaScore,
+        log: Path,
+        arguments: tuple[object, ...],
+        status: int,
+        said: str,
     ) -> None:
         name = () if "--as" in arguments or arguments == ("five",) else ANN
         found = da_score("label", *map(str, arguments), *name)
-        assert (found.status, said in one_line(found), nothing_written(log)) == (status, True, True)
+        assert (found.status, said in one_line(found), nothing_written(log)) == (
+            status,
+            True,
+            True,
+        )
 
     SHARED = b"""\
 - {id: e, iteration: 5, actor: eve, role: admin, schema_version: 1.0.0, history: &h [
@@ -260,12 +304,25 @@ class TestRefused:
                 "schema version 2.0.0",
                 id="of another major version",
             ),
-            pytest.param({"iteration": 6}, b"", "is of iteration 6", id="of another iteration"),
-            pytest.param({}, SHARED, "aliases", id="in which two labels share a history"),
-            pytest.param({}, b"---\nanother: 1\n", "nothing is added to it", id="of two documents"),
+            pytest.param(
+                {"iteration": 6}, b"", "is of iteration 6", id="of another iteration"
+            ),
+            pytest.param(
+                {}, SHARED, "aliases", id="in which two labels share a history"
+            ),
+            pytest.param(
+                {},
+                b"---\nanother: 1\n",
+                "nothing is added to it",
+                id="of two documents",
+            ),
             *(
                 pytest.param(
-                    {}, b"# " + b"x" * size, "larger than 1 MiB", id=name, marks=pytest.mark.slow
+                    {},
+                    b"# " + b"x" * size,
+                    "larger than 1 MiB",
+                    id=name,
+                    marks=pytest.mark.slow,
                 )
                 for name, size in {
                     "that grows too large": (1 << 20) - 500,
@@ -281,7 +338,11 @@ class TestRefused:
         before = path.read_bytes() + end
         path.write_bytes(before)
         found = da_score("label", 5, *ANN, *SOUND)
-        assert (found.status, said in one_line(found), path.read_bytes()) == (1, True, before)
+        assert (found.status, said in one_line(found), path.read_bytes()) == (
+            1,
+            True,
+            before,
+        )
 
     def test_a_folder_that_takes_no_files(self, demo: Demo) -> None:
         with (
@@ -290,7 +351,10 @@ class TestRefused:
             pytest.raises(WriteError) as caught,
         ):
             add_labels(folder, [NewLabel(5, "ann", SOUND_JUDGEMENT)])
-        assert str(caught.value) == f"{folder}/iter-5.labels.yaml: cannot write: permission denied"
+        assert (
+            str(caught.value)
+            == f"{folder}/iter-5.labels.yaml: cannot write: permission denied"
+        )
 
 
 @contextmanager
@@ -334,19 +398,27 @@ labels:
     def added_to(self, da_score: DaScore, log: Path, text: str, name: str) -> str:
         path = log / "iter-5.labels.yaml"
         path.write_bytes(text.encode())
-        assert da_score("label", 5, "--as", name, *SOUND, "--correctness", "1").status == 0
+        assert (
+            da_score("label", 5, "--as", name, *SOUND, "--correctness", "1").status == 0
+        )
         return path.read_bytes().decode()
 
-    @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lines as on Unix", "lines as on Windows"])
+    @pytest.mark.parametrize(
+        "end", ["\n", "\r\n"], ids=["lines as on Unix", "lines as on Windows"]
+    )
     def test_keep_every_line_when_another_person_labels(
         self, da_score: DaScore, log: Path, end: str
     ) -> None:
-        after = self.added_to(da_score, log, self.BY_HAND.replace("\n", end), "ann").split(end)
+        after = self.added_to(
+            da_score, log, self.BY_HAND.replace("\n", end), "ann"
+        ).split(end)
         assert [line for line in self.BY_HAND.splitlines() if line not in after] == []
         assert not any("\n" in line for line in after)
         assert [one["actor"] for one in labels_in(log)] == ["bob", "ann"]
 
-    def test_keep_their_marks_escapes_and_mode(self, da_score: DaScore, log: Path) -> None:
+    def test_keep_their_marks_escapes_and_mode(
+        self, da_score: DaScore, log: Path
+    ) -> None:
         path = log / "iter-5.labels.yaml"
         text = self.BY_HAND.replace("'fine'", '"f\\u0069ne"   #  so')
         path.write_bytes(b"\xef\xbb\xbf" + text.encode() + b"...\n")
@@ -368,7 +440,10 @@ labels:
         assert gone == ["  updated_at: 2026-03-01T12:00:00.120Z"]
         (found,) = labels_in(log)
         assert [one["structured"]["correctness"] for one in found["history"]] == [2, 1]
-        assert (found["mood"], found["history"][0]["structured"]["certainty"]) == ("fine", "high")
+        assert (found["mood"], found["history"][0]["structured"]["certainty"]) == (
+            "fine",
+            "high",
+        )
 
     @pytest.mark.parametrize(
         "labels",
@@ -384,7 +459,9 @@ labels:
     def test_may_have_left_an_empty_list_or_a_flow(
         self, da_score: DaScore, log: Path, labels: str
     ) -> None:
-        self.added_to(da_score, log, f"iteration: 5\nschema_version: 1.0.0\n{labels}\n", "ann")
+        self.added_to(
+            da_score, log, f"iteration: 5\nschema_version: 1.0.0\n{labels}\n", "ann"
+        )
         content = yaml.safe_load((log / "iter-5.labels.yaml").read_text())
         assert content["labels"][-1]["history"][0]["structured"]["correctness"] == 1
 
@@ -417,7 +494,9 @@ for n in range(6):
     def test_no_label_is_lost(self, log: Path) -> None:
         names = ["ann", "bob", "cid", "dan"]
         command = [sys.executable, "-c", self.SCRIPT, str(log)]
-        started = [subprocess.Popen([*command, name], stdin=subprocess.PIPE) for name in names]
+        started = [
+            subprocess.Popen([*command, name], stdin=subprocess.PIPE) for name in names
+        ]
         for one in started:
             one.communicate(b"\n", timeout=300)
         assert [one.returncode for one in started] == [0] * 4
@@ -464,7 +543,9 @@ class TestImport:
             (4, "ann", 3, "on-target", "none", "two\nlines"),
             (5, "", 1, "partial", "none", ""),
         )
-        path = self.csv(tmp_path, self.HEAD, *rows, (5, "eve", 0, "breach", "major", ""))
+        path = self.csv(
+            tmp_path, self.HEAD, *rows, (5, "eve", 0, "breach", "major", "")
+        )
         found = da_score("label", "import", path, "--as", "bob")
         assert (found.status, found.out) == (0, "Imported 3 labels into 2 files\n")
         assert labels_in(log, 4)[0]["history"][0]["free_text"] == "two\nlines"
@@ -473,7 +554,9 @@ class TestImport:
             ("eve", "reviewer"),
         ]
 
-    def test_of_lines_of_json(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
+    def test_of_lines_of_json(
+        self, da_score: DaScore, log: Path, tmp_path: Path
+    ) -> None:
         rows = [
             {
                 "iteration": 5,
@@ -485,8 +568,12 @@ class TestImport:
             },
             {"iteration": 5, "actor": "ann", "free_text": "more"},
         ]
-        (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n\n")
-        found = da_score("label", "import", tmp_path / "labels.jsonl", *ANN, "--json").json
+        (tmp_path / "labels.jsonl").write_text(
+            "\n".join(map(json.dumps, rows)) + "\n\n"
+        )
+        found = da_score(
+            "label", "import", tmp_path / "labels.jsonl", *ANN, "--json"
+        ).json
         assert found["labels"] == 2
         assert labels_in(log)[0]["history"][-1]["structured"] == {
             "correctness": 3,
@@ -500,7 +587,10 @@ class TestImport:
         rows = (4, "ann", 3, "on-target", "none"), (5, "bob", 1)
         found = da_score("label", "import", self.csv(tmp_path, self.HEAD, *rows), *ANN)
         assert found.status == 1
-        assert "iteration 5: the first label of bob needs scope and hallucination too" in found.err
+        assert (
+            "iteration 5: the first label of bob needs scope and hallucination too"
+            in found.err
+        )
         assert nothing_written(log)
 
     @pytest.mark.parametrize(
@@ -516,14 +606,18 @@ class TestImport:
                 'iteration "x": input should be a valid',
                 id="an iteration that is none",
             ),
-            pytest.param(("", "ann", 3), "iteration: field required", id="no iteration"),
+            pytest.param(
+                ("", "ann", 3), "iteration: field required", id="no iteration"
+            ),
             pytest.param(
                 (5, "ann", 4),
                 'correctness "4": input should be less than or equal to 3',
                 id="too correct",
             ),
             pytest.param(
-                (5, "ann", "", "wide"), 'scope "wide": input should be', id="an unknown scope"
+                (5, "ann", "", "wide"),
+                'scope "wide": input should be',
+                id="an unknown scope",
             ),
             pytest.param(
                 (5, "ann", "", "", "lots"),
@@ -531,17 +625,26 @@ class TestImport:
                 id="an unknown word",
             ),
             pytest.param(
-                (5, "ann", 1, "", "", "n" * 5000), "5000 bytes of UTF-8", id="a note of 5,000 bytes"
+                (5, "ann", 1, "", "", "n" * 5000),
+                "5000 bytes of UTF-8",
+                id="a note of 5,000 bytes",
             ),
             pytest.param((5, "a\x07", 1), "control character", id="a name that rings"),
             pytest.param((5, "ann"), "it says nothing", id="nothing said"),
             pytest.param(
-                (5, "ann", 1, "", "", "", "x"), "7 cells under 6 names", id="a cell too many"
+                (5, "ann", 1, "", "", "", "x"),
+                "7 cells under 6 names",
+                id="a cell too many",
             ),
         ],
     )
     def test_with_a_bad_row_takes_none_and_names_its_line(
-        self, da_score: DaScore, log: Path, tmp_path: Path, row: tuple[object, ...], said: str
+        self,
+        da_score: DaScore,
+        log: Path,
+        tmp_path: Path,
+        row: tuple[object, ...],
+        said: str,
     ) -> None:
         path = self.csv(
             tmp_path, self.HEAD, (4, "ann", 3, "", "", "two\nlines"), row, (5, "bob", 1)
@@ -564,17 +667,28 @@ class TestImport:
                 id="an unknown column",
             ),
             pytest.param(b"\xff\xfe", "is not UTF-8", id="not UTF-8"),
-            pytest.param(b'iteration,actor\n5,"ann\n', "is not CSV", id="a quotation without end"),
+            pytest.param(
+                b'iteration,actor\n5,"ann\n', "is not CSV", id="a quotation without end"
+            ),
             pytest.param(None, "no such file", id="no file"),
         ],
     )
     def test_of_what_is_no_table(
-        self, da_score: DaScore, log: Path, tmp_path: Path, content: bytes | None, said: str
+        self,
+        da_score: DaScore,
+        log: Path,
+        tmp_path: Path,
+        content: bytes | None,
+        said: str,
     ) -> None:
         if content is not None:
             (tmp_path / "x.csv").write_bytes(content)
         found = da_score("label", "import", tmp_path / "x.csv", *ANN)
-        assert (found.status, said in found.err, nothing_written(log)) == (1, True, True)
+        assert (found.status, said in found.err, nothing_written(log)) == (
+            1,
+            True,
+            True,
+        )
 
 
 class TestLost:
@@ -592,20 +706,30 @@ class TestLost:
 
 class TestShown:
     def test_a_list(self, da_score: DaScore, log: Path) -> None:
-        write(log, label("ann", edit(3, "partial")), label("bob", edit(0, free_text="a\x1bb")))
+        write(
+            log,
+            label("ann", edit(3, "partial")),
+            label("bob", edit(0, free_text="a\x1bb")),
+        )
         found = da_score("label", "list")
         assert (found.status, found.err) == (0, "")
         row = r"^5 +ann +reviewer +3 +partial +none +1 +2026-03-01 12:00"
         assert re.search(row, found.out, re.M)
         assert "\x1b" not in found.out
-        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [True, True]
+        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [
+            True,
+            True,
+        ]
 
     def test_a_list_says_what_an_override_replaces_and_what_cannot_be_read(
         self, da_score: DaScore, log: Path
     ) -> None:
         override = label("eve", edit(0), role="admin", admin_override=True)
         write(log, label("ann", edit(3)), override)
-        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [False, True]
+        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [
+            False,
+            True,
+        ]
         write(log, label("ann", edit(3)), label("bob", edit(3), role=""))
         found = da_score("label", "list")
         assert (found.status, "role is missing" in found.err) == (0, True)
@@ -617,7 +741,10 @@ class TestShown:
         da_score("label", 2, *ANN, *SOUND)
         assert da_score("label", "next", "--json").json["iteration"] != 2
         assert da_score("label", "next", "--json", "--as", "bob").json["iteration"] == 2
-        assert "Iteration 2 (choose-alphabet)" in da_score("label", "next", "--as", "bob").out
+        assert (
+            "Iteration 2 (choose-alphabet)"
+            in da_score("label", "next", "--as", "bob").out
+        )
 
     def test_agreement(self, da_score: DaScore, project: Path) -> None:
         log = project / ".agents/active/iteration-log"
@@ -626,10 +753,17 @@ class TestShown:
             for n in range(1, 10)
             for name in ("ann", "bob")
         ]
-        labels = [NewLabel(n, name, Judgement(value, "partial", "none")) for n, name, value in both]
+        labels = [
+            NewLabel(n, name, Judgement(value, "partial", "none"))
+            for n, name, value in both
+        ]
         add_labels(log, labels)
         found = da_score("label", "agreement", "--json").json
-        assert (found["iterations"], found["actors"], found["draws"]) == (9, ["ann", "bob"], 2000)
+        assert (found["iterations"], found["actors"], found["draws"]) == (
+            9,
+            ["ann", "bob"],
+            2000,
+        )
         assert found["alpha"]["correctness"]["value"] < 0
         assert found["alpha"]["scope"] == {
             "level": "ordinal",
@@ -649,16 +783,23 @@ class TestShown:
     def test_agreement_without_labels(self, da_score: DaScore) -> None:
         assert "No labels" in da_score("label", "agreement").out
         assert (
-            da_score("label", "agreement", "--json").json["alpha"]["correctness"]["value"] is None
+            da_score("label", "agreement", "--json").json["alpha"]["correctness"][
+                "value"
+            ]
+            is None
         )
 
 
 class TestOnATerminal:
-    def talk(self, *answers: str, number: str = "5", **variables: str) -> tuple[int, str]:
+    def talk(
+        self, *answers: str, number: str = "5", **variables: str
+    ) -> tuple[int, str]:
         """Label an iteration on a terminal, typing each answer when a question has come."""
         parent, child = pty.openpty()
         environment = (
-            {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TERM": "xterm"} | variables
+            {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+            | {"TERM": "xterm"}
+            | variables
         )
         command = [*COMMAND, "label", number, *ANN]
         with subprocess.Popen(
@@ -680,8 +821,8 @@ class TestOnATerminal:
                 shown += data
                 if waiting and shown.endswith(b": "):
                     if (
-                        answer := waiting.pop(0)
-                    ) == CONTROL_C:  # the terminal is not that of a shell, which does this
+                        (answer := waiting.pop(0)) == CONTROL_C
+                    ):  # the terminal is not that of a shell, which does this
                         done.send_signal(signal.SIGINT)
                     else:
                         os.write(parent, answer.encode() + b"\n")
@@ -695,7 +836,11 @@ class TestOnATerminal:
         status, shown = self.talk("2", "par", "", "no", "fine so far")
         (found,) = labels_in(project / ".agents/active/iteration-log")
         assert status == 0
-        assert list(found["history"][0]["structured"].values()) == [2, "partial", "none"]
+        assert list(found["history"][0]["structured"].values()) == [
+            2,
+            "partial",
+            "none",
+        ]
         assert "One of none, minor, major" in shown
         assert found["history"][0]["free_text"] == "fine so far"
         assert re.search(r"^diff --git ", shown, re.M)
@@ -710,9 +855,15 @@ class TestOnATerminal:
         status, shown = self.talk("7", "3", "on", "none", "")
         assert (status, "One of 0, 1, 2, 3" in shown) == (0, True)
         (found,) = labels_in(project / ".agents/active/iteration-log")
-        assert list(found["history"][0]["structured"].values()) == [3, "on-target", "none"]
+        assert list(found["history"][0]["structured"].values()) == [
+            3,
+            "on-target",
+            "none",
+        ]
 
-    @pytest.mark.parametrize(("answers", "status"), [([""], 0), (["2", CONTROL_C], 130)])
+    @pytest.mark.parametrize(
+        ("answers", "status"), [([""], 0), (["2", CONTROL_C], 130)]
+    )
     def test_writes_nothing_when_nothing_is_said_or_it_is_interrupted(
         self, project: Path, answers: list[str], status: int
     ) -> None:
@@ -723,13 +874,19 @@ class TestOnATerminal:
 
 class TestHelp:
     @pytest.mark.parametrize(
-        "arguments", [("label", "--help"), ("label", "5", "--help"), ("label", "--as", "x", "-h")]
+        "arguments",
+        [("label", "--help"), ("label", "5", "--help"), ("label", "--as", "x", "-h")],
     )
     def test_is_one_for_the_number_and_the_commands(
         self, da_score: DaScore, arguments: tuple[str, ...]
     ) -> None:
         found = da_score(*arguments)
         assert (found.status, found) == (0, Outcome(0, da_score("label").out, ""))
-        assert found.out.startswith("Usage: da-score label N [OPTIONS] | COMMAND [ARGS]...\n")
+        assert found.out.startswith(
+            "Usage: da-score label N [OPTIONS] | COMMAND [ARGS]...\n"
+        )
         assert "--correctness" in found.out
-        assert all(f"\n  {name} " in found.out for name in ("agreement", "import", "list", "next"))
+        assert all(
+            f"\n  {name} " in found.out
+            for name in ("agreement", "import", "list", "next")
+        )

@@ -120,7 +120,8 @@ def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
     write_json(tmp_path / "meeting.json", [record(n) for n in (1, 2, 3)])
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("scoring.cli.output._LONG", 3600)  # else a slow machine shows more lines
+    # else a slow machine shows more lines
+    monkeypatch.setattr("scoring.cli.output._LONG", 3600)
 
     def run(command: str, columns: int) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(columns))
@@ -132,7 +133,12 @@ def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
             contextlib.redirect_stdout(tty),
             contextlib.redirect_stderr(tty),
         ):
-            main([argument.replace("DIR", str(tmp_path)) for argument in shlex.split(command)])
+            main(
+                [
+                    argument.replace("DIR", str(tmp_path))
+                    for argument in shlex.split(command)
+                ]
+            )
         return lines_of(shown)
 
     return run
@@ -146,7 +152,11 @@ def faults(narrow: list[str], wide: list[str], columns: int) -> list[str]:
     ]  # only these are folded
     found = [f"longer than {columns}: {line}" for line in narrow if len(line) > columns]
     for line in narrow:
-        pieces = (word for word in line.split() if word not in words and not _KNOWN.fullmatch(word))
+        pieces = (
+            word
+            for word in line.split()
+            if word not in words and not _KNOWN.fullmatch(word)
+        )
         found += [
             f"broken: {word} in {line}"
             for word in pieces
@@ -185,7 +195,9 @@ def test_what_is_said_of_files_fits(
         shutil.rmtree(tmp_path / "demo", ignore_errors=True)
         root = shutil.copytree(compact_demo, tmp_path / "demo", symlinks=True)
         monkeypatch.chdir(root / "repo")
-        monkeypatch.setenv("DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex")
+        monkeypatch.setenv(
+            "DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex"
+        )
         shown[width] = screen(command, width)
     assert faults(shown[columns], shown[400], columns) == []
 
@@ -193,7 +205,9 @@ def test_what_is_said_of_files_fits(
 @pytest.mark.parametrize("columns", [80, 60])
 @pytest.mark.parametrize("command", [*FAILS, *HELP])
 @pytest.mark.usefixtures("scored")
-def test_what_went_wrong_and_help_fit(screen: Screen, command: str, columns: int) -> None:
+def test_what_went_wrong_and_help_fit(
+    screen: Screen, command: str, columns: int
+) -> None:
     assert faults(screen(command, columns), screen(command, 400), columns) == []
 
 
@@ -201,7 +215,9 @@ def test_what_went_wrong_and_help_fit(screen: Screen, command: str, columns: int
 def test_a_row_of_a_log_is_one_line_and_its_names(screen: Screen) -> None:
     lines = screen("run --no-write --last 9", 80)
     first = next(
-        n for n, line in enumerate(lines) if re.match(r"   1  .*526945f00405 +1\.000  ", line)
+        n
+        for n, line in enumerate(lines)
+        if re.match(r"   1  .*526945f00405 +1\.000  ", line)
     )
     rows = lines[first:][:18]
     assert rows[1].endswith("feat(store): keep links in SQLite")

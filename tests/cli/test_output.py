@@ -14,7 +14,14 @@ from typing import Any
 
 import pytest
 import yaml
-from helpers.commands import DaScore, OnTerminal, Outcome, lines_of, process, process_on_a_terminal
+from helpers.commands import (
+    DaScore,
+    OnTerminal,
+    Outcome,
+    lines_of,
+    process,
+    process_on_a_terminal,
+)
 from helpers.projects import CODEX_SESSION, LOG, READING
 
 from scoring.cli import main
@@ -67,7 +74,10 @@ class TestText:
         )
         (tmp_path / "own.yaml").write_text(own)
         valid = {"valid": True, "version": "9.0.0-\x1b", "signals": 7}
-        assert da_score("rubric", "validate", tmp_path / "own.yaml", "--json").json == valid
+        assert (
+            da_score("rubric", "validate", tmp_path / "own.yaml", "--json").json
+            == valid
+        )
         found = da_score("rubric", "validate", tmp_path / "own.yaml")
         assert found == Outcome(
             0, f"{tmp_path}/own.yaml: valid rubric 9.0.0-\\x1b, 7 signals\n", ""
@@ -89,7 +99,11 @@ ONLY_PRINTED = ("bounds", "coverage", "interval", "state", "state_reason", "stat
 
 def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
     """What commands print of a score, without what only they say."""
-    kept = {key: value for key, value in found.items() if key not in (*ONLY_PRINTED, *others)}
+    kept = {
+        key: value
+        for key, value in found.items()
+        if key not in (*ONLY_PRINTED, *others)
+    }
     if "breakdown" in kept:
         kept["breakdown"] = [
             {
@@ -110,8 +124,14 @@ class TestJson:
     ) -> None:
         after = da_score(*arguments, "--json")
         assert after.json
-        assert da_score("--json", *arguments) == da_score("--json", *arguments, "--json") == after
-        assert (da_score(*arguments) == after) is (arguments[0] in ("records", "signals"))
+        assert (
+            da_score("--json", *arguments)
+            == da_score("--json", *arguments, "--json")
+            == after
+        )
+        assert (da_score(*arguments) == after) is (
+            arguments[0] in ("records", "signals")
+        )
         monkeypatch.setenv("DA_SCORE_JSON", "1")
         assert da_score(*arguments) == after
 
@@ -122,12 +142,16 @@ class TestJson:
         assert list(found) == ["rubric_version", "iterations", "sessions", "presence"]
         for iteration in found["iterations"]:
             sidecar = yaml.safe_load(
-                (scored / LOG / f"iter-{iteration['iteration']}.score.yaml").read_bytes()
+                (
+                    scored / LOG / f"iter-{iteration['iteration']}.score.yaml"
+                ).read_bytes()
             )
             assert as_in_the_sidecar(iteration) == sidecar
         for session in found["sessions"]:
             sidecar = yaml.safe_load(
-                (scored / LOG / f"session-{session['session_id']}.score.yaml").read_bytes()
+                (
+                    scored / LOG / f"session-{session['session_id']}.score.yaml"
+                ).read_bytes()
             )
             assert as_in_the_sidecar(session) == sidecar
         assert found["iterations"][1]["coverage"] == {
@@ -150,7 +174,9 @@ class TestJson:
             "low": pytest.approx(0.696, abs=0.001),
             "high": pytest.approx(0.836, abs=0.001),
         }
-        sources = {row["signal"]: row["source"] for row in found["iterations"][2]["breakdown"]}
+        sources = {
+            row["signal"]: row["source"] for row in found["iterations"][2]["breakdown"]
+        }
         assert sources["landed"] == "observed"
         assert sources["tests"] == "claimed"
         assert {
@@ -169,10 +195,15 @@ class TestJson:
         read = da_score("iteration", "3", "--json").json
         again = da_score("iteration", "3", "--recompute", "--json").json
         assert first == again
-        assert {key: again[key] for key in read if key != "breakdown"} == as_in_the_sidecar(
-            read, "breakdown"
-        ) | {key: read[key] for key in ("bounds", "coverage", "state", "state_reason")}
-        assert as_in_the_sidecar(again)["breakdown"] == as_in_the_sidecar(read)["breakdown"]
+        assert {
+            key: again[key] for key in read if key != "breakdown"
+        } == as_in_the_sidecar(read, "breakdown") | {
+            key: read[key] for key in ("bounds", "coverage", "state", "state_reason")
+        }
+        assert (
+            as_in_the_sidecar(again)["breakdown"]
+            == as_in_the_sidecar(read)["breakdown"]
+        )
         assert {row["source"] for row in read["breakdown"]} == {None}
         assert {row["source"] for row in again["breakdown"] if row["present"]} == {
             "claimed",
@@ -199,7 +230,9 @@ class TestJson:
             (project / LOG / f"iter-{n}.score.yaml").unlink()
         assert da_score("session", CODEX_SESSION, "--json").json == whole
 
-    def test_has_no_bytes_that_are_not_text(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_has_no_bytes_that_are_not_text(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
         (tmp_path / "iter-1.yaml").write_text(
             "schema_version: 1\niteration: 1\ntask_id: !!binary /2E=\nwave: ü\n"
         )
@@ -223,17 +256,26 @@ class TestTerminal:
         assert f"Wrote 9 iteration sidecars and 2 session sidecars to {LOG}" in lines
 
     @pytest.mark.usefixtures("scored")
-    def test_shows_the_coverage_of_an_iteration(self, on_a_terminal: OnTerminal) -> None:
+    def test_shows_the_coverage_of_an_iteration(
+        self, on_a_terminal: OnTerminal
+    ) -> None:
         status, shown = on_a_terminal("iteration", "5", "--no-cache")
         lines = lines_of(shown)
         assert (status, lines[0]) == (0, "Iteration 5")
-        assert lines[1] == "Commit f05ce0048ec2: feat(limits): limit requests per client"
-        assert lines[2] == "Reverted: commit f05ce0048ec2 reachable but reverted by dc5fe68d151e"
+        assert (
+            lines[1] == "Commit f05ce0048ec2: feat(limits): limit requests per client"
+        )
+        assert (
+            lines[2]
+            == "Reverted: commit f05ce0048ec2 reachable but reverted by dc5fe68d151e"
+        )
         assert lines[3].startswith(
             "Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not known yet if"
         )
         assert "7 of 7 signals, 100.0 % of the weight" in lines[4:6]
-        below = lines[lines.index("scope                yes         0.500   0.130    0.065") + 1]
+        below = lines[
+            lines.index("scope                yes         0.500   0.130    0.065") + 1
+        ]
         assert below.startswith(
             "    outside: shortlink/app.py, shortlink/store.py · 2/4 changed files within declared "
         )
@@ -243,16 +285,21 @@ class TestTerminal:
 
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize(
-        "arguments", [["run", "--no-write"], ["iteration", "5"], ["session", CODEX_SESSION]]
+        "arguments",
+        [["run", "--no-write"], ["iteration", "5"], ["session", CODEX_SESSION]],
     )
-    def test_a_pipe_has_none_of_it(self, da_score: DaScore, arguments: list[str]) -> None:
+    def test_a_pipe_has_none_of_it(
+        self, da_score: DaScore, arguments: list[str]
+    ) -> None:
         found = da_score(*arguments)
         assert (found.status, found.err) == (0, "")
         assert not re.search("of the weight|PRESENT IN|COVERAGE|\x1b|█", found.out)
 
     @pytest.mark.usefixtures("scored")
     def test_that_knows_only_ascii_is_no_error(self) -> None:
-        status, shown = process_on_a_terminal("run", "--no-write", PYTHONIOENCODING="ascii")
+        status, shown = process_on_a_terminal(
+            "run", "--no-write", PYTHONIOENCODING="ascii"
+        )
         assert (status, b"error" in b"".join(shown)) == (0, False)
         assert any(line.startswith("   3  redirect") for line in lines_of(shown))
 
@@ -273,7 +320,9 @@ class TestEncoding:
         expected = da_score("run", "--no-write")
         assert "—" in expected.out
         assert (
-            process("run", "--no-write", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+            process(
+                "run", "--no-write", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"
+            )
             == expected
         )
         assert process("run", "--no-write", PYTHONIOENCODING="ascii") == expected
@@ -283,22 +332,32 @@ class TestEncoding:
             assert main(["rubric", "show", "2.0.2"]) == 0
         assert shown.getvalue().startswith("Rubric 2.0.2 ")
 
-    def test_of_a_path_that_is_not_text(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_of_a_path_that_is_not_text(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
         found = da_score("records", "--iter-log-dir", tmp_path / os.fsdecode(b"\xff\n"))
         assert (found.status, found.out, found.err.count("\n")) == (1, "", 1)
         assert "\\xff" in found.err
 
 
 class TestEmptyLog:
-    def test_is_said_to_be_empty_and_is_so_in_json(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_is_said_to_be_empty_and_is_so_in_json(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
         log = tmp_path / "a log"
         log.mkdir()
         (log / "README.md").write_text("nothing")
         where = ("--iter-log-dir", log, "--repo-dir", tmp_path)
-        assert da_score("run", *where) == Outcome(0, f"score: no iterations found in {log}\n", "")
+        assert da_score("run", *where) == Outcome(
+            0, f"score: no iterations found in {log}\n", ""
+        )
         assert os.listdir(log) == ["README.md"]
         found = da_score("run", "--json", *where).json
-        assert (found["iterations"], found["sessions"], set(found["presence"].values())) == (
+        assert (
+            found["iterations"],
+            found["sessions"],
+            set(found["presence"].values()),
+        ) == (
             [],
             [],
             {0.0},
@@ -313,18 +372,26 @@ class TestWrittenJson:
         "value",
         [
             pytest.param(
-                {"a": [1.5, {"c": []}, {}, [[1, {"f": "\n"}]]], "d": {"e": None}, "b": 1},
+                {
+                    "a": [1.5, {"c": []}, {}, [[1, {"f": "\n"}]]],
+                    "d": {"e": None},
+                    "b": 1,
+                },
                 id="nested",
             ),
             pytest.param({"a": [0.1, 1.0, -0.0, 1 / 3, 123456.789]}, id="floats"),
-            pytest.param({"a": ["".join(map(chr, range(127))), 'é€😀"\\/', "\udcff"]}, id="text"),
+            pytest.param(
+                {"a": ["".join(map(chr, range(127))), 'é€😀"\\/', "\udcff"]}, id="text"
+            ),
             pytest.param({"a": [], "b": [[]]}, id="empty"),
         ],
     )
     def test_is_what_python_writes(
         self, value: dict[str, Any], capsysbinary: pytest.CaptureFixture[bytes]
     ) -> None:
-        expected = as_utf8(json.dumps(value, ensure_ascii=False, indent=1)).encode() + b"\n"
+        expected = (
+            as_utf8(json.dumps(value, ensure_ascii=False, indent=1)).encode() + b"\n"
+        )
         write_json(value)
         with SpooledTemporaryFile() as items:
             for item in value["a"]:
@@ -339,13 +406,17 @@ class TestWrittenJson:
             write_json({"a": 1, "b": [1.0, object()]})
         value = [1e-05, 1e16, 1.2345678901234568e17, 5e-324, -0.0, 0.1, 1e300]
         write_json(value)
-        assert list(map(repr, json.loads(capsysbinary.readouterr().out))) == list(map(repr, value))
+        assert list(map(repr, json.loads(capsysbinary.readouterr().out))) == list(
+            map(repr, value)
+        )
 
     @pytest.mark.parametrize(
         ("value", "written"),
         [
             pytest.param(
-                [float("nan"), float("inf"), -float("inf")], "[null, null, null]", id="no numbers"
+                [float("nan"), float("inf"), -float("inf")],
+                "[null, null, null]",
+                id="no numbers",
             ),
             pytest.param([{"a": 1}, "\udcff"], '[{"a": 1}, "\ufffd"]', id="no text"),
             pytest.param(
@@ -420,4 +491,6 @@ class TestProgress:
         stream = _Stream(is_terminal=True)
         monkeypatch.setattr("sys.stderr", stream)
         assert da_score(*command.split()).status == 0
-        assert re.search(r"^[A-Z][a-z, ]+ \N{HORIZONTAL ELLIPSIS}$", stream.getvalue(), re.M)
+        assert re.search(
+            r"^[A-Z][a-z, ]+ \N{HORIZONTAL ELLIPSIS}$", stream.getvalue(), re.M
+        )

@@ -26,15 +26,23 @@ class TestWhatCannotBeWritten:
             "/iter-77.yaml: cannot write: permission denied"
         )
 
-    def test_is_untouched_only_where_there_was_one(self, da_score: DaScore, project: Path) -> None:
+    def test_is_untouched_only_where_there_was_one(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         found = da_score("check", "--min-score", "0.1", "--junit", "/nowhere/x.xml")
-        assert one_line(found) == "/nowhere/x.xml: cannot write: no such file or directory"
+        assert (
+            one_line(found) == "/nowhere/x.xml: cannot write: no such file or directory"
+        )
         (project / "x.xml").mkdir()
         found = da_score("check", "--min-score", "0.1", "--junit", "x.xml")
-        assert one_line(found).endswith(f"x.xml: cannot write: is a directory{UNTOUCHED}")
+        assert one_line(found).endswith(
+            f"x.xml: cannot write: is a directory{UNTOUCHED}"
+        )
 
 
-def test_a_dash_is_standard_output_and_no_folder(da_score: DaScore, project: Path) -> None:
+def test_a_dash_is_standard_output_and_no_folder(
+    da_score: DaScore, project: Path
+) -> None:
     before = tree(project)
     table = ("export", "--tables", "iterations", "--no-cache")
     assert da_score(*table, "--out", "-") == da_score(*table)

@@ -35,17 +35,22 @@ class TestWritten:
         cached = {name for name in touched if name.startswith("home/.cache")}
         assert touched - cached - {"home"} == self.SIDECARS
         assert all(
-            name == "home/.cache" or name.startswith("home/.cache/da-score") for name in cached
+            name == "home/.cache" or name.startswith("home/.cache/da-score")
+            for name in cached
         )
 
     @pytest.mark.usefixtures("project", "home")
-    def test_without_cache_and_sidecars_is_nothing(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_without_cache_and_sidecars_is_nothing(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
         before = tree(tmp_path)
         assert da_score("run", "--no-write", "--no-cache").out.endswith(
             "\nWrote nothing (--no-write)\n"
         )
         assert tree(tmp_path) == before
-        assert da_score("run", "--no-write", "--cache-dir", tmp_path / "cache").status == 0
+        assert (
+            da_score("run", "--no-write", "--cache-dir", tmp_path / "cache").status == 0
+        )
         after = tree(tmp_path)
         assert {name.split("/")[0] for name in changed(before, after)} == {"cache"}
         assert da_score("run", "--no-cache").status == 0
@@ -94,4 +99,6 @@ class TestWritten:
             for path in (project / LOG).glob("*.score.yaml"):
                 path.unlink()
             again("run")
-            assert {name: rest[2] for name, rest in tree(project / LOG).items()} == expected
+            assert {
+                name: rest[2] for name, rest in tree(project / LOG).items()
+            } == expected

@@ -7,7 +7,17 @@ from helpers.commands import DaScore, one_line
 from helpers.projects import LOG
 
 RECORD = [
-    *["hook", "record", "3", "--sentinel", "s", "--rule", "gate.r", "--result", "advise"],
+    *[
+        "hook",
+        "record",
+        "3",
+        "--sentinel",
+        "s",
+        "--rule",
+        "gate.r",
+        "--result",
+        "advise",
+    ],
     "--lifecycle",
 ]
 
@@ -20,7 +30,10 @@ RECORD = [
         (["backfill", "--since", "whenever"], "--since 'whenever' names no days"),
         (["derive", "--since", "whenever"], "--since 'whenever' names no days"),
         (["report", "--since", "whenever"], "--since 'whenever' names no days"),
-        (["report", "--out", "-", "--json"], "--out - and --json both want standard output"),
+        (
+            ["report", "--out", "-", "--json"],
+            "--out - and --json both want standard output",
+        ),
         (["check", "--min-band", "fine"], "--min-band: rubric"),
         (["check", "--max-drop", ".1"], "--max-drop and --baseline go together"),
         (["outcomes", "--horizon", "3q"], "--horizon: '3q' is not a time above 0"),
@@ -33,8 +46,14 @@ RECORD = [
         (["export"], "several tables need a directory"),
         (["export", "--tables", "nope"], "--tables: 'nope' is not a table"),
         (["query", " "], "query: there is no SQL"),
-        ([*RECORD, "sunrise"], "Invalid value for '--lifecycle': 'sunrise' is not one of"),
-        (["meeting", "run", "--state", "x", "--option", "B"], "--option goes with --answer yes"),
+        (
+            [*RECORD, "sunrise"],
+            "Invalid value for '--lifecycle': 'sunrise' is not one of",
+        ),
+        (
+            ["meeting", "run", "--state", "x", "--option", "B"],
+            "--option goes with --answer yes",
+        ),
         (
             ["check", "--min-score", "x"],
             "Invalid value for '--min-score': 'x' is not a valid number. (see",

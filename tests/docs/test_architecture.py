@@ -30,7 +30,9 @@ QUOTED = sorted(set(quoted(PAGE)))
 PATHS = [
     text
     for text in QUOTED
-    if re.fullmatch(r"(scoring|rubric|tests|docs|benchmarks|testdata|scripts)/[\w/.*-]*", text)
+    if re.fullmatch(
+        r"(scoring|rubric|tests|docs|benchmarks|testdata|scripts)/[\w/.*-]*", text
+    )
 ]
 NAMES = [text for text in QUOTED if re.fullmatch(r"(scoring|rubric)(\.\w+)+", text)]
 PICTURE = re.findall(r"\b(?:scoring|rubric)/[\w/]+", section(PAGE, "The picture"))
@@ -68,7 +70,11 @@ def test_every_recipe_is_there() -> None:
 
 
 @pytest.mark.parametrize("title", sorted(RECIPES))
-def test_a_recipe_says_which_file_which_line_what_shows_up_and_which_test(title: str) -> None:
+def test_a_recipe_says_which_file_which_line_what_shows_up_and_which_test(
+    title: str,
+) -> None:
     leads = re.findall(r"^- \*\*(.+?):\*\*", section(PAGE, title), re.M)
     assert leads == ["File", "Line", "Shows up in", "Test"]
-    assert re.search(r"^- \*\*Test:\*\* `tests/[\w/]+\.py`$", section(PAGE, title), re.M)
+    assert re.search(
+        r"^- \*\*Test:\*\* `tests/[\w/]+\.py`$", section(PAGE, title), re.M
+    )

@@ -18,7 +18,9 @@ from scoring.cli.group import COMMANDS, SUBCOMMANDS
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-FORMS = sorted(p for p in (ROOT / ".github" / "ISSUE_TEMPLATE").iterdir() if p.name != "config.yml")
+FORMS = sorted(
+    p for p in (ROOT / ".github" / "ISSUE_TEMPLATE").iterdir() if p.name != "config.yml"
+)
 
 
 def load(path: str | Path) -> dict[Any, Any]:
@@ -32,7 +34,10 @@ def test_the_default_run_is_described_by_its_numbers() -> None:
     assert f"tries {conftest.QUICK_EXAMPLES} examples in the default run" in described
     assert "marked `slow`: truly long ones" in described
     assert "slow: a truly long test" in markers
-    assert "marked `sampled(n)`: of many cases that each take long, it runs `n`" in described
+    assert (
+        "marked `sampled(n)`: of many cases that each take long, it runs `n`"
+        in described
+    )
     assert "of the many cases of a long test, scripts/test runs n" in markers
 
 
@@ -44,7 +49,9 @@ def test_a_sample_is_spread_evenly_from_the_first_case_to_the_last() -> None:
 
 def test_every_script_has_its_row() -> None:
     named = set(re.findall(r"^\| `bash (\S+)` \|", PAGE, re.M))
-    scripts = {f"scripts/{path.name}" for path in (ROOT / "scripts").iterdir()} - {"scripts/setup"}
+    scripts = {f"scripts/{path.name}" for path in (ROOT / "scripts").iterdir()} - {
+        "scripts/setup"
+    }
     assert named == scripts | {".ci/run"}
 
 
@@ -54,7 +61,9 @@ def test_the_hooks_fetch_nothing_and_make_the_checks_of_the_script() -> None:
     assert all(hook["language"] == "system" for hook in local["hooks"])
     checks = (ROOT / "scripts" / "check").read_text("utf-8")
     for hook in local["hooks"]:
-        program = " ".join(word for word in hook["entry"].split() if not word.startswith("--"))
+        program = " ".join(
+            word for word in hook["entry"].split() if not word.startswith("--")
+        )
         assert program in checks
 
 
@@ -62,15 +71,17 @@ class TestWorkflow:
     def test_runs_what_the_build_server_runs_on_a_whole_history(self) -> None:
         steps = load(".github/workflows/ci.yml")["jobs"]["run"]["steps"]
         (checkout,) = (
-            step for step in steps if step.get("uses", "").startswith("actions/checkout@")
+            step
+            for step in steps
+            if step.get("uses", "").startswith("actions/checkout@")
         )
         assert checkout["with"]["fetch-depth"] == 0
         assert [step["run"] for step in steps if "run" in step] == ["bash .ci/run"]
 
     def test_covers_every_python_that_is_supported(self) -> None:
-        versions = load(".github/workflows/ci.yml")["jobs"]["run"]["strategy"]["matrix"][
-            "python-version"
-        ]
+        versions = load(".github/workflows/ci.yml")["jobs"]["run"]["strategy"][
+            "matrix"
+        ]["python-version"]
         said = [
             c.rpartition(" ")[2]
             for c in PROJECT["project"]["classifiers"]
@@ -116,7 +127,9 @@ class TestRelease:
         (tmp_path / "scoring" / "__init__.py").write_text(
             '"""Scores."""\n\n__version__ = "1.2.3"\n'
         )
-        (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n\n## [1.2.3] - 2026-01-31\n")
+        (tmp_path / "CHANGELOG.md").write_text(
+            "## [Unreleased]\n\n## [1.2.3] - 2026-01-31\n"
+        )
         git(tmp_path, "init", "-q")
         git(tmp_path, "add", "-A")
         git(tmp_path, "commit", "-qm", "all")
@@ -129,7 +142,10 @@ class TestRelease:
         ("change", "why"),
         [
             (lambda tree: (tree / "new").write_text(""), "not committed"),
-            (lambda tree: git(tree, "tag", "v1.2.3"), "the tag v1.2.3 is there already"),
+            (
+                lambda tree: git(tree, "tag", "v1.2.3"),
+                "the tag v1.2.3 is there already",
+            ),
             (
                 lambda tree: replace(tree / "CHANGELOG.md", " - 2026-01-31", ""),
                 "CHANGELOG.md: no heading",
@@ -139,16 +155,25 @@ class TestRelease:
                 "no line of the form",
             ),
         ],
-        ids=["a file that is not committed", "a tag", "a version without a day", "no version"],
+        ids=[
+            "a file that is not committed",
+            "a tag",
+            "a version without a day",
+            "no version",
+        ],
     )
-    def test_is_refused(self, tree: Path, change: Callable[[Path], object], why: str) -> None:
+    def test_is_refused(
+        self, tree: Path, change: Callable[[Path], object], why: str
+    ) -> None:
         change(tree)
         status, said = self.check(tree)
         assert (status, said.count("\n")) == (1, 1)
         assert why in said
 
     @pytest.mark.parametrize("option", ["--chek", "1.2.3"])
-    def test_is_not_begun_by_a_word_that_is_mistyped(self, tree: Path, option: str) -> None:
+    def test_is_not_begun_by_a_word_that_is_mistyped(
+        self, tree: Path, option: str
+    ) -> None:
         assert self.check(tree, option) == (
             1,
             f"error: scripts/release takes --check or nothing, not: {option}\n",
@@ -157,7 +182,10 @@ class TestRelease:
     @staticmethod
     def check(tree: Path, option: str = "--check") -> tuple[int, str]:
         found = subprocess.run(
-            ["bash", "scripts/release", option], cwd=tree, capture_output=True, text=True
+            ["bash", "scripts/release", option],
+            cwd=tree,
+            capture_output=True,
+            text=True,
         )
         return found.returncode, found.stdout + found.stderr
 
@@ -170,7 +198,14 @@ class TestRelease:
 
 
 def git(tree: Path, *arguments: str) -> None:
-    who = ("-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    who = (
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@example.com",
+        "-c",
+        "commit.gpgsign=false",
+    )
     subprocess.run(["git", *who, *arguments], cwd=tree, check=True)
 
 

@@ -47,7 +47,9 @@ class TestWorkflow:
         }  # YAML 1.1, which GitHub does not read, takes "on" for true
         assert all(("uses" in step) != ("run" in step) for step in STEPS)
         checkout, of_da_score = (
-            step for step in STEPS if step.get("uses", "").startswith("actions/checkout@")
+            step
+            for step in STEPS
+            if step.get("uses", "").startswith("actions/checkout@")
         )
         assert checkout["with"]["fetch-depth"] == 0
         assert of_da_score["with"]["path"] == ".da-score"
@@ -57,10 +59,22 @@ class TestWorkflow:
         assert all(step["if"] == "always()" for step in STEPS[gate + 1 :])
 
     def test_does_what_it_says(
-        self, here: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        here: Demo,
+        da_score: DaScore,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         da_score("run")
-        git = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-C", str(here.repo_dir)]
+        git = [
+            "git",
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "-C",
+            str(here.repo_dir),
+        ]
         for step in (
             ["add", "-f", str(here.iter_log_dir)],
             ["commit", "-qm", "scores"],
@@ -75,7 +89,9 @@ class TestWorkflow:
         assert found.out.startswith("FAIL  iteration 5: no-over-claims: ")
         assert da_score(*report).status == 0
         (upload,) = (
-            step for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@")
+            step
+            for step in STEPS
+            if step.get("uses", "").startswith("actions/upload-artifact@")
         )
         assert all(Path(name).is_file() for name in upload["with"]["path"].split())
         assert "Iteration scores: failed" in (tmp_path / "summary").read_text()

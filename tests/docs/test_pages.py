@@ -15,7 +15,8 @@ from scoring.log.parse import ENTRIES, described_fields, parse_iteration_record
 
 DOCS = Path(__file__).parents[2] / "docs"
 LOG, SIDECARS, COMMANDS = (
-    (DOCS / name).read_text("utf-8") for name in ("LOG.md", "SIDECARS.md", "COMMANDS.md")
+    (DOCS / name).read_text("utf-8")
+    for name in ("LOG.md", "SIDECARS.md", "COMMANDS.md")
 )
 
 
@@ -37,20 +38,29 @@ BLOCKS = (
 def test_every_field_of_a_record_is_named(block: str) -> None:
     of_the_parser = {"retries_reported", "tests_total_claim"}  # and no keys
     names = {field.name for field in fields(getattr(model, block))} - of_the_parser
-    written = quoted(section(LOG, "Fields") + section(LOG, "One record for both schemas"))
+    written = quoted(
+        section(LOG, "Fields") + section(LOG, "One record for both schemas")
+    )
     assert names <= {way.rpartition(".")[2].removesuffix("[]") for way in written}
 
 
 def test_the_table_of_fields_is_that_of_the_models() -> None:
-    table = re.search(r"<!-- fields 2 -->\n\| field .*\n\|---.*\n([^<]*)<!-- /fields -->", LOG)
+    table = re.search(
+        r"<!-- fields 2 -->\n\| field .*\n\|---.*\n([^<]*)<!-- /fields -->", LOG
+    )
     assert table
     assert table[1].splitlines() == [
         f"| `{field.path}` | {field.kind}{', needed' if field.required else ''} | {field.meaning} |"
         for field in described_fields(ENTRIES[2])
         if "self_assessment." not in field.path  # they are named below the table
     ]
-    of_schema_1 = {field.path.partition(".")[0] for field in described_fields(ENTRIES[1])}
-    assert of_schema_1 <= {*quoted(section(LOG, "One record for both schemas")), *quoted(table[1])}
+    of_schema_1 = {
+        field.path.partition(".")[0] for field in described_fields(ENTRIES[1])
+    }
+    assert of_schema_1 <= {
+        *quoted(section(LOG, "One record for both schemas")),
+        *quoted(table[1]),
+    }
 
 
 def test_what_an_agent_is_told_to_run_exists(da_score: DaScore) -> None:
@@ -78,7 +88,10 @@ def test_what_is_said_of_scalars_is_so() -> None:
 
 
 def test_a_flag_that_is_text_is_one_of_the_words() -> None:
-    for words, value in (("1 t T TRUE true True", True), ("0 f F FALSE false False", False)):
+    for words, value in (
+        ("1 t T TRUE true True", True),
+        ("0 f F FALSE false False", False),
+    ):
         for word in words.split():
             assert f"`{word}`" in section(LOG, "How YAML scalars are read")
             assert entry(f"tests_total_pass: '{word}'").impl.tests_total_pass is value
@@ -87,14 +100,18 @@ def test_a_flag_that_is_text_is_one_of_the_words() -> None:
 # Sidecars
 
 
-def test_the_keys_of_sidecars_are_those_that_are_written(here: Demo, da_score: DaScore) -> None:
+def test_the_keys_of_sidecars_are_those_that_are_written(
+    here: Demo, da_score: DaScore
+) -> None:
     (example,) = code(section(SIDECARS, "Scores"), "yaml")
     da_score("run")
     *rows, last = example.splitlines(keepends=True)
     written = (here.iter_log_dir / "iter-3.score.yaml").read_text("utf-8")
     assert written.startswith("".join(rows) + "    - signal: ")
     assert written.endswith("\n" + last)
-    session = yaml.safe_load(next(here.iter_log_dir.glob("session-*.score.yaml")).read_text())
+    session = yaml.safe_load(
+        next(here.iter_log_dir.glob("session-*.score.yaml")).read_text()
+    )
     keys = re.findall(r"`(\w+)`", section(SIDECARS, "Sessions").split("\n\n")[0])
     assert keys[: len(session)] == list(session)
     assert set(session["per_iteration"][0]) <= set(keys)
@@ -104,8 +121,12 @@ def test_the_keys_of_sidecars_are_those_that_are_written(here: Demo, da_score: D
 
 
 @pytest.mark.usefixtures("here")
-def test_the_widths_of_tables_on_a_pipe_are_those_that_are_printed(da_score: DaScore) -> None:
-    rows = re.findall(r"^\| (`.+?) \| (.+) \|$", section(COMMANDS, "Tables on a pipe"), re.M)
+def test_the_widths_of_tables_on_a_pipe_are_those_that_are_printed(
+    da_score: DaScore,
+) -> None:
+    rows = re.findall(
+        r"^\| (`.+?) \| (.+) \|$", section(COMMANDS, "Tables on a pipe"), re.M
+    )
     stated = {name: re.findall(r"([A-Z_]+)(?: (\d+))?", cells) for name, cells in rows}
     run, iteration = da_score("run").out, da_score("iteration", "5").out
     (session, *_) = re.findall(r"^(\S{36}) ", run, re.M)
@@ -133,9 +154,13 @@ def test_the_widths_of_tables_on_a_pipe_are_those_that_are_printed(da_score: DaS
         pytest.param(["iteration", "5"], 0, id="done"),
         pytest.param(["iteration", "99"], 1, id="error"),
         pytest.param(["iteration", "5", "--nothing"], 2, id="wrong usage"),
-        pytest.param(["check", "--min-score", "0.9"], 3, id="a gate that does not hold"),
+        pytest.param(
+            ["check", "--min-score", "0.9"], 3, id="a gate that does not hold"
+        ),
         pytest.param(["close-task", "--nothing"], 0, id="the hook, whatever happens"),
-        pytest.param(["close-task", "--nothing", "--strict"], 1, id="the hook that may fail"),
+        pytest.param(
+            ["close-task", "--nothing", "--strict"], 1, id="the hook that may fail"
+        ),
     ],
 )
 def test_the_exit_status_is_the_one_that_is_stated(
@@ -151,14 +176,18 @@ def test_the_contents_of_a_page_name_its_sections() -> None:
         contents = re.search(r"^Contents: (.*?)\n\n", text, re.M | re.S)
         assert contents
         titles = [title.lower() for title in re.findall(r"^## (.+)$", text, re.M)]
-        assert titles == [title.lower() for title in re.findall(r"\[([^\]]+)\]\(#", contents[1])]
+        assert titles == [
+            title.lower() for title in re.findall(r"\[([^\]]+)\]\(#", contents[1])
+        ]
 
 
 # All pages
 
 ROOT = DOCS.parent
 MOST_COLUMNS = 100
-NOT_PROSE = re.compile(r"^```.*?^```$|^<!-- (\w+).*?^<!-- /\1 -->$|^\|.*?$|^!\[.*?$", re.M | re.S)
+NOT_PROSE = re.compile(
+    r"^```.*?^```$|^<!-- (\w+).*?^<!-- /\1 -->$|^\|.*?$|^!\[.*?$", re.M | re.S
+)
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
 
 

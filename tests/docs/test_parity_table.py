@@ -42,7 +42,9 @@ def counterparts(kind: str) -> list[tuple[str, str]]:
     ]
 
 
-SAME = re.findall(r"`([\w.]+)`", PAGE.partition("<!-- same -->")[2].partition("<!-- /same -->")[0])
+SAME = re.findall(
+    r"`([\w.]+)`", PAGE.partition("<!-- same -->")[2].partition("<!-- /same -->")[0]
+)
 OUR_FIELDS = dict(counterparts("fields"))
 
 
@@ -55,23 +57,37 @@ def by_the_rule(name: str) -> str:
     """Return what a name of the reference is called here. Types keep their names."""
     if name in CONSTANTS:
         return snake(name.removeprefix("Signal")).upper()
-    return name if name in {*STRUCTS, *TEXT_TYPES} else re.sub(r"\w+$", lambda m: snake(m[0]), name)
+    return (
+        name
+        if name in {*STRUCTS, *TEXT_TYPES}
+        else re.sub(r"\w+$", lambda m: snake(m[0]), name)
+    )
 
 
-OURS = {name: f"scoring.{by_the_rule(name)}" for name in SAME} | dict(counterparts("names"))
+OURS = {name: f"scoring.{by_the_rule(name)}" for name in SAME} | dict(
+    counterparts("names")
+)
 
 
 def test_every_exported_name_of_the_reference_is_listed_once_and_ours_exists() -> None:
     listed = [*SAME, *(theirs for theirs, _ in counterparts("names"))]
-    assert sorted(listed) == sorted([*CONSTANTS, *FUNCTIONS, *METHODS, *TEXT_TYPES, *STRUCTS])
-    assert [ours for ours in (*OURS.values(), *OUR_FIELDS.values()) if look_up(ours) is None] == []
+    assert sorted(listed) == sorted(
+        [*CONSTANTS, *FUNCTIONS, *METHODS, *TEXT_TYPES, *STRUCTS]
+    )
+    assert [
+        ours for ours in (*OURS.values(), *OUR_FIELDS.values()) if look_up(ours) is None
+    ] == []
     assert {callable(look_up(OURS[name])) for name in CONSTANTS} == {False}
     assert {callable(look_up(OURS[name])) for name in FUNCTIONS} == {True}
 
 
 def test_names_follow_the_rule_except_for_the_one_type_that_python_has_itself() -> None:
     types = {*STRUCTS, *TEXT_TYPES}
-    named = [name for name in (*FUNCTIONS, *METHODS, *types) if not name.startswith("OptionalBool")]
+    named = [
+        name
+        for name in (*FUNCTIONS, *METHODS, *types)
+        if not name.startswith("OptionalBool")
+    ]
     assert {name: OURS[name] for name in named} == {
         name: f"scoring.{by_the_rule(name)}" for name in named
     }
@@ -80,7 +96,9 @@ def test_names_follow_the_rule_except_for_the_one_type_that_python_has_itself() 
 def test_every_field_of_the_reference_is_a_field_of_ours_or_has_its_row() -> None:
     pairs = [(name, *name.split(".")) for name in FIELDS if name not in OUR_FIELDS]
     assert [
-        name for name, struct, field in pairs if not hasattr(look_up(OURS[struct]), snake(field))
+        name
+        for name, struct, field in pairs
+        if not hasattr(look_up(OURS[struct]), snake(field))
     ] == []
     assert set(OUR_FIELDS) <= set(FIELDS)
 
@@ -110,7 +128,11 @@ def test_every_difference_is_held_by_tests_that_exist() -> None:
             r"`(tests/[\w/]+\.py)::([\w:]*test_\w+)`", held_by
         )
         faults += [difference] * (not named)
-        faults += [f"{file}::{test}" for file, test in named if test not in named_in(ROOT / file)]
+        faults += [
+            f"{file}::{test}"
+            for file, test in named
+            if test not in named_in(ROOT / file)
+        ]
     assert faults == []
 
 
@@ -126,7 +148,9 @@ def log_dir(repo: Repo) -> Path:
     return directory
 
 
-def written(log_dir: Path, repo: Repo, entry: str) -> tuple[list[str], list[str], ScoredLog]:
+def written(
+    log_dir: Path, repo: Repo, entry: str
+) -> tuple[list[str], list[str], ScoredLog]:
     """Score a log of one entry, and return the session sidecars' names, warnings and scores."""
     (log_dir / "iter-1.yaml").write_text(
         f"schema_version: 2\niteration: 1\ncommit: {repo.head()}\n{entry}", "utf-8"
@@ -166,5 +190,8 @@ def test_a_cache_hit_rate_that_is_no_finite_number_is_absent(
     assert math.isfinite(iteration.score.value)
     rows = iteration.score.breakdown
     assert not [
-        n for row in rows for n in (row.sub_score, row.contribution) if math.copysign(1, n) < 0
+        n
+        for row in rows
+        for n in (row.sub_score, row.contribution)
+        if math.copysign(1, n) < 0
     ]

@@ -19,7 +19,12 @@ from rubric import RUBRIC_VERSION
 from scoring import score_log, session_score_path
 from scoring.cli.group import COMMANDS, PROGRAM, SUBCOMMANDS, module_of
 from scoring.errors import installing
-from scoring.log.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, resolve_settings
+from scoring.log.settings import (
+    ENVIRONMENT_PREFIX,
+    SETTINGS_FILE,
+    Settings,
+    resolve_settings,
+)
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -66,7 +71,9 @@ def script(
 ) -> "subprocess.CompletedProcess[str]":
     environment = {"PATH": os.environ["PATH"], **variables}
     command = ["bash", str(checkout / "scripts" / name), *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,14 +81,26 @@ def script(
     [
         pytest.param([], {}, "-m|not slow|", id="by itself it leaves slow tests out"),
         pytest.param(
-            ["tests/docs", "-x"], {}, "-m|not slow|tests/docs|-x|", id="arguments go to pytest"
+            ["tests/docs", "-x"],
+            {},
+            "-m|not slow|tests/docs|-x|",
+            id="arguments go to pytest",
         ),
         pytest.param(
-            ["-m", ""], {}, "-m|not slow|-m||", id="another -m wins, because it is the last"
+            ["-m", ""],
+            {},
+            "-m|not slow|-m||",
+            id="another -m wins, because it is the last",
         ),
-        pytest.param(["tests/a.py::b"], {}, "tests/a.py::b|", id="a test that is named is run"),
-        pytest.param([], {"DA_SCORE_SLOW_TESTS": "1"}, "", id="all of them when asked for"),
-        pytest.param([], {"DA_SCORE_SLOW_TESTS": "0"}, "-m|not slow|", id="not when not"),
+        pytest.param(
+            ["tests/a.py::b"], {}, "tests/a.py::b|", id="a test that is named is run"
+        ),
+        pytest.param(
+            [], {"DA_SCORE_SLOW_TESTS": "1"}, "", id="all of them when asked for"
+        ),
+        pytest.param(
+            [], {"DA_SCORE_SLOW_TESTS": "0"}, "-m|not slow|", id="not when not"
+        ),
     ],
 )
 def test_the_script_of_the_tests(
@@ -122,9 +141,14 @@ def test_the_script_of_the_checks(
     checkout: Path, arguments: list[str], failing: str, status: int, out: str, err: str
 ) -> None:
     if failing:
-        (checkout / ".venv" / "bin" / failing).write_text("#!/usr/bin/env bash\nexit 1\n")
+        (checkout / ".venv" / "bin" / failing).write_text(
+            "#!/usr/bin/env bash\nexit 1\n"
+        )
     done = script(checkout, "check", *arguments)
-    assert (done.returncode, " ".join(re.findall(r"== (\w+)$", done.stdout, re.M))) == (status, out)
+    assert (done.returncode, " ".join(re.findall(r"== (\w+)$", done.stdout, re.M))) == (
+        status,
+        out,
+    )
     assert done.stderr.startswith(err)
     assert bool(done.stderr) is bool(err)
 
@@ -141,11 +165,18 @@ def test_the_build_server_runs_everything_and_fails_when_anything_does(
             f"echo ran {name} $NEED_BROWSER\nexit {int(name in failing)}\n"
         )
     done = subprocess.run(
-        ["bash", str(checkout / ".ci" / "run")], capture_output=True, text=True, check=False
+        ["bash", str(checkout / ".ci" / "run")],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == bool(failing)
     assert done.stderr == (f"FAILED: {' '.join(failing)}\n" if failing else "")
-    assert re.findall(r"^ran (.*)$", done.stdout, re.M) == ["test 1", "check 1", "build 1"]
+    assert re.findall(r"^ran (.*)$", done.stdout, re.M) == [
+        "test 1",
+        "check 1",
+        "build 1",
+    ]
 
 
 # The screen
@@ -181,10 +212,16 @@ def command_of(row: list[str]) -> str:
 def test_every_command_has_its_row_and_what_is_mentioned_exists() -> None:
     names = []
     for command in COMMANDS:
-        names += [command, *(f"{command} {name}" for name in SUBCOMMANDS.get(command, ()))]
+        names += [
+            command,
+            *(f"{command} {name}" for name in SUBCOMMANDS.get(command, ())),
+        ]
     assert [command_of(row) for row in table(section(GUIDE, "Commands"))] == names
     prose = re.sub(r"^```.*?^```$", "", README + GUIDE, flags=re.M | re.S)
-    written = [*quoted(prose), *(re.sub("#.*", "", block) for block in code(README, "sh"))]
+    written = [
+        *quoted(prose),
+        *(re.sub("#.*", "", block) for block in code(README, "sh")),
+    ]
     mentioned = set(re.findall(rf"\b{PROGRAM} ([a-z][a-z-]*)", "\n".join(written)))
     assert "run" in mentioned
     assert mentioned <= set(COMMANDS)
@@ -208,7 +245,9 @@ def test_every_setting_has_its_row() -> None:
     ]
     assert attributes == [field.name for field in fields(Settings)]
     for key, variable, *_ in rows:
-        assert quoted(variable)[0] == ENVIRONMENT_PREFIX + quoted(key)[0].upper().replace("-", "_")
+        assert quoted(variable)[0] == ENVIRONMENT_PREFIX + quoted(key)[
+            0
+        ].upper().replace("-", "_")
 
 
 def test_the_example_of_a_settings_file_is_read(
@@ -246,11 +285,13 @@ def test_the_example_works(tmp_path: Path) -> None:
     transcripts = sorted((tmp_path / "demo" / "transcripts").iterdir())
     log = score_log(log_dir, tmp_path / "demo" / "repo", *transcripts)
     assert [line.split()[:3] for line in iterations] == [
-        [str(i.score.iteration), f"{i.score.value:.3f}", i.score.band] for i in log.iterations
+        [str(i.score.iteration), f"{i.score.value:.3f}", i.score.band]
+        for i in log.iterations
     ]
     assert "'scope': 0.065" in lowest
     assert all(
-        session_score_path(log_dir, session.session_id).is_file() for session in log.sessions
+        session_score_path(log_dir, session.session_id).is_file()
+        for session in log.sessions
     )
 
 
@@ -258,7 +299,8 @@ def test_the_example_works(tmp_path: Path) -> None:
 
 
 PAGES = sorted(
-    str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    str(path.relative_to(ROOT))
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 )
 
 
@@ -266,19 +308,24 @@ PAGES = sorted(
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     links = [
-        link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("https://")
+        link
+        for link in re.findall(r"\]\(([^)\s]+)\)", text)
+        if not link.startswith("https://")
     ]
     for link in links:
         path, _, anchor = link.partition("#")
         target = ROOT / page if not path else (ROOT / page).parent / path
         assert target.is_file(), link
         assert (
-            target.suffix != ".md" or not anchor or anchor in anchors(target.read_text("utf-8"))
+            target.suffix != ".md"
+            or not anchor
+            or anchor in anchors(target.read_text("utf-8"))
         ), link
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page not in ("CHANGELOG.md", "docs/ARCHITECTURE.md")]
+    "page",
+    [page for page in PAGES if page not in ("CHANGELOG.md", "docs/ARCHITECTURE.md")],
 )
 def test_a_file_of_this_repository_that_a_page_names_exists(page: str) -> None:
     named = re.findall(
@@ -320,8 +367,13 @@ def test_every_dependency_has_its_line_and_every_extra_of_a_user_is_named() -> N
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     page = (ROOT / "docs" / "DEPENDENCIES.md").read_text("utf-8")
     extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *(line for extra in extras.values() for line in extra)]
-    names = [line.partition(">=")[0] for line in declared if re.match(r"[a-z.-]+>=", line)]
+    declared = [
+        *project["dependencies"],
+        *(line for extra in extras.values() for line in extra),
+    ]
+    names = [
+        line.partition(">=")[0] for line in declared if re.match(r"[a-z.-]+>=", line)
+    ]
     assert [
         name
         for name in names
@@ -342,9 +394,13 @@ def test_an_install_hint_takes_nothing_from_an_index_and_keeps_what_is_installed
         for path in (ROOT / folder).rglob("*.*")
         if path.suffix != ".pyc"
     ]
-    texts = {path: path.read_bytes() for path in sources if path.suffix in (".py", ".md")}
+    texts = {
+        path: path.read_bytes() for path in sources if path.suffix in (".py", ".md")
+    }
     found = [
-        path.relative_to(ROOT).as_posix() for path, text in texts.items() if b"'da-score[" in text
+        path.relative_to(ROOT).as_posix()
+        for path, text in texts.items()
+        if b"'da-score[" in text
     ]
     assert found == []
     monkeypatch.setattr("importlib.util.find_spec", {"jinja2": True}.get)

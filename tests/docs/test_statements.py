@@ -34,7 +34,9 @@ class Statement(NamedTuple):
 
 
 def statements() -> Iterator[Statement]:
-    for block in re.findall(r"<!-- statements -->\n(.*?)<!-- /statements -->", PAGE, re.S):
+    for block in re.findall(
+        r"<!-- statements -->\n(.*?)<!-- /statements -->", PAGE, re.S
+    ):
         for line in block.splitlines()[2:]:
             ids, texts, where, command, prints = (
                 c.strip() for c in line.strip().strip("|").split(" | ", 4)
@@ -42,7 +44,9 @@ def statements() -> Iterator[Statement]:
             first, *last = re.findall(r"\d+", ids)
             numbers = range(int(first), int(*last or [first]) + 1)
             shown = prints.split(" · ") if prints else [""] * len(numbers)
-            for number, text, piece in zip(numbers, texts.split(" · "), shown, strict=True):
+            for number, text, piece in zip(
+                numbers, texts.split(" · "), shown, strict=True
+            ):
                 yield Statement(f"{ids[0]}{number}", text, where, command, piece)
 
 
@@ -56,7 +60,9 @@ def test_the_four_documents_are_there_with_every_statement_once() -> None:
     assert len({row.id for row in ROWS}) == len(ROWS)
     assert len({(row.id[0], row.text) for row in ROWS}) == len(ROWS)
     assert len(COMMANDS) >= 100
-    assert all(row.text and row.where and bool(row.command) == bool(row.prints) for row in ROWS)
+    assert all(
+        row.text and row.where and bool(row.command) == bool(row.prints) for row in ROWS
+    )
 
 
 def is_there(where: str) -> bool:
@@ -67,7 +73,8 @@ def is_there(where: str) -> bool:
         path, _, name = place.partition("::")
         return (ROOT / path).is_file() and (
             not name
-            or re.search(rf"(class|def) {name}\b", (ROOT / path).read_text("utf-8")) is not None
+            or re.search(rf"(class|def) {name}\b", (ROOT / path).read_text("utf-8"))
+            is not None
         )
     module, _, path = place.partition(":")
     found: Any = importlib.import_module(module)
@@ -99,7 +106,10 @@ def test_a_place_that_is_not_there_is_noticed(where: str, found: bool) -> None:
 
 def test_every_place_is_there() -> None:
     assert [
-        (row.id, place) for row in ROWS for place in row.where.split(" · ") if not is_there(place)
+        (row.id, place)
+        for row in ROWS
+        for place in row.where.split(" · ")
+        if not is_there(place)
     ] == []
 
 
@@ -107,7 +117,9 @@ def test_every_command_prints_what_the_page_says(
     here: Demo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(FILES, here.repo_dir, dirs_exist_ok=True)
-    monkeypatch.setenv("DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex")
+    monkeypatch.setenv(
+        "DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex"
+    )
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     faults = []
@@ -120,5 +132,7 @@ def test_every_command_prints_what_the_page_says(
             )
         printed = " ".join((found.out + found.err).split())
         if " ".join(row.prints.split()) not in printed:
-            faults.append(f"{row.id} {row.command}: {row.prints!r} is not in {printed[:3000]!r}")
+            faults.append(
+                f"{row.id} {row.command}: {row.prints!r} is not in {printed[:3000]!r}"
+            )
     assert not faults, "\n".join(["", *faults])

@@ -41,7 +41,11 @@ def screens(title: str) -> list[tuple[list[str], str]]:
 def as_pattern(shown: str) -> str:
     """What the page shows, ``…`` for anything: alone on a line for any lines."""
     pattern = re.escape(shown).replace("…\\\n", "…\n")
-    return re.sub(r"(?m)^…\n", r"(?s:.*)", pattern).replace("…", ".*").replace(".*\n", ".*\n")
+    return (
+        re.sub(r"(?m)^…\n", r"(?s:.*)", pattern)
+        .replace("…", ".*")
+        .replace(".*\n", ".*\n")
+    )
 
 
 @pytest.mark.usefixtures("project")

@@ -85,7 +85,9 @@ NEW = "--rubric 3.1.0"
 
 
 @pytest.mark.parametrize("command", GATES)
-def test_a_good_log_without_claims_and_transcripts_holds(run: Run, command: str) -> None:
+def test_a_good_log_without_claims_and_transcripts_holds(
+    run: Run, command: str
+) -> None:
     found = run(command)
     assert (found.returncode, found.stderr) == (0, "")
 
@@ -107,7 +109,10 @@ def test_a_log_of_a_commit_that_is_not_there_does_not_hold(
 ) -> None:
     name_commit(checkout, GONE)
     found = run(command)
-    assert (found.returncode, f"commit {GONE} is not in this repository" in found.stdout) == (
+    assert (
+        found.returncode,
+        f"commit {GONE} is not in this repository" in found.stdout,
+    ) == (
         3,
         True,
     )
@@ -138,7 +143,12 @@ def test_the_action_passes_gates_of_all_lines_on(tmp_path: Path) -> None:
     program.write_text('#!/bin/sh\nprintf "<%s>" "$@"\nexit 3\n')
     program.chmod(0o755)
     gates = "--rubric 3.1.0\n--min-score 0.6\n  --no-over-claims\n"
-    values = {"RUNNER_TEMP": str(tmp_path), "GATES": gates, "LOG": "log", "BASE": "no-such"}
+    values = {
+        "RUNNER_TEMP": str(tmp_path),
+        "GATES": gates,
+        "LOG": "log",
+        "BASE": "no-such",
+    }
     found = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", action["runs"]["steps"][-1]["run"]],
         cwd=tmp_path,
@@ -151,13 +161,24 @@ def test_the_action_passes_gates_of_all_lines_on(tmp_path: Path) -> None:
     assert "<log><--rubric><3.1.0><--min-score><0.6><--no-over-claims>" in found.stdout
 
 
-@pytest.mark.parametrize(("wrote", "status"), [(FILES, 0), ({"src/a.py": "nothing\n"}, 3)])
+@pytest.mark.parametrize(
+    ("wrote", "status"), [(FILES, 0), ({"src/a.py": "nothing\n"}, 3)]
+)
 def test_checkpoints_of_the_base_repository_count(
     run: Run, checkout: Repo, tmp_path: Path, wrote: dict[str, str], status: int
 ) -> None:
-    files = {"metadata.json": {"files_touched": [*FILES]}, "0/metadata.json": about("s")}
+    files = {
+        "metadata.json": {"files_touched": [*FILES]},
+        "0/metadata.json": about("s"),
+    }
     record(
-        checkout, {CHECKPOINT: {**files, "0/full.jsonl": session(checkout, files=wrote).encode()}}
+        checkout,
+        {
+            CHECKPOINT: {
+                **files,
+                "0/full.jsonl": session(checkout, files=wrote).encode(),
+            }
+        },
     )
     checkout.git("clone", "-q", "--bare", ".", str(tmp_path / "owner/project"))
     checkout.git("update-ref", "-d", BRANCH)
@@ -170,7 +191,13 @@ def test_checkpoints_of_the_base_repository_count(
 
 def test_every_check_on_the_page_is_run_here() -> None:
     """A command that is added to the page is added here."""
-    shown = [line for block in code(CI, "sh") + code(CI, "yaml") for line in block.splitlines()]
-    commands = [line for line in shown if re.search(r"\bda-score (?:check|report|run)\b", line)]
+    shown = [
+        line
+        for block in code(CI, "sh") + code(CI, "yaml")
+        for line in block.splitlines()
+    ]
+    commands = [
+        line for line in shown if re.search(r"\bda-score (?:check|report|run)\b", line)
+    ]
     assert len(commands) == 3
     assert {shlex.split(step)[1] for step in steps()} == {"check", "report"}

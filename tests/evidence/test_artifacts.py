@@ -43,7 +43,9 @@ def artifact_corrections(root: Path | str, path: str) -> int:
 
 class TestPath:
     @pytest.mark.parametrize(("path", "status"), cases("artifacts", "paths inside"))
-    def test_inside_the_repository_is_read(self, root: Path, path: str, status: str) -> None:
+    def test_inside_the_repository_is_read(
+        self, root: Path, path: str, status: str
+    ) -> None:
         assert artifact_status(root, path) == status
 
     @pytest.mark.parametrize(
@@ -62,7 +64,9 @@ class TestPath:
         assert artifact_path(root, str(root / "a.yaml")) is None
         assert artifact_status(root, str(root / "a.yaml")) == ""
 
-    @pytest.mark.parametrize(("link", "target", "path"), cases("artifacts", "links that leave"))
+    @pytest.mark.parametrize(
+        ("link", "target", "path"), cases("artifacts", "links that leave")
+    )
     @pytest.mark.parametrize("absolute", [False, True])
     def test_through_a_link_that_leaves_is_not_read(
         self, root: Path, link: str, target: str, path: str, absolute: bool
@@ -114,8 +118,12 @@ class TestRoot:
 
 
 class TestFile:
-    @pytest.mark.parametrize("path", ["missing.yaml", "a.yaml/missing.yaml", "sub", "fifo", "huge"])
-    def test_that_is_none_or_too_large_is_not_waited_for(self, root: Path, path: str) -> None:
+    @pytest.mark.parametrize(
+        "path", ["missing.yaml", "a.yaml/missing.yaml", "sub", "fifo", "huge"]
+    )
+    def test_that_is_none_or_too_large_is_not_waited_for(
+        self, root: Path, path: str
+    ) -> None:
         make_fifo(root / "fifo")
         (root / "huge").write_text("status: pass\n")
         os.truncate(root / "huge", (16 << 20) + 1)
@@ -126,7 +134,9 @@ class TestFile:
         "text",
         [
             *cases("artifacts", "texts without one"),
-            pytest.param("a: " + "[" * 1_000 + "\nstatus: pass\n", id="nested-too-deep"),
+            pytest.param(
+                "a: " + "[" * 1_000 + "\nstatus: pass\n", id="nested-too-deep"
+            ),
         ],
     )
     def test_that_is_malformed_or_says_nothing(self, root: Path, text: str) -> None:
@@ -134,7 +144,8 @@ class TestFile:
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), cases("artifacts", "corrections", "corrections of an unusable artifact")
+    ("text", "count"),
+    cases("artifacts", "corrections", "corrections of an unusable artifact"),
 )
 def test_corrections_add_up(root: Path, text: str, count: int) -> None:
     assert artifact_corrections(root, written(root, text)) == count

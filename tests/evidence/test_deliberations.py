@@ -21,14 +21,20 @@ PROMPT = (
     "and say what must change before it is merged."
 )
 OTHER = "Write the resize job."
-FIRST = "- The lock is never freed.\n- A failed write is ignored.\n\nIs the queue bounded?"
+FIRST = (
+    "- The lock is never freed.\n- A failed write is ignored.\n\nIs the queue bounded?"
+)
 SECOND = "- The lock is never freed.\n- The index is built twice."
 
 
 def line(kind: str, *blocks: dict[str, Any]) -> str:
     return (
         json.dumps(
-            {"type": kind, "sessionId": "s1", "message": {"role": kind, "content": list(blocks)}}
+            {
+                "type": kind,
+                "sessionId": "s1",
+                "message": {"role": kind, "content": list(blocks)},
+            }
         )
         + "\n"
     )
@@ -45,7 +51,13 @@ def answers(number: int, text: str, **more: Any) -> str:
         {"type": "text", "text": "agentId: a1 (for resuming)"},
     ]
     return line(
-        "user", {"type": "tool_result", "tool_use_id": f"t{number}", "content": content, **more}
+        "user",
+        {
+            "type": "tool_result",
+            "tool_use_id": f"t{number}",
+            "content": content,
+            **more,
+        },
     )
 
 
@@ -71,7 +83,9 @@ def test_answers_to_one_prompt_are_rounds_in_the_order_in_which_they_came() -> N
     "text",
     [
         pytest.param("", id="nothing"),
-        pytest.param(line("assistant", asks(1, PROMPT)) + answers(1, FIRST), id="one answer"),
+        pytest.param(
+            line("assistant", asks(1, PROMPT)) + answers(1, FIRST), id="one answer"
+        ),
         pytest.param(
             line("assistant", asks(1, PROMPT), asks(2, PROMPT)) + answers(1, FIRST),
             id="one is not answered",
@@ -95,7 +109,8 @@ def test_answers_to_one_prompt_are_rounds_in_the_order_in_which_they_came() -> N
             id="one only started",
         ),
         pytest.param(
-            '{"message": {"content": "tool_use"}}\n["tool_use"]\n"tool_result\n', id="other lines"
+            '{"message": {"content": "tool_use"}}\n["tool_use"]\n"tool_result\n',
+            id="other lines",
         ),
     ],
 )
@@ -134,7 +149,9 @@ def test_a_deliberation_from_a_session_is_an_observation_of_an_iteration(
         f"schema_version: 2\niteration: 1\ncommit: {sha}\nimpl: {{retries: 1}}\n"
     )
     (tmp_path / "s1.jsonl").write_text(REVIEW, "utf-8")
-    saved = da_score("dr", "from-session", str(tmp_path / "s1.jsonl"), "--iteration", "1")
+    saved = da_score(
+        "dr", "from-session", str(tmp_path / "s1.jsonl"), "--iteration", "1"
+    )
     assert (saved.status, (log / "iter-1.dr.json").exists()) == (0, True)
     assert "rough rules" in saved.err
     for _ in range(2):  # scored, and from its sidecar
@@ -153,7 +170,10 @@ def test_a_deliberation_from_a_session_is_an_observation_of_an_iteration(
         "--notes",
         "half is new",
     ).json
-    assert judged["_expected"] == {"stop_recommendation": "CONTINUE", "notes": "half is new"}
+    assert judged["_expected"] == {
+        "stop_recommendation": "CONTINUE",
+        "notes": "half is new",
+    }
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "one.json").write_text(json.dumps(judged))
     calibrated = da_score(

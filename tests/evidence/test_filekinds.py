@@ -48,7 +48,9 @@ NEITHER = {
         *(pytest.param(path, False, False, id=name) for name, path in NEITHER.items()),
     ],
 )
-def test_a_file_is_code_or_a_document_or_neither(path: str, code: bool, document: bool) -> None:
+def test_a_file_is_code_or_a_document_or_neither(
+    path: str, code: bool, document: bool
+) -> None:
     assert (is_code(path), is_document(path)) == (code, document)
 
 
@@ -62,5 +64,7 @@ def test_a_file_is_code_or_a_document_or_neither(path: str, code: bool, document
         pytest.param("a.py", [], True, id="no globs, so the suffix decides"),
     ],
 )
-def test_globs_decide_where_there_are_any(path: str, globs: list[str], found: bool) -> None:
+def test_globs_decide_where_there_are_any(
+    path: str, globs: list[str], found: bool
+) -> None:
     assert is_code(path, globs) is found

@@ -28,7 +28,9 @@ def hook_file(directory: Path, iteration: int) -> Path:
     return directory / hook_file_name(iteration)
 
 
-def scored_hook_outcomes(directory: Path | str, iteration: int) -> list[HookOutcome] | None:
+def scored_hook_outcomes(
+    directory: Path | str, iteration: int
+) -> list[HookOutcome] | None:
     found = hook_facts(directory, iteration)
     assert (found.failed, found.problem) == ("", "")
     return None if found.records is None else list(found.records)
@@ -48,9 +50,13 @@ def failure(directory: Path) -> tuple[str, str]:
         (-1, "iter--1.hook-outcomes.yaml"),
     ],
 )
-def test_the_file_lies_beside_the_entry(tmp_path: Path, iteration: int, name: str) -> None:
+def test_the_file_lies_beside_the_entry(
+    tmp_path: Path, iteration: int, name: str
+) -> None:
     assert hook_file(tmp_path, iteration) == tmp_path / name
-    (tmp_path / name).write_text("records: [{intervention_class: remediate_at_stop, rule_id: r}]")
+    (tmp_path / name).write_text(
+        "records: [{intervention_class: remediate_at_stop, rule_id: r}]"
+    )
     outcome = HookOutcome(intervention_class="remediate_at_stop", rule_id="r")
     assert scored_hook_outcomes(str(tmp_path), iteration) == [outcome]
     assert scored_hook_outcomes(tmp_path, iteration + 1) is None

@@ -89,7 +89,9 @@ def test_what_is_not_read_is_not_watched(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 100], ids=["as a pack", "as loose objects"])
-def test_a_commit_that_is_fetched_without_a_ref_is_watched(limit: int, tmp_path: Path) -> None:
+def test_a_commit_that_is_fetched_without_a_ref_is_watched(
+    limit: int, tmp_path: Path
+) -> None:
     source = started(tmp_path)
     mine = clone(source.path, tmp_path / "mine")
     mine.git("config", "fetch.unpackLimit", str(limit))
@@ -119,6 +121,7 @@ def test_a_pack_that_git_finds_an_object_in_changes_no_answer(tmp_path: Path) ->
     before = state(repo)
     (pack,) = (repo.path / ".git/objects/pack").glob("*.pack")
 
-    os.utime(pack, (1, 1))  # git sets the times when it would write an object of the pack
+    # git sets the times when it would write an object of the pack
+    os.utime(pack, (1, 1))
 
     assert state(repo) == before

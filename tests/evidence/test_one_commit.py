@@ -65,18 +65,24 @@ def test_that_is_doubled_loses_the_vote_under_these_rules_alone(place: Place) ->
     sha = place.iteration(1)
     again(place, 2, sha)
     now, before = (
-        score_log(place.log, place.path, rubric=rubric).iterations[1] for rubric in (RUBRIC, BEFORE)
+        score_log(place.log, place.path, rubric=rubric).iterations[1]
+        for rubric in (RUBRIC, BEFORE)
     )
-    assert now.signals.value("landed").detail == "commit already counted for iteration 1"
+    assert (
+        now.signals.value("landed").detail == "commit already counted for iteration 1"
+    )
     assert now.signals.value("scope").detail == "commit already counted for iteration 1"
     assert not now.signals.value("landed").present
     assert before.facts.counted_for is None
 
 
-def test_files_are_known_without_a_declared_scope_under_these_rules_alone(place: Place) -> None:
+def test_files_are_known_without_a_declared_scope_under_these_rules_alone(
+    place: Place,
+) -> None:
     place.iteration(1, **{"README.md": "read me"})
     now, before = (
-        score_log(place.log, place.path, rubric=rubric).iterations[0] for rubric in (RUBRIC, BEFORE)
+        score_log(place.log, place.path, rubric=rubric).iterations[0]
+        for rubric in (RUBRIC, BEFORE)
     )
     assert now.facts.changed.files == ("README.md",)
     assert before.facts.changed.files == ()
@@ -96,7 +102,9 @@ class TestArtifactPlace:
             pytest.param("", "", id="no path"),
         ],
     )
-    def test_is_where_the_file_lies(self, tmp_path: Path, path: str, found: str) -> None:
+    def test_is_where_the_file_lies(
+        self, tmp_path: Path, path: str, found: str
+    ) -> None:
         root = tmp_path / "repo"
         (root / "out").mkdir(parents=True)
         (root / "out" / "a.yaml").write_text("status: pass")

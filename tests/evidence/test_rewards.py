@@ -20,8 +20,13 @@ def trial(folder: Path, name: str, reward: Any, **more: Any) -> None:
         "trial_name": name,
         "finished_at": "2026-01-02T03:04:05.678",
     }
-    given["agent_info"] = {"name": "codex", "model_info": {"name": "gpt-5", "provider": "openai"}}
-    given["verifier_result"] = None if reward is None else {"rewards": {"reward": reward}}
+    given["agent_info"] = {
+        "name": "codex",
+        "model_info": {"name": "gpt-5", "provider": "openai"},
+    }
+    given["verifier_result"] = (
+        None if reward is None else {"rewards": {"reward": reward}}
+    )
     (folder / name / "result.json").write_text(json.dumps(given | more))
     document = {
         "schema_version": "ATIF-v1.5",
@@ -62,7 +67,14 @@ def jobs(tmp_path: Path) -> Path:
 
 def test_a_trial_has_the_reward_of_its_verifier_where_that_is_one(jobs: Path) -> None:
     found = {run.source: run.reward for run in graded_runs(jobs)}
-    names = {"a__1": 1.0, "a__2": 0.0, "b__1": 0.5, "b__2": None, "b__3": None, "b__4": None}
+    names = {
+        "a__1": 1.0,
+        "a__2": 0.0,
+        "b__1": 0.5,
+        "b__2": None,
+        "b__3": None,
+        "b__4": None,
+    }
     assert found == {f"2026-01-02/{name}": reward for name, reward in names.items()}
     first = next(iter(graded_runs(jobs)))
     assert first[1:6] == ("a", "s-a__1", "codex", "gpt-5", "2026-01-02")
@@ -81,7 +93,9 @@ def test_a_run_of_da_eval_passed_or_failed(
     tmp_path: Path, verify: str, reward: float | None
 ) -> None:
     eval_run(tmp_path / "runs/r1", verify)
-    assert [run.reward for run in graded_runs(tmp_path)] == ([] if verify == "[1" else [reward])
+    assert [run.reward for run in graded_runs(tmp_path)] == (
+        [] if verify == "[1" else [reward]
+    )
 
 
 def test_jobs_become_a_log_once_and_its_outcomes_have_the_rewards(
@@ -92,18 +106,32 @@ def test_jobs_become_a_log_once_and_its_outcomes_have_the_rewards(
     log = tmp_path / "log"
     places = "--iter-log-dir", str(log), "--repo-dir", str(repo.path), "--no-cache"
     dry = da_score("derive", "--jobs", str(jobs), "--dry-run", *places)
-    assert (dry.status, "Would write 6 entries" in dry.out, log.exists()) == (0, True, False)
+    assert (dry.status, "Would write 6 entries" in dry.out, log.exists()) == (
+        0,
+        True,
+        False,
+    )
     found = da_score("derive", "--jobs", str(jobs), "--json", *places).json["written"]
-    assert [(row["iteration"], row["kind"], row["task"], row["reward"]) for row in found][:2] == [
+    assert [
+        (row["iteration"], row["kind"], row["task"], row["reward"]) for row in found
+    ][:2] == [
         (1, "run", "a", 1.0),
         (2, "run", "a", 0.0),
     ]
-    assert da_score("derive", "--jobs", str(jobs), "--json", *places).json["written"] == []
+    assert (
+        da_score("derive", "--jobs", str(jobs), "--json", *places).json["written"] == []
+    )
     assert da_score("lint", *places).status == 0
     outcomes = da_score("outcomes", "--json", *places).json["outcomes"]
     assert [one["reward"] for one in outcomes] == [1.0, 0.0, 0.5, None, None, None]
-    said = da_score("validate", "--outcome", "reward", "--rubric", "3.1.0", "--json", *places).json
-    assert (said["outcome"], said["measure"], said["verdict"]) == ("reward", "auc", "too few")
+    said = da_score(
+        "validate", "--outcome", "reward", "--rubric", "3.1.0", "--json", *places
+    ).json
+    assert (said["outcome"], said["measure"], said["verdict"]) == (
+        "reward",
+        "auc",
+        "too few",
+    )
     nowhere = da_score("derive", "--jobs", str(tmp_path / "nothing"), *places)
     assert (nowhere.status, "no such directory" in one_line(nowhere)) == (1, True)
 
@@ -123,4 +151,6 @@ def test_a_run_of_da_eval_grades_its_own_log_and_the_entry_that_names_its_sessio
         for log in (runs / "r2/iteration-log", tmp_path / "log")
     ]
     assert found == [{1: 0.0}, {1: 1.0}]
-    assert rewards(load_iteration_log(tmp_path / "log"), tmp_path / "log", tmp_path) == {}
+    assert (
+        rewards(load_iteration_log(tmp_path / "log"), tmp_path / "log", tmp_path) == {}
+    )

@@ -39,7 +39,9 @@ class TestRubrics:
 
     def test_have_rules_for_every_word_that_is_valid(self) -> None:
         assert tuple(RULES) == EVIDENCE
-        assert {name: rules.name for name, rules in RULES.items()} == {name: name for name in RULES}
+        assert {name: rules.name for name, rules in RULES.items()} == {
+            name: name for name in RULES
+        }
 
     @pytest.mark.parametrize("word", ["right", "", "Attributed", "true"])
     def test_of_unknown_rules_are_refused(self, tmp_path: Path, word: str) -> None:
@@ -47,7 +49,8 @@ class TestRubrics:
         mine = tmp_path / "mine.yaml"
         mine.write_text(text.replace("evidence: attributed", f'evidence: "{word}"'))
         with pytest.raises(
-            RubricError, match=f"evidence '{word}' is unknown; known: reference, attributed"
+            RubricError,
+            match=f"evidence '{word}' is unknown; known: reference, attributed",
         ):
             find_rubric(str(mine))
 
@@ -57,7 +60,10 @@ class TestRubrics:
             in da_score("rubric", "show", "3.1.0").out
         )
         assert "\nEVIDENCE  reference (" in da_score("rubric", "show", "2.1.0").out
-        assert da_score("rubric", "show", "3.1.0", "--json").json["evidence"] == "attributed"
+        assert (
+            da_score("rubric", "show", "3.1.0", "--json").json["evidence"]
+            == "attributed"
+        )
 
 
 class TestFlags:
@@ -76,7 +82,8 @@ class TestFlags:
         text = f"schema_version: 2\niteration: 1\nimpl: {{focused_tests_pass: {written}}}\n"
         for rules, expected in ((REFERENCE, reference), (ATTRIBUTED, observed)):
             assert (
-                parse_iteration_record(text, rules.true_flags).impl.focused_tests_pass is expected
+                parse_iteration_record(text, rules.true_flags).impl.focused_tests_pass
+                is expected
             )
         assert parse_iteration_record(text).impl.focused_tests_pass is reference
 
@@ -86,10 +93,14 @@ class TestReportedCorrections:
 
     def reported(self, place: Place, text: str = "") -> tuple[Corrections, list[str]]:
         sha = place.iteration(1, retries="")
-        (place.log / "iter-1.yaml").write_text(ENTRY.format(n=1, sha=sha, retries="") + text)
+        (place.log / "iter-1.yaml").write_text(
+            ENTRY.format(n=1, sha=sha, retries="") + text
+        )
         warnings: list[str] = []
         options: Any = {"warn": warnings.append, "transcripts": "none"}
-        examined = examine_iteration(place.log, place.path, 1, rubric=AS_OBSERVED, **options)
+        examined = examine_iteration(
+            place.log, place.path, 1, rubric=AS_OBSERVED, **options
+        )
         return examined.facts.corrections, warnings
 
     @pytest.mark.parametrize(
@@ -102,7 +113,9 @@ class TestReportedCorrections:
             "review: {decision_artifact: missing.yaml}",
         ],
     )
-    def test_are_none_where_nothing_speaks_of_any(self, place: Place, text: str) -> None:
+    def test_are_none_where_nothing_speaks_of_any(
+        self, place: Place, text: str
+    ) -> None:
         assert self.reported(place, text) == (Corrections(0, 0, reported=False), [])
         found = examine_iteration(place.log, place.path, 1, rubric=NEXT_TO_IT)
         assert found.signals.value("correction_pressure") == present_signal(
@@ -111,7 +124,12 @@ class TestReportedCorrections:
 
     @pytest.mark.parametrize(
         ("text", "reported"),
-        [("", False), ("retries: null", False), ("retries:", False), ("retries: 0", True)],
+        [
+            ("", False),
+            ("retries: null", False),
+            ("retries:", False),
+            ("retries: 0", True),
+        ],
     )
     def test_need_a_field_that_has_a_value(self, text: str, reported: bool) -> None:
         for schema in (
@@ -138,7 +156,10 @@ class TestReportedCorrections:
             "post_invocation: {user_corrections: [a], retries_in_loop: 1}\n"
         )
         (place.path / "silent.yaml").write_text("status: fine\n")
-        assert self.reported(place, text) == (Corrections(retries, corrections, True), [])
+        assert self.reported(place, text) == (
+            Corrections(retries, corrections, True),
+            [],
+        )
 
     def test_below_0_are_read_as_0_with_a_warning(self, place: Place) -> None:
         (place.path / "review.yaml").write_text(
@@ -165,7 +186,11 @@ class TestSources:
         ],
     )
     def test_are_looked_for_where_the_settings_and_the_rules_say(
-        self, rules: EvidenceRules, directories: list[str], transcripts: Way | None, auto: bool
+        self,
+        rules: EvidenceRules,
+        directories: list[str],
+        transcripts: Way | None,
+        auto: bool,
     ) -> None:
         found = Sources.under(
             rules, "repo", directories, Options(transcripts=transcripts), [Path("h")]
@@ -181,7 +206,9 @@ class TestSources:
         place.session("s", place.turn(1))
         with watched_doors() as doors:
             score_log(place.log, place.path, rubric=NEXT_TO_IT)
-        assert [path for path in doors.opened if path.startswith(str(place.projects))] == []
+        assert [
+            path for path in doors.opened if path.startswith(str(place.projects))
+        ] == []
 
 
 class TestCommandLine:
@@ -205,10 +232,14 @@ class TestCommandLine:
         self, scored: Place, da_score: DaScore, options: list[str], turns: bool
     ) -> None:
         (scored.path / "empty").mkdir()
-        out = da_score("iteration", "1", "--recompute", "--rubric", "3.1.0", *options).out
+        out = da_score(
+            "iteration", "1", "--recompute", "--rubric", "3.1.0", *options
+        ).out
         assert ("backfilled from 1 transcript turn" in out) is turns
 
-    def test_takes_the_trunk_that_is_named(self, scored: Place, da_score: DaScore) -> None:
+    def test_takes_the_trunk_that_is_named(
+        self, scored: Place, da_score: DaScore
+    ) -> None:
         scored.repo.git("branch", "release")
         assert (
             "ancestor of release"
@@ -221,11 +252,20 @@ class TestCommandLine:
 
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize(
-        "command", ["run", "iteration 1 --recompute", "signals", "integrity", "close-task"]
+        "command",
+        ["run", "iteration 1 --recompute", "signals", "integrity", "close-task"],
     )
-    def test_says_when_a_setting_has_no_effect(self, da_score: DaScore, command: str) -> None:
+    def test_says_when_a_setting_has_no_effect(
+        self, da_score: DaScore, command: str
+    ) -> None:
         found = da_score(
-            *command.split(), "--rubric", "2.1.0", "--trunk", "main", "--transcripts", "auto"
+            *command.split(),
+            "--rubric",
+            "2.1.0",
+            "--trunk",
+            "main",
+            "--transcripts",
+            "auto",
         )
         assert found.status == 0
         where = "rubric 2.1.0 has the evidence rules of the reference"
@@ -248,20 +288,29 @@ class TestCommandLine:
         )
         elsewhere = tmp_path / "elsewhere"
         session.parent.rename(elsewhere)
-        hook = f'{{"cwd": "{place.path}", "transcript_path": "{elsewhere / "s.jsonl"}"}}'
+        hook = (
+            f'{{"cwd": "{place.path}", "transcript_path": "{elsewhere / "s.jsonl"}"}}'
+        )
         found = da_score("close-task", hook, "--rubric", "3.1.0", "--strict")
         assert (found.status, "iteration 1" in found.out) == (0, True)
         text = (place.log / "iter-1.score.yaml").read_text()
-        assert "backfilled from 1 transcript turn: cache_hit_rate 0.750 (claude)" in text
+        assert (
+            "backfilled from 1 transcript turn: cache_hit_rate 0.750 (claude)" in text
+        )
 
 
 class TestComparison:
-    def test_explains_every_iteration_that_moved(self, place: Place, da_score: DaScore) -> None:
+    def test_explains_every_iteration_that_moved(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         place.iteration(1)
         place.iteration(2, retries="")
         place.session("s", place.turn(1), place.turn(1))
         out = da_score("rubric", "diff", "2.2.0", "3.1.0", "--no-cache").out
-        assert "Evidence: reference → attributed; each side is read under its own rules.\n" in out
+        assert (
+            "Evidence: reference → attributed; each side is read under its own rules.\n"
+            in out
+        )
         first, second = out.split("\n2     t2")
         for words in (
             "landed  +",
@@ -273,6 +322,10 @@ class TestComparison:
             "3.1.0: no test run in 0 tool calls; evidence by time",
         ):
             assert words in first
-        for words in ("landed  +", "correction_pressure", "3.1.0: no transcript covers"):
+        for words in (
+            "landed  +",
+            "correction_pressure",
+            "3.1.0: no transcript covers",
+        ):
             assert words in second
         assert "\nMOVED         2 of 2 iterations\n" in out

@@ -44,16 +44,23 @@ def test_the_repository_may_be_named_by_text_and_relatively(
         pytest.param("tasks: {a: b}\n", id="tasks-is-a-mapping"),
         pytest.param("tasks: [word]\n", id="task-is-a-word"),
         pytest.param("- id: t\n", id="list"),
-        pytest.param(tasks(("t", "[bad]"), ("u", "src/")), id="scope-of-another-task-is-a-word"),
         pytest.param(
-            tasks(("t", "[bad]"), ("u", "[{a: b}]")), id="entry-of-another-task-is-a-mapping"
+            tasks(("t", "[bad]"), ("u", "src/")), id="scope-of-another-task-is-a-word"
+        ),
+        pytest.param(
+            tasks(("t", "[bad]"), ("u", "[{a: b}]")),
+            id="entry-of-another-task-is-a-mapping",
         ),
         pytest.param(tasks(("[t]", "[bad]")), id="id-is-a-list"),
-        pytest.param("tasks: [{id: t, id: t, write_scope: [bad]}]\n", id="key-given-twice"),
+        pytest.param(
+            "tasks: [{id: t, id: t, write_scope: [bad]}]\n", id="key-given-twice"
+        ),
         pytest.param(b"tasks: \xff\n", id="not-utf-8"),
     ],
 )
-def test_a_plan_that_cannot_be_parsed_is_skipped_whole(tmp_path: Path, text: str | bytes) -> None:
+def test_a_plan_that_cannot_be_parsed_is_skipped_whole(
+    tmp_path: Path, text: str | bytes
+) -> None:
     plan(tmp_path, "a", text)
     plan(tmp_path, "b", tasks(("t", "[good]")))
     assert declared(tmp_path) == {"t": ("good",)}

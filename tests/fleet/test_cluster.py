@@ -48,7 +48,9 @@ pytestmark = [pytest.mark.slow, needs("distributed")]
 
 
 def each_once(path: Path, repositories: int) -> None:
-    found = Counter((row["repository"], row["iteration"]) for row in rows_of(path, "iterations"))
+    found = Counter(
+        (row["repository"], row["iteration"]) for row in rows_of(path, "iterations")
+    )
     assert set(found.values()) <= {1}
     assert len(found) == 9 * repositories
 
@@ -95,11 +97,15 @@ def test_the_commands_at_the_top_of_the_page_do_what_it_says(tmp_path: Path) -> 
     assert "\n             scored         1\n" in scored.out
     assert status.out.splitlines()[1].split() == ["3.1.0", "1", "9", "0", "0"]
     header, month, *_ = query.out.splitlines()
-    assert header.split() == "month units landed_share landed_low landed_high cost".split()
+    assert (
+        header.split() == "month units landed_share landed_low landed_high cost".split()
+    )
     assert month.startswith("2026-03  8      0.857")
 
 
-def test_what_cannot_be_known_of_a_repository_is_printed_with_its_name(tmp_path: Path) -> None:
+def test_what_cannot_be_known_of_a_repository_is_printed_with_its_name(
+    tmp_path: Path,
+) -> None:
     """By the command when it scores, and in the table of repositories."""
     path = make_fleet(tmp_path, 2)
     repo = Repo.at(tmp_path / "repos/r1/repo")
@@ -110,12 +116,16 @@ def test_what_cannot_be_known_of_a_repository_is_printed_with_its_name(tmp_path:
         f"da-score: warning: {repo.path}: this is a shallow clone, and history is cut"
     )
     states = opened(path).of("3.1.0")
-    warnings = {Path(name).parent.name: state.warnings for name, state in states.items()}
+    warnings = {
+        Path(name).parent.name: state.warnings for name, state in states.items()
+    }
     assert warnings["r0"] == ""
     assert warnings["r1"].startswith("this is a shallow clone")
 
 
-def test_rows_are_those_of_one_process_and_a_second_start_does_nothing(tmp_path: Path) -> None:
+def test_rows_are_those_of_one_process_and_a_second_start_does_nothing(
+    tmp_path: Path,
+) -> None:
     path = make_fleet(tmp_path, 6)
     with Fleet(path, "--workers", "2") as fleet:
         assert fleet.end() == (0, "")
@@ -153,11 +163,15 @@ def test_a_poisoned_repository_is_given_up_and_stops_no_other(
     assert report.scored == 5
     each_once(poisoned, 5)
     assert [
-        state.repository for state in opened(poisoned).of("3.1.0").values() if state.reason
+        state.repository
+        for state in opened(poisoned).of("3.1.0").values()
+        if state.reason
     ] == [failed.repository]
 
 
-def test_one_worker_after_another_is_killed_and_every_row_is_there_once(tmp_path: Path) -> None:
+def test_one_worker_after_another_is_killed_and_every_row_is_there_once(
+    tmp_path: Path,
+) -> None:
     path = make_fleet(tmp_path, 40)
     with Fleet(path, "--workers", "2") as fleet:
         for count in range(3, 34, 6):
@@ -179,11 +193,16 @@ def test_the_coordinator_does_not_grow_with_the_fleet(
     fleet = [source._replace(name=f"r{number}") for number in range(2000)]
     monkeypatch.setattr(scoring.fleet.run, "repositories", lambda _: fleet)
     monkeypatch.setattr(scoring.fleet.run, "changed", lambda *_: fleet)
-    monkeypatch.setattr(scoring.fleet.coordinator, "begin_and_score", partial(same_rows, one))
-    held: list[tuple[int, int]] = []  # after how many repositories how many blocks of memory are
+    monkeypatch.setattr(
+        scoring.fleet.coordinator, "begin_and_score", partial(same_rows, one)
+    )
+    # after how many repositories how many blocks of memory are
+    held: list[tuple[int, int]] = []
 
     def look(event: FleetEvent, report: FleetReport) -> None:
-        if event.kind == "added" and report.scored >= (held[-1][0] + 400 if held else 600):
+        if event.kind == "added" and report.scored >= (
+            held[-1][0] + 400 if held else 600
+        ):
             gc.collect()
             held.append((report.scored, sys.getallocatedblocks()))
 
@@ -216,7 +235,9 @@ def dask(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def test_a_scheduler_that_goes_away_is_a_clear_error_and_a_restart_goes_on(tmp_path: Path) -> None:
+def test_a_scheduler_that_goes_away_is_a_clear_error_and_a_restart_goes_on(
+    tmp_path: Path,
+) -> None:
     path = make_fleet(tmp_path, 8)
     port = str(free_port())
     address = f"tcp://127.0.0.1:{port}"
@@ -235,7 +256,10 @@ def test_a_scheduler_that_goes_away_is_a_clear_error_and_a_restart_goes_on(tmp_p
     assert "was lost" in said
     assert "start again" in said
     assert len(said.splitlines()) == 1
-    with dask("scheduler", *options), dask("worker", address, "--nthreads", "1", "--no-dashboard"):
+    with (
+        dask("scheduler", *options),
+        dask("worker", address, "--nthreads", "1", "--no-dashboard"),
+    ):
         listens(int(port))
         with Fleet(path, "--scheduler", address) as again:
             assert again.end()[0] == 0
@@ -247,7 +271,9 @@ def test_a_scheduler_that_is_not_there_is_a_clear_error(
     tmp_path: Path, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scoring.fleet.cluster, "_CONNECTS_WITHIN", 1)
-    found = da_score("fleet", make_fleet(tmp_path, 1), "--scheduler", "tcp://127.0.0.1:1")
+    found = da_score(
+        "fleet", make_fleet(tmp_path, 1), "--scheduler", "tcp://127.0.0.1:1"
+    )
     assert found.status == 1
     assert "does not answer" in found.err
     assert len(found.err.splitlines()) == 1

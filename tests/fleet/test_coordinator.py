@@ -29,7 +29,9 @@ class Given:
         self.error: Exception | None = None
         self._callbacks: list[Callable[[Given], None]] = []
 
-    def end(self, value: Any = None, error: Exception | None = None, status: str = "") -> None:
+    def end(
+        self, value: Any = None, error: Exception | None = None, status: str = ""
+    ) -> None:
         self.value, self.error = value, error
         self.status = status or ("error" if error else "finished")
         for function in self._callbacks:
@@ -65,7 +67,12 @@ class OneWorker:
         lost: Sequence[str] = (),
     ) -> None:
         self.handed_out: list[str] = []
-        self._poisoned, self._says, self._broken, self._lost = poisoned, says, broken, lost
+        self._poisoned, self._says, self._broken, self._lost = (
+            poisoned,
+            says,
+            broken,
+            lost,
+        )
         self._there: list[tuple[str, str, Given]] = []
         self._quiet = False
 
@@ -75,7 +82,9 @@ class OneWorker:
         self._quiet = True
         return {"workers": {"tcp://one": {"nthreads": 1}}}
 
-    def subscribe_topic(self, topic: str, handler: Callable[[tuple[float, str]], None]) -> None:
+    def subscribe_topic(
+        self, topic: str, handler: Callable[[tuple[float, str]], None]
+    ) -> None:
         assert topic == BEGUN
         self.begins = handler
 
@@ -122,13 +131,17 @@ def looks_always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fleet_of(folder: Path, count: int) -> list[Repository]:
-    return [Repository(f"r{number}", Source(), folder, folder) for number in range(count)]
+    return [
+        Repository(f"r{number}", Source(), folder, folder) for number in range(count)
+    ]
 
 
 def run(folder: Path, cluster: OneWorker, count: int) -> list[FleetEvent]:
     """Run a fleet of so many repositories, ``r0`` and so on, to its end."""
     fleet = fleet_of(folder, count)
-    started = Coordinator(cluster, FleetConfig(str(folder / "results")), find_rubric("3.1.0"))
+    started = Coordinator(
+        cluster, FleetConfig(str(folder / "results")), find_rubric("3.1.0")
+    )
     running = set()
     events = []
     for event in started.run(fleet):
@@ -138,13 +151,17 @@ def run(folder: Path, cluster: OneWorker, count: int) -> list[FleetEvent]:
     assert started.running == 0
     cluster.begins((time.time(), "of another fleet on the scheduler"))
     assert started.running == 0
-    done = Counter(event.repository for event in events if event.kind in ("done", "failed"))
+    done = Counter(
+        event.repository for event in events if event.kind in ("done", "failed")
+    )
     assert done == Counter(one.name for one in fleet)
     return events
 
 
 def failures(events: list[FleetEvent]) -> list[tuple[str, str, int]]:
-    return [(e.kind, e.repository, e.more["attempts"]) for e in events if e.kind != "done"]
+    return [
+        (e.kind, e.repository, e.more["attempts"]) for e in events if e.kind != "done"
+    ]
 
 
 def test_each_goes_to_a_worker_once_in_order(tmp_path: Path) -> None:
@@ -157,7 +174,9 @@ def test_each_goes_to_a_worker_once_in_order(tmp_path: Path) -> None:
     ("worker", "reason"),
     [
         pytest.param({"poisoned": ["r1"]}, "its worker ended", id="kills its worker"),
-        pytest.param({"broken": ["r1"]}, "TypeError: it cannot be sent", id="cannot be run"),
+        pytest.param(
+            {"broken": ["r1"]}, "TypeError: it cannot be sent", id="cannot be run"
+        ),
         pytest.param({"lost": ["r1"]}, "", id="its result never arrives"),
     ],
 )
@@ -167,7 +186,11 @@ def test_one_that_fails_three_times_is_given_up_with_the_reason_and_the_others_h
     monkeypatch.setattr(coordinator, "_MOST_LOST", 5)
     cluster = OneWorker(**worker)
     events = run(tmp_path, cluster, 5)
-    assert failures(events) == [("retried", "r1", 1), ("retried", "r1", 2), ("failed", "r1", 3)]
+    assert failures(events) == [
+        ("retried", "r1", 1),
+        ("retried", "r1", 2),
+        ("failed", "r1", 3),
+    ]
     assert reason in next(e.more["reason"] for e in events if e.kind == "failed")
     if "poisoned" in worker:
         assert cluster.handed_out.count("r2") > 1, "it was handed out again"

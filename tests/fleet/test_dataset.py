@@ -36,7 +36,9 @@ def fleet(tmp_path: Path) -> Path:
 
 def each_once(fleet: Path, rows: int) -> None:
     for table in ("iterations", "kept"):
-        found = Counter((row["repository"], row["iteration"]) for row in rows_of(fleet, table))
+        found = Counter(
+            (row["repository"], row["iteration"]) for row in rows_of(fleet, table)
+        )
         assert set(found.values()) == {1}
         assert len(found) == rows
 
@@ -83,14 +85,19 @@ def test_what_a_score_rests_on_is_scored_anew_when_it_changed_and_its_old_rows_g
 
 
 @pytest.mark.parametrize(
-    "place", ["repo/.git/refs/heads/another", "repo/.git/worktrees/repo/reftable/tables.list"]
+    "place",
+    ["repo/.git/refs/heads/another", "repo/.git/worktrees/repo/reftable/tables.list"],
 )
-def test_a_ref_that_moves_is_seen_from_a_linked_work_tree(tmp_path: Path, place: str) -> None:
+def test_a_ref_that_moves_is_seen_from_a_linked_work_tree(
+    tmp_path: Path, place: str
+) -> None:
     fleet = make_fleet(tmp_path, 1, FLEET.replace("repos/*/repo", "linked/repo"))
     Repo.at(tmp_path / "repos/r0/repo").git(
         "worktree", "add", "-q", "--detach", str(tmp_path / "linked/repo")
     )
-    shutil.copytree(tmp_path / "repos/r0" / LOG, tmp_path / "linked" / LOG, dirs_exist_ok=True)
+    shutil.copytree(
+        tmp_path / "repos/r0" / LOG, tmp_path / "linked" / LOG, dirs_exist_ok=True
+    )
     assert [len(score_here(fleet)) for _ in range(2)] == [1, 0]
     edit(tmp_path / "repos/r0", place)
     assert len(score_here(fleet)) == 1
@@ -114,7 +121,9 @@ def test_rows_without_what_is_known_of_their_repository_do_not_count_and_are_und
     after: Any = opened(fleet)
     assert after._tables["kept"].version() > after._counting_versions["kept"]
     assert {table: rows_of(fleet, table) for table in FLEET_TABLES} == before
-    count = da_score("query", "--fleet", str(fleet), "select count(*) n from iterations", "--json")
+    count = da_score(
+        "query", "--fleet", str(fleet), "select count(*) n from iterations", "--json"
+    )
     assert count.json == [{"n": 18}]
     with DataSet.for_writing(str(fleet.parent / "results")) as dataset:
         assert {table: rows_of(fleet, table) for table in FLEET_TABLES} == before
@@ -152,9 +161,14 @@ def test_of_two_that_write_the_first_goes_on_and_no_row_is_there_twice(
 ) -> None:
     """Where there is no lock, as in an object store, the second finds the commits of the first."""
     monkeypatch.setattr("fcntl.flock", lambda *_: None)
-    with DataSet.for_writing(str(tmp_path)) as first, DataSet.for_writing(str(tmp_path)) as second:
+    with (
+        DataSet.for_writing(str(tmp_path)) as first,
+        DataSet.for_writing(str(tmp_path)) as second,
+    ):
         add(first, "a", "b")
-        with pytest.raises(FleetError, match="another fleet has written here meanwhile") as e:
+        with pytest.raises(
+            FleetError, match="another fleet has written here meanwhile"
+        ) as e:
             add(second, "b", "c")
         assert "\n" not in str(e.value)
         with pytest.raises(FleetError):
@@ -177,9 +191,15 @@ def test_one_that_starts_while_another_is_between_two_commits_ends_that_one(
     assert count(tmp_path) == {"a": 2}
 
 
-def test_a_second_one_on_this_machine_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
+def test_a_second_one_on_this_machine_is_refused_until_the_first_has_ended(
+    tmp_path: Path,
+) -> None:
     first, second, third = (DataSet.for_writing(str(tmp_path)) for _ in range(3))
-    with first, pytest.raises(FleetError, match="another fleet writes here") as e, second:
+    with (
+        first,
+        pytest.raises(FleetError, match="another fleet writes here") as e,
+        second,
+    ):
         pass
     assert "\n" not in str(e.value)
     with third:
@@ -187,7 +207,15 @@ def test_a_second_one_on_this_machine_is_refused_until_the_first_has_ended(tmp_p
 
 
 def test_names_are_no_sql(tmp_path: Path) -> None:
-    names = ["it's", "x') OR (1=1", "back\\slash", "two\nlines", "--", "ü\u2028", "a%'_"]
+    names = [
+        "it's",
+        "x') OR (1=1",
+        "back\\slash",
+        "two\nlines",
+        "--",
+        "ü\u2028",
+        "a%'_",
+    ]
     with DataSet.for_writing(str(tmp_path)) as dataset:
         add(dataset, "other", *names)
         for name in names:
@@ -225,7 +253,8 @@ def test_a_table_without_columns_of_today_has_them_as_missing(
     schemas = {"iterations": old}
     with monkeypatch.context() as patched:
         patched.setattr(
-            "scoring.fleet.dataset.partitioned_schema", lambda name: schemas.get(name, schema)
+            "scoring.fleet.dataset.partitioned_schema",
+            lambda name: schemas.get(name, schema),
         )
         with DataSet.for_writing(str(tmp_path)) as dataset:
             dataset.put({"iterations": rows(["a"]).drop_columns(["band"])})
@@ -245,7 +274,9 @@ def test_what_is_no_delta_table_is_one_line(fleet: Path, da_score: DaScore) -> N
     assert (found.status, len(found.err.splitlines())) == (1, 1)
 
 
-def test_a_disk_that_is_full_is_one_error(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_is_one_error(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     score_here(fleet)
     edit(fleet.parent / "repos/r1", CHANGES["an entry"])
 
@@ -259,7 +290,9 @@ def test_a_disk_that_is_full_is_one_error(fleet: Path, monkeypatch: pytest.Monke
     each_once(fleet, 18)
 
 
-@pytest.mark.parametrize(("url", "options", "uri", "expected"), tables.cases("dataset", "options"))
+@pytest.mark.parametrize(
+    ("url", "options", "uri", "expected"), tables.cases("dataset", "options")
+)
 def test_options_of_sources_are_those_of_results(
     url: str, options: dict[str, Any], uri: str, expected: dict[str, str]
 ) -> None:
@@ -295,14 +328,25 @@ class TestCommands:
         assert found.json == [{"n": 18, "r": 2, "v": "3.1.0", "m": "2026-03"}]
         for table in ("signals", "integrity", "outcomes", "provenance"):
             assert da_score(
-                "query", "--fleet", str(fleet), f"select count(*) n from {table}", "--json"
+                "query",
+                "--fleet",
+                str(fleet),
+                f"select count(*) n from {table}",
+                "--json",
             ).json[0]["n"]
 
     @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
-        "sql", ["select * from read_csv('/etc/passwd')", "select * from repositories", "select"]
+        "sql",
+        [
+            "select * from read_csv('/etc/passwd')",
+            "select * from repositories",
+            "select",
+        ],
     )
-    def test_query_reads_nothing_else(self, fleet: Path, da_score: DaScore, sql: str) -> None:
+    def test_query_reads_nothing_else(
+        self, fleet: Path, da_score: DaScore, sql: str
+    ) -> None:
         score_here(fleet)
         found = da_score("query", "--fleet", str(fleet), sql)
         assert found.status == 1
@@ -324,7 +368,9 @@ class TestCommands:
         ]
         assert "it fails" in da_score("fleet", "status", str(fleet)).out
 
-    def test_init_writes_one_that_can_be_read(self, tmp_path: Path, da_score: DaScore) -> None:
+    def test_init_writes_one_that_can_be_read(
+        self, tmp_path: Path, da_score: DaScore
+    ) -> None:
         path = tmp_path / "FLEET.toml"
         assert da_score("fleet", "init", str(path)).status == 0
         assert read_fleet(path).sources[0].paths == (str(tmp_path / "repositories/*"),)
@@ -334,12 +380,16 @@ class TestCommands:
 
     def test_a_second_start_does_nothing(self, fleet: Path, da_score: DaScore) -> None:
         score_here(fleet)
-        begun, ended = map(json.loads, da_score("fleet", str(fleet), "--json").out.splitlines())
+        begun, ended = map(
+            json.loads, da_score("fleet", str(fleet), "--json").out.splitlines()
+        )
         assert (begun["event"], begun["to_score"]) == ("begun", 0)
         assert (ended["event"], ended["skipped"], ended["scored"]) == ("ended", 2, 0)
 
 
-def test_a_report_shows_the_work_of_all_repositories(fleet: Path, da_score: DaScore) -> None:
+def test_a_report_shows_the_work_of_all_repositories(
+    fleet: Path, da_score: DaScore
+) -> None:
     score_here(fleet)
     out = fleet.parent / "fleet.html"
     found = da_score("report", "--fleet", fleet, "--out", out, "--json").json
@@ -361,7 +411,9 @@ def test_a_report_shows_the_work_of_all_repositories(fleet: Path, da_score: DaSc
 def test_a_process_that_read_a_data_set_ends_in_peace(fleet: Path) -> None:
     """Arrow's threads aborted three of four such processes after their last line."""
     score_here(fleet)
-    program = "import sys; from scoring.fleet.dataset import DataSet; DataSet(sys.argv[1])"
+    program = (
+        "import sys; from scoring.fleet.dataset import DataSet; DataSet(sys.argv[1])"
+    )
     for _ in range(4):
         done = subprocess.run([sys.executable, "-c", program, opened(fleet).url])
         assert done.returncode == 0

@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 from helpers.commands import DaScore
-from helpers.fleets import FLEET, archive_of, make_fleet, score_here, tar_of, tar_with, write_fleet
+from helpers.fleets import (
+    FLEET,
+    archive_of,
+    make_fleet,
+    score_here,
+    tar_of,
+    tar_with,
+    write_fleet,
+)
 from helpers.repos import Repo
 
 from scoring.demo import build_demo
@@ -30,7 +38,10 @@ WRONG = {
     "nothing": ("", "results is missing"),
     "blank results": (f'results = " "\n{SOURCE}', "results is missing"),
     "no source": ('results = "r"', r"no \[\[source\]\]"),
-    "a source that is no table": ('results = "r"\nsource = [1]', "where a table belongs"),
+    "a source that is no table": (
+        'results = "r"\nsource = [1]',
+        "where a table belongs",
+    ),
     "a source without a place": (
         'results = "r"\n[[source]]\ntrunk = "main"',
         "neither path nor url",
@@ -58,13 +69,18 @@ WRONG = {
     ),
     "nesting without end": ("results = " + "[" * 50_000, "not TOML"),
     "too much": ("#" * (SIZE_LIMIT + 1), "larger than"),
-    "a null in a path": ('results = "a\\u0000b"\n[[source]]\npath = "x"', "is not a path"),
+    "a null in a path": (
+        'results = "a\\u0000b"\n[[source]]\npath = "x"',
+        "is not a path",
+    ),
 }
 
 
 def test_what_a_worker_left_is_taken_away(tmp_path: Path) -> None:
     config = read_fleet(
-        write_fleet(tmp_path, f'results = "r"\nscratch = "{tmp_path}/scratch"\n{SOURCE}')
+        write_fleet(
+            tmp_path, f'results = "r"\nscratch = "{tmp_path}/scratch"\n{SOURCE}'
+        )
     )
     with scratch_folder(config) as used:
         left = used.with_name("da-score-fleet-aaaaaaaa")
@@ -86,9 +102,13 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     assert "hunter2" not in str(e.value)
 
 
-def test_a_variable_may_hold_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_may_hold_a_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HIDDEN", "hunter2")
-    path = write_fleet(tmp_path, f'results = "r"\n{SOURCE}[storage.s3]\nsecret = "${{HIDDEN}}"')
+    path = write_fleet(
+        tmp_path, f'results = "r"\n{SOURCE}[storage.s3]\nsecret = "${{HIDDEN}}"'
+    )
     assert read_fleet(path).storage == {"s3": {"secret": "hunter2"}}
 
 
@@ -164,7 +184,8 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     members = [link("transcripts", str(tmp_path / "target"))]
     assert reason(
-        tmp_path, tar_with(tmp_path / "in/x.tar.gz", {"transcripts/a.jsonl": b"{}"}, members)
+        tmp_path,
+        tar_with(tmp_path / "in/x.tar.gz", {"transcripts/a.jsonl": b"{}"}, members),
     )
     assert not list((tmp_path / "target").iterdir())
 
@@ -175,7 +196,9 @@ def test_an_archive_that_grows_without_end_is_stopped(tmp_path: Path) -> None:
     assert "limits.expanded" in reason(tmp_path, bomb, '[limits]\nexpanded = "1MB"\n')
 
 
-@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+@pytest.mark.parametrize(
+    "kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME]
+)
 def test_an_archive_with_a_header_that_would_fill_memory_is_stopped(
     tmp_path: Path, kind: bytes
 ) -> None:
@@ -212,7 +235,9 @@ def test_an_archive_of_very_many_files_is_stopped(
     ids=["nothing", "noise", "a plain text"],
 )
 @pytest.mark.parametrize("ending", ["tar.gz", "zip", "tar.zst"])
-def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path, data: bytes, ending: str) -> None:
+def test_what_is_no_archive_is_said_to_be_none(
+    tmp_path: Path, data: bytes, ending: str
+) -> None:
     (tmp_path / f"x.{ending}").write_bytes(data)
     found = reason(tmp_path, tmp_path / f"x.{ending}")
     assert "no archive" in found or "cannot be read" in found
@@ -220,7 +245,10 @@ def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path, data: bytes, endi
 
 LAYOUTS = {
     "no repository": ({"log/iter-1.yaml": b"iteration: 1\n"}, "no git bundle"),
-    "two repositories": ({"a.bundle": b"", "b.bundle": b"", "log/x": b""}, "2 repositories"),
+    "two repositories": (
+        {"a.bundle": b"", "b.bundle": b"", "log/x": b""},
+        "2 repositories",
+    ),
     "a bundle that is none": (
         {"a.bundle": b"# v2 git bundle\nnonsense", "log/x": b""},
         "git bundle",
@@ -236,10 +264,14 @@ def test_what_holds_no_repository_is_said(
 
 
 def test_a_bare_repository_runs_nothing(tmp_path: Path) -> None:
-    folder = archive_of(build_demo(tmp_path / "seed").root, tmp_path / "folder", bare=True)
+    folder = archive_of(
+        build_demo(tmp_path / "seed").root, tmp_path / "folder", bare=True
+    )
     touched = tmp_path / "touched"
     with open(folder / "demo.git/config", "a") as f:
-        f.write(f'[core]\n\tfsmonitor = "touch {touched}"\n\tsshCommand = "touch {touched}"\n')
+        f.write(
+            f'[core]\n\tfsmonitor = "touch {touched}"\n\tsshCommand = "touch {touched}"\n'
+        )
         f.write(
             f'[uploadpack]\n\tpackObjectsHook = "touch {touched}"\n'
             f'[filter "x"]\n\tsmudge = "touch {touched}"\n'
@@ -274,11 +306,15 @@ def test_the_files_of_a_hostile_zip_are_no_links(tmp_path: Path) -> None:
     assert "no git bundle" in reason(tmp_path, tmp_path / "x.zip")
 
 
-def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(tmp_path: Path) -> None:
+def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(
+    tmp_path: Path,
+) -> None:
     log = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff")) / DEFAULT_LOG_DIR
     log.mkdir(parents=True)
     (log / "iter-1.yaml").write_text("iteration: 1\n")
-    config = read_fleet(write_fleet(tmp_path, 'results = "r"\n[[source]]\npath = "*"\n'))
+    config = read_fleet(
+        write_fleet(tmp_path, 'results = "r"\n[[source]]\npath = "*"\n')
+    )
     (found,) = repositories(config)
     assert f"{tmp_path}/bad\\xff" in found.name
     assert found.log == log
@@ -295,13 +331,21 @@ def test_a_bare_repository_is_checked_out_whatever_its_objects_are_named_by(
 ) -> None:
     bare, made = tmp_path / "x.git", tmp_path / "made"
     quiet: dict[str, Any] = {"check": True, "capture_output": True}
-    subprocess.run(["git", "init", "-q", "-b", "main", f"--object-format={names}", made], **quiet)
+    subprocess.run(
+        ["git", "init", "-q", "-b", "main", f"--object-format={names}", made], **quiet
+    )
     who = "-c", "user.name=a", "-c", "user.email=a@example.org"
-    subprocess.run(["git", "-C", made, *who, "commit", "-q", "--allow-empty", "-m", "one"], **quiet)
+    subprocess.run(
+        ["git", "-C", made, *who, "commit", "-q", "--allow-empty", "-m", "one"], **quiet
+    )
     subprocess.run(["git", "clone", "-q", "--bare", made, bare], **quiet)
     if not packed:
         (bare / "packed-refs").unlink()
-        (bare / "refs/heads/main").write_bytes((made / ".git/refs/heads/main").read_bytes())
+        (bare / "refs/heads/main").write_bytes(
+            (made / ".git/refs/heads/main").read_bytes()
+        )
     check_out(bare, tmp_path / "out")
-    shown = subprocess.run(["git", "-C", tmp_path / "out", "log", "--format=%s", "main"], **quiet)
+    shown = subprocess.run(
+        ["git", "-C", tmp_path / "out", "log", "--format=%s", "main"], **quiet
+    )
     assert shown.stdout == b"one\n"

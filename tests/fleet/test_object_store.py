@@ -12,7 +12,15 @@ from urllib.request import urlopen
 import pytest
 from helpers.commands import DaScore
 from helpers.extras import needs
-from helpers.fleets import archive_of, free_port, listens, rows_of, score_here, tar_of, write_fleet
+from helpers.fleets import (
+    archive_of,
+    free_port,
+    listens,
+    rows_of,
+    score_here,
+    tar_of,
+    write_fleet,
+)
 
 from scoring.demo import build_demo
 from scoring.errors import FleetError
@@ -63,12 +71,15 @@ def fleet(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     demo = build_demo(tmp_path / "seed").root
     fs.put(str(archive_of(demo, tmp_path / "folder")), f"{bucket}/in/", recursive=True)
     fs.put_file(
-        str(tar_of(tmp_path / "folder", tmp_path / "demo.tar.gz")), f"{bucket}/in/demo.tar.gz"
+        str(tar_of(tmp_path / "folder", tmp_path / "demo.tar.gz")),
+        f"{bucket}/in/demo.tar.gz",
     )
     return path
 
 
-def test_archives_and_folders_there_give_rows_there(fleet: Path, da_score: DaScore) -> None:
+def test_archives_and_folders_there_give_rows_there(
+    fleet: Path, da_score: DaScore
+) -> None:
     results = score_here(fleet)
     assert [(r.error, r.state.iterations) for r in results] == [("", 9), ("", 9)]
     assert score_here(fleet) == []
@@ -76,11 +87,18 @@ def test_archives_and_folders_there_give_rows_there(fleet: Path, da_score: DaSco
     assert len(rows) == 18
     assert [r["score"] for r in rows[:9]] == [r["score"] for r in rows[9:]]
     found = da_score(
-        "query", "--fleet", str(fleet), "select count(*) n, avg(score) s from iterations", "--json"
+        "query",
+        "--fleet",
+        str(fleet),
+        "select count(*) n, avg(score) s from iterations",
+        "--json",
     )
     assert found.json[0]["n"] == 18
     assert (
-        da_score("fleet", "rescore", str(fleet), "--rubric", "3.1.0", "--from", "2.2.0").status == 1
+        da_score(
+            "fleet", "rescore", str(fleet), "--rubric", "3.1.0", "--from", "2.2.0"
+        ).status
+        == 1
     )
 
 
@@ -112,7 +130,10 @@ def test_a_changed_object_is_scored_anew(fleet: Path, tmp_path: Path) -> None:
     config = read_fleet(fleet)
     fs, root = file_system(config.results.removesuffix("/scores"), config.storage)
     (tmp_path / "folder/transcripts/claude/more.jsonl").write_text("{}\n")
-    fs.put_file(str(tar_of(tmp_path / "folder", tmp_path / "new.tar.gz")), f"{root}/in/demo.tar.gz")
+    fs.put_file(
+        str(tar_of(tmp_path / "folder", tmp_path / "new.tar.gz")),
+        f"{root}/in/demo.tar.gz",
+    )
     fs.invalidate_cache()
     (result,) = score_here(fleet)
     assert result.state.repository.endswith("demo.tar.gz")

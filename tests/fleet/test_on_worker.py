@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.fleets import archive_of, make_fleet, ordered, rows_of, score_here, tar_of, write_fleet
+from helpers.fleets import (
+    archive_of,
+    make_fleet,
+    ordered,
+    rows_of,
+    score_here,
+    tar_of,
+    write_fleet,
+)
 from helpers.repos import Repo
 
 from rubric import find_rubric
@@ -30,7 +38,11 @@ def tables_of_log(root: Path, rubric: str) -> dict[str, list[dict[str, Any]]]:
     """Return the tables of one log, as export has them."""
     log = root / "repo" / DEFAULT_LOG_DIR
     view = LogView(
-        log, root / "repo", (root / "transcripts",), find_rubric(rubric), outcomes=OutcomeRules()
+        log,
+        root / "repo",
+        (root / "transcripts",),
+        find_rubric(rubric),
+        outcomes=OutcomeRules(),
     )
     found: dict[str, list[dict[str, Any]]] = {}
     for table, row in table_rows(log, view.rubric, view.examine()):
@@ -48,7 +60,9 @@ def test_the_rows_are_those_of_export(fleet: Path, rubric: str) -> None:
         assert len(got) == len(expected[table]) > 0
         shared = {c.name for c in TABLES[table]} & {c.name for c in FLEET_TABLES[table]}
         for mine, theirs in zip(got, ordered(expected[table]), strict=True):
-            assert {name: mine[name] for name in shared} == {name: theirs[name] for name in shared}
+            assert {name: mine[name] for name in shared} == {
+                name: theirs[name] for name in shared
+            }
 
 
 def test_writes_nothing_into_a_source(fleet: Path) -> None:
@@ -64,9 +78,12 @@ WORD = re.compile(r"[A-Za-z]{4,}")
 def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     """Words that da-score writes itself (names of columns, bands, harnesses) may be in both."""
     root = fleet.parent / "repos/r0"
-    for path in (root / "transcripts").rglob("*.jsonl"):  # each text gets words of its own
+    # each text gets words of its own
+    for path in (root / "transcripts").rglob("*.jsonl"):
         text = path.read_text()
-        path.write_text(re.sub(r'"(text|content|thinking)":\s*"', r"\g<0>Zanzibar quokka ", text))
+        path.write_text(
+            re.sub(r'"(text|content|thinking)":\s*"', r"\g<0>Zanzibar quokka ", text)
+        )
     score_here(fleet)
     said = {
         w.lower()
@@ -75,13 +92,16 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     }
     assert {"zanzibar", "quokka"} <= said
     known = {c.name for columns in FLEET_TABLES.values() for c in columns}
-    entries = " ".join(p.read_text() for p in (root / "repo" / DEFAULT_LOG_DIR).glob("*.yaml"))
+    entries = " ".join(
+        p.read_text() for p in (root / "repo" / DEFAULT_LOG_DIR).glob("*.yaml")
+    )
     own = (
         "observed claimed passed failed codex claude master main time commit subject true false"
         " window head message"
     )
     ours = {
-        w.lower() for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox", own]))
+        w.lower()
+        for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox", own]))
     }
     kept = " ".join(
         str(value)
@@ -92,7 +112,9 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     written = {word.lower() for word in WORD.findall(kept)}
     assert (written & said) - ours == set()
     files = b"".join(
-        p.read_bytes() for p in Path(read_fleet(fleet).results).rglob("*") if p.is_file()
+        p.read_bytes()
+        for p in Path(read_fleet(fleet).results).rglob("*")
+        if p.is_file()
     )
     assert b"anzibar" not in files
     assert b"quokka" not in files
@@ -117,13 +139,23 @@ def test_an_archive_gives_the_rows_of_its_directory(
     assert not result.error
     rows = rows_of(path, "iterations")
     subprocess.run(
-        ["git", "clone", "-q", str(seed.repo_dir), str(tmp_path / "clone/repo")], check=True
+        ["git", "clone", "-q", str(seed.repo_dir), str(tmp_path / "clone/repo")],
+        check=True,
     )
     (tmp_path / "clone/transcripts").symlink_to(folder / "transcripts")
-    (tmp_path / "clone/repo" / DEFAULT_LOG_DIR).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "clone/repo" / DEFAULT_LOG_DIR).parent.mkdir(
+        parents=True, exist_ok=True
+    )
     (tmp_path / "clone/repo" / DEFAULT_LOG_DIR).symlink_to(folder / "log")
     expected = tables_of_log(tmp_path / "clone", "3.1.0")["iterations"]
-    names = ("iteration", "score", "band", "weight_present", "input_tokens", "ran_tests")
+    names = (
+        "iteration",
+        "score",
+        "band",
+        "weight_present",
+        "input_tokens",
+        "ran_tests",
+    )
     assert [[row[n] for n in names] for row in rows] == [
         [row[n] for n in names] for row in expected
     ]
@@ -144,7 +176,11 @@ def test_a_shallow_clone_is_said_to_be_cut(fleet: Path) -> None:
     assert "shallow" not in result.state.warnings
     repo = fleet.parent / "repos/r0/repo"
     tip = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=repo, check=True, capture_output=True, text=True
+        ["git", "rev-parse", "HEAD"],
+        cwd=repo,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     (repo / ".git/shallow").write_text(tip.stdout)
     (result,) = score_here(fleet)
@@ -158,10 +194,14 @@ def test_a_missing_blob_is_said_and_the_rest_is_scored(fleet: Path) -> None:
     packed = pack.rename(fleet.parent / "all.pack").read_bytes()
     for rest in pack.parent.iterdir():
         rest.unlink()
-    subprocess.run(["git", "unpack-objects", "-q"], cwd=repo.path, input=packed, check=True)
+    subprocess.run(
+        ["git", "unpack-objects", "-q"], cwd=repo.path, input=packed, check=True
+    )
 
     repo.lose("HEAD:shortlink/stats.py")
     (result,) = score_here(fleet)
     assert (result.error, result.state.iterations) == ("", 9)
     (warning,) = result.state.warnings.split("\n")
-    assert re.match("lines of [0-9a-f]{12} cannot be read, so they are not known: ", warning)
+    assert re.match(
+        "lines of [0-9a-f]{12} cannot be read, so they are not known: ", warning
+    )

@@ -28,7 +28,9 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES, ids=str)
 @pytest.mark.parametrize("way", [CLAIMS, SEEN])
-def test_what_is_kept_of_a_value_is_all_that_a_rubric_needs(value: SignalValue, way: str) -> None:
+def test_what_is_kept_of_a_value_is_all_that_a_rubric_needs(
+    value: SignalValue, way: str
+) -> None:
     kept = {
         kept_column("tests", way): value.sub_score if value.present else None,
         how_column("tests", way): how(value),
@@ -50,10 +52,15 @@ def variant(tmp_path: Path, version: str, **changes: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "changes"),
     [
-        pytest.param("2.0.2", "2.2.0", None, id="reference to reference, with deliberation"),
+        pytest.param(
+            "2.0.2", "2.2.0", None, id="reference to reference, with deliberation"
+        ),
         pytest.param("2.2.0", "2.1.0", None, id="and back"),
         pytest.param(
-            "3.1.0", None, {"claims_vote: false": "claims_vote: true"}, id="claims that vote"
+            "3.1.0",
+            None,
+            {"claims_vote: false": "claims_vote: true"},
+            id="claims that vote",
         ),
         pytest.param("3.1.0", None, {"min: 0.85": "min: 0.95"}, id="other bands"),
         pytest.param(
@@ -76,13 +83,17 @@ def test_kept_signals_give_what_scoring_anew_gives(
     mine = {table: rows_of(fleet, table, version) for table in FLEET_TABLES}
     assert score_here(fleet, new) == []  # as if it had been scored
     other = make_fleet(tmp_path / "other", 2)
-    other.write_text(other.read_text().replace('"repos/*/repo"', f'"{tmp_path}/repos/*/repo"'))
+    other.write_text(
+        other.read_text().replace('"repos/*/repo"', f'"{tmp_path}/repos/*/repo"')
+    )
     assert len(score_here(other, new)) == 2
     for table in FLEET_TABLES:
         assert mine[table] == rows_of(other, table, version), table
 
 
-def test_repositories_that_only_the_other_rubric_has_keep_their_rows(tmp_path: Path) -> None:
+def test_repositories_that_only_the_other_rubric_has_keep_their_rows(
+    tmp_path: Path,
+) -> None:
     fleet = make_fleet(tmp_path, 2, FLEET.replace("repos/*/repo", "repos/r0/repo"))
     score_here(fleet, "2.0.2")
     fleet.write_text(FLEET)
@@ -93,7 +104,9 @@ def test_repositories_that_only_the_other_rubric_has_keep_their_rows(tmp_path: P
     assert len(before) == 18
 
 
-def test_other_evidence_is_refused_with_what_to_do(tmp_path: Path, da_score: DaScore) -> None:
+def test_other_evidence_is_refused_with_what_to_do(
+    tmp_path: Path, da_score: DaScore
+) -> None:
     fleet = make_fleet(tmp_path, 1)
     score_here(fleet, "3.0.0")
     found = da_score("fleet", "rescore", str(fleet), "--rubric", "3.1.0")
@@ -106,7 +119,9 @@ def test_a_log_with_broken_entries_is_left_out_under_a_rubric_that_stops_at_them
     tmp_path: Path,
 ) -> None:
     fleet = make_fleet(tmp_path, 2)
-    (tmp_path / "repos/r0/repo" / DEFAULT_LOG_DIR / "iter-3.yaml").write_text("iteration: [1\n")
+    (tmp_path / "repos/r0/repo" / DEFAULT_LOG_DIR / "iter-3.yaml").write_text(
+        "iteration: [1\n"
+    )
     score_here(fleet, "3.0.0")
     strict = variant(tmp_path, "3.0.0", **{"loading: lenient": "loading: strict"})
     done = rescore(opened(fleet), find_rubric(strict))

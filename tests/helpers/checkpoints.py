@@ -31,7 +31,9 @@ def about(session: str = "s1", **keys: Any) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value is not None}
 
 
-def usage(given: int, output: int, reads: int, creations: int, calls: int = 5) -> dict[str, int]:
+def usage(
+    given: int, output: int, reads: int, creations: int, calls: int = 5
+) -> dict[str, int]:
     return {
         "input_tokens": given,
         "output_tokens": output,
@@ -50,11 +52,17 @@ def record(repo: Repo, checkpoints: Mapping[str, Files], ref: str = BRANCH) -> s
 
     In a ref of its own a checkpoint is at the top: it has the name "" then.
     """
-    stream = [f"commit {ref}\ncommitter C <c@example.org> {START} +0000\ndata 0\n".encode()]
+    stream = [
+        f"commit {ref}\ncommitter C <c@example.org> {START} +0000\ndata 0\n".encode()
+    ]
     for number, files in checkpoints.items():
         for path, content in files.items():
-            data = content if isinstance(content, bytes) else json.dumps(content).encode()
+            data = (
+                content if isinstance(content, bytes) else json.dumps(content).encode()
+            )
             place = f"{number[:2]}/{number[2:]}/{path}" if number else path
-            stream.append(f"M 100644 inline {place}\ndata {len(data)}\n".encode() + data + b"\n")
+            stream.append(
+                f"M 100644 inline {place}\ndata {len(data)}\n".encode() + data + b"\n"
+            )
     repo.git("fast-import", "--quiet", "--force", given=b"".join(stream))
     return repo.git("rev-parse", ref)

@@ -56,7 +56,9 @@ DaScore: TypeAlias = Callable[..., Outcome]
 """Takes the arguments of a command line and runs it."""
 
 
-def in_process(captured: pytest.CaptureFixture[bytes], *arguments: str | Path) -> Outcome:
+def in_process(
+    captured: pytest.CaptureFixture[bytes], *arguments: str | Path
+) -> Outcome:
     """Run a command line in this process."""
     captured.readouterr()
     status = main([str(argument) for argument in arguments])
@@ -92,7 +94,9 @@ def running(
     """Start a command line that goes on, in its own process, on pipes, and kill it at the end."""
     command = [*COMMAND, *map(str, arguments)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=stdin, stdout=pipe, stderr=pipe, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=stdin, stdout=pipe, stderr=pipe, text=True
+    ) as process:
         try:
             yield process
         finally:
@@ -107,7 +111,8 @@ def terminal(columns: int = 160) -> Iterator[tuple[int, list[bytes]]]:
     shown: list[bytes] = []
 
     def read() -> None:
-        with contextlib.suppress(OSError):  # how Linux says that the other end was closed
+        # how Linux says that the other end was closed
+        with contextlib.suppress(OSError):
             while data := os.read(parent, 65536):
                 shown.append(data)
 
@@ -125,12 +130,17 @@ def lines_of(shown: list[bytes]) -> list[str]:
     """Return the lines of a terminal without their colours and the spaces at their ends."""
     return [
         line.rstrip()
-        for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(shown).decode()).splitlines()
+        for line in re.sub(
+            r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(shown).decode()
+        ).splitlines()
     ]
 
 
 def process_on_a_terminal(
-    *arguments: str | Path, columns: int = 160, cwd: Path | None = None, **variables: str
+    *arguments: str | Path,
+    columns: int = 160,
+    cwd: Path | None = None,
+    **variables: str,
 ) -> tuple[int, list[bytes]]:
     """Run a command line in its own process, on a terminal, and return its status and output."""
     with terminal(columns) as (child, shown):

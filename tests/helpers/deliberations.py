@@ -29,7 +29,9 @@ def outputs(
 
 def document(*rounds: dict[str, Any]) -> dict[str, Any]:
     """A transcript as JSON has it, its rounds numbered from 1."""
-    return {"rounds": [{"round": i, "outputs": given} for i, given in enumerate(rounds, 1)]}
+    return {
+        "rounds": [{"round": i, "outputs": given} for i, given in enumerate(rounds, 1)]
+    }
 
 
 def transcript(*rounds: dict[str, Any]) -> Transcript:
@@ -39,7 +41,12 @@ def transcript(*rounds: dict[str, Any]) -> Transcript:
 
 def round_line(number: int, *claims: str, **more: Any) -> str:
     """A line of JSONL with its line feed."""
-    return json.dumps({"type": "round", "round": number, "outputs": outputs(claims, **more)}) + "\n"
+    return (
+        json.dumps(
+            {"type": "round", "round": number, "outputs": outputs(claims, **more)}
+        )
+        + "\n"
+    )
 
 
 def write_json(path: Path, value: Any) -> Path:

@@ -79,7 +79,9 @@ def score_here(path: Path, rubric: str | None = None) -> list[Result]:
         todo = changed(repositories(config), config, chosen, dataset)
         results = [score_repository(one, config, chosen) for one in todo]
         if events := [
-            FleetEvent("done", r.state.repository, result=r) for r in results if not r.error
+            FleetEvent("done", r.state.repository, result=r)
+            for r in results
+            if not r.error
         ]:
             add_results(dataset, chosen, events)
     return results
@@ -163,7 +165,9 @@ def tar_of(folder: Path, to: Path) -> Path:
     return to
 
 
-def tar_with(to: Path, files: Mapping[str, bytes], members: Iterable[tarfile.TarInfo] = ()) -> Path:
+def tar_with(
+    to: Path, files: Mapping[str, bytes], members: Iterable[tarfile.TarInfo] = ()
+) -> Path:
     to.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(to, "w:gz") as archive:
         for member in members:
@@ -175,7 +179,9 @@ def tar_with(to: Path, files: Mapping[str, bytes], members: Iterable[tarfile.Tar
     return to
 
 
-def begin_or_die(one: Repository, config: FleetConfig, rubric: Rubric, key: str) -> Result:
+def begin_or_die(
+    one: Repository, config: FleetConfig, rubric: Rubric, key: str
+) -> Result:
     """Stand in for what workers run, and fail as the name of a poisoned repository says."""
     from distributed import get_worker
 
@@ -204,14 +210,24 @@ def resident(process: int | str = "self") -> int:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:
         return 0
-    return next((int(line.split()[1]) >> 10 for line in lines if line.startswith("VmRSS")), 0)
+    return next(
+        (int(line.split()[1]) >> 10 for line in lines if line.startswith("VmRSS")), 0
+    )
 
 
 class Fleet:
     """A fleet that runs as a process of its own."""
 
     def __init__(self, path: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "scoring", "fleet", str(path), "--json", *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "scoring",
+            "fleet",
+            str(path),
+            "--json",
+            *arguments,
+        ]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
             command, stdout=pipe, stderr=pipe, text=True, start_new_session=True
@@ -224,7 +240,9 @@ class Fleet:
         while sum(found["event"] == event for found in self.events) < count:
             line = self.process.stdout.readline()
             if not line:
-                raise AssertionError(f"it ended before {event}: {self.process.communicate()[1]}")
+                raise AssertionError(
+                    f"it ended before {event}: {self.process.communicate()[1]}"
+                )
             self.events.append(json.loads(line))
 
     def end(self, timeout: float = 900) -> tuple[int, str]:

@@ -46,7 +46,10 @@ def _work(arguments: list[str], die_at: int | None, output: tuple[str, str]) -> 
 
 
 def begin(
-    arguments: list[str], die_at: int | None = None, out: str = os.devnull, err: str = os.devnull
+    arguments: list[str],
+    die_at: int | None = None,
+    out: str = os.devnull,
+    err: str = os.devnull,
 ) -> ForkServerProcess:
     """Start a command line."""
     process = _SERVER.Process(target=_work, args=(arguments, die_at, (out, err)))

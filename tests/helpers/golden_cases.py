@@ -44,7 +44,9 @@ class Expected:
 
 def _read_folder(folder: Path) -> dict[str, Any]:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    texts = {str(path.relative_to(folder)): path.read_bytes().decode() for path in files}
+    texts = {
+        str(path.relative_to(folder)): path.read_bytes().decode() for path in files
+    }
     return {
         name: json.loads(text) if name.endswith(".json") else text.split("\n")
         for name, text in texts.items()
@@ -55,7 +57,9 @@ def import_case(case: Path, into: Path = GOLDEN) -> None:
     """Copy a case of the original form, its inputs byte for byte, its answers into one file."""
     copy = into / case.name
     shutil.copytree(
-        case, copy, ignore=lambda folder, _: ["expected"] if Path(folder) == case else []
+        case,
+        copy,
+        ignore=lambda folder, _: ["expected"] if Path(folder) == case else [],
     )
     written = json.dumps(_read_folder(case / "expected"), indent=1)
     (copy / ONE_FILE).write_bytes(f"{written}\n".encode())

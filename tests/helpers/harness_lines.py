@@ -46,11 +46,17 @@ def window(start: float | None, end: float) -> IterationWindow:
 
 
 def uuid7(second: float, number: int = 0) -> str:
-    return str(UUID(int=int((START + second) * 1000) << 80 | 7 << 76 | 2 << 62 | number))
+    return str(
+        UUID(int=int((START + second) * 1000) << 80 | 7 << 76 | 2 << 62 | number)
+    )
 
 
 def claude(
-    second: float, *content: Line, kind: str = "assistant", message: Line | None = None, **keys: Any
+    second: float,
+    *content: Line,
+    kind: str = "assistant",
+    message: Line | None = None,
+    **keys: Any,
 ) -> Line:
     """A line of Claude Code; a keyword that is None leaves the key out."""
     line = {
@@ -60,7 +66,10 @@ def claude(
         "sessionId": "s1",
         "isSidechain": False,
     }
-    line |= {"message": {"role": kind, "content": list(content)} | (message or {}), **keys}
+    line |= {
+        "message": {"role": kind, "content": list(content)} | (message or {}),
+        **keys,
+    }
     return {key: value for key, value in line.items() if value is not None}
 
 
@@ -133,12 +142,19 @@ def tokens(second: float, total: Line | None, last: Line | None = None) -> Line:
 
 def item(second: float, kind: str, call_id: str | None = "call_1", **keys: Any) -> Line:
     return codex(
-        second, "response_item", type=kind, **({"call_id": call_id} if call_id else {}), **keys
+        second,
+        "response_item",
+        type=kind,
+        **({"call_id": call_id} if call_id else {}),
+        **keys,
     )
 
 
 def output(
-    second: float, said: Any, name: str | None = "call_1", kind: str = "function_call_output"
+    second: float,
+    said: Any,
+    name: str | None = "call_1",
+    kind: str = "function_call_output",
 ) -> Line:
     return item(second, kind, name, output=said)
 
@@ -150,7 +166,8 @@ def cases(names: str, table: Mapping[str, Any]) -> pytest.MarkDecorator:
 
 def as_bytes(lines: Iterable[Line | bytes]) -> bytes:
     return b"".join(
-        (line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines
+        (line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n"
+        for line in lines
     )
 
 
@@ -198,7 +215,9 @@ def tallies_of(
     harnesses = {harness.name: harness.input_holds_cached for harness, _, _ in files}
     tallies = Tallies(windows, harnesses)
     for name, input_holds_cached in harnesses.items():
-        tallies.of[name] = _TallyOfVerdicts(tallies.of[name]._bounds, input_holds_cached)
+        tallies.of[name] = _TallyOfVerdicts(
+            tallies.of[name]._bounds, input_holds_cached
+        )
 
     for number, (harness, events, times) in enumerate(files):
         harness.count(tallies.of[harness.name], number, events, _clock(times))

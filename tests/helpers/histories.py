@@ -42,39 +42,81 @@ class Session:
     _totals: int = 0
     _called: int = 0
 
-    def turn(self, second: float, output: int, *content: Line, side: bool = False) -> None:
+    def turn(
+        self, second: float, output: int, *content: Line, side: bool = False
+    ) -> None:
         """A response of ``output`` tokens, which nothing else in a history has."""
         if self.harness == "codex":
             self._totals += output
-            total = {"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": self._totals}
+            total = {
+                "input_tokens": 0,
+                "cached_input_tokens": 0,
+                "output_tokens": self._totals,
+            }
             info = {"total_token_usage": total | {"total_tokens": self._totals}}
             self.lines.append(
-                _codex(second + self.shift, "event_msg", {"type": "token_count", "info": info})
+                _codex(
+                    second + self.shift,
+                    "event_msg",
+                    {"type": "token_count", "info": info},
+                )
             )
             return
-        counts = {"input_tokens": 1, "output_tokens": output, "cache_read_input_tokens": 7}
-        message: Line = {"id": f"msg_{output}", "model": "claude-opus-4-1", "role": "assistant"}
-        message |= {"content": list(content), "usage": counts | {"cache_creation_input_tokens": 3}}
-        self._claude(second, side, type="assistant", requestId=f"req_{output}", message=message)
+        counts = {
+            "input_tokens": 1,
+            "output_tokens": output,
+            "cache_read_input_tokens": 7,
+        }
+        message: Line = {
+            "id": f"msg_{output}",
+            "model": "claude-opus-4-1",
+            "role": "assistant",
+        }
+        message |= {
+            "content": list(content),
+            "usage": counts | {"cache_creation_input_tokens": 3},
+        }
+        self._claude(
+            second, side, type="assistant", requestId=f"req_{output}", message=message
+        )
 
     def run(
-        self, second: float, output: int, command: str, printed: str, failed: bool = False
+        self,
+        second: float,
+        output: int,
+        command: str,
+        printed: str,
+        failed: bool = False,
     ) -> None:
         """A command, half a second long, and what it printed."""
         call = self._call()
         if self.harness == "codex":
             given = json.dumps({"command": ["bash", "-lc", command]})
-            said = f"Exit code: {int(failed)}\nWall time: 0.5 seconds\nOutput:\n{printed}"
-            use = {"type": "function_call", "name": "shell", "arguments": given, "call_id": call}
+            said = (
+                f"Exit code: {int(failed)}\nWall time: 0.5 seconds\nOutput:\n{printed}"
+            )
+            use = {
+                "type": "function_call",
+                "name": "shell",
+                "arguments": given,
+                "call_id": call,
+            }
             self.lines.append(_codex(second + self.shift, "response_item", use))
             self.turn(second + 0.1, output)
             answer = {"type": "function_call_output", "call_id": call, "output": said}
-            self.lines.append(_codex(second + self.shift + 0.5, "response_item", answer))
+            self.lines.append(
+                _codex(second + self.shift + 0.5, "response_item", answer)
+            )
             return
         self.turn(
             second,
             output,
-            {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}},
+            {
+                "type": "tool_use",
+                "id": call,
+                "name": "Bash",
+                "input": {"command": command},
+            },
         )
         self.result(second + 0.5, call, printed, failed)
 
@@ -83,17 +125,36 @@ class Session:
         if self.harness == "codex":
             return self.turn(second, output)
         call = self._call()
-        given = {"file_path": f"{self.cwd}/{path}", "old_string": "a", "new_string": "b"}
-        self.turn(second, output, {"type": "tool_use", "id": call, "name": "Edit", "input": given})
+        given = {
+            "file_path": f"{self.cwd}/{path}",
+            "old_string": "a",
+            "new_string": "b",
+        }
+        self.turn(
+            second,
+            output,
+            {"type": "tool_use", "id": call, "name": "Edit", "input": given},
+        )
         return self.result(second + 0.1, call, "The file has been updated.")
 
-    def result(self, second: float, call: str, printed: str, failed: bool = False) -> None:
-        item = {"type": "tool_result", "tool_use_id": call, "content": printed, "is_error": failed}
-        self._claude(second, False, type="user", message={"role": "user", "content": [item]})
+    def result(
+        self, second: float, call: str, printed: str, failed: bool = False
+    ) -> None:
+        item = {
+            "type": "tool_result",
+            "tool_use_id": call,
+            "content": printed,
+            "is_error": failed,
+        }
+        self._claude(
+            second, False, type="user", message={"role": "user", "content": [item]}
+        )
 
     def prompt(self, second: float, words: str) -> None:
         """The user says something to Claude Code."""
-        self._claude(second, False, type="user", message={"role": "user", "content": words})
+        self._claude(
+            second, False, type="user", message={"role": "user", "content": words}
+        )
 
     def repeats(self, second: float, agent: "Session") -> None:
         """Write what a sub-agent did into the lines of its session, as some versions do."""
@@ -113,7 +174,9 @@ class Session:
             )
             return
         said = [{"type": "text", "text": "[Request interrupted by user]"}]
-        self._claude(second, False, type="user", message={"role": "user", "content": said})
+        self._claude(
+            second, False, type="user", message={"role": "user", "content": said}
+        )
 
     def compact(self, second: float) -> None:
         """The harness makes room: what was said so far is summed up."""
@@ -126,15 +189,25 @@ class Session:
                 content="Conversation compacted",
             )
             said = {"role": "user", "content": "This session is being continued."}
-            self._claude(second, False, type="user", isCompactSummary=True, message=said)
+            self._claude(
+                second, False, type="user", isCompactSummary=True, message=said
+            )
 
     def open_codex(self, second: float, **keys: Any) -> "Session":
         """The first lines of a rollout."""
         self.lines.append(
-            _codex(second + self.shift, "session_meta", {"id": self.id, "cwd": self.cwd, **keys})
+            _codex(
+                second + self.shift,
+                "session_meta",
+                {"id": self.id, "cwd": self.cwd, **keys},
+            )
         )
         self.lines.append(
-            _codex(second + self.shift, "turn_context", {"turn_id": self.id, "cwd": self.cwd})
+            _codex(
+                second + self.shift,
+                "turn_context",
+                {"turn_id": self.id, "cwd": self.cwd},
+            )
         )
         return self
 
@@ -146,7 +219,9 @@ class Session:
         What was done until then led to the commit.
         """
         command = command or f"git commit -am '{subject}'"
-        said = f"[{self.branch} @sha:{mark}@] {subject}\n 1 file changed, 1 insertion(+)"
+        said = (
+            f"[{self.branch} @sha:{mark}@] {subject}\n 1 file changed, 1 insertion(+)"
+        )
         self.run(second, output, command, said)
         self.done(mark)
 
@@ -157,7 +232,13 @@ class Session:
             for line in self.lines
         ]
         return Session(
-            new, self.cwd, self.harness, self.branch, self.shift, lines, truth=dict(self.truth)
+            new,
+            self.cwd,
+            self.harness,
+            self.branch,
+            self.shift,
+            lines,
+            truth=dict(self.truth),
         )
 
     def done(self, mark: int) -> None:
@@ -173,7 +254,9 @@ class Session:
     def _claude(self, second: float, side: bool, **keys: Any) -> None:
         lines = self.side if side else self.lines
         number = len(self.lines) + len(self.side)
-        before = next((line["uuid"] for line in reversed(lines) if "uuid" in line), None)
+        before = next(
+            (line["uuid"] for line in reversed(lines) if "uuid" in line), None
+        )
         line = {
             "uuid": f"{self.id}-{number}",
             "parentUuid": before,
@@ -191,11 +274,17 @@ DAY = 86_400
 TEXT = "".join(f"def made_{n}(): return {n}\n" for n in range(8))
 
 
-def writes(session: Session, second: float, output: int, path: str, text: str = TEXT) -> None:
+def writes(
+    session: Session, second: float, output: int, path: str, text: str = TEXT
+) -> None:
     """The agent writes a file that was not there."""
     call = session._call()
     given = {"file_path": f"{session.cwd}/{path}", "content": text}
-    session.turn(second, output, {"type": "tool_use", "id": call, "name": "Write", "input": given})
+    session.turn(
+        second,
+        output,
+        {"type": "tool_use", "id": call, "name": "Write", "input": given},
+    )
     session.result(second + 0.1, call, "File created successfully.")
 
 
@@ -223,7 +312,9 @@ class Checkpoint:
     """A checkpoint: the metadata and the transcript, or None, of each of its sessions."""
 
     id: str
-    sessions: list[tuple[dict[str, Any], list[Line] | None]] = field(default_factory=list)
+    sessions: list[tuple[dict[str, Any], list[Line] | None]] = field(
+        default_factory=list
+    )
 
 
 @dataclass
@@ -245,7 +336,9 @@ class History:
     elsewhere: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.git.branches["main"] = self.git.commit((), "begin", START, {"README.md": "made"})
+        self.git.branches["main"] = self.git.commit(
+            (), "begin", START, {"README.md": "made"}
+        )
 
     @property
     def repo(self) -> Path:
@@ -274,16 +367,25 @@ class History:
         return made
 
     def commit(
-        self, second: float, subject: str, *trailers: str, branch: str = "main", **keys: Any
+        self,
+        second: float,
+        subject: str,
+        *trailers: str,
+        branch: str = "main",
+        **keys: Any,
     ) -> int:
         """Commit a file of its own to a branch; return its mark."""
         parent = keys.pop("parent", None) or self.git.branches.get(branch, self.main)
         message = subject + (
-            "\n\n" + "\n".join(f"Entire-Checkpoint: {t}" for t in trailers) if trailers else ""
+            "\n\n" + "\n".join(f"Entire-Checkpoint: {t}" for t in trailers)
+            if trailers
+            else ""
         )
         path = f"src/{branch}/{len(self.git.commits)}.py"
         files = keys.pop("files", {path: f"value = {len(self.git.commits)}"})
-        mark = self.git.commit((parent,), message + "\n", START + int(second), files, **keys)
+        mark = self.git.commit(
+            (parent,), message + "\n", START + int(second), files, **keys
+        )
         self.git.branches[branch] = mark
         return mark
 
@@ -296,7 +398,10 @@ class History:
         self, number: int, *sessions: tuple[dict[str, Any], Iterable[Line] | None]
     ) -> str:
         """Record a checkpoint; return its id."""
-        made = [(about(**said), None if lines is None else list(lines)) for said, lines in sessions]
+        made = [
+            (about(**said), None if lines is None else list(lines))
+            for said, lines in sessions
+        ]
         self.checkpoints[name(number)] = Checkpoint(name(number), made)
         return name(number)
 
@@ -311,7 +416,9 @@ class History:
             link_worktree(repo, Path(place), branch)
         self.log.mkdir()
         for entry in self.entries:
-            (self.log / f"iter-{entry.number}.yaml").write_text(json.dumps(self._entry(entry)))
+            (self.log / f"iter-{entry.number}.yaml").write_text(
+                json.dumps(self._entry(entry))
+            )
         for session in self.sessions:
             if session.stored:
                 self._store(session)
@@ -328,7 +435,9 @@ class History:
 
     def commit_of(self, entry: Entry) -> str:
         """The commit field of an entry."""
-        return entry.commit if isinstance(entry.commit, str) else self.shas[entry.commit]
+        return (
+            entry.commit if isinstance(entry.commit, str) else self.shas[entry.commit]
+        )
 
     def _entry(self, entry: Entry) -> dict[str, Any]:
         said: dict[str, Any] = {
@@ -341,7 +450,9 @@ class History:
             "commit": self.commit_of(entry),
             "impl": {"summary": entry.summary, "scope_note": "on-target"},
         }
-        return said | ({"agent": {"session_id": entry.session}} if entry.session else {})
+        return said | (
+            {"agent": {"session_id": entry.session}} if entry.session else {}
+        )
 
     def _store(self, session: Session) -> None:
         projects = self.home / ".claude" / "projects" / re.sub(r"\W", "-", session.cwd)
@@ -360,7 +471,9 @@ class History:
         path.parent.mkdir(parents=True, exist_ok=True)
         data = self._render(session.lines)
         path.write_bytes(
-            data[: len(data) - len(data.splitlines(True)[-1]) // 2] if session.cut_off else data
+            data[: len(data) - len(data.splitlines(True)[-1]) // 2]
+            if session.cut_off
+            else data
         )
         if session.side:
             agents = projects / session.id / "subagents"

@@ -17,7 +17,10 @@ HALLUCINATIONS = ("major", "minor", "minor", "none")
 
 
 def edit(
-    correctness: int, scope: str | None = None, hallucination: str | None = None, **more: Any
+    correctness: int,
+    scope: str | None = None,
+    hallucination: str | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
     """Return one edit of a label: 3 is worth 1, and 0 is worth 0."""
     structured = {
@@ -25,7 +28,12 @@ def edit(
         "scope_judgement": scope or SCOPES[correctness],
         "hallucination": hallucination or HALLUCINATIONS[correctness],
     }
-    return {"actor": "x", "role": "reviewer", "timestamp": NOON, "structured": structured} | more
+    return {
+        "actor": "x",
+        "role": "reviewer",
+        "timestamp": NOON,
+        "structured": structured,
+    } | more
 
 
 def label(actor: str, *history: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -45,7 +53,8 @@ def label(actor: str, *history: dict[str, Any], **more: Any) -> dict[str, Any]:
 def content(*labels: Any, **more: Any) -> bytes:
     """Return a file of labels."""
     return yaml.safe_dump(
-        {"iteration": 5, "schema_version": "1.0.0", "labels": list(labels)} | more, sort_keys=False
+        {"iteration": 5, "schema_version": "1.0.0", "labels": list(labels)} | more,
+        sort_keys=False,
     ).encode()
 
 

@@ -40,7 +40,9 @@ class Scenario:
     method: str
 
 
-def record(number: int, commit: str, summary: str = "", task: str = "t") -> IterationRecord:
+def record(
+    number: int, commit: str, summary: str = "", task: str = "t"
+) -> IterationRecord:
     """Return an entry that names a commit."""
     lines = (
         f"schema_version: 1\niteration: {number}\ntask_id: {task}\n"
@@ -99,7 +101,9 @@ def pick(repo: Repo, sha: str) -> str:
 
 def clone(source: Path, to: Path, *options: str) -> Repo:
     """Clone a repository over the file protocol."""
-    Repo.at(source).git("clone", "-q", "--template=", *options, f"file://{source}", str(to))
+    Repo.at(source).git(
+        "clone", "-q", "--template=", *options, f"file://{source}", str(to)
+    )
     return Repo.at(to)
 
 
@@ -213,7 +217,9 @@ def _not_a_revert(folder: Path) -> Case:
 def _amended(folder: Path) -> Case:
     repo, _, two = forked(folder)
     repo.checkout("work")
-    repo.commit({"two.txt": "the second half\nand what was forgotten\n"}, "to be folded in")
+    repo.commit(
+        {"two.txt": "the second half\nand what was forgotten\n"}, "to be folded in"
+    )
     repo.git("reset", "-q", "--soft", "HEAD~2")
     repo.commit(message="second half")
     repo.checkout("master")
@@ -339,50 +345,83 @@ SCENARIOS: dict[str, Scenario] = {
     "squash-updated": Scenario(
         "squash merge after the branch took the trunk in", _squash_updated, 0, None, ""
     ),
-    "squash-edited": Scenario("squash merge, worked on since", _squash_edited, 0, 1, "squash"),
-    "squash-amended": Scenario("squash merge that was reworked", _squash_amended, 0, None, ""),
+    "squash-edited": Scenario(
+        "squash merge, worked on since", _squash_edited, 0, 1, "squash"
+    ),
+    "squash-amended": Scenario(
+        "squash merge that was reworked", _squash_amended, 0, None, ""
+    ),
     "rebase": Scenario("rebase merge", _rebase, 0, 1, "patch-id"),
-    "cherry-pick": Scenario("cherry-pick, worked on since", _cherry_pick, 0, 1, "patch-id"),
+    "cherry-pick": Scenario(
+        "cherry-pick, worked on since", _cherry_pick, 0, 1, "patch-id"
+    ),
     "cherry-pick-of-another": Scenario(
-        "only the commit after it was cherry-picked", _cherry_pick_of_another, 0, None, ""
+        "only the commit after it was cherry-picked",
+        _cherry_pick_of_another,
+        0,
+        None,
+        "",
     ),
     "same-content": Scenario(
         "the same content in other commits", _same_content, 0, 1, "merge-tree"
     ),
     "revert": Scenario("reverted", _revert, 0, 0, "reverted"),
-    "revert-of-merge": Scenario("the merge was reverted", _revert_of_merge, 1, 0, "reverted"),
-    "revert-of-squash": Scenario("the squash was reverted", _revert_of_squash, 0, 0, "reverted"),
-    "revert-of-revert": Scenario("revert of a revert", _revert_of_revert, 0, 1, "ancestor"),
+    "revert-of-merge": Scenario(
+        "the merge was reverted", _revert_of_merge, 1, 0, "reverted"
+    ),
+    "revert-of-squash": Scenario(
+        "the squash was reverted", _revert_of_squash, 0, 0, "reverted"
+    ),
+    "revert-of-revert": Scenario(
+        "revert of a revert", _revert_of_revert, 0, 1, "ancestor"
+    ),
     "not-a-revert": Scenario(
         'a later message says "not a revert of" it', _not_a_revert, 0, 1, "ancestor"
     ),
     "amended": Scenario("amended, then merged", _amended, 0, 1, "subject"),
     "force-pushed": Scenario("force-pushed away", _force_pushed, 0, None, ""),
-    "deleted-branch": Scenario("squash merge, branch deleted", _deleted_branch, 0, 1, "squash"),
-    "open-branch": Scenario("on a branch that is still open", _open_branch, 0, None, ""),
-    "worktree": Scenario("squash merge, asked from a linked work tree", _work_tree, 0, 1, "squash"),
+    "deleted-branch": Scenario(
+        "squash merge, branch deleted", _deleted_branch, 0, 1, "squash"
+    ),
+    "open-branch": Scenario(
+        "on a branch that is still open", _open_branch, 0, None, ""
+    ),
+    "worktree": Scenario(
+        "squash merge, asked from a linked work tree", _work_tree, 0, 1, "squash"
+    ),
     "shallow": Scenario(
         "shallow clone, not in what it has of the trunk", _shallow_beside, 0, None, ""
     ),
-    "shallow-trunk": Scenario("shallow clone, on the trunk", _shallow_on_trunk, 1, 1, "ancestor"),
+    "shallow-trunk": Scenario(
+        "shallow clone, on the trunk", _shallow_on_trunk, 1, 1, "ancestor"
+    ),
     "submodule": Scenario("squash merge in a submodule", _submodule, 0, 1, "squash"),
     "renamed": Scenario("trunk renamed to main", _renamed, 0, 1, "ancestor"),
     "pushed-only": Scenario(
         "merged on the remote, local trunk behind", _pushed_only, 0, 1, "ancestor"
     ),
-    "not-pushed": Scenario("on the local main, not pushed yet", _not_pushed, 0, 1, "ancestor"),
+    "not-pushed": Scenario(
+        "on the local main, not pushed yet", _not_pushed, 0, 1, "ancestor"
+    ),
     "empty": Scenario("an empty commit off the trunk", _empty, 0, None, ""),
-    "merge-beside": Scenario("a merge commit off the trunk", _merge_beside, 0, None, ""),
+    "merge-beside": Scenario(
+        "a merge commit off the trunk", _merge_beside, 0, None, ""
+    ),
 }
 
 
 def table() -> str:
     """Return the scenarios as the table in the documentation, which a test compares."""
-    rows = ["| what happened | `reference` | `attributed` | found by |", "|---|---|---|---|"]
+    rows = [
+        "| what happened | `reference` | `attributed` | found by |",
+        "|---|---|---|---|",
+    ]
     for scenario in SCENARIOS.values():
         words = [
             "absent" if value is None else f"{value:g}"
             for value in (scenario.reference, scenario.observed)
         ]
-        rows.append(f"| {scenario.title} | {words[0]} | {words[1]} | {scenario.method or '-'} |")
+        rows.append(
+            f"| {scenario.title} | {words[0]} | {words[1]} | {scenario.method or '-'} |"
+        )
     return "\n".join(rows) + "\n"

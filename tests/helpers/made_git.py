@@ -47,7 +47,9 @@ class MadeHistory:
         self.commits.append(made)
         return mark
 
-    def again(self, mark: int, parent: int, committed: int, message: str | None = None) -> int:
+    def again(
+        self, mark: int, parent: int, committed: int, message: str | None = None
+    ) -> int:
         """Add a commit with the change of another one, as a rebase does, and return its mark."""
         old = self.commits[mark - 1]
         return self.commit(
@@ -75,7 +77,8 @@ class MadeHistory:
             if made.parents:
                 first, *others = made.parents
                 stream.append(
-                    f"from :{first}\n".encode() + b"".join(f"merge :{m}\n".encode() for m in others)
+                    f"from :{first}\n".encode()
+                    + b"".join(f"merge :{m}\n".encode() for m in others)
                 )
             for path, content in made.files.items():
                 stream.append(f"M 100644 inline {path}\n{_data(content)}".encode())
@@ -83,7 +86,11 @@ class MadeHistory:
             stream.append(f"reset refs/heads/{name}\nfrom :{mark}\n\n".encode())
         stream.append(f"reset refs/heads/being-made\nfrom {'0' * 40}\n\n".encode())
         repo.git(
-            "fast-import", "--quiet", "--force", f"--export-marks={marks}", given=b"".join(stream)
+            "fast-import",
+            "--quiet",
+            "--force",
+            f"--export-marks={marks}",
+            given=b"".join(stream),
         )
         pairs = (line.split() for line in marks.read_text().splitlines())
         return {int(mark[1:]): sha for mark, sha in pairs}

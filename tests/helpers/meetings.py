@@ -39,18 +39,31 @@ def record(
     found: dict[str, Any] = {
         "round_index": number,
         "exploration": {
-            "aspects": [{"name": name, "coverage_level": level} for name, level in levels.items()]
+            "aspects": [
+                {"name": name, "coverage_level": level}
+                for name, level in levels.items()
+            ]
         },
         "convergence": {
             "expert_positions": [
-                {"expert_id": f"e{n}", "preferred_option": option, "confidence": confidence}
+                {
+                    "expert_id": f"e{n}",
+                    "preferred_option": option,
+                    "confidence": confidence,
+                }
                 for n, (option, confidence) in enumerate(experts)
             ]
         },
         "focus": dict(
-            zip(("core_count", "context_count", "off_topic_count"), messages, strict=True)
+            zip(
+                ("core_count", "context_count", "off_topic_count"),
+                messages,
+                strict=True,
+            )
         ),
-        "novelty": dict(zip(("novel_points_count", "repeated_points_count"), points, strict=True)),
+        "novelty": dict(
+            zip(("novel_points_count", "repeated_points_count"), points, strict=True)
+        ),
     }
     for name, value in fields.items():
         block, _, field = name.partition("__")
@@ -74,7 +87,9 @@ def config(*settings: tuple[str, Any], kind: str = "default") -> MeetingConfig:
 
 
 def last(
-    records: Sequence[Mapping[str, Any]], *settings: tuple[str, Any], kind: str = "default"
+    records: Sequence[Mapping[str, Any]],
+    *settings: tuple[str, Any],
+    kind: str = "default",
 ) -> MeetingVerdict:
     """Return the verdict of the last round of a meeting."""
     return score_meeting(records, config(*settings, kind=kind))[-1]

@@ -7,7 +7,9 @@ def section(page: str, title: str) -> str:
     """Return the text under a heading, up to the next one of its level or above."""
     found = re.search(rf"^(#+) {re.escape(title)}\n", page, re.M)
     assert found, f"the page has no section {title!r}"
-    return re.split(rf"^#{{1,{len(found[1])}}} ", page[found.end() :], maxsplit=1, flags=re.M)[0]
+    return re.split(
+        rf"^#{{1,{len(found[1])}}} ", page[found.end() :], maxsplit=1, flags=re.M
+    )[0]
 
 
 def block(page: str, name: str) -> str:
@@ -19,7 +21,9 @@ def block(page: str, name: str) -> str:
 def table(text: str) -> list[list[str]]:
     """Return the rows of the one table in a text, without its head."""
     _, _, *lines = [line for line in text.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    return [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines
+    ]
 
 
 def code(page: str, language: str) -> list[str]:

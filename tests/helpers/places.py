@@ -39,7 +39,9 @@ class Place:
     def iteration(self, n: int, retries: str = ", retries: 0", **files: str) -> str:
         """Commit some files, and write the entry for that."""
         sha = self.repo.commit(files or {f"src/{n}.py": str(n)}, f"work {n}")
-        (self.log / f"iter-{n}.yaml").write_text(ENTRY.format(n=n, sha=sha, retries=retries))
+        (self.log / f"iter-{n}.yaml").write_text(
+            ENTRY.format(n=n, sha=sha, retries=retries)
+        )
         return sha
 
     def session(self, name: str, *lines: dict[str, Any], slug: str = "-app") -> Path:
@@ -76,7 +78,10 @@ class Place:
                 "model": "claude-opus-4-1",
                 "content": [
                     {"type": "text", "text": "a secret word"},
-                    *({"type": "tool_use", "id": f"toolu_{window}_{call}"} for call in calls),
+                    *(
+                        {"type": "tool_use", "id": f"toolu_{window}_{call}"}
+                        for call in calls
+                    ),
                 ],
                 "usage": {**counts, "cache_creation_input_tokens": 25, **usage},
             },

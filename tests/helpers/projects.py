@@ -35,7 +35,11 @@ def tree(root: Path) -> dict[str, tuple[int, int, bytes]]:
 
 
 def changed(before: Mapping[str, object], after: Mapping[str, object]) -> set[str]:
-    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    return {
+        name
+        for name in before.keys() | after.keys()
+        if before.get(name) != after.get(name)
+    }
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,8 @@ class Project:
     def written(self) -> list[str]:
         """The sidecars that are there, without the ends of their names."""
         return sorted(
-            path.name.removesuffix(".score.yaml") for path in self.log.glob("*.score.yaml")
+            path.name.removesuffix(".score.yaml")
+            for path in self.log.glob("*.score.yaml")
         )
 
     def sidecars(self) -> dict[str, bytes]:

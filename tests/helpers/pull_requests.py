@@ -30,7 +30,9 @@ def propose(repo: Repo) -> str:
     return sha
 
 
-def propose_to_a_machine(repo: Repo, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def propose_to_a_machine(
+    repo: Repo, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Propose the files where a folder outside of the checkout may have transcripts."""
     propose(repo)
     put(repo, {".git/info/exclude": ".agents\n"})
@@ -96,15 +98,29 @@ def session(
     for index, (tool, arguments, answer) in enumerate(calls):
         seconds = int(made) + 1 - len(calls) + index
         time = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-        shared = {"sessionId": name, "cwd": str(repo.path), "timestamp": time, "version": "2"}
+        shared = {
+            "sessionId": name,
+            "cwd": str(repo.path),
+            "timestamp": time,
+            "version": "2",
+        }
         message = {
             "id": f"{name}m{index}",
             "role": "assistant",
             "model": "claude-x",
             "content": [
-                {"type": "tool_use", "id": f"{name}c{index}", "name": tool, "input": arguments}
+                {
+                    "type": "tool_use",
+                    "id": f"{name}c{index}",
+                    "name": tool,
+                    "input": arguments,
+                }
             ],
-            "usage": {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": 99},
+            "usage": {
+                "input_tokens": 1,
+                "output_tokens": 1,
+                "cache_read_input_tokens": 99,
+            },
         }
         ids = {"uuid": f"{name}a{index}", "requestId": f"{name}r{index}"}
         lines.append({**shared, **ids, "type": "assistant", "message": message})
@@ -116,5 +132,7 @@ def session(
             "is_error": tool == "Bash" and "failed" in answer,
         }
         answered = {"role": "user", "content": [tool_result]}
-        lines.append({**shared, "type": "user", "uuid": f"{name}b{index}", "message": answered})
+        lines.append(
+            {**shared, "type": "user", "uuid": f"{name}b{index}", "message": answered}
+        )
     return "".join(json.dumps(line) + "\n" for line in lines)

@@ -51,7 +51,8 @@ class _Maker:
         self.numbers = 0
         self.begun: dict[tuple[str, str], int] = {}
         self.agents = [
-            self._agent(n) for n in range(rng.randint(2, 5) if "parallel" in chosen else 1)
+            self._agent(n)
+            for n in range(rng.randint(2, 5) if "parallel" in chosen else 1)
         ]
         if "remote" in chosen:
             history.remote = "https://github.com/Made/App.git"
@@ -119,13 +120,21 @@ class _Maker:
         elif self.has("subagents", 0.4) and agent.harness == "claude":
             agent.turn(at, self.output(), side=True)
         elif self.has("temporary", 0.3):
-            sha, subject = "abcdef1", self.rng.choice(("init", *self.subjects.values(), "first"))
+            sha, subject = (
+                "abcdef1",
+                self.rng.choice(("init", *self.subjects.values(), "first")),
+            )
             commands = (
                 ("pytest -q", "go test ./...", "git status")
                 if subject != "init"
                 else ("git commit -m init",)
             )
-            agent.run(at, self.output(), self.rng.choice(commands), f"x\n[main {sha}] {subject}\n")
+            agent.run(
+                at,
+                self.output(),
+                self.rng.choice(commands),
+                f"x\n[main {sha}] {subject}\n",
+            )
         elif kind < 0.3:
             failed = self.rng.random() < 0.4
             said = "1 failed, 2 passed in 0.10s" if failed else "3 passed in 0.10s"
@@ -145,7 +154,9 @@ class _Maker:
         if agent.harness == "codex" or not agent.lines:
             return
         self.numbers += 1
-        new = agent.copy(f"{agent.id[:9]}-again-{self.numbers}", rename=self.rng.random() < 0.7)
+        new = agent.copy(
+            f"{agent.id[:9]}-again-{self.numbers}", rename=self.rng.random() < 0.7
+        )
         self.history.sessions.append(new)
         if self.has("forked", 0.5):
             self.agents.append(new)
@@ -175,7 +186,9 @@ class _Maker:
                 files=dict(history.git.of(old).files) | {f"src/more-{old}.py": "more"},
             )
             said = self.now + 0.3
-            agent.commits(said, self.output(), mark, subject, "git commit --amend --no-edit")
+            agent.commits(
+                said, self.output(), mark, subject, "git commit --amend --no-edit"
+            )
             self.subjects[mark] = subject
         self._entry(mark, subject, agent.id)
         for trailer in trailers:
@@ -191,16 +204,22 @@ class _Maker:
     def _trailers(self) -> tuple[str, ...]:
         if self.has("one-checkpoint", 0.4) and self.history.checkpoints:
             return (list(self.history.checkpoints)[-1],)
-        return (checkpoint_name(500 + self.numbers),) if self.rng.random() < 0.85 else ()
+        return (
+            (checkpoint_name(500 + self.numbers),) if self.rng.random() < 0.85 else ()
+        )
 
     def _record(self, checkpoint: str, agent: Session) -> None:
         """Return what the tool keeps of a session at a commit: all of it, or what is new."""
         tail = self.has("tail-only", 0.6)
         begin = self.begun.setdefault((checkpoint, agent.id), agent.recorded)
         lines = agent.lines[begin:] if tail else agent.lines
-        if not tail or agent.harness == "claude":  # a tail of Codex says no totals to begin with
+        # a tail of Codex says no totals to begin with
+        if not tail or agent.harness == "claude":
             start = None if self.rng.random() < 0.2 else 0 if tail else begin
-            keys: dict[str, Any] = {"session": agent.id, "checkpoint_transcript_start": start}
+            keys: dict[str, Any] = {
+                "session": agent.id,
+                "checkpoint_transcript_start": start,
+            }
             if self.has("imported"):  # long after the commit that it is of
                 keys["created_at"] = "2026-06-12T10:00:00Z"
             number = int(checkpoint[2:], 16)
@@ -239,11 +258,18 @@ class _Maker:
     def _elsewhere(self) -> None:
         """Another repository's session, which even says that it made one of our commits."""
         found = [s for s in self.history.sessions if s.id == "elsewhere"]
-        other = found[0] if found else self.history.session("elsewhere", self.history.other)
+        other = (
+            found[0] if found else self.history.session("elsewhere", self.history.other)
+        )
         other.turn(self.now, self.output())
         if self.subjects:
             subject = self.rng.choice(list(self.subjects.values()))
-            other.run(self.now + 1, self.output(), "git commit -m x", f"[main 0123abc] {subject}")
+            other.run(
+                self.now + 1,
+                self.output(),
+                "git commit -m x",
+                f"[main 0123abc] {subject}",
+            )
 
     def _land(self, branch: str) -> None:
         """Bring what an agent committed to the trunk, in one of the ways that teams have."""

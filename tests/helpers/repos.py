@@ -70,20 +70,31 @@ class Repo:
             .removesuffix("\n")
         )
 
-    def git_bytes(self, *arguments: str, given: bytes = b"", time: int | None = None) -> bytes:
+    def git_bytes(
+        self, *arguments: str, given: bytes = b"", time: int | None = None
+    ) -> bytes:
         """Run git here and return what it prints, byte for byte."""
         stamp = f"{self.clock if time is None else time} +0000"
         dates = {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
         command = ["git", *_SETTINGS, "-C", str(self.path), *arguments]
         done = subprocess.run(
-            command, input=given, capture_output=True, env=_ENVIRONMENT | dates, check=False
+            command,
+            input=given,
+            capture_output=True,
+            env=_ENVIRONMENT | dates,
+            check=False,
         )
         if done.returncode:
-            raise AssertionError(f"{' '.join(arguments)}: {done.stderr.decode(errors='replace')}")
+            raise AssertionError(
+                f"{' '.join(arguments)}: {done.stderr.decode(errors='replace')}"
+            )
         return done.stdout
 
     def commit(
-        self, files: Files | None = None, message: str | bytes = "work", time: int | None = None
+        self,
+        files: Files | None = None,
+        message: str | bytes = "work",
+        time: int | None = None,
     ) -> str:
         """Write files and commit everything, with the message to the last byte.
 
@@ -108,7 +119,9 @@ class Repo:
         text = message.encode() if isinstance(message, str) else b"to be replaced"
         self.git("commit", "-q", *options, "-F", "-", given=text, time=self._tick(time))
         if isinstance(message, bytes):  # git commit would make UTF-8 of them
-            headers, _, _ = self.git_bytes("cat-file", "commit", "HEAD").partition(b"\n\n")
+            headers, _, _ = self.git_bytes("cat-file", "commit", "HEAD").partition(
+                b"\n\n"
+            )
             self.reset_to(self.write("commit", headers + b"\n\n" + message))
         return self._tip()
 
@@ -174,7 +187,9 @@ class Repo:
 
     def write(self, kind: str, content: bytes) -> str:
         """Write one object, whatever it says, and return its id."""
-        return self.git("hash-object", "-t", kind, "--literally", "-w", "--stdin", given=content)
+        return self.git(
+            "hash-object", "-t", kind, "--literally", "-w", "--stdin", given=content
+        )
 
     def lose(self, name: str) -> str:
         """Delete the loose object of a name, as a damaged disk would, and return its id."""

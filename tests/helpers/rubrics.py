@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from rubric import COMBINE_WEIGHTED_MEAN_RENORMALIZED, Rubric, ScoreBand, SignalID, SignalSpec
+from rubric import (
+    COMBINE_WEIGHTED_MEAN_RENORMALIZED,
+    Rubric,
+    ScoreBand,
+    SignalID,
+    SignalSpec,
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,8 @@ class Votes:
 def voting(tool_calls: Any = 1, **given: Any) -> Votes:
     """Return votes, or present ones with a sub-score, of some signals."""
     votes = {
-        name: vote if isinstance(vote, Vote) else Vote(True, vote) for name, vote in given.items()
+        name: vote if isinstance(vote, Vote) else Vote(True, vote)
+        for name, vote in given.items()
     }
     return Votes(votes, tool_calls=tool_calls)
 
@@ -50,7 +57,11 @@ def signal(name: str, weight: float, *, two_way: bool = False) -> SignalSpec:
 VALID = Rubric(
     version="1.0.0",
     combination=COMBINE_WEIGHTED_MEAN_RENORMALIZED,
-    signals=(signal("a", 0.5, two_way=True), signal("b", 0.25), signal("c", 0.25, two_way=True)),
+    signals=(
+        signal("a", 0.5, two_way=True),
+        signal("b", 0.25),
+        signal("c", 0.25, two_way=True),
+    ),
     bands=(ScoreBand("good", 0.5), ScoreBand("bad", 0.0)),
 )
 

@@ -25,7 +25,10 @@ from scoring.evidence.transcripts.events import (
     UserBreak,
 )
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.transcript_events import EventsByHarness, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import (
+    EventsByHarness,
+    TranscriptEvents,
+)
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 CORRECTION = "No, that is wrong"
@@ -35,7 +38,9 @@ CORRECTION = "No, that is wrong"
 def put(path: Path, *lines: Any, document: bool = False) -> Path:
     """Write lines, or one document, as JSON; what is bytes is written as it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    texts = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
+    texts = [
+        line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines
+    ]
     path.write_bytes(b"\n".join(texts) + (b"" if document else b"\n"))
     return path
 

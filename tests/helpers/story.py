@@ -78,7 +78,9 @@ IN_PARTS = pytest.mark.parametrize("part", range(16))
 
 def damaged(lines: Sequence[Any], part: int) -> Iterator[list[Any]]:
     """Yield the lines with each value replaced by one of another type, or left out."""
-    others = ((number, other) for number, line in enumerate(lines) for other in _damaged(line))
+    others = (
+        (number, other) for number, line in enumerate(lines) for other in _damaged(line)
+    )
     for number, other in islice(others, part, None, 16):
         yield [*lines[:number], other, *lines[number + 1 :]]
 
@@ -91,7 +93,10 @@ def _damaged(value: Any) -> Iterator[Any]:
             yield from (value | {key: other} for other in _damaged(found))
     elif isinstance(value, list):
         for number, found in enumerate(value):
-            yield from ([*value[:number], other, *value[number + 1 :]] for other in _damaged(found))
+            yield from (
+                [*value[:number], other, *value[number + 1 :]]
+                for other in _damaged(found)
+            )
 
 
 def read_anyhow(harness: str, lines: Sequence[Any]) -> TranscriptEvents:

@@ -19,7 +19,9 @@ def cases(file: str, *tables: str) -> list[Any]:
     for table in tables or content:
         rows = content[table]
         named = (
-            rows.items() if isinstance(rows, dict) else ((ascii(row[0])[:40], row) for row in rows)
+            rows.items()
+            if isinstance(rows, dict)
+            else ((ascii(row[0])[:40], row) for row in rows)
         )
         found += [pytest.param(*row, id=name) for name, row in named]
     return found

@@ -4,7 +4,9 @@ import time
 from collections.abc import Callable
 
 
-def is_linear(read: Callable[[str], object], piece: str, length: int, spare: float = 0.02) -> bool:
+def is_linear(
+    read: Callable[[str], object], piece: str, length: int, spare: float = 0.02
+) -> bool:
     """Say whether twice the length takes about twice the time.
 
     The processor's time is what counts. Others may get in the way, so it is tried again before the

@@ -79,7 +79,9 @@ def test_its_session_leaves_it_out_by_name(da_score: DaScore, how: str) -> None:
     members = da_score("session", session, "--json").json
     iteration = members["iterations"][0]
     path = LOG / f"iter-{iteration}.score.yaml"
-    path.write_text(BREAKS[how](path.read_text()).replace("iteration: 4", "iteration: 9"))
+    path.write_text(
+        BREAKS[how](path.read_text()).replace("iteration: 4", "iteration: 9")
+    )
     found = da_score("session", session, "--json")
     assert found.status == 0
     assert f"iter-{iteration}.score.yaml: " in found.err
@@ -87,24 +89,32 @@ def test_its_session_leaves_it_out_by_name(da_score: DaScore, how: str) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_session_that_cannot_be_one_is_an_error_in_one_line(da_score: DaScore) -> None:
+def test_a_session_that_cannot_be_one_is_an_error_in_one_line(
+    da_score: DaScore,
+) -> None:
     assert da_score("run", "--no-cache").status == 0
     path = next(LOG.glob("session-*.score.yaml"))
     path.write_text(_all("value", ".inf")(path.read_text()))
     assert one_line(
         da_score(
-            "session", path.name.removeprefix("session-").removesuffix(".score.yaml"), "--json"
+            "session",
+            path.name.removeprefix("session-").removesuffix(".score.yaml"),
+            "--json",
         )
     )
 
 
 @pytest.mark.parametrize("version", rubric_versions())
 @pytest.mark.usefixtures("project")
-def test_what_is_written_under_a_released_rubric_is_taken(da_score: DaScore, version: str) -> None:
+def test_what_is_written_under_a_released_rubric_is_taken(
+    da_score: DaScore, version: str
+) -> None:
     assert da_score("run", "--no-cache", "--rubric", version).status == 0
     found = list(LOG.glob("iter-*.score.yaml"))
     assert len(found) == 9
     for path in found:
         parse_iteration_score(path.read_bytes(), str(path))
     for path in LOG.glob("session-*.score.yaml"):
-        read_session(LOG, path.name.removeprefix("session-").removesuffix(".score.yaml"))
+        read_session(
+            LOG, path.name.removeprefix("session-").removesuffix(".score.yaml")
+        )

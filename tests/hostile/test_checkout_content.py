@@ -26,7 +26,9 @@ def test_a_lost_file_is_not_read_from_the_checkout(repo: Repo) -> None:
     assert LineHistory(GitRepository(repo.path)).patch(pair) is None
 
 
-def test_a_file_that_the_index_takes_for_that_of_the_commit_is_not_read(repo: Repo) -> None:
+def test_a_file_that_the_index_takes_for_that_of_the_commit_is_not_read(
+    repo: Repo,
+) -> None:
     pair = pair_of_edit(repo)
     repo.git("config", "core.trustctime", "false")
     repo.git("config", "core.checkStat", "minimal")
@@ -64,4 +66,6 @@ def test_no_name_of_a_file_hides_its_lines(repo: Repo) -> None:
     patch = LineHistory(GitRepository(repo.path)).patch(pair)
 
     assert patch is not None
-    assert {file.path: len(list(file.added())) for file in patch} == dict.fromkeys(NAMES, 4)
+    assert {file.path: len(list(file.added())) for file in patch} == dict.fromkeys(
+        NAMES, 4
+    )

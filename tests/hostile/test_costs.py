@@ -55,10 +55,13 @@ else:
     from backports import zstd
 
 PAGE = Path(__file__).parents[2] / "docs/TRUST.md"
-TABLE = re.search(r"<!-- costs -->\n(.*?)<!-- /costs -->", PAGE.read_text("utf-8"), re.DOTALL)
+TABLE = re.search(
+    r"<!-- costs -->\n(.*?)<!-- /costs -->", PAGE.read_text("utf-8"), re.DOTALL
+)
 assert TABLE is not None
 ROWS = [
-    tuple(cell.strip() for cell in line.strip("|").split("|")) for line in TABLE[1].splitlines()[2:]
+    tuple(cell.strip() for cell in line.strip("|").split("|"))
+    for line in TABLE[1].splitlines()[2:]
 ]
 PLACES = [place.strip("`") for _, _, place, _ in ROWS]
 
@@ -126,7 +129,11 @@ def patch_warnings(repo: Repo, pair: CommitPair) -> str:
     warnings: list[str] = []
     history = LineHistory(GitRepository(repo.path), warn=warnings.append)
     first, patch, last = history.patches(
-        [CommitPair(pair.base, ""), pair, CommitPair(repo.commit({"b": "well = 1\n"}), pair.base)]
+        [
+            CommitPair(pair.base, ""),
+            pair,
+            CommitPair(repo.commit({"b": "well = 1\n"}), pair.base),
+        ]
     )
     assert patch is None
     assert first is not None
@@ -279,7 +286,9 @@ def _(here: Here) -> str:
 @reaches("scoring.evidence.harnesses.lines.LINE_LIMIT")
 def _(here: Here) -> str:
     start = as_bytes([response(1)])
-    return transcript_warnings(here.folder, start + b'{"a": "' + b"a" * (20 << 20) + b'"}\n')
+    return transcript_warnings(
+        here.folder, start + b'{"a": "' + b"a" * (20 << 20) + b'"}\n'
+    )
 
 
 @reaches("scoring.evidence.harnesses.lines.MOST_LINES")
@@ -414,9 +423,13 @@ def _(here: Here) -> str:
     here.patch.setattr(checkpoint_files, "MOST_CHECKPOINTS", 2)
     repo = Repo(here.folder / "repo")
     files = {"metadata.json": about()}
-    tip = checkpoints.record(repo, {checkpoints.name(number): files for number in range(3)})
+    tip = checkpoints.record(
+        repo, {checkpoints.name(number): files for number in range(3)}
+    )
     warnings: list[str] = []
-    listed = checkpoint_files.files_on_branch(GitRepository(repo.path), tip, warnings.append)
+    listed = checkpoint_files.files_on_branch(
+        GitRepository(repo.path), tip, warnings.append
+    )
     assert len(listed) == 2
     (warning,) = warnings
     return warning
@@ -428,7 +441,9 @@ def _(here: Here) -> str:
     tip = repo.commit({"a": "b"})
     for number in range(30):
         repo.git("update-ref", f"refs/remotes/r{number}/{checkpoint_files.BRANCH}", tip)
-    tips = checkpoint_files.tips_with_checkpoints(GitRepository(repo.path), only_trusted=False)
+    tips = checkpoint_files.tips_with_checkpoints(
+        GitRepository(repo.path), only_trusted=False
+    )
     assert len(tips) == checkpoint_files.MOST_BRANCHES
     return "nothing"
 
@@ -542,7 +557,9 @@ def _(here: Here) -> str:
 @reaches("scoring.fleet.unpack.MOST_FILES")
 def _(here: Here) -> str:
     here.patch.setattr("scoring.fleet.unpack.MOST_FILES", 1000)
-    return refused_archive(here, [member(f"d{n}", tarfile.DIRTYPE) for n in range(2000)])
+    return refused_archive(
+        here, [member(f"d{n}", tarfile.DIRTYPE) for n in range(2000)]
+    )
 
 
 @reaches("scoring.fleet.unpack.HEADER_LIMIT")
@@ -559,7 +576,10 @@ def _(here: Here) -> str:
     assert opened.resolve([SEARCH], searches=True) == {SEARCH: sha}
 
     here.patch.setattr("scoring.evidence.git.repository.SEARCH_TIMEOUT", 0)
-    assert opened.resolve([SEARCH, "HEAD"], searches=True) == {SEARCH: None, "HEAD": sha}
+    assert opened.resolve([SEARCH, "HEAD"], searches=True) == {
+        SEARCH: None,
+        "HEAD": sha,
+    }
     return "nothing"
 
 
@@ -568,13 +588,17 @@ def test_every_row_is_reached() -> None:
 
 
 @pytest.mark.parametrize(("place", "message"), [row[2:] for row in ROWS], ids=PLACES)
-def test_a_row_is_reached_and_says_so_soon(place: str, message: str, tmp_path: Path) -> None:
+def test_a_row_is_reached_and_says_so_soon(
+    place: str, message: str, tmp_path: Path
+) -> None:
     module, _, name = place.strip("`").rpartition(".")
     assert hasattr(importlib.import_module(module), name)
 
     # Only a process of its own tells what an attack costs: the peak of the memory of all
     # processes that this one ever started would be that of an earlier test.
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+    with ProcessPoolExecutor(
+        1, mp_context=multiprocessing.get_context("spawn")
+    ) as process:
         cost = process.submit(attack, place.strip("`"), tmp_path).result()
 
     assert message.split("`")[1] in cost.said
@@ -589,10 +613,13 @@ def attack(place: str, folder: Path) -> Cost:
 
     this_process = resource.getrusage(resource.RUSAGE_SELF)
     peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text("utf-8"))
-    assert peak is not None  # ru_maxrss is at least the memory of the process that started this one
+    # ru_maxrss is at least the memory of the process that started this one
+    assert peak is not None
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return Cost(
         said,
-        seconds=sum(usage.ru_utime + usage.ru_stime for usage in (this_process, children)),
+        seconds=sum(
+            usage.ru_utime + usage.ru_stime for usage in (this_process, children)
+        ),
         memory=max(int(peak[1]), children.ru_maxrss) << 10,
     )

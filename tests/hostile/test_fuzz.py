@@ -71,7 +71,18 @@ CONFIG = find_meeting_config("default")
 NUMBERS = st.one_of(
     st.integers(-3, 3),
     st.sampled_from(
-        [10**30, -(2**63), 2**63, 2**64, 1e308, -1e308, float("nan"), float("inf"), 0.5, 1e-320]
+        [
+            10**30,
+            -(2**63),
+            2**63,
+            2**64,
+            1e308,
+            -1e308,
+            float("nan"),
+            float("inf"),
+            0.5,
+            1e-320,
+        ]
     ),
 )
 TEXTS = st.one_of(
@@ -148,7 +159,9 @@ ODD_YAML = [
 ]
 DOCUMENTS = st.one_of(
     VALUES.map(as_json),
-    st.lists(VALUES, max_size=5).map(lambda values: b"\n".join(map(as_json, values)) + b"\n"),
+    st.lists(VALUES, max_size=5).map(
+        lambda values: b"\n".join(map(as_json, values)) + b"\n"
+    ),
     st.binary(max_size=60),
     st.sampled_from(ODD),
     st.sampled_from(ODD_YAML),
@@ -216,24 +229,34 @@ def _session(session_type: str) -> Reader:
 
 READERS: dict[str, Reader] = {
     "entry": _file("iter-1.yaml", load_entry),
-    "archive": _file("historical.yaml", lambda path: load_archive(path, broken=lambda _: None)),
+    "archive": _file(
+        "historical.yaml", lambda path: load_archive(path, broken=lambda _: None)
+    ),
     "artifact": _file("a.yaml", lambda path: artifact_status(path.parent, path.name)),
     "plan": _file(
-        ".agents/workflow/plans/p/TASKS.yaml", lambda path: declared_scopes(path.parents[4])
+        ".agents/workflow/plans/p/TASKS.yaml",
+        lambda path: declared_scopes(path.parents[4]),
     ),
-    "hook outcomes": _file("iter-1.hook-outcomes.yaml", lambda path: hook_facts(path.parent, 1)),
+    "hook outcomes": _file(
+        "iter-1.hook-outcomes.yaml", lambda path: hook_facts(path.parent, 1)
+    ),
     "labels": _file("iter-1.labels.yaml", lambda path: label_facts(path.parent, 1)),
-    "sidecar": _file("iter-1.score.yaml", lambda path: read_score(path.parent, 1).payload()),
+    "sidecar": _file(
+        "iter-1.score.yaml", lambda path: read_score(path.parent, 1).payload()
+    ),
     "sidecar of a session": _file(
         "session-s.score.yaml", lambda path: read_session(path.parent, "s")
     ),
-    "provenance": _file("iter-1.evidence.yaml", lambda path: read_provenance(path.parent, 1)),
+    "provenance": _file(
+        "iter-1.evidence.yaml", lambda path: read_provenance(path.parent, 1)
+    ),
     "settings": _file(
         ".agents/da-score.toml",
         lambda path: resolve_settings({"repo-dir": str(path.parents[1])}, {}),
     ),
     "project": _file(
-        "pyproject.toml", lambda path: resolve_settings({"repo-dir": str(path.parent)}, {})
+        "pyproject.toml",
+        lambda path: resolve_settings({"repo-dir": str(path.parent)}, {}),
     ),
     "rubric": _file("rubric.yaml", load_rubric),
     "config in YAML": _file("config.yaml", read_config),
@@ -250,7 +273,9 @@ READERS: dict[str, Reader] = {
         parse_transcript(data.decode("utf-8", "replace"), "x")
     ),
     "text of a deliberation": lambda _, data: extracted(data, "x"),
-    "records of a meeting": lambda _, data: score_meeting(parse_meeting_records(data), CONFIG),
+    "records of a meeting": lambda _, data: score_meeting(
+        parse_meeting_records(data), CONFIG
+    ),
     "transcript": _transcript(observes=False),
     "transcript, observed": _transcript(observes=True),
     "transcript under the reference's rules": lambda _, data: read_exactly(data),
@@ -334,7 +359,11 @@ def check_command(
     here, out, err = os.getcwd(), io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     os.chdir(root / "repo")
     try:
-        with limited(3 * SECONDS), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with (
+            limited(3 * SECONDS),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
             status = main(command.split())
     finally:
         os.chdir(here)
@@ -351,14 +380,21 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in ("cache", "folder"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv("DA_SCORE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex")
+    monkeypatch.setenv(
+        "DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex"
+    )
     monkeypatch.setenv("DA_SCORE_PROCESSES", "1")
     return tmp_path / "folder"
 
 
 @settings(ALWAYS_THE_SAME, max_examples=COMMAND_LINES)
-@given(splices=st.lists(SPLICES, min_size=1, max_size=3), command=st.sampled_from(COMMANDS))
+@given(
+    splices=st.lists(SPLICES, min_size=1, max_size=3), command=st.sampled_from(COMMANDS)
+)
 def test_commands_take_anything(
-    compact_demo: Path, own: Path, splices: list[tuple[str, int, int, bytes]], command: str
+    compact_demo: Path,
+    own: Path,
+    splices: list[tuple[str, int, int, bytes]],
+    command: str,
 ) -> None:
     check_command(compact_demo, own, splices, command)

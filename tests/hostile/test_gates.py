@@ -51,10 +51,14 @@ def brings_files_beside(repo: Repo) -> None:
         f" history: {edits}}}\n"
     )
     rounds = [
-        {"round": n, "claims": ["we ship the cache by Friday, Ann owns it"]} for n in (1, 2, 3)
+        {"round": n, "claims": ["we ship the cache by Friday, Ann owns it"]}
+        for n in (1, 2, 3)
     ]
     deliberation = json.dumps({"rounds": rounds})
-    put(repo, {f"{LOG}/iter-1.hook-outcomes.yaml": hooks, f"{LOG}/iter-1.labels.yaml": label})
+    put(
+        repo,
+        {f"{LOG}/iter-1.hook-outcomes.yaml": hooks, f"{LOG}/iter-1.labels.yaml": label},
+    )
     put(repo, {f"{LOG}/iter-1.dr.json": deliberation})
 
 
@@ -88,7 +92,12 @@ def brings_sidecars(repo: Repo) -> None:
 
 
 def brings_plans_and_artifacts(repo: Repo) -> None:
-    put(repo, {".agents/workflow/plans/p/TASKS.yaml": 'tasks: [{id: t, write_scope: ["**"]}]\n'})
+    put(
+        repo,
+        {
+            ".agents/workflow/plans/p/TASKS.yaml": 'tasks: [{id: t, write_scope: ["**"]}]\n'
+        },
+    )
     put(repo, {"out.yaml": "status: pass\n"})
     named = "verifiers: [{type: unit, status: pass, result_artifact: out.yaml}]\n"
     edit(repo.path / LOG / "iter-1.yaml", "impl:", f"{named}impl:")
@@ -107,7 +116,10 @@ def brings_words(repo: Repo) -> None:
 
 
 def brings_checkpoints(repo: Repo) -> None:
-    files = {"metadata.json": {"files_touched": ["src/a.py"]}, "0/metadata.json": about("s")}
+    files = {
+        "metadata.json": {"files_touched": ["src/a.py"]},
+        "0/metadata.json": about("s"),
+    }
     record(repo, {CHECKPOINT: {**files, "0/full.jsonl": session(repo).encode()}})
 
 
@@ -122,8 +134,18 @@ BRINGS: list[Callable[[Repo], None]] = [
     ),
 ]
 GATES = (
-    *(("--min-score", "0"), ("--min-score", "0.3"), ("--min-band", "poor"), ("--min-mean", "0.1")),
-    *(("--min-coverage", "0.05"), ("--min-low", "0.1"), ("--no-over-claims",), ("--no-unscored",)),
+    *(
+        ("--min-score", "0"),
+        ("--min-score", "0.3"),
+        ("--min-band", "poor"),
+        ("--min-mean", "0.1"),
+    ),
+    *(
+        ("--min-coverage", "0.05"),
+        ("--min-low", "0.1"),
+        ("--no-over-claims",),
+        ("--no-unscored",),
+    ),
     *(("--no-unresolved-commits",), ("--no-stale",), ("--require-verified",)),
     ("--max-drop", "0.1", "--baseline", "master"),
 )
@@ -142,7 +164,10 @@ def test_all_that_a_change_brings_passes_no_gate_more(
     brings_plans_and_artifacts(change)  # what an entry names is part of the log
     (change.path / "out.yaml").unlink()
     trusted = ("--trusted", "--rubric", rubric)
-    before, believed = statuses(da_score, *trusted), statuses(da_score, "--rubric", rubric)
+    before, believed = (
+        statuses(da_score, *trusted),
+        statuses(da_score, "--rubric", rubric),
+    )
     put(change, {"out.yaml": "status: pass\n"})
     for brings in BRINGS:
         brings(change)
@@ -167,10 +192,13 @@ ATTACKS: dict[str, Callable[[Repo], None]] = {
     WORDS: brings_words,
     **dict.fromkeys(("settings of the repository", "a rubric file"), brings_settings),
     **dict.fromkeys(
-        ("plans (`TASKS.yaml`)", "result artifacts", "review artifacts"), brings_plans_and_artifacts
+        ("plans (`TASKS.yaml`)", "result artifacts", "review artifacts"),
+        brings_plans_and_artifacts,
     ),
     **dict.fromkeys(("hook outcomes", "labels", "DR transcripts"), brings_files_beside),
-    **dict.fromkeys(("score sidecars and their provenance", "session sidecars"), brings_sidecars),
+    **dict.fromkeys(
+        ("score sidecars and their provenance", "session sidecars"), brings_sidecars
+    ),
     "a baseline in the checkout": brings_sidecars,
     "transcripts in the repository": brings_a_home,
     "checkpoints in git": brings_checkpoints,
@@ -191,7 +219,8 @@ def test_what_the_table_names_stops_it(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(change.path / ".claude"))
     by = TABLE[row].strip("`")
     options = ("check", "--no-unscored", "--rubric", NEW, "--json", "--trusted")
-    if by != "--trusted":  # the entry claims that its work landed, which is reverted then
+    # the entry claims that its work landed, which is reverted then
+    if by != "--trusted":
         edit(
             change.path / LOG / "iter-1.yaml",
             "impl: {",
@@ -215,7 +244,8 @@ LACKS = "e" * 40
     [
         pytest.param("known_from: transcript\n", id="a transcript is said to show it"),
         pytest.param(
-            f"known_from: checkpoint {CHECKPOINT}\n", id="a checkpoint is said to show it"
+            f"known_from: checkpoint {CHECKPOINT}\n",
+            id="a checkpoint is said to show it",
         ),
         pytest.param("", id="its summary is the subject of another commit"),
     ],
@@ -234,10 +264,22 @@ def test_no_word_of_an_entry_excuses_a_commit_that_git_lacks(
 
 
 @pytest.mark.parametrize(
-    "by", ["its SHA", "the session's id", "its time", "its subject", "its parent", "an amend of it"]
+    "by",
+    [
+        "its SHA",
+        "the session's id",
+        "its time",
+        "its subject",
+        "its parent",
+        "an amend of it",
+    ],
 )
 def test_a_session_on_the_machine_counts_for_the_commit_whose_sha_it_shows(
-    change: Repo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+    change: Repo,
+    da_score: DaScore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    by: str,
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
     named = change.head()
@@ -245,7 +287,8 @@ def test_a_session_on_the_machine_counts_for_the_commit_whose_sha_it_shows(
     worked, made, sha = session(change)[:-1].splitlines(), [], change.head()
     if by not in ("the session's id", "its time"):
         made = [
-            line.replace(sha[:7], LACKS[:7]) if by == "its subject" else line for line in worked[6:]
+            line.replace(sha[:7], LACKS[:7]) if by == "its subject" else line
+            for line in worked[6:]
         ]
     put(change, {"../elsewhere/projects/x/s.jsonl": "\n".join([*worked[:6], *made])})
     if by in ("its parent", "an amend of it"):
@@ -278,25 +321,45 @@ def test_a_session_on_the_machine_counts_for_the_commit_whose_sha_it_shows(
     "inside", [True, False], ids=["in another folder of the checkout", "elsewhere"]
 )
 def test_the_checkout_is_more_than_the_folder_that_is_checked(
-    change: Repo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: bool
+    change: Repo,
+    da_score: DaScore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    inside: bool,
 ) -> None:
     home = change.path / ".claude" if inside else tmp_path / "elsewhere"
     (home / "projects/x").mkdir(parents=True)
     (home / "projects/x/s.jsonl").write_text(session(change))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
-    options = ("check", "--trusted", "--rubric", NEW, "--repo-dir", "src", "--iter-log-dir", LOG)
+    options = (
+        "check",
+        "--trusted",
+        "--rubric",
+        NEW,
+        "--repo-dir",
+        "src",
+        "--iter-log-dir",
+        LOG,
+    )
     assert da_score(*options, "--min-band", "fair").status == (3 if inside else 0)
     scores = tmp_path / "scores.json"
     scores.write_text(
-        json.dumps([{"iteration": 1, "rubric_version": NEW, "scored": True, "value": 0.0}])
+        json.dumps(
+            [{"iteration": 1, "rubric_version": NEW, "scored": True, "value": 0.0}]
+        )
     )
-    (change.path / "master").symlink_to(scores)  # the checkout decides what the name leads to
-    found = da_score(*options, "--max-drop", "0.1", "--baseline", "master" if inside else scores)
+    # the checkout decides what the name leads to
+    (change.path / "master").symlink_to(scores)
+    found = da_score(
+        *options, "--max-drop", "0.1", "--baseline", "master" if inside else scores
+    )
     assert ("no iter-N.score.yaml is committed there" in found.err) == inside
     assert found.status == (1 if inside else 0)
 
 
-def test_checkpoints_count_where_they_are_trusted(change: Repo, da_score: DaScore) -> None:
+def test_checkpoints_count_where_they_are_trusted(
+    change: Repo, da_score: DaScore
+) -> None:
     brings_checkpoints(change)
     options = ("check", "--trusted", "--min-band", "fair", "--rubric", NEW)
     assert da_score(*options).status == 3
@@ -308,9 +371,15 @@ def test_checkpoints_count_where_they_are_trusted(change: Repo, da_score: DaScor
     cache = change.path / "cache"
     assert da_score(*options, "--trust-checkpoints", "--cache-dir", cache).status == 0
     assert not cache.exists(), "one in the checkout could say anything"
-    change.git("update-ref", f"refs/remotes/origin/x/{BRANCH.removeprefix('refs/heads/')}", BRANCH)
+    change.git(
+        "update-ref",
+        f"refs/remotes/origin/x/{BRANCH.removeprefix('refs/heads/')}",
+        BRANCH,
+    )
     change.git("update-ref", "-d", BRANCH)
-    assert da_score(*options, "--trust-checkpoints").status == 3, "a branch whose name only ends so"
+    assert da_score(*options, "--trust-checkpoints").status == 3, (
+        "a branch whose name only ends so"
+    )
 
 
 @pytest.mark.parametrize(
@@ -343,9 +412,15 @@ def test_a_gate_that_finds_nothing_to_look_at_does_not_hold(
         "FAIL  all iterations: min-score: no iteration has enough evidence for --min-score;"
         in found.out
     )
-    for gate, limit in (("--min-score", "0"), ("--min-band", "poor"), ("--min-mean", "0")):
+    for gate, limit in (
+        ("--min-score", "0"),
+        ("--min-band", "poor"),
+        ("--min-mean", "0"),
+    ):
         assert da_score("check", gate, limit, "--rubric", NEW).status == 3
-        assert da_score("check", gate, limit, "--rubric", NEW, "--allow-empty").status == 0
+        assert (
+            da_score("check", gate, limit, "--rubric", NEW, "--allow-empty").status == 0
+        )
     assert da_score("check", "--no-unresolved-commits").status == 0
     edit(change.path / LOG / "iter-1.yaml", "commit: ", "# ")
     assert da_score("check", "--no-unresolved-commits").status == 3
@@ -368,7 +443,9 @@ def test_equal_notes_are_one_line(change: Repo, da_score: DaScore) -> None:
     ]
 
 
-def test_the_last_line_names_files_and_not_what_they_hold(change: Repo, da_score: DaScore) -> None:
+def test_the_last_line_names_files_and_not_what_they_hold(
+    change: Repo, da_score: DaScore
+) -> None:
     put(change, {".agents/da-score.toml": 'trunk = "master"\ntranscripts = "none"\n'})
     found = da_score("check", "--no-unresolved-commits", "--rubric", NEW)
     assert found.out.endswith(

@@ -66,7 +66,9 @@ Shape = Callable[[int], str]
 
 
 def _times(part: str, start: str = "", end: str = "") -> Shape:
-    return lambda size: start + part * (max(size - len(start) - len(end), 0) // len(part)) + end
+    return lambda size: (
+        start + part * (max(size - len(start) - len(end), 0) // len(part)) + end
+    )
 
 
 PIECES = (
@@ -87,13 +89,21 @@ CALL_ID = "call_1"
 
 
 def _line(**keys: Any) -> bytes:
-    return json.dumps({"timestamp": "2026-05-01T10:00:00.000Z", **keys}).encode() + b"\n"
+    return (
+        json.dumps({"timestamp": "2026-05-01T10:00:00.000Z", **keys}).encode() + b"\n"
+    )
 
 
 def _claude(content: object, kind: str = "assistant", **keys: Any) -> bytes:
     message = {"role": kind, "content": content, "id": "msg_1"}
     return _line(
-        type=kind, sessionId="s", cwd="/work", uuid="u", parentUuid=None, message=message, **keys
+        type=kind,
+        sessionId="s",
+        cwd="/work",
+        uuid="u",
+        parentUuid=None,
+        message=message,
+        **keys,
     )
 
 
@@ -102,7 +112,12 @@ def _codex(**payload: Any) -> bytes:
 
 
 def _claude_command(text: str, output: str = "") -> bytes:
-    used = {"type": "tool_use", "id": CALL_ID, "name": "Bash", "input": {"command": text}}
+    used = {
+        "type": "tool_use",
+        "id": CALL_ID,
+        "name": "Bash",
+        "input": {"command": text},
+    }
     return _claude([used]) + _claude(
         [{"type": "tool_result", "tool_use_id": CALL_ID, "content": output}], "user"
     )
@@ -110,7 +125,9 @@ def _claude_command(text: str, output: str = "") -> bytes:
 
 def _codex_command(text: str, output: str = "") -> bytes:
     arguments = json.dumps({"command": ["bash", "-lc", text]})
-    asked = _codex(type="function_call", name="shell", call_id=CALL_ID, arguments=arguments)
+    asked = _codex(
+        type="function_call", name="shell", call_id=CALL_ID, arguments=arguments
+    )
     return asked + _codex(type="function_call_output", call_id=CALL_ID, output=output)
 
 
@@ -132,7 +149,9 @@ def _chat(text: str) -> bytes:
         "content": text,
         "toolCalls": [call],
     }
-    return json.dumps({"sessionId": "s", "projectHash": "p", "messages": [message]}).encode()
+    return json.dumps(
+        {"sessionId": "s", "projectHash": "p", "messages": [message]}
+    ).encode()
 
 
 def _transcript(make: Callable[[str], bytes]) -> Work:
@@ -165,7 +184,9 @@ def _actions(text: str) -> None:
         METER.is_specific(action)
         METER.is_owned(action)
         METER.names_artifact(action)
-        METER.measure([Round(round=1, outputs=Outputs(claims=(), next_actions=(action,)))])
+        METER.measure(
+            [Round(round=1, outputs=Outputs(claims=(), next_actions=(action,)))]
+        )
 
 
 def _deliberation(text: str) -> None:
@@ -186,7 +207,9 @@ def _meeting(text: str) -> None:
     said = meeting_record(1)
     said["messages"] = [{"text": text}, {"text": text + " b"}]
     said["convergence"]["expert_positions"][0]["preferred_option"] = f"o {text}"
-    score_meeting(parse_meeting_records(json.dumps(said)), find_meeting_config("default"))
+    score_meeting(
+        parse_meeting_records(json.dumps(said)), find_meeting_config("default")
+    )
 
 
 def _verdicts(text: str) -> None:
@@ -232,7 +255,9 @@ def _globs(text: str) -> None:
 
 def _labels(text: str) -> None:
     labels_in(
-        f"schema_version: '1.0'\nlabels: [{{rationale: {json.dumps(text)}}}]".encode(), Path("x"), 1
+        f"schema_version: '1.0'\nlabels: [{{rationale: {json.dumps(text)}}}]".encode(),
+        Path("x"),
+        1,
     )
 
 
@@ -245,9 +270,14 @@ def _install(text: str) -> None:
 
 PLACES: dict[str, Work] = {
     "a next action": _actions,
-    "running text of a deliberation": lambda text: (sentences_of(text), transcript_of(text)),
+    "running text of a deliberation": lambda text: (
+        sentences_of(text),
+        transcript_of(text),
+    ),
     "a deliberation": _deliberation,
-    "a deliberation as it is written": _refused(lambda text: parse_transcript(text, "x")),
+    "a deliberation as it is written": _refused(
+        lambda text: parse_transcript(text, "x")
+    ),
     "a record of a meeting": _meeting,
     "records of a meeting as they are written": _refused(parse_meeting_records),
     "a commit message": lambda text: (
@@ -260,14 +290,22 @@ PLACES: dict[str, Work] = {
         task_of(text, text),
         _MERGED_BRANCH.match(f"Merge branch '{text}"),
     ),
-    "a revert in a line": lambda text: names_taken_back(f"revert {text} 1234567 not {text}"),
-    "what git lists of checkpoints": lambda text: _FILE_ON_BRANCH.fullmatch(text.encode()),
+    "a revert in a line": lambda text: names_taken_back(
+        f"revert {text} 1234567 not {text}"
+    ),
+    "what git lists of checkpoints": lambda text: _FILE_ON_BRANCH.fullmatch(
+        text.encode()
+    ),
     "what git prints of patches": lambda text: list(
         _digests_of_patches(text.encode().split(b"\n"))
     ),
-    "what git prints of hunks": lambda text: list(read_patches(text.encode().split(b"\n"))),
+    "what git prints of hunks": lambda text: list(
+        read_patches(text.encode().split(b"\n"))
+    ),
     "the subject of a fix": OutcomeRules().is_fix,
-    "a commit in an entry that is broken": lambda text: _COMMIT_LINE.findall(text.encode()),
+    "a commit in an entry that is broken": lambda text: _COMMIT_LINE.findall(
+        text.encode()
+    ),
     "a path of a redirection": lambda text: [
         may_be_written("out/a.yaml", one)
         for one in (text, f"$x/{text}", f"{text}/a.yaml", f"{text}/**")
@@ -280,16 +318,22 @@ PLACES: dict[str, Work] = {
     ),
     "an earlier report": _refused(_report),
     "the data of an earlier report": _refused(
-        lambda text: _report(f'<script type="application/json" id="da-score-data">{text}</script>')
+        lambda text: _report(
+            f'<script type="application/json" id="da-score-data">{text}</script>'
+        )
     ),
     "a scope": _globs,
     "a time in a setting": days_of,
     "a time in a transcript": timestamp_ns,
     "the output of a test run": _verdicts,
-    "the summary of a test run": lambda text: _verdicts("\n".join(SUMMARIES).replace("TEXT", text)),
+    "the summary of a test run": lambda text: _verdicts(
+        "\n".join(SUMMARIES).replace("TEXT", text)
+    ),
     "a command line": _command,
     "a command line in a shell": lambda text: _command(f"bash -c '{text}'"),
-    "a line of a transcript under the reference's rules": lambda text: read_exactly(text.encode()),
+    "a line of a transcript under the reference's rules": lambda text: read_exactly(
+        text.encode()
+    ),
     "a deep line under the reference's rules": lambda text: read_exactly(
         b"[" * 5000 + text.encode()
     ),
@@ -297,7 +341,9 @@ PLACES: dict[str, Work] = {
         lambda text: _claude(text, "user") + _claude([{"type": "text", "text": text}])
     ),
     "a line that is no JSON": _transcript(lambda text: text.encode() + b"\n"),
-    "lines that are no JSON": _transcript(lambda text: _claude("a") + text.encode() + b"\n"),
+    "lines that are no JSON": _transcript(
+        lambda text: _claude("a") + text.encode() + b"\n"
+    ),
     "a command of Claude Code": _transcript(lambda text: _claude_command(text, text)),
     "output of a test run in Claude Code": _transcript(
         lambda text: _claude_command("pytest", text)
@@ -306,11 +352,15 @@ PLACES: dict[str, Work] = {
         lambda text: _claude_command("git commit", text)
     ),
     "a command of Codex": _transcript(lambda text: _codex_command(text, text)),
-    "output of a test run in Codex": _transcript(lambda text: _codex_command("pytest", text)),
+    "output of a test run in Codex": _transcript(
+        lambda text: _codex_command("pytest", text)
+    ),
     "output with a header in Codex": _transcript(
         lambda text: _codex_command("x", f"Exit code: 0\nOutput:\n{text}")
     ),
-    "a program of Codex": _transcript(lambda text: _codex_tool("exec", f"exec_command {text}")),
+    "a program of Codex": _transcript(
+        lambda text: _codex_tool("exec", f"exec_command {text}")
+    ),
     "a command in a program of Codex": _transcript(
         lambda text: _codex_tool("exec", f'exec_command cmd:"{text}')
     ),
@@ -322,20 +372,30 @@ PLACES: dict[str, Work] = {
     ),
     "a chat": _transcript(_chat),
     "an entry": _entry("TEXT"),
-    "a text in an entry": _entry('schema_version: 2\niteration: 1\nimpl: {summary: "TEXT"}\n'),
-    "a plain text in an entry": _entry("schema_version: 2\niteration: TEXT\ncommit: TEXT\n"),
+    "a text in an entry": _entry(
+        'schema_version: 2\niteration: 1\nimpl: {summary: "TEXT"}\n'
+    ),
+    "a plain text in an entry": _entry(
+        "schema_version: 2\niteration: TEXT\ncommit: TEXT\n"
+    ),
     "a block in an entry": _entry(
         "schema_version: 2\niteration: 1\nimpl:\n  summary: |\n    TEXT\n"
     ),
-    "the archive": _refused(lambda text: parse_archive(b"iterations:\n- " + text.encode())),
-    "hook outcomes": _refused(lambda text: hook_records(b"records:\n- {event: " + text.encode())),
+    "the archive": _refused(
+        lambda text: parse_archive(b"iterations:\n- " + text.encode())
+    ),
+    "hook outcomes": _refused(
+        lambda text: hook_records(b"records:\n- {event: " + text.encode())
+    ),
     "labels": _labels,
     "a sidecar": _refused(
         lambda text: parse_iteration_score(
             f"breakdown: [{{detail: {json.dumps(text)}}}]".encode(), ""
         )
     ),
-    "a sidecar as it is written": _refused(lambda text: parse_iteration_score(text.encode(), "")),
+    "a sidecar as it is written": _refused(
+        lambda text: parse_iteration_score(text.encode(), "")
+    ),
     "a value of YAML": _refused(resolve),
     "what is printed": lambda text: (
         printable(text),

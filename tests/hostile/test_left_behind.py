@@ -45,7 +45,8 @@ class TestDirectories:
             ("da-score-git-a1b2c3d4", 0, True),  # it may be locked in a moment
             ("da-score-git-a1b2c3d4", 0.01, False),
             ("da-score-query-aaaaaaaa", 0.01, False),
-            ("da-score-fleet-0123abcd-77-aaaaaaaa", 0.01, False),  # of an earlier version
+            # of an earlier version
+            ("da-score-fleet-0123abcd-77-aaaaaaaa", 0.01, False),
             ("da-score-demo-a1b2c3d4", 1000, True),
             ("da-score-git", 1000, True),
             ("da-score-git-1-x", 1000, True),
@@ -68,7 +69,11 @@ class TestDirectories:
 
     @pytest.mark.parametrize(("hours", "stays"), [(23, True), (25, False)])
     def test_go_after_a_day_where_there_are_no_locks(
-        self, temporary: Path, monkeypatch: pytest.MonkeyPatch, hours: float, stays: bool
+        self,
+        temporary: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        hours: float,
+        stays: bool,
     ) -> None:
         monkeypatch.setattr("scoring.temporary.lock", lambda _: None)
         path = made(temporary, "da-score-git-aaaaaaaa", hours)
@@ -87,7 +92,9 @@ class TestDirectories:
         assert link.is_symlink()
         assert (mine / "sub/file").exists()
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is somebody else's")
+    @pytest.mark.skipif(
+        os.geteuid() != 0, reason="only root can make what is somebody else's"
+    )
     def test_of_somebody_else_stays(self, temporary: Path) -> None:
         path = made(temporary, "da-score-git-aaaaaaaa", 1000)
         os.chown(path, 1234, 1234)
@@ -119,18 +126,24 @@ def test_where_there_is_no_folder_for_them_commands_that_need_none_go_on(
     da_score: DaScore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none() -> str:
-        raise FileNotFoundError(2, "No usable temporary directory found")  # on a full disk, too
+        # on a full disk, too
+        raise FileNotFoundError(2, "No usable temporary directory found")
 
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_get_default_tempdir", none)
     assert da_score("records").status == 0
     found = da_score("demo")
     assert (found.status, found.err.count("\n")) == (1, 1)
-    assert "cannot write to any folder for temporary files; make room, or set TMPDIR" in found.err
+    assert (
+        "cannot write to any folder for temporary files; make room, or set TMPDIR"
+        in found.err
+    )
 
 
 @pytest.mark.parametrize("what", ["a report", "the settings of a harness"])
-def test_a_file_goes_wherever_the_next_is_written(tmp_path: Path, dead: int, what: str) -> None:
+def test_a_file_goes_wherever_the_next_is_written(
+    tmp_path: Path, dead: int, what: str
+) -> None:
     from scoring.jobs.hook_install import install_hook
 
     left = litter(tmp_path, dead)

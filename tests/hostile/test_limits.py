@@ -79,7 +79,9 @@ class TestCompressed:
 
     def test_a_small_one_may_be_of_one_letter(self, tmp_path: Path) -> None:
         (tmp_path / "a.jsonl.zst").write_bytes(
-            zstd.compress(b" " * 1_000_000 + b"\n" + as_bytes([response(1, "m2", "r2")]))
+            zstd.compress(
+                b" " * 1_000_000 + b"\n" + as_bytes([response(1, "m2", "r2")])
+            )
         )
         facts, _ = read(tmp_path, warn=pytest.fail)
         assert facts[0].turns == 1
@@ -110,11 +112,14 @@ DOTTED = {
 class TestSettings:
     @pytest.mark.parametrize("text", DOTTED.values(), ids=DOTTED)
     @pytest.mark.parametrize("name", [".agents/da-score.toml", "pyproject.toml"])
-    def test_of_dots_are_refused_at_once(self, tmp_path: Path, text: str, name: str) -> None:
+    def test_of_dots_are_refused_at_once(
+        self, tmp_path: Path, text: str, name: str
+    ) -> None:
         (tmp_path / ".agents").mkdir()
         (tmp_path / name).write_text(f"# da-score\n{text}\n", "utf-8")
         with pytest.raises(
-            SettingsError, match=rf"{name}: not TOML: (larger than 128 KiB|more than 1000 dots)"
+            SettingsError,
+            match=rf"{name}: not TOML: (larger than 128 KiB|more than 1000 dots)",
         ):
             resolve_settings({"repo-dir": str(tmp_path)}, {})
 
@@ -144,7 +149,9 @@ class TestSettings:
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("sql", [";", " ;; ", "-- nothing", "/* nothing */"])
 def test_a_query_without_a_statement_is_refused(da_score: DaScore, sql: str) -> None:
-    assert "query: there is no statement in it" in one_line(da_score("query", "--", sql))
+    assert "query: there is no statement in it" in one_line(
+        da_score("query", "--", sql)
+    )
 
 
 def test_all_searches_for_commits_share_one_limit_of_time(
@@ -159,7 +166,8 @@ def test_all_searches_for_commits_share_one_limit_of_time(
 
     monkeypatch.setattr(Git, "_command", slowly)
     monkeypatch.setattr("scoring.evidence.git.repository.SEARCH_TIMEOUT", 1)
-    names = [f"branch-{number}@{{upstream}}" for number in range(50)]  # git gives up at each
+    # git gives up at each
+    names = [f"branch-{number}@{{upstream}}" for number in range(50)]
 
     start = time.monotonic()
     assert set(opened.resolve(names, searches=True).values()) == {None}

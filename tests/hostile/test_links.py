@@ -21,7 +21,9 @@ SECRET = "password: [hunter2\n"
 @pytest.mark.parametrize(
     "name", ["iter-1.hook-outcomes.yaml", "iter-1.labels.yaml", "iter-1.dr.json"]
 )
-def test_a_link_beside_an_entry_is_not_followed_out_of_the_log(tmp_path: Path, name: str) -> None:
+def test_a_link_beside_an_entry_is_not_followed_out_of_the_log(
+    tmp_path: Path, name: str
+) -> None:
     log = tmp_path / "log"
     log.mkdir()
     for target, outside in (("../secret", True), ("inside", False)):
@@ -35,7 +37,9 @@ def test_a_link_beside_an_entry_is_not_followed_out_of_the_log(tmp_path: Path, n
 
 
 @pytest.mark.parametrize("name", ["iter-2.yaml", "historical.yaml"])
-def test_an_entry_that_is_a_link_is_quoted_inside_the_log_only(tmp_path: Path, name: str) -> None:
+def test_an_entry_that_is_a_link_is_quoted_inside_the_log_only(
+    tmp_path: Path, name: str
+) -> None:
     (tmp_path / "secret").write_text("hunter2\n")
     log = tmp_path / "log"
     log.mkdir()
@@ -72,7 +76,9 @@ def found_in(folder: Path) -> list[str]:
     return [one.path.name for one in found.transcripts]
 
 
-def test_a_folder_of_transcripts_is_walked_without_following_links_out(tmp_path: Path) -> None:
+def test_a_folder_of_transcripts_is_walked_without_following_links_out(
+    tmp_path: Path,
+) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     for folder in (inside / "deep", outside):
         folder.mkdir(parents=True)
@@ -86,7 +92,9 @@ def test_a_folder_of_transcripts_is_walked_without_following_links_out(tmp_path:
 def test_a_folder_of_the_system_is_not_walked(folder: str) -> None:
     said: list[str] = []
     assert (
-        discover(TranscriptPlaces(Path(), (Path(folder),)), HARNESSES, said.append).transcripts
+        discover(
+            TranscriptPlaces(Path(), (Path(folder),)), HARNESSES, said.append
+        ).transcripts
         == ()
     )
     assert said == [f"transcript directory {folder}: is a system folder; skipped"]

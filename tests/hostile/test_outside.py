@@ -39,15 +39,25 @@ class TestALogThatFilesName:
     @pytest.mark.parametrize("file", [".agents/da-score.toml", "pyproject.toml"])
     @pytest.mark.parametrize("command", ["run", "derive", "backfill"])
     def test_outside_is_refused_and_left_alone(
-        self, here: Demo, da_score: DaScore, other: Path, how: str, file: str, command: str
+        self,
+        here: Demo,
+        da_score: DaScore,
+        other: Path,
+        how: str,
+        file: str,
+        command: str,
     ) -> None:
         text, link = NAMED[how]
         table = "[tool.da-score]\n" if file == "pyproject.toml" else ""
-        (here.repo_dir / file).write_text(table + text.replace("OTHER", str(other)) + "\n")
+        (here.repo_dir / file).write_text(
+            table + text.replace("OTHER", str(other)) + "\n"
+        )
         if link:
             (here.repo_dir / link).symlink_to(other if link == "log" else other.parent)
         before = tree(other)
-        assert "is outside of the repository" in one_line(da_score(command, "--no-cache"))
+        assert "is outside of the repository" in one_line(
+            da_score(command, "--no-cache")
+        )
         assert tree(other) == before
 
     def test_inside_is_taken_and_outside_where_the_command_line_or_a_variable_names_it(
@@ -55,7 +65,10 @@ class TestALogThatFilesName:
     ) -> None:
         (here.repo_dir / "link").symlink_to(here.iter_log_dir)
         assert resolve_settings({"iter-log-dir": other}, {}).iter_log_dir == other
-        assert resolve_settings({}, {"DA_SCORE_ITER_LOG_DIR": str(other)}).iter_log_dir == other
+        assert (
+            resolve_settings({}, {"DA_SCORE_ITER_LOG_DIR": str(other)}).iter_log_dir
+            == other
+        )
         (here.repo_dir / ".agents/da-score.toml").write_text('iter-log-dir = "link"\n')
         assert resolve_settings({}, {}).iter_log_dir == Path("link")
 
@@ -93,11 +106,15 @@ class TestSettingsOfAHarness:
             "the command line may say so"
         )
 
-    def test_of_a_project_may_be_a_link_inside(self, here: Demo, da_score: DaScore) -> None:
+    def test_of_a_project_may_be_a_link_inside(
+        self, here: Demo, da_score: DaScore
+    ) -> None:
         (here.repo_dir / "dotfiles").mkdir()
         (here.repo_dir / ".claude").symlink_to("dotfiles")
         assert da_score("hook", "install").status == 0
-        assert "close-task" in (here.repo_dir / "dotfiles/settings.local.json").read_text()
+        assert (
+            "close-task" in (here.repo_dir / "dotfiles/settings.local.json").read_text()
+        )
 
     @pytest.mark.parametrize(
         ("harness", "variable", "name"),
@@ -124,7 +141,8 @@ class TestSettingsOfAHarness:
         assert hook_settings(harness, "user", project)[0].is_relative_to(Path.home())
 
     @pytest.mark.skipif(
-        os.geteuid() != 0, reason="only root can write what is somebody else's and stays so"
+        os.geteuid() != 0,
+        reason="only root can write what is somebody else's and stays so",
     )
     def test_keep_their_owner_and_mode(self, tmp_path: Path) -> None:
         path = tmp_path / "settings.json"
@@ -135,7 +153,11 @@ class TestSettingsOfAHarness:
         assert backup is not None
         for written in (path, backup):
             found = written.stat()
-            assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 4321, 0o640)
+            assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (
+                1234,
+                4321,
+                0o640,
+            )
 
 
 @pytest.mark.parametrize("how", ["--force", ""])
@@ -145,5 +167,7 @@ def test_init_writes_no_settings_through_a_link_to_outside(
     repo.commit({"a": "b"})
     (tmp_path / "outside").mkdir()
     (repo.path / ".agents").symlink_to(tmp_path / "outside")
-    assert "outside" in one_line(da_score("init", "--repo-dir", repo.path, *filter(None, [how])))
+    assert "outside" in one_line(
+        da_score("init", "--repo-dir", repo.path, *filter(None, [how]))
+    )
     assert list((tmp_path / "outside").iterdir()) == []

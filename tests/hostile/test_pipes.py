@@ -18,7 +18,9 @@ from scoring.evidence.git.repository import GitRepository
 
 
 class TestInARepository:
-    @pytest.mark.parametrize("name", [*PLAIN_FILES, "refs/replace/x", "worktrees/linked/gitdir"])
+    @pytest.mark.parametrize(
+        "name", [*PLAIN_FILES, "refs/replace/x", "worktrees/linked/gitdir"]
+    )
     def test_is_named_at_once(self, repo: Repo, name: str) -> None:
         repo.commit({"a": "b"})
         linked = repo.path.parent / "linked"
@@ -71,7 +73,9 @@ class TestInARepository:
             GitRepository(repo.path / "sub")
 
     @pytest.mark.parametrize("lent", [False, True], ids=["its own", "that it borrows"])
-    def test_in_place_of_an_object_is_named_at_once(self, repo: Repo, lent: bool) -> None:
+    def test_in_place_of_an_object_is_named_at_once(
+        self, repo: Repo, lent: bool
+    ) -> None:
         sha = repo.commit({"a": "b"})
         objects = repo.path / ".git/objects"
         if lent:
@@ -107,7 +111,9 @@ class TestTimeLimit:
         opened = GitRepository(repo.path)
         monkeypatch.setattr(starter, "time_limit", lambda: 0.2)
         monkeypatch.setattr(
-            starter.Git, "_command", lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)]
+            starter.Git,
+            "_command",
+            lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)],
         )
         return opened
 
@@ -131,7 +137,9 @@ class TestTimeLimit:
 
 
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("read", [False, True], ids=["without a reader", "with a reader"])
+@pytest.mark.parametrize(
+    "read", [False, True], ids=["without a reader", "with a reader"]
+)
 def test_a_step_summary_that_is_a_pipe_is_refused(
     da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read: bool
 ) -> None:

@@ -78,7 +78,11 @@ class TestALogThatHides:
         task = "\u202etxt\u200b\ufffe\uffff\x9b31m &lt; https://evil.example"
         entry = project / LOG / "iter-2.yaml"
         entry.write_text(
-            re.sub("task_id: .*", lambda _: f"task_id: {json.dumps(task)}", entry.read_text())
+            re.sub(
+                "task_id: .*",
+                lambda _: f"task_id: {json.dumps(task)}",
+                entry.read_text(),
+            )
         )
         return task
 
@@ -129,7 +133,11 @@ class TestALogThatHides:
     def test_cannot_on_a_pipe_that_no_reference_binds(
         self, hostile: str, da_score: DaScore, command: str
     ) -> None:
-        rubric = [] if command.split()[0] in ("records", "lint", "work") else ["--rubric", "3.1.0"]
+        rubric = (
+            []
+            if command.split()[0] in ("records", "lint", "work")
+            else ["--rubric", "3.1.0"]
+        )
         found = da_score(*command.split(), *rubric)
         shown = found.out + found.err
         if command.startswith("report"):
@@ -145,15 +153,27 @@ class TestALogThatHides:
             found = da_score(*command)
             assert "\x9b" not in found.out
             assert command[0] != "export" or "\\u009b" in found.out, command
-        assert hostile in {row["task_id"] for row in map(json.loads, found.out.splitlines())}
+        assert hostile in {
+            row["task_id"] for row in map(json.loads, found.out.splitlines())
+        }
 
     def test_cannot_in_junit_or_the_summary(
-        self, hostile: str, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self,
+        hostile: str,
+        da_score: DaScore,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
     ) -> None:
         summary, junit = tmp_path / "summary.md", tmp_path / "junit.xml"
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
         found = da_score(
-            "check", "--min-band", "excellent", "--github-summary", "--junit", junit, "--no-cache"
+            "check",
+            "--min-band",
+            "excellent",
+            "--github-summary",
+            "--junit",
+            junit,
+            "--no-cache",
         )
         assert found.status == 3, found
         assert ElementTree.parse(junit).getroot().tag == "testsuites"

@@ -41,7 +41,9 @@ def measured(folder: Path, *arguments: str, status: str = "0") -> tuple[float, i
         "print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss)"
     )
     command = [sys.executable, "-c", program, *COMMAND, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=True
+    )
     ended, seconds, memory = done.stdout.split()
     assert ended == status, done.stderr
     return float(seconds), int(memory)
@@ -56,8 +58,12 @@ COMMANDS = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS, ids=["run", "run --json", "report", "check"])
-def test_a_log_of_ten_thousand_entries(tmp_path: Path, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "command", COMMANDS, ids=["run", "run --json", "report", "check"]
+)
+def test_a_log_of_ten_thousand_entries(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
     taken = {}
     for count in (2_500, 10_000):
         repo = Repo(tmp_path / str(count))
@@ -78,7 +84,10 @@ def test_a_meeting_of_three_hundred_thousand_records(tmp_path: Path) -> None:
         for n in range(300_000):
             f.write(json.dumps(record(n + 1)) + "\n")
     done = subprocess.run(
-        [*COMMAND, "meeting", "score", str(path)], capture_output=True, text=True, check=False
+        [*COMMAND, "meeting", "score", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "larger than 16 MiB" in done.stderr

@@ -51,7 +51,12 @@ def a_branch_is_called_as_its_commit(repo: Repo) -> None:
 def twin(repo: Repo) -> str:
     """Return a commit that is as the newest one, but for its time."""
     return repo.git(
-        "commit-tree", "HEAD^{tree}", "-p", "HEAD~1", given=b"Add a", time=repo.clock + 5
+        "commit-tree",
+        "HEAD^{tree}",
+        "-p",
+        "HEAD~1",
+        given=b"Add a",
+        time=repo.clock + 5,
     )
 
 
@@ -117,7 +122,11 @@ def a_commit_graph_merges_it(repo: Repo) -> None:
     assert repo.head("own") in repo.git("log", "--format=%H", "master")
 
 
-MERGING: list[Attack] = [a_replacement_merges_it, a_graft_merges_it, a_commit_graph_merges_it]
+MERGING: list[Attack] = [
+    a_replacement_merges_it,
+    a_graft_merges_it,
+    a_commit_graph_merges_it,
+]
 
 
 @pytest.mark.parametrize("attack", MERGING, ids=by_name)
@@ -125,7 +134,9 @@ def test_a_commit_lands_in_no_history_but_the_true_one(
     change: Repo, check: Check, attack: Attack
 ) -> None:
     change.branch("own")
-    sha = change.commit({"src/z.py": "def send(prices):\n    return prices\n"}, "Send prices")
+    sha = change.commit(
+        {"src/z.py": "def send(prices):\n    return prices\n"}, "Send prices"
+    )
     change.checkout("master")
     change.commit({"NOTES": "x\n"}, "Note")
     put(change, {f"{LOG}/iter-1.yaml": entry(1, sha)})
@@ -147,7 +158,9 @@ def a_branch_has_the_full_name_of_the_base(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize(
-    "attack", [a_graft_puts_it_into_the_base, a_branch_has_the_full_name_of_the_base], ids=by_name
+    "attack",
+    [a_graft_puts_it_into_the_base, a_branch_has_the_full_name_of_the_base],
+    ids=by_name,
 )
 def test_a_base_has_no_more_than_its_own_history(
     change: Repo, check: Check, attack: Attack

@@ -17,13 +17,17 @@ def has_a_second_file(repo: Repo) -> str:
 def has_another_number_than_its_name(repo: Repo) -> str:
     put(repo, {f"{LOG}/iter-7.yaml": entry(2, repo.head())})
     return (
-        "iter-7.yaml: its name says another number than its iteration, which is 2; name it iter-2"
+        "iter-7.yaml: its name says another number than its iteration, which is 2;"
+        " name it iter-2"
     )
 
 
 def differs_from_the_archive(repo: Repo) -> str:
     archived = f"{{iteration: 1, commit: {repo.head('HEAD~1')}}}"
-    put(repo, {f"{LOG}/historical.yaml": f"schema_version: 1\niterations: [{archived}]\n"})
+    put(
+        repo,
+        {f"{LOG}/historical.yaml": f"schema_version: 1\niterations: [{archived}]\n"},
+    )
     return "historical.yaml: iteration 1 differs from another entry of that number; keep one"
 
 
@@ -40,7 +44,11 @@ def change(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
 @pytest.mark.parametrize("doubt", DOUBTS, ids=lambda doubt: str(doubt.__name__))
 @pytest.mark.parametrize("cache", ["--no-cache", "--cache-dir=kept"])
 def test_a_log_of_doubtful_numbers(
-    change: Repo, da_score: DaScore, tmp_path: Path, doubt: Callable[[Repo], str], cache: str
+    change: Repo,
+    da_score: DaScore,
+    tmp_path: Path,
+    doubt: Callable[[Repo], str],
+    cache: str,
 ) -> None:
     message = doubt(change)
     kept = cache.replace("kept", str(tmp_path / "kept"))
@@ -53,7 +61,9 @@ def test_a_log_of_doubtful_numbers(
         assert (refused.status, message in refused.err, refused.out) == (1, True, "")
 
 
-def test_numbers_with_zeros_are_the_same_numbers(change: Repo, da_score: DaScore) -> None:
+def test_numbers_with_zeros_are_the_same_numbers(
+    change: Repo, da_score: DaScore
+) -> None:
     (change.path / LOG / "iter-1.yaml").rename(change.path / LOG / "iter-001.yaml")
     found = da_score("check", "--trusted", "--rubric", "3.1.0")
     assert (found.status, found.err) == (0, "")

@@ -54,7 +54,9 @@ def in_a_commit_that_says_where_it_was_picked(repo: Repo) -> None:
     good = repo.head()
     keep(repo, session(repo))
     repo.branch("own", "HEAD~1")
-    name_commit(repo, repo.commit(OTHER, f"Add a\n\n(cherry picked from commit {good})"))
+    name_commit(
+        repo, repo.commit(OTHER, f"Add a\n\n(cherry picked from commit {good})")
+    )
 
 
 def in_a_commit_of_the_same_subject(repo: Repo) -> None:
@@ -113,7 +115,9 @@ def in_a_commit_that_only_deletes(repo: Repo) -> None:
 
 def in_a_commit_with_a_program_in_lines_of_two_characters(repo: Repo) -> None:
     repo.branch("own", "HEAD~1")
-    name_commit(repo, repo.commit({**FILES, "src/b.js": "[]\n[\n(!\n)+\n" * 99}, "Add a"))
+    name_commit(
+        repo, repo.commit({**FILES, "src/b.js": "[]\n[\n(!\n)+\n" * 99}, "Add a")
+    )
     keep(repo, session(repo))
 
 
@@ -151,7 +155,9 @@ def in_a_merge_that_brings_more(repo: Repo) -> None:
 def by_a_sub_agent_that_wrote_something_else(repo: Repo) -> None:
     lines = []
     for line in session(repo, files=OTHER).splitlines():
-        lines.append(json.dumps({**json.loads(line), "isSidechain": True, "agentId": "a1"}))
+        lines.append(
+            json.dumps({**json.loads(line), "isSidechain": True, "agentId": "a1"})
+        )
     put(repo, {"../home/projects/x/s/subagents/agent-a1.jsonl": "\n".join(lines)})
     keep(repo, session(repo, files={}, command="ls", result="x"))
 
@@ -169,14 +175,18 @@ def in_a_commit_whose_attributes_hide_a_file(repo: Repo) -> None:
     hidden = {".gitattributes": "src/b.py -diff\n", "src/b.py": OTHER["src/b.py"] * 9}
     repo.branch("own", "HEAD~1")
     name_commit(repo, repo.commit({**FILES, **hidden}, "Add a"))
-    keep(repo, session(repo, files={**FILES, ".gitattributes": hidden[".gitattributes"]}))
+    keep(
+        repo, session(repo, files={**FILES, ".gitattributes": hidden[".gitattributes"]})
+    )
 
 
 def in_a_squash_of_its_commit_and_another(repo: Repo) -> None:
     keep(repo, session(repo))
     repo.branch("own", "HEAD~1")
     repo.git("branch", "-D", "master")
-    name_commit(repo, repo.commit({**FILES, "src/b.py": OTHER["src/b.py"]}, "Add a (#7)"))
+    name_commit(
+        repo, repo.commit({**FILES, "src/b.py": OTHER["src/b.py"]}, "Add a (#7)")
+    )
 
 
 def in_a_commit_of_a_submodule(repo: Repo) -> None:
@@ -230,12 +240,16 @@ SHOWN = [
 ]
 
 
-def test_a_session_counts_by_the_sha_that_git_printed(change: Repo, check: Check) -> None:
+def test_a_session_counts_by_the_sha_that_git_printed(
+    change: Repo, check: Check
+) -> None:
     keep(change, session(change))
     assert counts(check)
 
 
-def test_a_session_counts_by_a_sha_that_its_entry_shortens(change: Repo, check: Check) -> None:
+def test_a_session_counts_by_a_sha_that_its_entry_shortens(
+    change: Repo, check: Check
+) -> None:
     keep(change, session(change))
     name_commit(change, change.head()[:8])
     assert counts(check)
@@ -261,7 +275,9 @@ def test_what_speaks_against_a_commit_counts_against_each_entry_that_names_it(
     assert "evidence shared with iteration 1" in found.out
 
 
-def test_what_speaks_for_a_commit_counts_for_its_first_entry(change: Repo, check: Check) -> None:
+def test_what_speaks_for_a_commit_counts_for_its_first_entry(
+    change: Repo, check: Check
+) -> None:
     keep(change, session(change))
     name_commit(change, change.head(), 2)
     found = check("--min-coverage", "0.25")
@@ -275,5 +291,7 @@ def test_a_revert_counts_against_each_entry_that_names_the_commit(
 ) -> None:
     name_commit(change, change.head(), 2)
     change.revert("HEAD")
-    scores = [row["value"] for row in check("--no-unscored", "--json").json["iterations"]]
+    scores = [
+        row["value"] for row in check("--no-unscored", "--json").json["iterations"]
+    ]
     assert scores == [0, 0]

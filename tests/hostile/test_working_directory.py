@@ -28,7 +28,12 @@ COMMANDS = [
 
 def set_traps(folder: Path, imported: Path) -> None:
     """Put a module of each name that can be imported into a folder; each notes its import."""
-    names = {*sys.stdlib_module_names, *packages_distributions(), "sitecustomize", "usercustomize"}
+    names = {
+        *sys.stdlib_module_names,
+        *packages_distributions(),
+        "sitecustomize",
+        "usercustomize",
+    }
     for name in names:
         if name.isidentifier():
             trap = f"open({str(imported)!r}, 'a').write({name!r} + ' ')\n"
@@ -56,7 +61,9 @@ def test_a_trap_notes_its_import(tmp_path: Path) -> None:
 
     command = [sys.executable, "-c", "import colorsys"]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True)
+    subprocess.run(
+        command, cwd=folder, env=environment, check=False, capture_output=True
+    )
 
     assert "colorsys" in (tmp_path / "imported").read_text()
 

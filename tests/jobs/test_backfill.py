@@ -50,18 +50,26 @@ class TestFindLogs:
         (path / LOG).mkdir(parents=True)
         return path
 
-    def test_in_a_folder_of_repositories_in_the_order_of_their_names(self, tmp_path: Path) -> None:
+    def test_in_a_folder_of_repositories_in_the_order_of_their_names(
+        self, tmp_path: Path
+    ) -> None:
         src = tmp_path / "src"
         for name in ("b", "c/deep/er", "a", ".hidden", "a/vendor/inner"):
             self.repository(src / name)
         (src / "no-repository").mkdir()
-        found = [str(log.repo_dir.relative_to(src)) for log in find_logs([src]) if log.repo_dir]
+        found = [
+            str(log.repo_dir.relative_to(src))
+            for log in find_logs([src])
+            if log.repo_dir
+        ]
         assert found == [".hidden", "a", "a/vendor/inner", "b", "c/deep/er"]
 
     def test_not_where_tools_keep_their_files(self, tmp_path: Path) -> None:
         for name in ("a", ".git/b", "node_modules/b", ".venv/b", "__pycache__/b"):
             self.repository(tmp_path / "src" / name)
-        assert [log.repo_dir for log in find_logs([tmp_path / "src"])] == [tmp_path / "src/a"]
+        assert [log.repo_dir for log in find_logs([tmp_path / "src"])] == [
+            tmp_path / "src/a"
+        ]
 
     def test_in_a_log_directory_at_any_place(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -85,8 +93,17 @@ class TestFindLogs:
         (tmp_path / "src/b").symlink_to(repo)
         (repo / "round").symlink_to(tmp_path / "src")
         monkeypatch.chdir(repo)
-        roots = [tmp_path / "alias", repo, Path(), tmp_path / "src", repo / LOG, tmp_path / "src/b"]
-        assert find_logs(roots) == [FoundLog(tmp_path / "alias" / LOG, tmp_path / "alias")]
+        roots = [
+            tmp_path / "alias",
+            repo,
+            Path(),
+            tmp_path / "src",
+            repo / LOG,
+            tmp_path / "src/b",
+        ]
+        assert find_logs(roots) == [
+            FoundLog(tmp_path / "alias" / LOG, tmp_path / "alias")
+        ]
 
     @pytest.mark.parametrize(
         ("name", "reason"),
@@ -102,7 +119,9 @@ class TestFindLogs:
             ),
         ],
     )
-    def test_not_where_there_is_none(self, tmp_path: Path, name: str, reason: str) -> None:
+    def test_not_where_there_is_none(
+        self, tmp_path: Path, name: str, reason: str
+    ) -> None:
         (tmp_path / "file").touch()
         (tmp_path / "empty/iter-x.yaml").mkdir(parents=True)
         with pytest.raises(InputError) as raised:
@@ -113,13 +132,23 @@ class TestFindLogs:
         with tempfile.TemporaryDirectory(dir="/tmp") as closed:
             os.chmod(closed, 0)
             with no_privileges():
-                assert find_logs([Path(closed)]) == [FoundLog(Path(closed) / LOG, Path(closed))]
+                assert find_logs([Path(closed)]) == [
+                    FoundLog(Path(closed) / LOG, Path(closed))
+                ]
 
-    def test_named_in_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_named_in_a_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("HOME", "/home/ada")
         listed = b"# ours\n/src/a\n\n   \r\n  /src/b c\t\r\n#/src/d\n~/src/e\nrelative\n/src/\xff"
         (tmp_path / "list").write_bytes(listed)
-        names = ("/src/a", "/src/b c", "/home/ada/src/e", "relative", os.fsdecode(b"/src/\xff"))
+        names = (
+            "/src/a",
+            "/src/b c",
+            "/home/ada/src/e",
+            "relative",
+            os.fsdecode(b"/src/\xff"),
+        )
         assert roots_from_file(tmp_path / "list") == list(map(Path, names))
         with pytest.raises(InputError, match=r": is a directory$"):
             roots_from_file(tmp_path)
@@ -150,7 +179,9 @@ def backfill(project: Project, **how: Any) -> LogReport:
     transcripts = (project.transcripts / "claude", project.transcripts / "codex")
     cache = {"cache_dir": Path(os.environ["DA_SCORE_CACHE_DIR"])}
     settings = Settings(project.log, project.repo, transcript_dirs=transcripts)
-    return backfill_log(BackfillPlan(settings, **{"rubric": default_rubric()} | cache | how))
+    return backfill_log(
+        BackfillPlan(settings, **{"rubric": default_rubric()} | cache | how)
+    )
 
 
 Change = Callable[[Project], object]
@@ -205,7 +236,9 @@ REASONS: dict[str, tuple[Change, dict[int, str]]] = {
         {3: "inputs changed"},
     ),
     "a new transcript for an iteration without one": (
-        lambda p: (p.transcripts / "claude/a.jsonl").write_text(TURN % "2026-03-02T09:00:00Z"),
+        lambda p: (p.transcripts / "claude/a.jsonl").write_text(
+            TURN % "2026-03-02T09:00:00Z"
+        ),
         {1: "inputs changed"},
     ),
     "two things at once": (
@@ -216,7 +249,9 @@ REASONS: dict[str, tuple[Change, dict[int, str]]] = {
         {4: "inputs changed", 9: "no sidecar"},
     ),
     "a new entry": (
-        lambda p: (p.log / "iter-10.yaml").write_text("schema_version: 1\niteration: 10\n"),
+        lambda p: (p.log / "iter-10.yaml").write_text(
+            "schema_version: 1\niteration: 10\n"
+        ),
         {10: "no sidecar"},
     ),
 }
@@ -230,12 +265,18 @@ class TestReasons:
             list(done.log.glob("iter-??.yaml"))
         )
         found = backfill(done)
-        assert (found.error, found.scored, found.up_to_date) == (None, scored, count - len(scored))
+        assert (found.error, found.scored, found.up_to_date) == (
+            None,
+            scored,
+            count - len(scored),
+        )
         assert (found.kept, found.git_changed, found.passed_over) == ({}, [], 0)
         again = backfill(done)
         assert (again.scored, again.up_to_date) == ({}, count)
 
-    def test_to_do_it_all_again_is_force(self, done: Project, expected: dict[str, bytes]) -> None:
+    def test_to_do_it_all_again_is_force(
+        self, done: Project, expected: dict[str, bytes]
+    ) -> None:
         before = tree(done.log)
         found = backfill(done, force=True)
         assert (found.scored, found.up_to_date) == (dict.fromkeys(ALL, "forced"), 0)
@@ -257,7 +298,8 @@ class TestReasons:
         def and_then(*arguments: Any, **how: Any) -> Any:
             found = work(*arguments, **how)
             if left and any(
-                isinstance(one, IterationFacts) and one.record.iteration == 3 for one in arguments
+                isinstance(one, IterationFacts) and one.record.iteration == 3
+                for one in arguments
             ):
                 left.pop()(project)
             return found
@@ -278,7 +320,9 @@ class TestAnswersOfGit:
         """Let the commit of iteration 9 be on the trunk."""
         Repo.at(project.repo).git("update-ref", "refs/heads/master", "export-csv")
 
-    def test_that_changed_are_listed_and_scored_when_asked_for(self, done: Project) -> None:
+    def test_that_changed_are_listed_and_scored_when_asked_for(
+        self, done: Project
+    ) -> None:
         before = tree(done.log)
         Repo.at(done.repo).commit({"more": "x"}, "more")  # which changes no answer
         found = backfill(done, refresh_git=True)
@@ -303,12 +347,19 @@ class TestStore:
     @pytest.mark.usefixtures("done")
     def test_holds_digests_alone(self, tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "cache" / store.NAME) as kept:
-            rows = [row for (row,) in kept.execute("SELECT value FROM kept WHERE kind = 'stamp'")]
+            rows = [
+                row
+                for (row,) in kept.execute(
+                    "SELECT value FROM kept WHERE kind = 'stamp'"
+                )
+            ]
         assert len(rows) == 9
         for row in rows:
             digests = msgspec.msgpack.decode(row, type=dict[str, str])
             assert list(digests) == ["inputs", "window", "facts", "sidecar"]
-            assert all(re.fullmatch("[0-9a-f]{24}", digest) for digest in digests.values())
+            assert all(
+                re.fullmatch("[0-9a-f]{24}", digest) for digest in digests.values()
+            )
 
     def test_is_kept_when_a_log_breaks_on_the_way(self, project: Project) -> None:
         (project.sidecar(5) / "in the way").mkdir(parents=True)
@@ -360,7 +411,9 @@ class TestChoice:
     def test_of_a_day_or_later(
         self, project: Project, da_score: DaScore, since: str, taken: list[int]
     ) -> None:
-        found = da_score("backfill", project.repo, "--since", since, "--json").json["logs"][0]
+        found = da_score("backfill", project.repo, "--since", since, "--json").json[
+            "logs"
+        ][0]
         assert [one["iteration"] for one in found["scored"]] == taken
         assert found["passed_over"] == 9 - len(taken)
         assert [n for n in ALL if project.sidecar(n).exists()] == taken
@@ -371,7 +424,9 @@ class TestChoice:
     ) -> None:
         for n in ALL:
             text = project.entry(n).read_text()
-            project.entry(n).write_text(re.sub(r"^date: .*", f'date: "{date}"', text, flags=re.M))
+            project.entry(n).write_text(
+                re.sub(r"^date: .*", f'date: "{date}"', text, flags=re.M)
+            )
         da_score("backfill", project.repo, "--since", "2026-03-05")
         # 2 has no commit, and the commit of 7 is gone: nothing says how old they are
         assert [n for n in ALL if project.sidecar(n).exists()] == [2, 7, 8, 9]
@@ -386,7 +441,8 @@ class TestChoice:
 
 LOST = {
     3: ["correction_pressure", "token_efficiency"],
-    4: ["token_efficiency"],  # no call had failed, so its correction pressure loses nothing
+    # no call had failed, so its correction pressure loses nothing
+    4: ["token_efficiency"],
     5: ["correction_pressure", "token_efficiency"],
     8: ["token_efficiency"],
     9: ["token_efficiency"],
@@ -402,7 +458,9 @@ class TestEvidenceLoss:
         return done
 
     @pytest.mark.parametrize(
-        "how", [{}, {"force": True}, {"refresh_git": True}, {"cache_dir": None}], ids=str
+        "how",
+        [{}, {"force": True}, {"refresh_git": True}, {"cache_dir": None}],
+        ids=str,
     )
     def test_is_avoided(
         self, without: Project, how: dict[str, Any], expected: dict[str, bytes]
@@ -413,7 +471,9 @@ class TestEvidenceLoss:
         assert set(found.scored) == ({1, 2, 6, 7} if "force" in how else set())
         assert (tree(without.log), without.sidecars()) == (before, expected)
 
-    def test_is_said_and_allowed_when_asked_for(self, without: Project, da_score: DaScore) -> None:
+    def test_is_said_and_allowed_when_asked_for(
+        self, without: Project, da_score: DaScore
+    ) -> None:
         found = da_score("backfill", without.repo)
         assert (found.status, found.lines) == (
             0,
@@ -423,10 +483,16 @@ class TestEvidenceLoss:
         listed = "".join(
             f"  {without.log}: {n}: {' and '.join(lost)}\n" for n, lost in LOST.items()
         )
-        assert f"\nKept, because the transcripts no longer cover the window:\n{listed}" in found.out
+        assert (
+            f"\nKept, because the transcripts no longer cover the window:\n{listed}"
+            in found.out
+        )
         again = da_score("backfill", without.repo, "--allow-evidence-loss")
         assert again.lines == [f"{without.log}: 5 scored, 4 up to date"]
-        assert b"no transcript covers the iteration window" in without.sidecar(3).read_bytes()
+        assert (
+            b"no transcript covers the iteration window"
+            in without.sidecar(3).read_bytes()
+        )
         assert backfill(without).kept == {}
 
 
@@ -438,7 +504,9 @@ class TestSessions:
         edit(done.entry(7), "retries: 1", "retries: 0")
         assert backfill(done).scored == {7: "inputs changed"}
         assert "      value: 0.8448308540439096\n" in done.session(CODEX).read_text()
-        assert "      value: 0.8641975308641974\n" not in done.session(CODEX).read_text()
+        assert (
+            "      value: 0.8641975308641974\n" not in done.session(CODEX).read_text()
+        )
 
 
 @pytest.fixture
@@ -460,7 +528,10 @@ BROKEN: dict[str, tuple[Change, str]] = {
         lambda p: shutil.rmtree(p.repo / ".git"),
         "/src/demo/repo: not a git work tree (",
     ),
-    "settings": (lambda p: p.settings.write_text("x = ["), "/da-score.toml: not TOML: "),
+    "settings": (
+        lambda p: p.settings.write_text("x = ["),
+        "/da-score.toml: not TOML: ",
+    ),
     "unknown settings": (
         lambda p: p.settings.write_text("x = 1"),
         "/da-score.toml: unknown setting 'x'",
@@ -512,14 +583,29 @@ class TestSeveralLogs:
         found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
         assert found.status == 1
         assert (
-            found.err == "da-score: error: 1 of 3 logs failed; each is named above with its error\n"
+            found.err
+            == "da-score: error: 1 of 3 logs failed; each is named above with its error\n"
         )
         assert [three[0].sidecars(), three[2].sidecars()] == [expected] * 2
-        assert len([line for line in found.lines if line.endswith(": 9 scored, 0 up to date")]) == 2
-        (line,) = [line for line in found.lines if line.startswith(f"{three[1].log}: failed: ")]
+        assert (
+            len(
+                [
+                    line
+                    for line in found.lines
+                    if line.endswith(": 9 scored, 0 up to date")
+                ]
+            )
+            == 2
+        )
+        (line,) = [
+            line for line in found.lines if line.startswith(f"{three[1].log}: failed: ")
+        ]
         assert said in line
         assert "\nLOGS failed                 1\n" in found.out
-        assert f"\nFailed:\n  {three[1].log}: {line.partition(': failed: ')[2]}\n" in found.out
+        assert (
+            f"\nFailed:\n  {three[1].log}: {line.partition(': failed: ')[2]}\n"
+            in found.out
+        )
 
     def test_of_which_one_s_process_is_killed_are_listed(
         self,
@@ -568,7 +654,11 @@ class TestSeveralLogs:
         ] == before  # as a run in the repository scores them
 
     def test_in_no_repository_are_an_error_unless_one_is_named(
-        self, project: Project, da_score: DaScore, tmp_path: Path, expected: dict[str, bytes]
+        self,
+        project: Project,
+        da_score: DaScore,
+        tmp_path: Path,
+        expected: dict[str, bytes],
     ) -> None:
         log = project.log.rename(tmp_path / "log")
         found = da_score("backfill", log)
@@ -579,7 +669,9 @@ class TestSeveralLogs:
         assert da_score("backfill", log, "--repo-dir", project.repo).lines == [
             f"{log}: 9 scored, 0 up to date"
         ]
-        assert {path.name: path.read_bytes() for path in log.glob("*.score.yaml")} == expected
+        assert {
+            path.name: path.read_bytes() for path in log.glob("*.score.yaml")
+        } == expected
 
 
 class TestText:
@@ -626,7 +718,9 @@ class TestText:
             "broken": [],
         }
 
-    def test_is_a_line_for_each_log_and_a_table(self, done: Project, da_score: DaScore) -> None:
+    def test_is_a_line_for_each_log_and_a_table(
+        self, done: Project, da_score: DaScore
+    ) -> None:
         done.sidecar(3).unlink()
         found = da_score("backfill", done.repo, "--since", "2026-03-03")
         assert (found.status, found.err) == (0, "")

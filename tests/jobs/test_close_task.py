@@ -91,7 +91,9 @@ process = functools.partial(any_process, "close-task")
 """Run ``da-score close-task`` in a process of its own."""
 
 
-def close(project: Project, iteration: int | None = None, recompute: str = "current") -> ClosedTask:
+def close(
+    project: Project, iteration: int | None = None, recompute: str = "current"
+) -> ClosedTask:
     """Close a task of the demo with both folders of transcripts."""
     return closed_in(
         project.log,
@@ -157,14 +159,22 @@ class TestRecompute:
         for number in range(
             1, 10
         ):  # still sidecars of this rubric, and not what a new score would be
-            edit(scored.sidecar(number), "label: Landed on master", "label: Landed somewhere")
+            edit(
+                scored.sidecar(number),
+                "label: Landed on master",
+                "label: Landed somewhere",
+            )
         for session_id in MEMBERS:
             scored.session(session_id).write_text("old")
         closed = close(scored, iteration, recompute)
         assert [
-            n for n in range(1, 10) if "Landed somewhere" not in scored.sidecar(n).read_text()
+            n
+            for n in range(1, 10)
+            if "Landed somewhere" not in scored.sidecar(n).read_text()
         ] == rewritten
-        assert [s for s in (CODEX, CLAUDE) if scored.session(s).read_text() != "old"] == sessions
+        assert [
+            s for s in (CODEX, CLAUDE) if scored.session(s).read_text() != "old"
+        ] == sessions
         own = next((s for s, members in MEMBERS.items() if iteration in members), None)
         assert closed.session_sidecar_path == (own and scored.session(own))
 
@@ -187,7 +197,8 @@ class TestRecompute:
         with pytest.raises(SettingsError) as raised:
             close(project, recompute=recompute)
         assert (
-            str(raised.value) == f"--score-recompute {recompute!r} must be current, recent-K or all"
+            str(raised.value)
+            == f"--score-recompute {recompute!r} must be current, recent-K or all"
         )
         assert project.written() == []
 
@@ -198,13 +209,16 @@ class TestSession:
         [
             pytest.param(lambda _: None, id="missing"),
             pytest.param(lambda _: b"value: [", id="no YAML"),
-            pytest.param(lambda data: data.replace(b"2.1.0", b"2.0.2"), id="of another rubric"),
+            pytest.param(
+                lambda data: data.replace(b"2.1.0", b"2.0.2"), id="of another rubric"
+            ),
             pytest.param(
                 lambda data: data.replace(b"iteration: 8", b"iteration: 7"),
                 id="of another iteration",
             ),
             pytest.param(
-                lambda data: b"\n".join(data.splitlines()[:4]) + b"\n", id="cut off before the band"
+                lambda data: b"\n".join(data.splitlines()[:4]) + b"\n",
+                id="cut off before the band",
             ),
             pytest.param(
                 lambda data: b"\n".join(data.splitlines()[:22]) + b"\n",
@@ -216,13 +230,17 @@ class TestSession:
     def test_scores_a_member_whose_sidecar_cannot_stand(
         self, scored: Project, spoil: Callable[[bytes], bytes | None]
     ) -> None:
-        before = {path.name: path.read_bytes() for path in scored.log.glob("*.score.yaml")}
+        before = {
+            path.name: path.read_bytes() for path in scored.log.glob("*.score.yaml")
+        }
         spoilt = spoil(before["iter-8.score.yaml"])
         scored.sidecar(8).unlink()
         if spoilt is not None:
             scored.sidecar(8).write_bytes(spoilt)
         closed = close(scored, 9)
-        assert {path.name: path.read_bytes() for path in scored.log.glob("*.score.yaml")} == before
+        assert {
+            path.name: path.read_bytes() for path in scored.log.glob("*.score.yaml")
+        } == before
         assert closed.warnings == ()
 
 
@@ -249,7 +267,11 @@ class TestEvidenceLoss:
     ) -> None:
         scored.settings.unlink()
         for session in (CLAUDE, CODEX):
-            edit(scored.log / f"iter-{MEMBERS[session][0]}.yaml", session, f"../{session}")
+            edit(
+                scored.log / f"iter-{MEMBERS[session][0]}.yaml",
+                session,
+                f"../{session}",
+            )
         found = hook("3", "--score-recompute", "recent-1", "--repo-dir", scored.repo)
         assert found == Outcome(
             0,
@@ -258,7 +280,8 @@ class TestEvidenceLoss:
             "this session gets no score file\n",
         )
         assert scored.tokens(3) == "no transcript covers the iteration window"
-        assert closed_in(scored.log, scored.repo, iteration=6).warnings == ()  # native tokens
+        # native tokens
+        assert closed_in(scored.log, scored.repo, iteration=6).warnings == ()
 
 
 class TestOutput:
@@ -266,7 +289,10 @@ class TestOutput:
         "arguments", [["close-task", "--json"], ["--json", "close-task"]], ids=" ".join
     )
     def test_is_json_when_asked_for(
-        self, project: Project, capsysbinary: pytest.CaptureFixture[bytes], arguments: list[str]
+        self,
+        project: Project,
+        capsysbinary: pytest.CaptureFixture[bytes],
+        arguments: list[str],
     ) -> None:
         with standard_input(b""):
             found = in_process(capsysbinary, *arguments, "--repo-dir", project.repo)
@@ -318,7 +344,9 @@ class TestHarness:
                 id="Claude SubagentStop",
             ),
             pytest.param(
-                {"hook_event_name": "SessionEnd", "reason": "other"}, True, id="Claude SessionEnd"
+                {"hook_event_name": "SessionEnd", "reason": "other"},
+                True,
+                id="Claude SessionEnd",
             ),
             pytest.param(
                 {"hook_event_name": "TaskCompleted", "task_id": "7"},
@@ -326,7 +354,9 @@ class TestHarness:
                 id="Claude TaskCompleted",
             ),
             pytest.param(
-                {"model": "gpt-5.2-codex", "transcript_path": None}, False, id="Codex Stop"
+                {"model": "gpt-5.2-codex", "transcript_path": None},
+                False,
+                id="Codex Stop",
             ),
             pytest.param({"transcript_path": ""}, False, id="an empty path"),
             pytest.param(
@@ -360,7 +390,9 @@ class TestHarness:
         )
         found = hook("--score-recompute", "all", given=claude_stop(project, **more))
         assert (found.status, found.err) == (0, "")
-        turns = [project.tokens(n).partition(" transcript turn")[0] for n in (3, 4, 5, 8, 9)]
+        turns = [
+            project.tokens(n).partition(" transcript turn")[0] for n in (3, 4, 5, 8, 9)
+        ]
         assert turns == [f"backfilled from {n}" for n in (6, 4, 6, 7, 3)]
 
     @pytest.mark.parametrize("number", [(), ("8",)], ids=["the highest", "N"])
@@ -383,7 +415,10 @@ class TestHarness:
         assert found.out == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
         other = Path(shutil.copytree(project.log, project.root / "other"))
         found = hook("--repo-dir", project.repo, "--iter-log-dir", other, given=said)
-        assert found.out == f"iteration 9  score 0.704  good  → {other}/iter-9.score.yaml\n"
+        assert (
+            found.out
+            == f"iteration 9  score 0.704  good  → {other}/iter-9.score.yaml\n"
+        )
         assert not (repo.path / LOG / "iter-1.score.yaml").exists()
 
 
@@ -393,15 +428,17 @@ class TestStopHookActive:
         [[], ["--json"], ["--strict"], ["99"], ["--score-recompute", "x"]],
         ids=" ".join,
     )
-    def test_does_nothing_at_all(self, project: Project, hook: Hook, arguments: list[str]) -> None:
+    def test_does_nothing_at_all(
+        self, project: Project, hook: Hook, arguments: list[str]
+    ) -> None:
         before = tree(project.root)
-        assert hook(*arguments, given=claude_stop(project, stop_hook_active=True)) == Outcome(
-            0, "", ""
-        )
+        assert hook(
+            *arguments, given=claude_stop(project, stop_hook_active=True)
+        ) == Outcome(0, "", "")
         assert tree(project.root) == before
-        assert hook(given={"stop_hook_active": True, "cwd": "/no/such/folder"}) == Outcome(
-            0, "", ""
-        )
+        assert hook(
+            given={"stop_hook_active": True, "cwd": "/no/such/folder"}
+        ) == Outcome(0, "", "")
 
 
 @contextlib.contextmanager
@@ -466,9 +503,9 @@ class TestStandardInput:
             '{"sessionId": "a", "transcriptPath": "/t/x.jsonl", "workspace_roots": ["/work"]}'
         )
         assert found == HookInput(Path("/work"), (Path("/t"),), False, "a")
-        assert parse_hook_input('{"conversation_id": "b", "workspace_roots": 5}') == HookInput(
-            None, (), False, "b"
-        )
+        assert parse_hook_input(
+            '{"conversation_id": "b", "workspace_roots": 5}'
+        ) == HookInput(None, (), False, "b")
 
     def test_that_has_no_end_is_given_up(self) -> None:
         with open("/dev/zero", "rb") as f:
@@ -477,7 +514,9 @@ class TestStandardInput:
                 read_hook_input(f.fileno())
             assert time.monotonic() - began < 10
 
-    def test_that_is_blank_or_cannot_be_read_is_as_if_there_were_none(self, tmp_path: Path) -> None:
+    def test_that_is_blank_or_cannot_be_read_is_as_if_there_were_none(
+        self, tmp_path: Path
+    ) -> None:
         with pipe_with(b" \t\r\n\n", end=True) as (read, _):
             assert read_hook_input(read) is None
         fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
@@ -522,9 +561,15 @@ class TestFields:
             0, f"iteration 1  score 1.000  excellent  → {project.sidecar(1)}\n", ""
         )
 
-    @pytest.mark.parametrize("value", [None, True, 0, -1.5, [], {}, "", "\0", "/a\0b"], ids=ascii)
+    @pytest.mark.parametrize(
+        "value", [None, True, 0, -1.5, [], {}, "", "\0", "/a\0b"], ids=ascii
+    )
     def test_of_the_place_that_are_odd_are_as_if_they_were_not_there(
-        self, project: Project, hook: Hook, value: object, monkeypatch: pytest.MonkeyPatch
+        self,
+        project: Project,
+        hook: Hook,
+        value: object,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.chdir(project.repo)
         found = hook("1", given={"cwd": value})
@@ -544,7 +589,9 @@ class TestFields:
         ],
         ids=lambda v: ascii(v)[:20],
     )
-    def test_of_the_place_that_is_not_there_are_said(self, hook: Hook, value: str) -> None:
+    def test_of_the_place_that_is_not_there_are_said(
+        self, hook: Hook, value: str
+    ) -> None:
         found = hook("1", given={"cwd": value})
         assert (found.status, found.out) == (0, "")
         assert found.err.startswith("da-score: warning: ")
@@ -576,7 +623,10 @@ def empty(folder: Path) -> None:
 
 FAILURES: dict[str, tuple[Broken, str]] = {
     "an unknown option": (wrong("--bogus"), "No such option '--bogus'"),
-    "a time that is not a number": (wrong("--timeout", "nan"), "'nan' is not a valid number"),
+    "a time that is not a number": (
+        wrong("--timeout", "nan"),
+        "'nan' is not a valid number",
+    ),
     "an iteration that is no number": (
         wrong("nine"),
         "argument 'nine' is neither an iteration nor",
@@ -585,7 +635,10 @@ FAILURES: dict[str, tuple[Broken, str]] = {
         wrong("99"),
         "iter-99.yaml: no entry for iteration 99 in this log",
     ),
-    "an argument that is broken JSON": (wrong('{"cwd": '), "the harness's input is not JSON: "),
+    "an argument that is broken JSON": (
+        wrong('{"cwd": '),
+        "the harness's input is not JSON: ",
+    ),
     "an unknown rubric": (wrong("--rubric", "9.9.9"), "9.9.9"),
     "no log": (
         broken(lambda p: shutil.rmtree(p.log)),
@@ -595,7 +648,10 @@ FAILURES: dict[str, tuple[Broken, str]] = {
         broken(lambda p: empty(p.log)),
         "iteration-log: no iterations found; there is nothing to close",
     ),
-    "no repository": (broken(lambda p: shutil.rmtree(p.repo / ".git")), "not a git work tree"),
+    "no repository": (
+        broken(lambda p: shutil.rmtree(p.repo / ".git")),
+        "not a git work tree",
+    ),
     "a broken entry": (
         broken(lambda p: (p.log / "iter-4.yaml").write_text("iteration: [\n")),
         "iter-4.yaml: ",
@@ -634,7 +690,10 @@ class TestFailure:
     @pytest.mark.parametrize(
         ("error", "said"),
         [
-            (ZeroDivisionError("a\nb"), "internal error, please report it: ZeroDivisionError: a b"),
+            (
+                ZeroDivisionError("a\nb"),
+                "internal error, please report it: ZeroDivisionError: a b",
+            ),
             (RecursionError(), "internal error, please report it: RecursionError: "),
             (
                 UnicodeEncodeError("utf-8", "\ud800", 0, 1, "no"),
@@ -661,7 +720,10 @@ class TestFailure:
         assert (found.status, found.out, found.err.count("\n")) == (0, "", 1)
         assert found.err.startswith(f"da-score: warning: {said}")
         strict = hook("--strict", "--repo-dir", project.repo)
-        assert (strict.status, strict.err.startswith(f"da-score: error: {said}")) == (1, True)
+        assert (strict.status, strict.err.startswith(f"da-score: error: {said}")) == (
+            1,
+            True,
+        )
 
 
 FAKE_GIT = """\
@@ -675,7 +737,10 @@ wait
 
 def is_alive(process: int) -> bool:
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+            != "Z"
+        )
     except OSError:
         return False
 
@@ -696,7 +761,9 @@ def hanging_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
 
 def gone(pids: Path) -> bool:
     """Tell whether the processes that a file names, if it came to any, end within a minute."""
-    numbers = [int(number) for number in pids.read_text().split()] if pids.exists() else []
+    numbers = (
+        [int(number) for number in pids.read_text().split()] if pids.exists() else []
+    )
     deadline = time.monotonic() + 60
     while any(map(is_alive, numbers)) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -715,7 +782,13 @@ class TestTimeout:
         before = tree(scored.log)
         began = time.monotonic()
         found = hook(
-            "--timeout", "0.5", "--score-recompute", "all", "--repo-dir", scored.repo, *options
+            "--timeout",
+            "0.5",
+            "--score-recompute",
+            "all",
+            "--repo-dir",
+            scored.repo,
+            *options,
         )
         assert 0.4 < time.monotonic() - began < 60
         assert found == Outcome(0, "", self.GAVE_UP)
@@ -725,11 +798,17 @@ class TestTimeout:
     # What comes in a callback of the interpreter is lost there, and comes again.
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     @pytest.mark.parametrize("seconds", ["1e-9", "0.0001", "0.003", "0.02", "0.05"])
-    def test_may_come_at_any_moment(self, project: Project, hook: Hook, seconds: str) -> None:
-        found = hook("--timeout", seconds, "--score-recompute", "all", "--repo-dir", project.repo)
+    def test_may_come_at_any_moment(
+        self, project: Project, hook: Hook, seconds: str
+    ) -> None:
+        found = hook(
+            "--timeout", seconds, "--score-recompute", "all", "--repo-dir", project.repo
+        )
         assert found.status == 0
         if found.err:
-            assert found == Outcome(0, "", self.GAVE_UP.replace("0.5", f"{float(seconds):g}"))
+            assert found == Outcome(
+                0, "", self.GAVE_UP.replace("0.5", f"{float(seconds):g}")
+            )
         assert list(project.log.glob(".da-score-*")) == []
 
 
@@ -747,9 +826,14 @@ class TestProcess:
 
     LINE = "iteration 9  score 0.704  good  → .agents/active/iteration-log/iter-9.score.yaml\n"
 
-    def test_reads_what_a_harness_writes_and_does_not_close(self, project: Project) -> None:
+    def test_reads_what_a_harness_writes_and_does_not_close(
+        self, project: Project
+    ) -> None:
         with subprocess.Popen(
-            COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         ) as child:
             assert child.stdin
             assert child.stdout
@@ -774,7 +858,9 @@ class TestProcess:
             *(pytest.param(closed, True, marks=pytest.mark.slow) for closed in CLOSED),
         ],
     )
-    def test_bears_closed_streams(self, project: Project, closed: str, failing: bool) -> None:
+    def test_bears_closed_streams(
+        self, project: Project, closed: str, failing: bool
+    ) -> None:
         command = [
             "sh",
             "-c",
@@ -788,10 +874,16 @@ class TestProcess:
         )
         out = b"" if failing or "1>&-" in CLOSED[closed] else self.LINE.encode()
         lines = int(failing and "2>&-" not in CLOSED[closed])
-        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, out, lines)
+        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (
+            0,
+            out,
+            lines,
+        )
         assert bool(project.written()) == (not failing)
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+    @pytest.mark.parametrize(
+        "number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"]
+    )
     def test_leaves_nothing_half_done_when_it_is_interrupted(
         self, scored: Project, hanging_git: Path, number: signal.Signals
     ) -> None:
@@ -809,7 +901,11 @@ class TestProcess:
             out, err = child.communicate(timeout=300)
         assert tree(scored.log) == before
         if number == signal.SIGINT:
-            assert (child.returncode, out, err) == (0, b"", b"da-score: warning: interrupted\n")
+            assert (child.returncode, out, err) == (
+                0,
+                b"",
+                b"da-score: warning: interrupted\n",
+            )
             assert gone(hanging_git)
         else:
             assert (child.returncode, out, err) == (-signal.SIGTERM, b"", b"")
@@ -818,13 +914,18 @@ class TestProcess:
 class TestBand:
     """A band is a grade, so a rubric with the full text waits until scores are measured."""
 
-    def test_is_not_named_where_scores_are_not_measured(self, project: Project, hook: Hook) -> None:
+    def test_is_not_named_where_scores_are_not_measured(
+        self, project: Project, hook: Hook
+    ) -> None:
         found = hook("5", "--repo-dir", project.repo, "--rubric", "3.1.0")
         assert re.fullmatch(r"iteration 5  evidence score \d\.\d{3}  → .*\n", found.out)
 
     @pytest.mark.parametrize(
         ("verdict", "shown"),
-        [("weak", r"score \d\.\d{3}  \w+"), ("no better than a coin", r"evidence score \d\.\d{3}")],
+        [
+            ("weak", r"score \d\.\d{3}  \w+"),
+            ("no better than a coin", r"evidence score \d\.\d{3}"),
+        ],
     )
     def test_is_named_where_scores_foretell_something(
         self, project: Project, hook: Hook, verdict: str, shown: str

@@ -62,9 +62,13 @@ def tree(root: Path) -> Mapping[str, bytes]:
 def test_scores_are_pinned(sets: list[SignalSet]) -> None:
     scores = default_rubric().score_all(sets)
     assert [
-        score.iteration for score in scores if score.coverage.present == score.coverage.total
+        score.iteration
+        for score in scores
+        if score.coverage.present == score.coverage.total
     ] == [3, 4, 5, 6, 8]
-    assert {score.iteration: (repr(score.value), score.band) for score in scores} == SCORES
+    assert {
+        score.iteration: (repr(score.value), score.band) for score in scores
+    } == SCORES
 
 
 DETAILS = {
@@ -99,7 +103,9 @@ def test_two_builds_are_identical(demo: Demo, tmp_path: Path) -> None:
 )
 def test_what_is_in_the_way_is_refused_and_left(tmp_path: Path, target: str) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(InputError, match="name a directory that is empty or does not exist yet"):
+    with pytest.raises(
+        InputError, match="name a directory that is empty or does not exist yet"
+    ):
         build_demo(tmp_path / target)
     assert tree(tmp_path) == {"file": b"mine"}
 
@@ -122,13 +128,16 @@ def test_without_git_nothing_is_left_behind(
     build_demo(tmp_path / "demo")
 
 
-def test_a_failed_write_is_a_write_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_is_a_write_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(_: Path, __: bytes) -> int:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", fail)
     with pytest.raises(
-        WriteError, match=r"demo: the demo could not be written: no space left on device$"
+        WriteError,
+        match=r"demo: the demo could not be written: no space left on device$",
     ):
         build_demo(tmp_path / "demo")
     assert list(tmp_path.rglob("*")) == [tmp_path / "demo"]

@@ -20,7 +20,10 @@ from scoring.jobs.entries import task_of
 from scoring.log.parse import parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR
 
-ID, OTHER = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310", "7f3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69"
+ID, OTHER = (
+    "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310",
+    "7f3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69",
+)
 CLAUDE = "Co-Authored-By: Claude <noreply@anthropic.com>"
 
 
@@ -28,7 +31,11 @@ class Work:
     """A repository on branch main without a log, and the home of its user."""
 
     def __init__(self, root: Path, home: Path, da_score: DaScore) -> None:
-        self.repo, self.home, self.da_score = Repo(root / "app", branch="main"), home, da_score
+        self.repo, self.home, self.da_score = (
+            Repo(root / "app", branch="main"),
+            home,
+            da_score,
+        )
         self.log = self.repo.path / DEFAULT_LOG_DIR
         self.turns = 10
         self.repo.commit({"README.md": "x\n"}, "Begin")
@@ -45,20 +52,29 @@ class Work:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def made(self, subject: str, session_id: str = ID, cwd: str = "", **files: str) -> str:
+    def made(
+        self, subject: str, session_id: str = ID, cwd: str = "", **files: str
+    ) -> str:
         """A commit that a session made, with its transcript."""
-        sha = self.repo.commit(files or {f"{session_id[:2]}.py": f"{subject}\n"}, subject)
+        sha = self.repo.commit(
+            files or {f"{session_id[:2]}.py": f"{subject}\n"}, subject
+        )
         session = self.session(session_id, cwd)
         self.turns += 2  # what two sessions say under one name would be one saying
         session.run(
-            self.repo.clock - START - 60, self.turns, "python -m pytest -q", "3 passed in 0.1s"
+            self.repo.clock - START - 60,
+            self.turns,
+            "python -m pytest -q",
+            "3 passed in 0.1s",
         )
         session.commits(self.repo.clock - START, self.turns + 1, 1, subject)
         self.keep(session, {1: sha})
         return sha
 
     def derive(self, *options: str) -> dict[str, Any]:
-        data: dict[str, Any] = self.da_score("derive", "--json", "--no-cache", *options).json
+        data: dict[str, Any] = self.da_score(
+            "derive", "--json", "--no-cache", *options
+        ).json
         return data
 
     def entries(self) -> dict[str, bytes]:
@@ -69,7 +85,9 @@ class Work:
         }
 
     def entry(self, n: int) -> dict[str, Any]:
-        data: dict[str, Any] = yaml.safe_load((self.log / f"iter-{n}.yaml").read_bytes())
+        data: dict[str, Any] = yaml.safe_load(
+            (self.log / f"iter-{n}.yaml").read_bytes()
+        )
         return data
 
 
@@ -121,7 +139,10 @@ class TestWhose:
             work.repo.commit({"a": str(n)}, f"w {n}\n\nEntire-Checkpoint: {name(n)}\n")
             for n in (1, 2)
         ]
-        files = {"metadata.json": {"checkpoint_id": name(1)}, "0/metadata.json": about(ID)}
+        files = {
+            "metadata.json": {"checkpoint_id": name(1)},
+            "0/metadata.json": about(ID),
+        }
         record(work.repo, {name(1): files})
         done = work.derive()
         assert found(done) == [(sha, "checkpoint") for sha in shas]
@@ -131,7 +152,9 @@ class TestWhose:
         ]  # the second is not on the branch
         assert "agent" not in work.entry(2)
 
-    def test_of_several_checkpoints_the_session_of_the_newest_counts(self, work: Work) -> None:
+    def test_of_several_checkpoints_the_session_of_the_newest_counts(
+        self, work: Work
+    ) -> None:
         work.repo.commit(
             {"a": "1"},
             f"w (#7)\n\nEntire-Checkpoint: {name(1)}\nEntire-Checkpoint: {name(2)}\n\nmore\n",
@@ -151,7 +174,8 @@ class TestWhose:
     def test_a_transcript_says_more_of_when_than_metadata(self, work: Work) -> None:
         """An import writes many checkpoints within seconds, the newest first."""
         work.repo.commit(
-            {"a": "1"}, f"w\n\nEntire-Checkpoint: {name(1)}\nEntire-Checkpoint: {name(2)}\n"
+            {"a": "1"},
+            f"w\n\nEntire-Checkpoint: {name(1)}\nEntire-Checkpoint: {name(2)}\n",
         )
         late, early = work.session(ID), work.session(OTHER)
         late.turn(500, 1)
@@ -164,7 +188,10 @@ class TestWhose:
         record(
             work.repo,
             {
-                name(n): {"0/metadata.json": about(who, created_at=at), "0/full.jsonl": text[who]}
+                name(n): {
+                    "0/metadata.json": about(who, created_at=at),
+                    "0/full.jsonl": text[who],
+                }
                 for n, (at, who) in stated.items()
             },
         )
@@ -175,10 +202,12 @@ class TestWhose:
         [
             pytest.param(CLAUDE, id="as Claude Code writes it"),
             pytest.param(
-                "co-authored-by: Claude Opus 4.5 <noreply@anthropic.com>", id="in another case"
+                "co-authored-by: Claude Opus 4.5 <noreply@anthropic.com>",
+                id="in another case",
             ),
             pytest.param(
-                "Co-authored-by: Codex <codex@openai.com>\n\nmore text", id="in the middle"
+                "Co-authored-by: Codex <codex@openai.com>\n\nmore text",
+                id="in the middle",
             ),
             pytest.param(
                 "Co-authored-by: Copilot <223556219+Copilot@users.noreply.github.com>",
@@ -187,23 +216,33 @@ class TestWhose:
             pytest.param("Co-authored-by: aider (gpt-5) <x@y.example>", id="by name"),
         ],
     )
-    def test_a_commit_with_an_agent_as_co_author_gets_one(self, work: Work, line: str) -> None:
+    def test_a_commit_with_an_agent_as_co_author_gets_one(
+        self, work: Work, line: str
+    ) -> None:
         sha = work.repo.commit({"a": "1"}, f"work\n\nWhy.\n\n{line}\n")
         assert found(work.derive()) == [(sha, "trailer")]
 
-    def test_a_commit_of_which_an_agent_is_the_author_gets_one(self, work: Work) -> None:
+    def test_a_commit_of_which_an_agent_is_the_author_gets_one(
+        self, work: Work
+    ) -> None:
         work.repo.commit({"a": "1"}, "work")
         author = "--author=Ann Lee (aider) <ann@example.org>"
         work.repo.git("commit", "-q", "--amend", "--no-edit", author)
-        assert found(work.derive()) == [(work.repo.git("rev-parse", "HEAD").strip(), "author")]
+        assert found(work.derive()) == [
+            (work.repo.git("rev-parse", "HEAD").strip(), "author")
+        ]
 
     def test_a_commit_that_an_agent_assisted_gets_one_if_that_is_asked(
         self, work: Work, da_score: DaScore
     ) -> None:
-        sha = work.repo.commit({"a": "1"}, "work\n\nAssisted-by: Claude:claude-opus-4-7\n")
+        sha = work.repo.commit(
+            {"a": "1"}, "work\n\nAssisted-by: Claude:claude-opus-4-7\n"
+        )
         assert found(work.derive()) == []
         doctor = da_score("doctor", "--json", "--all", "--rubric", "3.1.0").json
-        assert any("1 commit of the trunk" in finding["what"] for finding in doctor["findings"])
+        assert any(
+            "1 commit of the trunk" in finding["what"] for finding in doctor["findings"]
+        )
         assert found(work.derive("--assisted")) == [(sha, "assisted")]
 
     @pytest.mark.parametrize(
@@ -215,11 +254,13 @@ class TestWhose:
                 id="a person of that name",
             ),
             pytest.param(
-                "work\n\nCo-Authored-By: Ann <ann@anthropic.com>\n", id="a person who works there"
+                "work\n\nCo-Authored-By: Ann <ann@anthropic.com>\n",
+                id="a person who works there",
             ),
             pytest.param("work\n\nEntire-Checkpoint: 123\n", id="no checkpoint"),
             pytest.param(
-                "work\n\nReviewed-By: Claude <noreply@anthropic.com>\n", id="not as an author"
+                "work\n\nReviewed-By: Claude <noreply@anthropic.com>\n",
+                id="not as an author",
             ),
         ],
     )
@@ -228,14 +269,21 @@ class TestWhose:
         assert work.derive() == {"written": [], "skipped": []}
         assert not work.log.exists()
 
-    def test_merges_get_none_and_their_parts_the_branch_of_the_merge(self, work: Work) -> None:
+    def test_merges_get_none_and_their_parts_the_branch_of_the_merge(
+        self, work: Work
+    ) -> None:
         work.repo.branch("issue-12-parser")
         sha = work.made("Add a parser")
         work.repo.checkout("main")
-        work.repo.merge("issue-12-parser", f"Merge branch 'issue-12-parser'\n\n{CLAUDE}\n")
+        work.repo.merge(
+            "issue-12-parser", f"Merge branch 'issue-12-parser'\n\n{CLAUDE}\n"
+        )
         work.repo.git("branch", "-d", "issue-12-parser")
         assert found(work.derive()) == [(sha, "commit")]
-        assert (work.entry(1)["branch"], work.entry(1)["task_id"]) == ("issue-12-parser", "#12")
+        assert (work.entry(1)["branch"], work.entry(1)["task_id"]) == (
+            "issue-12-parser",
+            "#12",
+        )
 
 
 class TestRewritten:
@@ -276,9 +324,12 @@ class TestRewritten:
 
 
 class TestBranches:
-    def test_mine_needs_a_user_of_git(self, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_mine_needs_a_user_of_git(
+        self, work: Work, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(
-            "scoring.evidence.git.repository.GitRepository.callers_names", Identity("", "")
+            "scoring.evidence.git.repository.GitRepository.callers_names",
+            Identity("", ""),
         )
         found = work.da_score("derive", "--mine")
         assert (found.status, found.out) == (2, "")
@@ -295,7 +346,10 @@ class TestBranches:
             "ABC-12",
         )
         assert found(work.derive()) == [(below, "trailer")]
-        assert (work.entry(2)["branch"], work.entry(2)["lines_added"]) == ("fix/ABC-12-parser", 1)
+        assert (work.entry(2)["branch"], work.entry(2)["lines_added"]) == (
+            "fix/ABC-12-parser",
+            1,
+        )
 
     @pytest.mark.parametrize(
         "branch",
@@ -304,13 +358,17 @@ class TestBranches:
             pytest.param("entire/abc", id="shadows"),
         ],
     )
-    def test_branches_of_a_recording_tool_get_none(self, work: Work, branch: str) -> None:
+    def test_branches_of_a_recording_tool_get_none(
+        self, work: Work, branch: str
+    ) -> None:
         work.repo.branch(branch)
         work.repo.commit({"a": "1"}, f"data\n\n{CLAUDE}\n")
         work.repo.checkout("main")
         assert found(work.derive()) == []
 
-    def test_without_a_trunk_tips_get_one_and_a_warning_says_so(self, work: Work) -> None:
+    def test_without_a_trunk_tips_get_one_and_a_warning_says_so(
+        self, work: Work
+    ) -> None:
         work.repo.git("branch", "-m", "main", "develop")
         work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
         tip = work.repo.commit({"a": "2"}, f"Add a parser\n\n{CLAUDE}\n")
@@ -324,8 +382,13 @@ class TestBranches:
         self, work: Work, tmp_path: Path
     ) -> None:
         Repo(tmp_path / "empty", branch="main")
-        assert work.derive("--repo-dir", str(tmp_path / "empty")) == {"written": [], "skipped": []}
-        assert "not a git work tree" in one_line(work.da_score("derive", "--repo-dir", "/"))
+        assert work.derive("--repo-dir", str(tmp_path / "empty")) == {
+            "written": [],
+            "skipped": [],
+        }
+        assert "not a git work tree" in one_line(
+            work.da_score("derive", "--repo-dir", "/")
+        )
 
 
 class TestNotLanded:
@@ -344,7 +407,10 @@ class TestNotLanded:
     )
     def test_a_commit_of_any_branch_gets_one(self, work: Work, ref: str) -> None:
         work.repo.branch("try")
-        shas = [work.made(subject, session) for subject, session in (("one", ID), ("two", OTHER))]
+        shas = [
+            work.made(subject, session)
+            for subject, session in (("one", ID), ("two", OTHER))
+        ]
         work.repo.checkout("main")
         work.repo.git("branch", "-qD", "try")
         work.repo.git("update-ref", ref, shas[1])
@@ -367,7 +433,9 @@ class TestNotLanded:
             pytest.param(True, "git commit -am x", id="of what it edited"),
             pytest.param(False, "git commit -am x", id="of what it did not edit"),
             pytest.param(
-                True, "cd /tmp/scratch && git init && git commit -am x", id="in another repository"
+                True,
+                "cd /tmp/scratch && git init && git commit -am x",
+                id="in another repository",
             ),
         ],
     )
@@ -378,7 +446,8 @@ class TestNotLanded:
         if edits:
             session.edit(90, 1, "src/a.py")
         session.commits(100, 2, 1, "Try it", command)
-        session.commits(160, 4, 2, "Try it", "git commit --amend -m x")  # nothing else was edited
+        # nothing else was edited
+        session.commits(160, 4, 2, "Try it", "git commit --amend -m x")
         work.keep(session, {1: "a" * 40, 2: "b" * 40})
         done = self.twice(work)
         if not edits or "init" in command:
@@ -407,7 +476,11 @@ class TestNotLanded:
         assert work.da_score("check", "--no-unresolved-commits").status == 0
         path = work.log / "iter-1.yaml"
         path.write_text(
-            "".join(line for line in path.read_text().splitlines(True) if "known_from" not in line)
+            "".join(
+                line
+                for line in path.read_text().splitlines(True)
+                if "known_from" not in line
+            )
         )
         assert work.da_score("check", "--no-unresolved-commits").status == 3
 
@@ -416,7 +489,10 @@ class TestNotLanded:
         stated = {n: about(ID, created_at=f"2026-04-12T1{n}:00:00Z") for n in (1, 2)}
         record(
             work.repo,
-            {name(n): {"metadata.json": {}, "0/metadata.json": said} for n, said in stated.items()},
+            {
+                name(n): {"metadata.json": {}, "0/metadata.json": said}
+                for n, said in stated.items()
+            },
         )
         assert [(one["commit"], one.get("known_from")) for one in self.twice(work)] == [
             (None, f"checkpoint {name(2)}"),
@@ -438,7 +514,9 @@ class TestNotLanded:
     ) -> None:
         sha = work.repo.commit({path: "1"}, "work")
         authored = int(work.repo.git("log", "-1", "--format=%at", sha))
-        stored = datetime.fromtimestamp(authored + seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        stored = datetime.fromtimestamp(authored + seconds, UTC).strftime(
+            "%Y-%m-%dT%H:%M:%SZ"
+        )
         said = {
             "metadata.json": {"files_touched": ["a"]},
             "0/metadata.json": about(ID, created_at=stored),
@@ -446,7 +524,9 @@ class TestNotLanded:
         record(work.repo, {name(1): said})
         entries = [(one["commit"], one.get("known_from")) for one in self.twice(work)]
         is_found = (seconds, path) == (3, "a")
-        assert entries == ([(sha, None)] if is_found else [(None, f"checkpoint {name(1)}")])
+        assert entries == (
+            [(sha, None)] if is_found else [(None, f"checkpoint {name(1)}")]
+        )
 
     @pytest.mark.parametrize("seconds", [3, 300], ids=["just behind it", "later"])
     def test_a_checkpoint_behind_a_commit_that_a_transcript_shows_is_that_one(
@@ -458,14 +538,26 @@ class TestNotLanded:
         work.keep(session, {1: "a" * 40})
         at = f"2026-04-12T13:{21 + (40 + seconds) // 60:02d}:{(40 + seconds) % 60:02d}Z"
         record(
-            work.repo, {name(1): {"metadata.json": {}, "0/metadata.json": about(ID, created_at=at)}}
+            work.repo,
+            {
+                name(1): {
+                    "metadata.json": {},
+                    "0/metadata.json": about(ID, created_at=at),
+                }
+            },
         )
         shown = [(one["commit"], one["known_from"]) for one in self.twice(work)]
         own = (None, f"checkpoint {name(1)}")
-        assert shown == ([("a" * 7, own[1])] if seconds == 3 else [("a" * 7, "transcript"), own])
+        assert shown == (
+            [("a" * 7, own[1])] if seconds == 3 else [("a" * 7, "transcript"), own]
+        )
 
-    @pytest.mark.parametrize("before", [True, False], ids=["derived before", "derived after"])
-    def test_one_that_was_rebased_off_the_trunk_is_one(self, work: Work, before: bool) -> None:
+    @pytest.mark.parametrize(
+        "before", [True, False], ids=["derived before", "derived after"]
+    )
+    def test_one_that_was_rebased_off_the_trunk_is_one(
+        self, work: Work, before: bool
+    ) -> None:
         base = work.repo.head()
         work.repo.branch("try")
         sha = work.made("one")
@@ -474,7 +566,9 @@ class TestNotLanded:
         work.repo.checkout("main")
         onto = work.repo.commit({"other": "1"}, "other")
         work.repo.checkout("try")
-        work.repo.git("rebase", "-q", "--onto", onto, base, "try", time=work.repo.clock + 99)
+        work.repo.git(
+            "rebase", "-q", "--onto", onto, base, "try", time=work.repo.clock + 99
+        )
         assert work.repo.head("try") != sha
         assert [one["commit"] for one in self.twice(work)] == (
             [] if before else [work.repo.head("try")]
@@ -500,7 +594,13 @@ class TestNotLanded:
         },
     )
     def test_one_that_was_amended_is_one(
-        self, work: Work, kept: bool, messages: list[str], shown: bool, pushed: bool, count: int
+        self,
+        work: Work,
+        kept: bool,
+        messages: list[str],
+        shown: bool,
+        pushed: bool,
+        count: int,
     ) -> None:
         """It does not matter what git has of the former commit, its subject, or who changed it."""
         work.repo.branch("try")
@@ -518,7 +618,12 @@ class TestNotLanded:
         if trailer:
             record(
                 work.repo,
-                {name(1): {"metadata.json": {}, "0/metadata.json": about(ID, created_at="")}},
+                {
+                    name(1): {
+                        "metadata.json": {},
+                        "0/metadata.json": about(ID, created_at=""),
+                    }
+                },
             )
         for n, message in enumerate(messages, 2):
             (work.repo.path / "a.py").write_text(str(n))
@@ -534,7 +639,11 @@ class TestNotLanded:
             if shown:
                 session.edit(start + 60 * n - 9, 4**n, "a.py")
                 session.commits(
-                    start + 60 * n, 2 * 4**n, n, message, "git commit -a --amend -F message"
+                    start + 60 * n,
+                    2 * 4**n,
+                    n,
+                    message,
+                    "git commit -a --amend -F message",
                 )
                 shas[n] = work.repo.head()
         last = work.repo.head()
@@ -549,13 +658,19 @@ class TestNotLanded:
             work.repo.git("reflog", "expire", "--expire=now", "--all")
             work.repo.git("gc", "-q", "--prune=now")
         work.keep(session, shas)
-        found = [one["commit"] for one in self.twice(work)] or [last if kept else shas[1]]
+        found = [one["commit"] for one in self.twice(work)] or [
+            last if kept else shas[1]
+        ]
         assert (len(found), found[-1]) == (max(count, 1), last if count else found[0])
         assert len(work.entries()) == max(count, 1)
         units = [
-            one for one in work.da_score("work", "--json").json["units"] if one["kind"] == "commit"
+            one
+            for one in work.da_score("work", "--json").json["units"]
+            if one["kind"] == "commit"
         ]
-        assert not count or {one["commit"][:7] for one in units} == {sha[:7] for sha in found}
+        assert not count or {one["commit"][:7] for one in units} == {
+            sha[:7] for sha in found
+        }
 
     def test_the_work_of_others_is_left_out(self, work: Work) -> None:
         work.made("one")
@@ -563,7 +678,9 @@ class TestNotLanded:
         session.edit(90, 64, "src/a.py")
         session.commits(100, 128, 1, "Try it")
         work.keep(session, {1: "a" * 40})
-        (work.home / ".gitconfig").write_text("[user]\n\tname = B\n\temail = b@example.org\n")
+        (work.home / ".gitconfig").write_text(
+            "[user]\n\tname = B\n\temail = b@example.org\n"
+        )
         assert self.twice(work, "--author", "nobody@example.org") == []
         assert [one["commit"] for one in self.twice(work, "--mine")] == ["a" * 7]
         both = self.twice(work, "--author", "A@EXAMPLE.ORG", "--author", "B")
@@ -582,10 +699,12 @@ class TestAgain:
         }
         assert work.entries() == before
         second = work.made("two", OTHER)
-        assert [(one["iteration"], one["commit"]) for one in work.derive()["written"]] == [
-            (2, second)
-        ]
-        assert {name: data for name, data in work.entries().items() if name in before} == before
+        assert [
+            (one["iteration"], one["commit"]) for one in work.derive()["written"]
+        ] == [(2, second)]
+        assert {
+            name: data for name, data in work.entries().items() if name in before
+        } == before
 
     @pytest.mark.parametrize(
         ("name", "text", "reason"),
@@ -634,7 +753,9 @@ class TestEntry:
     @pytest.mark.parametrize(
         "subject",
         [
-            pytest.param('say "no": [to] {all} #of & *this', id="what YAML means something by"),
+            pytest.param(
+                'say "no": [to] {all} #of & *this', id="what YAML means something by"
+            ),
             pytest.param("- 2026-01-01: yes", id="what looks like something else"),
             pytest.param("\x07 bell \x85 next \u2028 line", id="control characters"),
             pytest.param("ünïcode 😀", id="beyond ASCII"),
@@ -649,15 +770,21 @@ class TestEntry:
         assert record.impl.summary == shown.strip()
         assert work.entry(1)["impl"]["summary"] == shown.strip()
 
-    @pytest.mark.parametrize(("branch", "subject", "task"), tables.cases("derive", "tasks"))
-    def test_the_task_is_an_issue_or_the_branch(self, branch: str, subject: str, task: str) -> None:
+    @pytest.mark.parametrize(
+        ("branch", "subject", "task"), tables.cases("derive", "tasks")
+    )
+    def test_the_task_is_an_issue_or_the_branch(
+        self, branch: str, subject: str, task: str
+    ) -> None:
         assert task_of(branch, subject) == task
 
 
 class TestFirstMinute:
     """What a new user types, where there is nothing but a repository and an agent's transcripts."""
 
-    def test_init_and_run_show_every_commit_of_an_agent_with_its_evidence(self, work: Work) -> None:
+    def test_init_and_run_show_every_commit_of_an_agent_with_its_evidence(
+        self, work: Work
+    ) -> None:
         shas = [work.made("one", ID), work.made("two", OTHER)]
         work.repo.commit({"b": "1"}, "By hand")
         ready = work.da_score("init", "--yes", "--no-cache")
@@ -665,7 +792,9 @@ class TestFirstMinute:
         assert ready.out.splitlines()[-1] == "Next: da-score work"
         settings = (work.repo.path / ".agents/da-score.toml").read_text()
         assert "\nderive = true\n" in settings
-        assert "close-task" in (work.repo.path / ".claude/settings.local.json").read_text()
+        assert (
+            "close-task" in (work.repo.path / ".claude/settings.local.json").read_text()
+        )
         run = work.da_score("run", "--json", "--no-cache").json
         assert [one["iteration"] for one in run["iterations"]] == [1, 2]
         rows = {row["signal"]: row for row in run["iterations"][1]["breakdown"]}
@@ -673,7 +802,9 @@ class TestFirstMinute:
         assert rows["tests"]["present"]
         assert rows["tests"]["source"] == "observed"
         before = work.entries()
-        assert sorted(yaml.safe_load(data)["commit"] for data in before.values()) == sorted(shas)
+        assert sorted(
+            yaml.safe_load(data)["commit"] for data in before.values()
+        ) == sorted(shas)
         again = work.da_score("init", "--yes", "--no-cache")
         assert (again.status, again.err, settings) == (
             0,
@@ -683,10 +814,15 @@ class TestFirstMinute:
         assert work.da_score("run", "--no-cache").status == 0
         assert work.entries() == before
 
-    def test_without_yes_a_script_is_asked_nothing_and_nothing_is_derived(self, work: Work) -> None:
+    def test_without_yes_a_script_is_asked_nothing_and_nothing_is_derived(
+        self, work: Work
+    ) -> None:
         work.made("one")
         ready = work.da_score("init", "--no-cache")
-        assert (ready.status, ready.out.splitlines()[-1]) == (0, "Next: da-score derive")
+        assert (ready.status, ready.out.splitlines()[-1]) == (
+            0,
+            "Next: da-score derive",
+        )
         assert not work.log.exists()
         assert not (work.repo.path / ".claude").exists()
 
@@ -701,7 +837,8 @@ class TestFirstMinute:
             == "Next: da-score work"
         )
         assert [
-            unit["kind"] for unit in work.da_score("work", "--json", "--no-cache").json["units"]
+            unit["kind"]
+            for unit in work.da_score("work", "--json", "--no-cache").json["units"]
         ] == ["talk"]
         derived = work.da_score("derive", "--no-cache")
         assert "da-score work says what became of what a session wrote" in derived.out
@@ -714,27 +851,39 @@ class TestFirstMinute:
         )
         assert not work.log.exists()
         makes = "'da-score derive' (from git) or 'da-score log entry new' (by hand)"
-        assert one_line(work.da_score("run", "--no-cache")).endswith(f"or make one with {makes}")
+        assert one_line(work.da_score("run", "--no-cache")).endswith(
+            f"or make one with {makes}"
+        )
         assert one_line(work.da_score("init", "--no-cache")).endswith(
             f"; make the log with {makes}"
         )
-        assert f"make one with {makes}" in str(work.da_score("doctor", "--json").json["findings"])
+        assert f"make one with {makes}" in str(
+            work.da_score("doctor", "--json").json["findings"]
+        )
         assert work.da_score("entry", "new").status == 0
         assert work.da_score("run", "--no-cache").status == 0
 
-    def test_close_task_writes_the_entry_of_the_session_that_ended(self, work: Work) -> None:
+    def test_close_task_writes_the_entry_of_the_session_that_ended(
+        self, work: Work
+    ) -> None:
         work.made("one")
         work.da_score("init", "--yes", "--no-cache")
         work.made("by another", OTHER)
         new = work.made("mine", "9a3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69")
         hook = json.dumps(
-            {"session_id": "9a3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69", "cwd": str(work.repo.path)}
+            {
+                "session_id": "9a3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69",
+                "cwd": str(work.repo.path),
+            }
         )
         closed = work.da_score("close-task", hook, "--json", "--no-cache").json
         assert closed["iteration"] == 2
         assert work.entry(2)["commit"] == new
         assert len(work.entries()) == 2
-        assert work.da_score("close-task", hook, "--json", "--no-cache").json["iteration"] == 2
+        assert (
+            work.da_score("close-task", hook, "--json", "--no-cache").json["iteration"]
+            == 2
+        )
         assert len(work.entries()) == 2
 
     def test_close_task_says_nothing_where_there_is_nothing_to_score_and_writes_none_unless_set(

@@ -16,12 +16,15 @@ from scoring.log.parse import parse_iteration_record
 
 
 class TestNew:
-    def test_is_filled_with_what_git_knows(self, place: Place, da_score: DaScore) -> None:
+    def test_is_filled_with_what_git_knows(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         place.repo.commit({"a": "1\n"}, "Begin")
         place.repo.branch("ABC-3-parser")
         sha = place.repo.commit({"a": "1\n2\n", "b": "3\n"}, "Add a parser")
         assert (
-            da_score("entry", "new", "4").out == "Wrote .agents/active/iteration-log/iter-4.yaml\n"
+            da_score("entry", "new", "4").out
+            == "Wrote .agents/active/iteration-log/iter-4.yaml\n"
         )
         path = place.log / "iter-4.yaml"
         assert yaml.safe_load(path.read_text()) == {
@@ -44,10 +47,19 @@ class TestNew:
     def test_lint_goes_by_number(self, place: Place, da_score: DaScore) -> None:
         for number in (10, 2, 1):
             (place.log / f"iter-{number}.yaml").write_text("[\n")
-        names = [line.partition(":")[0] for line in da_score("lint", "--no-cache").out.splitlines()]
-        assert [Path(name).stem for name in names[:3]] == ["iter-1", "iter-2", "iter-10"]
+        names = [
+            line.partition(":")[0]
+            for line in da_score("lint", "--no-cache").out.splitlines()
+        ]
+        assert [Path(name).stem for name in names[:3]] == [
+            "iter-1",
+            "iter-2",
+            "iter-10",
+        ]
 
-    def test_what_is_commented_out_is_an_entry_too(self, place: Place, da_score: DaScore) -> None:
+    def test_what_is_commented_out_is_an_entry_too(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         place.repo.commit({"a": "1\n"}, "Begin")
         da_score("entry", "new", "1")
         path = place.log / "iter-1.yaml"
@@ -60,7 +72,14 @@ class TestNew:
         ]
         path.write_text("\n".join(whole) + "\n")
         entry = yaml.safe_load(path.read_text())
-        assert {"agent", "session_tokens", "impl", "verifiers", "review", "wave"} <= set(entry)
+        assert {
+            "agent",
+            "session_tokens",
+            "impl",
+            "verifiers",
+            "review",
+            "wave",
+        } <= set(entry)
         assert "unknown key" not in da_score("lint").out
         parse_iteration_record(path.read_bytes())
 
@@ -86,20 +105,26 @@ class TestNew:
             .json["path"]
             .endswith("iter-2.yaml")
         )
-        assert yaml.safe_load((place.log / "iter-2.yaml").read_text())["commit"] == first
+        assert (
+            yaml.safe_load((place.log / "iter-2.yaml").read_text())["commit"] == first
+        )
 
     def test_replaces_no_entry(self, place: Place, da_score: DaScore) -> None:
         place.iteration(1)
         (place.log / "iter-1.yaml").rename(place.log / "iter-9.yaml")
         before = (place.log / "iter-9.yaml").read_bytes()
-        assert "iteration 1 has an entry already" in one_line(da_score("entry", "new", "1"))
+        assert "iteration 1 has an entry already" in one_line(
+            da_score("entry", "new", "1")
+        )
         assert [path.name for path in place.log.iterdir()] == ["iter-9.yaml"]
         assert (place.log / "iter-9.yaml").read_bytes() == before
 
     def test_works_in_a_repository_without_commits_unless_one_is_named(
         self, place: Place, da_score: DaScore
     ) -> None:
-        assert "no commit" in one_line(da_score("entry", "new", "1", "--commit", "nowhere"))
+        assert "no commit" in one_line(
+            da_score("entry", "new", "1", "--commit", "nowhere")
+        )
         assert da_score("entry", "new", "1").status == 0
         assert yaml.safe_load((place.log / "iter-1.yaml").read_text())["iteration"] == 1
 
@@ -156,7 +181,12 @@ class TestSet:
         text = path.read_text()
         assert all(
             comment in text
-            for comment in ("# An entry with", "# the first", "# as it was", "# nothing was")
+            for comment in (
+                "# An entry with",
+                "# the first",
+                "# as it was",
+                "# nothing was",
+            )
         )
         assert text.count("# ") == 5
         assert "date: 2026-04-12\n" in text
@@ -164,17 +194,22 @@ class TestSet:
         assert before["iteration"] == after["iteration"]
         assert len(set(text.splitlines()) - set(ENTRY.splitlines())) <= 2
 
-    @pytest.mark.parametrize(("way", "value", "said"), tables.cases("entries", "what does not fit"))
+    @pytest.mark.parametrize(
+        ("way", "value", "said"), tables.cases("entries", "what does not fit")
+    )
     def test_what_does_not_fit_is_one_line_and_writes_nothing(
         self, place: Place, da_score: DaScore, way: str, value: str, said: str
     ) -> None:
         path = self.entry(place)
         assert said in one_line(da_score("entry", "set", "1", way, value))
         assert path.read_text() == ENTRY
-        assert "no entry for iteration 3" in one_line(da_score("entry", "set", "3", way, value))
+        assert "no entry for iteration 3" in one_line(
+            da_score("entry", "set", "3", way, value)
+        )
 
     @pytest.mark.parametrize(
-        ("text", "old", "new"), tables.cases("entries", "changes the bytes of its field alone")
+        ("text", "old", "new"),
+        tables.cases("entries", "changes the bytes of its field alone"),
     )
     @pytest.mark.parametrize(
         ("before", "end"),
@@ -182,11 +217,19 @@ class TestSet:
         ids=["", "with a byte-order mark", "lines as on Windows"],
     )
     def test_changes_the_bytes_of_its_field_alone(
-        self, place: Place, da_score: DaScore, before: str, end: str, text: str, old: str, new: str
+        self,
+        place: Place,
+        da_score: DaScore,
+        before: str,
+        end: str,
+        text: str,
+        old: str,
+        new: str,
     ) -> None:
         path = self.entry(place)
         head = (
-            f"{before}schema_version: 2{end}iteration:   1 # one\n"  # line ends of both kinds stay
+            # line ends of both kinds stay
+            f"{before}schema_version: 2{end}iteration:   1 # one\n"
         )
         text, old, new = (part.replace("\n", end) for part in (text, old, new))
         path.write_bytes((head + text).encode())
@@ -206,13 +249,23 @@ class TestSet:
 
         state = path.stat()
         assert da_score("entry", "set", "1", way, value).status == 0
-        assert (path.stat().st_mtime_ns, path.stat().st_ino) == (state.st_mtime_ns, state.st_ino)
+        assert (path.stat().st_mtime_ns, path.stat().st_ino) == (
+            state.st_mtime_ns,
+            state.st_ino,
+        )
 
     @pytest.mark.parametrize(
-        ("text", "way", "value", "said"), tables.cases("entries", "leaves the text as it is")
+        ("text", "way", "value", "said"),
+        tables.cases("entries", "leaves the text as it is"),
     )
     def test_leaves_the_text_as_it_is(
-        self, place: Place, da_score: DaScore, text: str, way: str, value: str, said: str
+        self,
+        place: Place,
+        da_score: DaScore,
+        text: str,
+        way: str,
+        value: str,
+        said: str,
     ) -> None:
         path = self.entry(place, HEAD + text)
         assert said in one_line(da_score("entry", "set", "1", way, value))
@@ -222,7 +275,9 @@ class TestSet:
         self, place: Place, da_score: DaScore
     ) -> None:
         self.entry(place)
-        message = one_line(da_score("entry", "set", "1", f"verifiers.{'9' * 5000}.status", "pass"))
+        message = one_line(
+            da_score("entry", "set", "1", f"verifiers.{'9' * 5000}.status", "pass")
+        )
         assert "the next one is 1" in message
 
     def test_an_entry_without_a_version_is_for_a_person_to_mend(
@@ -238,31 +293,48 @@ class TestSet:
         text = "schema_version: 2\niteration: 1\nimpl:\n  retries: 0\t# tab\n"
         path = self.entry(place, text)
         message = one_line(da_score("entry", "set", "1", "impl.retries", "3"))
-        assert message.endswith("cannot be set without changing more; change it by hand")
+        assert message.endswith(
+            "cannot be set without changing more; change it by hand"
+        )
         assert path.read_text() == text
 
-    def test_a_name_may_be_given_to_two_parts(self, place: Place, da_score: DaScore) -> None:
+    def test_a_name_may_be_given_to_two_parts(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         path = self.entry(place, HEAD + "commit: &a x\ndate: &a 2026-04-12\n")
         assert da_score("entry", "set", "1", "task_id", "t").status == 0
-        assert path.read_text() == HEAD + 'commit: &a x\ndate: &a 2026-04-12\ntask_id: "t"\n'
+        assert (
+            path.read_text()
+            == HEAD + 'commit: &a x\ndate: &a 2026-04-12\ntask_id: "t"\n'
+        )
 
-    def test_parts_that_are_shared_are_not_changed(self, place: Place, da_score: DaScore) -> None:
-        text = "schema_version: 2\niteration: 1\nverifiers:\n- &v {status: pass}\n- *v\n"
+    def test_parts_that_are_shared_are_not_changed(
+        self, place: Place, da_score: DaScore
+    ) -> None:
+        text = (
+            "schema_version: 2\niteration: 1\nverifiers:\n- &v {status: pass}\n- *v\n"
+        )
         path = self.entry(place, text)
-        assert "by aliases" in one_line(da_score("entry", "set", "1", "verifiers.0.retries", "2"))
+        assert "by aliases" in one_line(
+            da_score("entry", "set", "1", "verifiers.0.retries", "2")
+        )
         assert path.read_text() == text
 
     def test_a_list_that_ends_in_an_alias_gets_no_item(
         self, place: Place, da_score: DaScore
     ) -> None:
-        text = "v: &v {status: pass}\nschema_version: 2\niteration: 1\nverifiers:\n- *v\n"
+        text = (
+            "v: &v {status: pass}\nschema_version: 2\niteration: 1\nverifiers:\n- *v\n"
+        )
         path = self.entry(place, text)
         message = one_line(da_score("entry", "set", "1", "verifiers.1.status", "fail"))
         assert "cannot be set without changing more" in message
         assert path.read_text() == text
 
 
-def lint(da_score: DaScore, *options: str) -> tuple[int, list[tuple[str, str, int | None, str]]]:
+def lint(
+    da_score: DaScore, *options: str
+) -> tuple[int, list[tuple[str, str, int | None, str]]]:
     """What lint finds: level, file, line and text of each."""
     found = da_score("lint", "--json", "--no-cache", *options)
     rows = json.loads(found.out)["findings"]
@@ -311,13 +383,18 @@ class TestLint:
         ]
         said = [one[3] for one in found]
         assert 'no transcript has the session "s"' in said[0]
-        assert f"commit {sha[:9]} is named by iteration 1 as well (iter-1.yaml)" in said[1]
+        assert (
+            f"commit {sha[:9]} is named by iteration 1 as well (iter-1.yaml)" in said[1]
+        )
         assert "unknown key" in said[2]
         assert "whole number" in said[3]
         assert "schema_version 9 is not supported" in said[5]
         text = da_score("lint", "--no-cache")
         assert text.status == 1
-        assert f"{place.log.relative_to(place.path)}/iter-2.yaml:4: error: unknown key" in text.out
+        assert (
+            f"{place.log.relative_to(place.path)}/iter-2.yaml:4: error: unknown key"
+            in text.out
+        )
         assert text.out.endswith("5 entries: 5 errors, 1 warning\n")
         quiet = da_score("lint", "--no-cache", "--quiet")
         assert quiet.out == text.out.partition("\n")[2]
@@ -345,7 +422,9 @@ class TestLint:
         assert lint(da_score) == (0, [])
         status, found = lint(da_score, "--strict")
         assert status == 1
-        assert all("dot-agents writes it, da-score ignores it" in row[3] for row in found)
+        assert all(
+            "dot-agents writes it, da-score ignores it" in row[3] for row in found
+        )
 
     def test_a_key_of_dot_agents_in_the_wrong_place_or_of_the_wrong_type_is_an_error(
         self, place: Place, da_score: DaScore
@@ -378,14 +457,18 @@ class TestLint:
                 "schema_version: 2\niteration: 2\nimpl: {tests_total_pass: true}\n",
                 id="a key nobody reads",
             ),
-            pytest.param("schema_version: 1\niteration: 7\n", id="a file of another number"),
+            pytest.param(
+                "schema_version: 1\niteration: 7\n", id="a file of another number"
+            ),
             pytest.param(
                 "schema_version: 2\niteration: 2\nagent: {session_id: gone}\n",
                 id="a session that is gone",
             ),
         ],
     )
-    def test_a_warning_is_no_error(self, place: Place, da_score: DaScore, text: str) -> None:
+    def test_a_warning_is_no_error(
+        self, place: Place, da_score: DaScore, text: str
+    ) -> None:
         (place.log / "iter-2.yaml").write_text(text)
         status, found = lint(da_score)
         assert (status, [one[0] for one in found]) == (0, ["warning"])
@@ -398,7 +481,9 @@ class TestLint:
         record(place.repo, {name(1): {"0/metadata.json": about("s")}})
         assert lint(da_score) == (0, [])
 
-    def test_archived_entries_are_looked_at_too(self, place: Place, da_score: DaScore) -> None:
+    def test_archived_entries_are_looked_at_too(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         sha = place.iteration(2)
         (place.log / "historical.yaml").write_text(
             f"iterations:\n- iteration: 1\n  commit: {sha}\n  retires: 2\n"
@@ -413,8 +498,12 @@ class TestLint:
     def test_no_log_is_one_line_and_control_characters_are_shown_escaped(
         self, place: Place, da_score: DaScore
     ) -> None:
-        assert "name the iteration log" in one_line(da_score("lint", "--iter-log-dir", "nowhere"))
-        (place.log / "iter-1.yaml").write_text('schema_version: 1\niteration: 1\n"\\e[31mx": 1\n')
+        assert "name the iteration log" in one_line(
+            da_score("lint", "--iter-log-dir", "nowhere")
+        )
+        (place.log / "iter-1.yaml").write_text(
+            'schema_version: 1\niteration: 1\n"\\e[31mx": 1\n'
+        )
         assert "\x1b" not in da_score("lint", "--no-cache").out
 
     def test_where_git_knows_no_commit_names_are_compared(

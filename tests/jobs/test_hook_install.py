@@ -19,7 +19,12 @@ from helpers.doors import ends, make_fifo
 from helpers.repos import Repo
 
 from scoring.errors import InputError, WriteError
-from scoring.jobs.hook_install import HookChange, install_hook, installed_in, uninstall_hook
+from scoring.jobs.hook_install import (
+    HookChange,
+    install_hook,
+    installed_in,
+    uninstall_hook,
+)
 
 NEW_FILE = """\
 {
@@ -38,8 +43,12 @@ NEW_FILE = """\
   }
 }
 """
-ONE_LINE = '{"hooks": [{"type": "command", "command": "da-score close-task", "timeout": 30}]}'
-HOOKED = json.dumps({"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}]}})
+ONE_LINE = (
+    '{"hooks": [{"type": "command", "command": "da-score close-task", "timeout": 30}]}'
+)
+HOOKED = json.dumps(
+    {"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}]}}
+)
 PLACES = {
     ("claude", "project"): "project/.claude/settings.local.json",
     ("claude", "user"): "home/.claude/settings.json",
@@ -81,8 +90,12 @@ def backup_of(path: Path) -> Path:
 
 
 def files_below(root: Path) -> dict[str, bytes]:
-    found = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if "/.git/" not in name}
+    found = {
+        str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()
+    }
+    return {
+        name: path.read_bytes() for name, path in found.items() if "/.git/" not in name
+    }
 
 
 class TestInstall:
@@ -106,12 +119,18 @@ class TestInstall:
         assert new.startswith(text.partition(":")[0].encode())
         assert new.endswith(text[-2:].encode())
         uninstall_hook(settings)
-        assert (settings.read_bytes(), backup_of(settings).exists()) == (text.encode(), False)
+        assert (settings.read_bytes(), backup_of(settings).exists()) == (
+            text.encode(),
+            False,
+        )
 
     @pytest.mark.parametrize(
         "command",
         [
-            *("/usr/local/bin/da-score close-task", "'/opt/my tools/da-score' close-task --json"),
+            *(
+                "/usr/local/bin/da-score close-task",
+                "'/opt/my tools/da-score' close-task --json",
+            ),
             *(
                 "DA_SCORE_RUBRIC=2.0.2 da-score close-task",
                 "cd /src && da-score   close-task || true",
@@ -119,13 +138,26 @@ class TestInstall:
             "da-score --json close-task",
         ],
     )
-    def test_is_done_already_by_a_command_of_ones_own(self, settings: Path, command: str) -> None:
+    def test_is_done_already_by_a_command_of_ones_own(
+        self, settings: Path, command: str
+    ) -> None:
         text = json.dumps(
-            {"hooks": {"SubagentStop": [{"hooks": [{"type": "command", "command": command}]}]}}
+            {
+                "hooks": {
+                    "SubagentStop": [
+                        {"hooks": [{"type": "command", "command": command}]}
+                    ]
+                }
+            }
         )
         given(settings, text)
-        assert install_hook(settings) == HookChange(settings, changed=False, backup=None)
-        assert (settings.read_text(), installed_in(settings)) == (text, ["SubagentStop"])
+        assert install_hook(settings) == HookChange(
+            settings, changed=False, backup=None
+        )
+        assert (settings.read_text(), installed_in(settings)) == (
+            text,
+            ["SubagentStop"],
+        )
 
     @pytest.mark.parametrize(
         "command",
@@ -151,7 +183,13 @@ class TestInstall:
     def test_is_not_done_by_another_command(self, settings: Path, command: Any) -> None:
         given(
             settings,
-            json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}),
+            json.dumps(
+                {
+                    "hooks": {
+                        "Stop": [{"hooks": [{"type": "command", "command": command}]}]
+                    }
+                }
+            ),
         )
         assert installed_in(settings) == []
         assert install_hook(settings).changed
@@ -170,7 +208,9 @@ class TestInstall:
         ids=repr,
     )
     def test_bears_groups_of_any_shape(self, settings: Path, groups: Any) -> None:
-        given(settings, json.dumps({"hooks": {"Stop": groups, "Other": 7, "Third": "x"}}))
+        given(
+            settings, json.dumps({"hooks": {"Stop": groups, "Other": 7, "Third": "x"}})
+        )
         install_hook(settings)
         hooks = {"Stop": [*groups, json.loads(ONE_LINE)], "Other": 7, "Third": "x"}
         assert json.loads(settings.read_text())["hooks"] == hooks
@@ -185,26 +225,37 @@ class TestRepair:
                 "A=1 {} close-task || true",
                 id="inside a longer command",
             ),
-            pytest.param("/gone/da-score close-task", "{} close-task", id="a path that is gone"),
-            pytest.param("{} close-task --json", "{} close-task --json", id="one that runs stays"),
+            pytest.param(
+                "/gone/da-score close-task", "{} close-task", id="a path that is gone"
+            ),
+            pytest.param(
+                "{} close-task --json", "{} close-task --json", id="one that runs stays"
+            ),
         ],
     )
     def test_writes_the_path_of_the_da_score_that_is_here(
         self, settings: Path, tmp_path: Path, command: str, wanted: str
     ) -> None:
         here = given(tmp_path / "bin/da-score", "#!/bin/sh\n", 0o755)
-        before = json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command.format(here)}]}]}})
+        before = json.dumps(
+            {"hooks": {"Stop": [{"hooks": [{"command": command.format(here)}]}]}}
+        )
         given(settings, before)
         changed = install_hook(settings, f"{here} close-task").changed
-        assert settings.read_text() == before.replace(command.format(here), wanted.format(here))
+        assert settings.read_text() == before.replace(
+            command.format(here), wanted.format(here)
+        )
         assert changed == (command != wanted)
 
 
 class TestUninstall:
     @pytest.mark.parametrize(
-        ("text", "wanted"), tables.cases("hook_install", "takes the hook and nothing else")
+        ("text", "wanted"),
+        tables.cases("hook_install", "takes the hook and nothing else"),
     )
-    def test_takes_the_hook_and_nothing_else(self, settings: Path, text: str, wanted: str) -> None:
+    def test_takes_the_hook_and_nothing_else(
+        self, settings: Path, text: str, wanted: str
+    ) -> None:
         given(settings, text)
         uninstall_hook(settings)
         assert settings.read_text() == wanted
@@ -216,7 +267,10 @@ class TestBackup:
         given(settings, '{"a":1}\r\n', 0o640)
         install_hook(settings)
         assert backup_of(settings).read_bytes() == b'{"a":1}\r\n'
-        assert [stat.S_IMODE(path.stat().st_mode) for path in (settings, backup_of(settings))] == [
+        assert [
+            stat.S_IMODE(path.stat().st_mode)
+            for path in (settings, backup_of(settings))
+        ] == [
             0o640,
             0o640,
         ]
@@ -225,18 +279,23 @@ class TestBackup:
         given(settings, "{}")
         backup_of(settings).mkdir()
         with pytest.raises(
-            WriteError, match=r"settings\.json\.da-score-backup: cannot write: is a directory"
+            WriteError,
+            match=r"settings\.json\.da-score-backup: cannot write: is a directory",
         ):
             install_hook(settings)
         assert settings.read_text() == "{}"
 
 
 class TestSymlink:
-    def test_to_the_settings_is_kept_and_followed(self, settings: Path, tmp_path: Path) -> None:
+    def test_to_the_settings_is_kept_and_followed(
+        self, settings: Path, tmp_path: Path
+    ) -> None:
         real = given(tmp_path / "dotfiles/claude.json", '{"a": 1}', 0o600)
         settings.parent.mkdir(parents=True)
         settings.symlink_to("../../dotfiles/claude.json")
-        assert install_hook(settings) == HookChange(settings, changed=True, backup=backup_of(real))
+        assert install_hook(settings) == HookChange(
+            settings, changed=True, backup=backup_of(real)
+        )
         assert os.readlink(settings) == "../../dotfiles/claude.json"
         assert real.read_text() == '{"a": 1, "hooks": {"Stop": [' + ONE_LINE + "]}}"
         assert (stat.S_IMODE(real.stat().st_mode), backup_of(real).read_text()) == (
@@ -273,7 +332,10 @@ class TestRefused:
             job(path)
         assert str(raised.value).startswith(f"{path}: {reason}")
         assert "\n" not in str(raised.value)
-        assert (path.read_bytes() if path.is_file() else None, sorted(os.listdir(path.parent))) == (
+        assert (
+            path.read_bytes() if path.is_file() else None,
+            sorted(os.listdir(path.parent)),
+        ) == (
             before,
             names,
         )
@@ -283,7 +345,9 @@ class TestRefused:
         ("make", "reason"),
         [
             pytest.param(
-                lambda path: path.write_text(INSTALLED_BUT), "not JSON: Expecting ','", id="cut off"
+                lambda path: path.write_text(INSTALLED_BUT),
+                "not JSON: Expecting ','",
+                id="cut off",
             ),
             pytest.param(
                 lambda path: path.write_text('{"a": 1, "a": 1}'),
@@ -300,7 +364,9 @@ class TestRefused:
             pytest.param(far_too_large, "larger than 16 MiB", id="too large"),
         ],
     )
-    def test_is_what_cannot_be_read(self, settings: Path, job: Job, make: Job, reason: str) -> None:
+    def test_is_what_cannot_be_read(
+        self, settings: Path, job: Job, make: Job, reason: str
+    ) -> None:
         settings.parent.mkdir(parents=True)
         make(settings)
         ends(lambda: self.refused(job, settings, reason))
@@ -312,14 +378,20 @@ class TestRefused:
             ('{"hooks": {"Stop": "da-score close-task"}}', "hooks.Stop is not a list"),
         ],
     )
-    def test_is_a_file_of_another_shape(self, settings: Path, text: str, reason: str) -> None:
+    def test_is_a_file_of_another_shape(
+        self, settings: Path, text: str, reason: str
+    ) -> None:
         given(settings, text)
-        self.refused(install_hook, settings, f"{reason}; fix it by hand, it was left alone")
+        self.refused(
+            install_hook, settings, f"{reason}; fix it by hand, it was left alone"
+        )
 
 
 @pytest.fixture
 def da_score(
-    capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsysbinary: pytest.CaptureFixture[bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> DaScore:
     """Run a command line with a home and in a project of its own."""
     for name in ("home", "project"):
@@ -363,13 +435,19 @@ class TestCommand:
     ) -> None:
         place = PLACES[harness, scope]
         options = ("--harness", harness, "--scope", scope)
-        shown = f"{tmp_path}/{place}" if scope == "user" else place.removeprefix("project/")
-        assert da_score("hook", "install", *options) == Outcome(0, f"{shown}: installed\n", "")
+        shown = (
+            f"{tmp_path}/{place}" if scope == "user" else place.removeprefix("project/")
+        )
+        assert da_score("hook", "install", *options) == Outcome(
+            0, f"{shown}: installed\n", ""
+        )
         assert installed_files(tmp_path) == {place: file_of(harness)}
         assert da_score("hook", "install", *options) == Outcome(
             0, f"{shown}: already installed\n", ""
         )
-        assert da_score("hook", "uninstall", *options) == Outcome(0, f"{shown}: removed\n", "")
+        assert da_score("hook", "uninstall", *options) == Outcome(
+            0, f"{shown}: removed\n", ""
+        )
         assert not (tmp_path / place).parent.exists()
         assert da_score("hook", "uninstall", *options) == Outcome(
             0, f"{shown}: not installed\n", ""
@@ -378,7 +456,8 @@ class TestCommand:
     def test_says_where_a_harness_runs_none(self, da_score: DaScore) -> None:
         said = one_line(da_score("hook", "install", "--harness", "amp"))
         assert (
-            said == "amp runs no command when its agent stops; 'da-score watch' scores what it does"
+            said
+            == "amp runs no command when its agent stops; 'da-score watch' scores what it does"
         )
 
     def test_speaks_json(self, da_score: DaScore, tmp_path: Path) -> None:
@@ -396,7 +475,9 @@ class TestCommand:
             "backup": None,
         }
         shown = da_score("hook", "show", "--json").json[:4]
-        assert [(row["harness"], row["scope"], row["path"], row["events"]) for row in shown] == [
+        assert [
+            (row["harness"], row["scope"], row["path"], row["events"]) for row in shown
+        ] == [
             ("claude", "project", ".claude/settings.json", []),
             ("claude", "project", path, ["Stop"]),
             ("claude", "user", f"{tmp_path}/home/.claude/settings.json", []),
@@ -408,7 +489,9 @@ class TestCommand:
     ) -> None:
         path = given(Path(".claude/settings.json"), "{}")
         subprocess.run(["git", "add", str(path)], check=True)
-        monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+        monkeypatch.setenv(
+            "PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        )
         assert da_score("hook", "install").out.startswith(f"{path}: installed")
         (group,) = json.loads(path.read_text())["hooks"]["Stop"]
         assert group["hooks"][0]["command"] == "da-score close-task"
@@ -416,9 +499,15 @@ class TestCommand:
         assert da_score("hook", "install").out == f"{path}: already installed\n"
         assert da_score("hook", "uninstall").out == f"{path}: removed\n"
 
-    @pytest.mark.parametrize("before", ["{}", HOOKED], ids=["no hook", "a hook on the path"])
+    @pytest.mark.parametrize(
+        "before", ["{}", HOOKED], ids=["no hook", "a hook on the path"]
+    )
     def test_where_others_could_not_run_it_the_hook_is_for_one_person_alone(
-        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: str
+        self,
+        da_score: DaScore,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        before: str,
     ) -> None:
         path = given(Path(".claude/settings.json"), before)
         subprocess.run(["git", "add", str(path)], check=True)
@@ -426,7 +515,9 @@ class TestCommand:
         for name in ("git", "sh"):
             (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
         monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-        monkeypatch.setattr("sys.argv", [str(Path(sys.executable).with_name("da-score"))])
+        monkeypatch.setattr(
+            "sys.argv", [str(Path(sys.executable).with_name("da-score"))]
+        )
         personal = ".claude/settings.local.json"
         assert da_score("hook", "install").out == f"{personal}: installed\n"
         assert path.read_text() == before
@@ -462,16 +553,23 @@ class TestCommand:
         monkeypatch.setattr("sys.argv", [str(program)])
         found = da_score("hook", "install")
         assert found.status == 1
-        assert f"was not installed: {program} ends with status 3: no such module" in found.err
+        assert (
+            f"was not installed: {program} ends with status 3: no such module"
+            in found.err
+        )
         assert not Path(".claude").exists()
 
     @pytest.mark.parametrize(
         ("command", "said"),
         [
             pytest.param(
-                "/gone/da-score close-task", "/gone/da-score is not there", id="a path that is gone"
+                "/gone/da-score close-task",
+                "/gone/da-score is not there",
+                id="a path that is gone",
             ),
-            pytest.param("'da-score close-task", "is not a command line", id="an open quote"),
+            pytest.param(
+                "'da-score close-task", "is not a command line", id="an open quote"
+            ),
         ],
     )
     def test_one_that_cannot_run_is_noticed(
@@ -482,4 +580,6 @@ class TestCommand:
             json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}),
         )
         assert said in da_score("hook", "show").err
-        assert said in json.dumps(json.loads(da_score("doctor", "--json").out)["findings"])
+        assert said in json.dumps(
+            json.loads(da_score("doctor", "--json").out)["findings"]
+        )

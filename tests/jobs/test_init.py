@@ -7,11 +7,16 @@ from helpers.commands import DaScore
 from helpers.places import Place
 
 
-def test_without_an_agent_it_says_that_there_is_no_hook(place: Place, da_score: DaScore) -> None:
+def test_without_an_agent_it_says_that_there_is_no_hook(
+    place: Place, da_score: DaScore
+) -> None:
     shown = da_score("init", "--yes", "--no-cache").out
     assert "Wrote no hook, since no session of an agent was found here: " in shown
     assert "For you alone" not in shown
-    assert "hook" not in da_score("init", "--yes", "--force", "--no-hook", "--no-cache").out
+    assert (
+        "hook"
+        not in da_score("init", "--yes", "--force", "--no-hook", "--no-cache").out
+    )
     assert (place.path / ".agents").is_dir()
 
 
@@ -26,13 +31,18 @@ def test_with_sessions_of_no_agent_that_runs_hooks_it_says_so(
     path.rename(folder / path.name)
     asked = "init", "--yes", "--no-cache", "--transcript-dir", str(folder)
     shown = da_score(*asked).out
-    assert "Wrote no hook, since no session is in the folder of an agent that runs hooks: " in shown
+    assert (
+        "Wrote no hook, since no session is in the folder of an agent that runs hooks: "
+        in shown
+    )
 
     assert da_score("hook", "install").status == 0
     assert "Wrote no hook" not in da_score(*asked, "--force").out
 
 
-def test_settings_for_one_person_are_not_to_be_committed(place: Place, da_score: DaScore) -> None:
+def test_settings_for_one_person_are_not_to_be_committed(
+    place: Place, da_score: DaScore
+) -> None:
     place.iteration(1)
     place.session("mine", place.turn(1))
     shown = da_score("init", "--yes", "--no-cache").out
@@ -42,7 +52,9 @@ def test_settings_for_one_person_are_not_to_be_committed(place: Place, da_score:
     assert "settings.local.json" not in "".join(advised)
 
 
-def test_it_warns_of_broken_entries_as_other_commands_do(place: Place, da_score: DaScore) -> None:
+def test_it_warns_of_broken_entries_as_other_commands_do(
+    place: Place, da_score: DaScore
+) -> None:
     place.log.mkdir(parents=True, exist_ok=True)
     (place.log / "historical.yaml").write_text("iterations:\n- a: b: c\n")
     said = "historical.yaml: line 2: mapping values are not allowed in this context; it is left out"
@@ -54,7 +66,9 @@ def settings_of(place: Place) -> dict[str, object]:
     return tomllib.loads((place.path / ".agents" / "da-score.toml").read_text("utf-8"))
 
 
-def test_folders_of_transcripts_are_a_list(place: Place, da_score: DaScore, tmp_path: Path) -> None:
+def test_folders_of_transcripts_are_a_list(
+    place: Place, da_score: DaScore, tmp_path: Path
+) -> None:
     folders = [tmp_path / "first, with a comma", tmp_path / "second"]
     for folder in folders:
         folder.mkdir()
@@ -63,7 +77,9 @@ def test_folders_of_transcripts_are_a_list(place: Place, da_score: DaScore, tmp_
     assert settings_of(place)["transcript-dir"] == [str(folder) for folder in folders]
 
 
-def test_without_folders_there_is_no_such_setting(place: Place, da_score: DaScore) -> None:
+def test_without_folders_there_is_no_such_setting(
+    place: Place, da_score: DaScore
+) -> None:
     assert da_score("init", "--yes", "--no-hook", "--no-cache").status == 0
     settings = settings_of(place)
     assert "transcript-dir" not in settings

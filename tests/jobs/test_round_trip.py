@@ -27,7 +27,9 @@ def with_another(text: str) -> str:
     ],
 )
 def test_comments_that_would_run_into_values_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match=rf"^{PATH}: cannot be kept as it is \(its comments"):
+    with pytest.raises(
+        InputError, match=rf"^{PATH}: cannot be kept as it is \(its comments"
+    ):
         with_another(text)
 
 

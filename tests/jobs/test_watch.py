@@ -36,20 +36,32 @@ def told(found: list[LogChange]) -> list[tuple[str, int | None]]:
 
 
 def renumbered(log: Path, number: int) -> str:
-    return (log / "iter-5.yaml").read_text().replace("iteration: 5", f"iteration: {number}")
+    return (
+        (log / "iter-5.yaml")
+        .read_text()
+        .replace("iteration: 5", f"iteration: {number}")
+    )
 
 
 class TestLogWatch:
-    def test_scores_what_changes_and_knows_what_it_was(self, watch: LogWatch, log: Path) -> None:
+    def test_scores_what_changes_and_knows_what_it_was(
+        self, watch: LogWatch, log: Path
+    ) -> None:
         (first,) = watch.begin(1)
         entry = log / "iter-9.yaml"
         entry.write_text(
-            entry.read_text().replace("tests_total_pass: true", "tests_total_pass: false")
+            entry.read_text().replace(
+                "tests_total_pass: true", "tests_total_pass: false"
+            )
         )
         (seen,) = watch.look()
         assert first.score is not None
         assert seen.score is not None
-        assert (seen.change, seen.iteration, seen.before) == ("changed", 9, first.score.value)
+        assert (seen.change, seen.iteration, seen.before) == (
+            "changed",
+            9,
+            first.score.value,
+        )
         assert seen.score.value < first.score.value
 
     def test_scores_again_when_hook_outcomes_arrive_and_not_at_a_touch(
@@ -93,7 +105,11 @@ class TestLogWatch:
         assert watch.look() == []  # the same entry in a file of another name
         (log / "iter-0009.yaml").unlink()
         (seen,) = watch.look()
-        assert (seen.change, seen.iteration, seen.task_id) == ("removed", 9, "export-links")
+        assert (seen.change, seen.iteration, seen.task_id) == (
+            "removed",
+            9,
+            "export-links",
+        )
         assert seen.before is not None
 
     def test_tells_of_what_lands_when_the_trunk_moves_and_of_nothing_else(

@@ -20,7 +20,15 @@ RECORD = (
 
 def test_a_record_is_added_and_counts(here: Demo, da_score: DaScore) -> None:
     found = da_score(
-        "hook", "record", "1", *RECORD, "--correlation", "c1", "--platform", "codex", "--json"
+        "hook",
+        "record",
+        "1",
+        *RECORD,
+        "--correlation",
+        "c1",
+        "--platform",
+        "codex",
+        "--json",
     ).json
     assert found["intervention_class"] == "remediate_at_stop"
     assert found["is_scored"] is True
@@ -30,7 +38,11 @@ def test_a_record_is_added_and_counts(here: Demo, da_score: DaScore) -> None:
         "advise",
         "stop",
     )
-    assert (record.correlation_id, record.platform, record.ts[-1]) == ("c1", "codex", "Z")
+    assert (record.correlation_id, record.platform, record.ts[-1]) == (
+        "c1",
+        "codex",
+        "Z",
+    )
     assert "advise: tests.run-first" in da_score("iteration", "1", "--no-cache").out
     for recompute in ((), ("--recompute",)):
         shown = da_score("iteration", "1", "--json", *recompute).json
@@ -61,7 +73,9 @@ def test_a_record_is_added_once(here: Demo, da_score: DaScore) -> None:
         ("--class", "prevent_before_action"),
     ]
     for other in others:
-        assert da_score("hook", "record", "1", *RECORD, *other).out.endswith(": recorded\n")
+        assert da_score("hook", "record", "1", *RECORD, *other).out.endswith(
+            ": recorded\n"
+        )
     assert len(hook_records(path.read_bytes())) == 5
 
 
@@ -70,7 +84,10 @@ def test_the_newest_iteration_and_the_sentinel_are_what_is_not_named(
 ) -> None:
     path = here.iter_log_dir / "iter-9.hook-outcomes.yaml"
     known = hook_records(path.read_bytes())
-    assert Path(da_score("hook", "record", *RECORD, "--json").json["path"]).name == path.name
+    assert (
+        Path(da_score("hook", "record", *RECORD, "--json").json["path"]).name
+        == path.name
+    )
     *others, added = hook_records(path.read_bytes())
     assert (others, added.correlation_id) == (known, "loop-worker-7")
     (*_, written) = yaml.safe_load(path.read_text())["records"]
@@ -86,13 +103,19 @@ def test_without_an_iteration_nothing_is_recorded_and_nothing_fails(
     done = da_score("hook", "record", *RECORD, "--iter-log-dir", log)
     assert (done.status, done.out) == (0, "")
     assert "has no entry, so nothing was recorded" in done.err
-    wrong = da_score("hook", "record", *RECORD, "--sentinel", " ", "--iter-log-dir", log)
+    wrong = da_score(
+        "hook", "record", *RECORD, "--sentinel", " ", "--iter-log-dir", log
+    )
     assert "needs the id of the run of its gate" in one_line(wrong)
     assert not list(log.iterdir())
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lines as on Unix", "lines as on Windows"])
-def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore, end: str) -> None:
+@pytest.mark.parametrize(
+    "end", ["\n", "\r\n"], ids=["lines as on Unix", "lines as on Windows"]
+)
+def test_what_was_there_stays_as_it_was(
+    here: Demo, da_score: DaScore, end: str
+) -> None:
     path = here.iter_log_dir / "iter-5.hook-outcomes.yaml"
     before = (
         path.read_text("utf-8")
@@ -104,10 +127,15 @@ def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore, end: str)
     after = path.read_bytes().decode()
     assert after.startswith(before.rstrip("\r\n"))
     assert "\n" not in after.replace(end, "")
-    assert len(yaml.safe_load(after)["records"]) == len(yaml.safe_load(before)["records"]) + 1
+    assert (
+        len(yaml.safe_load(after)["records"])
+        == len(yaml.safe_load(before)["records"]) + 1
+    )
 
 
-def test_marks_escapes_comments_and_the_mode_stay(here: Demo, da_score: DaScore) -> None:
+def test_marks_escapes_comments_and_the_mode_stay(
+    here: Demo, da_score: DaScore
+) -> None:
     path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
     before = (
         '---\n# caf\\u00e9\nnote: "caf\\u00e9 \\x41"   # by hand\n'
@@ -125,7 +153,9 @@ def test_marks_escapes_comments_and_the_mode_stay(here: Demo, da_score: DaScore)
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is somebody else's")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can make what is somebody else's"
+)
 def test_the_owner_stays(here: Demo, da_score: DaScore) -> None:
     path = here.iter_log_dir / "iter-5.hook-outcomes.yaml"
     os.chown(path, 1234, 4321)
@@ -140,7 +170,9 @@ def test_many_at_once_are_all_kept(here: Demo) -> None:
     where = ["--iter-log-dir", str(here.iter_log_dir)]
     with ThreadPoolExecutor(3) as pool:
         record = ["hook", "record", "1", *RECORD, *where]
-        done = list(pool.map(lambda n: process(*record, "--sentinel", f"s{n}"), range(3)))
+        done = list(
+            pool.map(lambda n: process(*record, "--sentinel", f"s{n}"), range(3))
+        )
     assert [found.err for found in done] == [""] * 3
     assert len(hook_facts(here.iter_log_dir, 1).records or ()) == 3
     assert not list(here.iter_log_dir.glob(".da-score-*"))
@@ -153,14 +185,18 @@ def test_many_at_once_are_all_kept(here: Demo) -> None:
         pytest.param("# soon\nrecords:\n", id="no records yet"),
         pytest.param("records: []\n", id="an empty list"),
         pytest.param(
-            "records:\n- {rule_id: 1.50, result: yes}\n- rule_id: !!str 010\n", id="odd scalars"
+            "records:\n- {rule_id: 1.50, result: yes}\n- rule_id: !!str 010\n",
+            id="odd scalars",
         ),
         pytest.param(
-            "records: [{rule_id: a, result: allow, own: [1, 2]}]\nmore: {x: 1}\n", id="flow style"
+            "records: [{rule_id: a, result: allow, own: [1, 2]}]\nmore: {x: 1}\n",
+            id="flow style",
         ),
     ],
 )
-def test_what_others_wrote_still_says_the_same(here: Demo, da_score: DaScore, content: str) -> None:
+def test_what_others_wrote_still_says_the_same(
+    here: Demo, da_score: DaScore, content: str
+) -> None:
     path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
     path.write_text(content)
     assert da_score("hook", "record", "1", *RECORD).status == 0
@@ -172,13 +208,19 @@ def test_what_others_wrote_still_says_the_same(here: Demo, da_score: DaScore, co
     ("arguments", "said"),
     [
         pytest.param(["--rule", " "], 'the rule " " must name its gate', id="no rule"),
-        pytest.param(["--rule", "no-tests"], "as iteration-close.R1.1 does", id="a rule alone"),
-        pytest.param(["--sentinel", " "], "needs the id of the run of its gate", id="no gate"),
+        pytest.param(
+            ["--rule", "no-tests"], "as iteration-close.R1.1 does", id="a rule alone"
+        ),
+        pytest.param(
+            ["--sentinel", " "], "needs the id of the run of its gate", id="no gate"
+        ),
         pytest.param(["--lifecycle", "start"], "--lifecycle", id="an unknown moment"),
         pytest.param(["--class", "advice"], "--class", id="an unknown class"),
         pytest.param(["--skill", "mine"], "--skill", id="an unknown skill"),
         pytest.param(["--platform", "emacs"], "--platform", id="an unknown platform"),
-        pytest.param(["--iter-log-dir", "nowhere"], "nowhere: no such directory", id="no log"),
+        pytest.param(
+            ["--iter-log-dir", "nowhere"], "nowhere: no such directory", id="no log"
+        ),
     ],
 )
 def test_what_cannot_be_recorded_is_refused(
@@ -197,7 +239,8 @@ def test_a_transcript_is_put_beside_its_entry(
     path = write_json(tmp_path / "t.json", document(outputs(["a"]), outputs(["a"])))
     saved = here.iter_log_dir / "iter-4.dr.json"
     assert (
-        Path(da_score("dr", "save", "4", path, "--json").json["path"]).resolve() == saved.resolve()
+        Path(da_score("dr", "save", "4", path, "--json").json["path"]).resolve()
+        == saved.resolve()
     )
     assert saved.read_bytes() == path.read_bytes()
     assert "diminishing" in da_score("iteration", "4", "--no-cache").out.lower()
@@ -210,9 +253,13 @@ def test_a_second_one_replaces_it_with_force_only(
     lines = tmp_path / "t.jsonl"
     lines.write_text(round_line(1, "b") + round_line(2, "c"))
     assert da_score("dr", "save", "4", first).status == 0
-    assert "exists already; replace it with --force" in one_line(da_score("dr", "save", "4", lines))
+    assert "exists already; replace it with --force" in one_line(
+        da_score("dr", "save", "4", lines)
+    )
     assert da_score("dr", "save", "4", lines, "--force").status == 0
-    assert [path.name for path in here.iter_log_dir.glob("iter-4.dr.*")] == ["iter-4.dr.jsonl"]
+    assert [path.name for path in here.iter_log_dir.glob("iter-4.dr.*")] == [
+        "iter-4.dr.jsonl"
+    ]
 
 
 @pytest.mark.parametrize(

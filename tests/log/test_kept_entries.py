@@ -16,7 +16,13 @@ from rubric import default_rubric, released_rubric
 from scoring.demo import Demo
 from scoring.errors import LogError, silent
 from scoring.log.load import load_iteration_log, load_log_for
-from scoring.log.model import ImplBlock, IterationRecord, Records, SelfAssessment, VerifierRecord
+from scoring.log.model import (
+    ImplBlock,
+    IterationRecord,
+    Records,
+    SelfAssessment,
+    VerifierRecord,
+)
 
 FLAGS = frozenset({"true"})
 
@@ -48,7 +54,9 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
-def load(log: Path, cache: Path, flags: frozenset[str] = FLAGS, keep: bool = True) -> Records:
+def load(
+    log: Path, cache: Path, flags: frozenset[str] = FLAGS, keep: bool = True
+) -> Records:
     return load_log_for([default_rubric()], log, flags, silent, cache, keep)
 
 
@@ -56,7 +64,9 @@ def opened_in(log: Path, cache: Path) -> list[str]:
     """Return which files of a log are opened to load it and make all records."""
     with watched_doors() as doors:
         list(load(log, cache))
-    return sorted({Path(name).name for name in doors.opened if Path(name).parent == log})
+    return sorted(
+        {Path(name).name for name in doors.opened if Path(name).parent == log}
+    )
 
 
 def test_a_log_that_is_known_is_not_opened_again(log: Path, cache: Path) -> None:
@@ -89,7 +99,11 @@ def _swap(path: Path) -> None:
         pytest.param(_touch, "w", id="another time"),
         pytest.param(_edit, "x", id="other bytes of the same length and mtime"),
         pytest.param(_swap, "x", id="another file in its place"),
-        pytest.param(lambda path: path.write_text(entry(4, "longer")), "longer", id="another size"),
+        pytest.param(
+            lambda path: path.write_text(entry(4, "longer")),
+            "longer",
+            id="another size",
+        ),
     ],
 )
 def test_what_changed_is_opened_and_nothing_else(
@@ -119,7 +133,12 @@ def test_wrong_bytes_change_nothing_and_are_replaced(log: Path, cache: Path) -> 
         for _ in range(rng.choice((1, 1, 3, 40))):
             data[rng.randrange(len(data))] = rng.randrange(256)
         place.write_bytes(
-            bytes(data[: rng.choice((len(data), len(data), rng.randrange(len(data)))) or None])
+            bytes(
+                data[
+                    : rng.choice((len(data), len(data), rng.randrange(len(data))))
+                    or None
+                ]
+            )
         )
         assert list(load(log, cache, keep=False)) == expected
     place.write_bytes(b"x" * 5000)
@@ -128,7 +147,9 @@ def test_wrong_bytes_change_nothing_and_are_replaced(log: Path, cache: Path) -> 
     assert opened_in(log, cache) == []
 
 
-def test_order_duplicates_and_the_archive_are_as_without_a_store(log: Path, cache: Path) -> None:
+def test_order_duplicates_and_the_archive_are_as_without_a_store(
+    log: Path, cache: Path
+) -> None:
     (log / "iter-02.yaml").write_text(entry(2, "loses"))
     (log / "iter-99.yaml").write_text(entry(5, "wins"))
     (log / "iter-100.yaml").write_text(entry(-7, "first"))
@@ -139,7 +160,9 @@ def test_order_duplicates_and_the_archive_are_as_without_a_store(log: Path, cach
         "  - {iteration: 50}\n"
     )
     expected = load_iteration_log(log)
-    assert [record.wave for record in expected if record.iteration in (-7, 2, 5, 50)] == [
+    assert [
+        record.wave for record in expected if record.iteration in (-7, 2, 5, 50)
+    ] == [
         "first",
         "w",
         "wins",
@@ -162,7 +185,9 @@ def test_a_broken_entry_stops_a_strict_rubric_and_is_left_out_under_a_lenient_on
         with pytest.raises(LogError, match=r"iter-3\.yaml"):
             load(log, cache)
         said: list[LogError] = []
-        records = load_log_for([released_rubric("3.1.0")], log, FLAGS, said.append, cache)
+        records = load_log_for(
+            [released_rubric("3.1.0")], log, FLAGS, said.append, cache
+        )
         assert len(records) == 11
         assert ["iter-3.yaml" in str(error) for error in said] == [True]
 
@@ -199,11 +224,17 @@ def test_a_command_about_one_iteration_opens_no_entry(
     (log / "iter-7.yaml").touch()
     with watched_doors() as doors:
         assert da_score(*command, *where).status == 0
-    entries = {Path(name).name for name in doors.opened if Path(name).name.startswith("iter-")}
+    entries = {
+        Path(name).name for name in doors.opened if Path(name).name.startswith("iter-")
+    }
     read = {name for name in entries if name.count(".") == 1}
     assert read <= {"iter-7.yaml"}
-    session = next(r.agent.session_id for r in load_iteration_log(log) if r.iteration == 7)
-    members = {r.iteration for r in load_iteration_log(log) if r.agent.session_id == session}
+    session = next(
+        r.agent.session_id for r in load_iteration_log(log) if r.iteration == 7
+    )
+    members = {
+        r.iteration for r in load_iteration_log(log) if r.agent.session_id == session
+    }
     scores = {
         int(name.split(".")[0].removeprefix("iter-"))
         for name in entries

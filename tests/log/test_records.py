@@ -45,9 +45,12 @@ def refusal(directory: Path) -> str:
 
 class TestNormalForm:
     @pytest.mark.parametrize(
-        ("version", "line"), tables.cases("records", "of one schema has no fields of the other")
+        ("version", "line"),
+        tables.cases("records", "of one schema has no fields of the other"),
     )
-    def test_of_one_schema_has_no_fields_of_the_other(self, version: int, line: str) -> None:
+    def test_of_one_schema_has_no_fields_of_the_other(
+        self, version: int, line: str
+    ) -> None:
         text = f"schema_version: {version}\n{line}\n"
         assert parse_iteration_record(text) == IterationRecord(schema_version=version)
 
@@ -69,7 +72,9 @@ class TestNormalForm:
             "review",
         ]
         assert data["agent"] == {"session_id": "s", "harness": "h", "model": "m"}
-        assert data["verifiers"][0]["linked_traces"] == ({"trace_ref": "a", "outcome_ref": "b"},)
+        assert data["verifiers"][0]["linked_traces"] == (
+            {"trace_ref": "a", "outcome_ref": "b"},
+        )
         assert data["impl"]["tests_total_pass"] is None
 
 
@@ -87,12 +92,18 @@ class TestSchemaVersion:
     def test_other_than_1_and_2_is_refused(self, text: str, reason: str) -> None:
         with pytest.raises(YamlError) as caught:
             parse_iteration_record(text)
-        assert str(caught.value) == f"schema_version {reason}; write 1 (flat) or 2 (nested)"
+        assert (
+            str(caught.value)
+            == f"schema_version {reason}; write 1 (flat) or 2 (nested)"
+        )
 
     @pytest.mark.parametrize(
-        ("text", "reason"), tables.cases("records", "with fields that do not fit is refused")
+        ("text", "reason"),
+        tables.cases("records", "with fields that do not fit is refused"),
     )
-    def test_with_fields_that_do_not_fit_is_refused(self, text: str, reason: str) -> None:
+    def test_with_fields_that_do_not_fit_is_refused(
+        self, text: str, reason: str
+    ) -> None:
         with pytest.raises(YamlError) as caught:
             parse_iteration_record(text)
         assert str(caught.value).startswith(reason)
@@ -109,7 +120,8 @@ OTHERS = """
 
 class TestNames:
     @pytest.mark.parametrize(
-        "name", ["iter-1.yaml", "iter-0.yaml", "iter-0001.yaml", f"iter-{'9' * 100}.yaml"]
+        "name",
+        ["iter-1.yaml", "iter-0.yaml", "iter-0001.yaml", f"iter-{'9' * 100}.yaml"],
     )
     def test_of_entries(self, tmp_path: Path, name: str) -> None:
         write(tmp_path, name, entry(5))
@@ -127,7 +139,9 @@ class TestNames:
         write(tmp_path, os.fsdecode(b"iter-\xff.yaml"), "not: [yaml")
         assert loaded(tmp_path) == {1: ""}
 
-    def test_are_taken_in_byte_order_and_the_later_file_wins(self, tmp_path: Path) -> None:
+    def test_are_taken_in_byte_order_and_the_later_file_wins(
+        self, tmp_path: Path
+    ) -> None:
         for name in ("iter-2.yaml", "iter-10.yaml", "iter-1.yaml", "iter-02.yaml"):
             write(tmp_path, name, entry(5, name))
         assert loaded(tmp_path) == {5: "iter-2.yaml"}
@@ -135,12 +149,16 @@ class TestNames:
 
 class TestDirectory:
     @pytest.mark.parametrize(
-        ("name", "why"), [("log", "no such file or directory"), ("file", "not a directory")]
+        ("name", "why"),
+        [("log", "no such file or directory"), ("file", "not a directory")],
     )
-    def test_that_is_none_is_an_error(self, tmp_path: Path, name: str, why: str) -> None:
+    def test_that_is_none_is_an_error(
+        self, tmp_path: Path, name: str, why: str
+    ) -> None:
         write(tmp_path, "file", "")
         assert (
-            refusal(tmp_path / name) == f"{tmp_path / name}: {why}; {NAME_THE_LOG} 'da-score init'"
+            refusal(tmp_path / name)
+            == f"{tmp_path / name}: {why}; {NAME_THE_LOG} 'da-score init'"
         )
 
     def test_in_no_work_tree_says_that_first(self, tmp_path: Path) -> None:
@@ -169,11 +187,19 @@ class TestEntriesThatCannotBeRead:
         ("text", "reason"),
         [
             ("schema_version: 1\niteration: [\n", "line 3: "),
-            ("schema_version: 1\nretries: lots\n", "line 2: retries: 'lots' where a whole"),
-            ("iteration: 2\n", "schema_version is missing; write 1 (flat) or 2 (nested)"),
+            (
+                "schema_version: 1\nretries: lots\n",
+                "line 2: retries: 'lots' where a whole",
+            ),
+            (
+                "iteration: 2\n",
+                "schema_version is missing; write 1 (flat) or 2 (nested)",
+            ),
         ],
     )
-    def test_name_file_line_and_field(self, tmp_path: Path, text: str, reason: str) -> None:
+    def test_name_file_line_and_field(
+        self, tmp_path: Path, text: str, reason: str
+    ) -> None:
         write(tmp_path, "iter-1.yaml", entry(1))
         path = write(tmp_path, "iter-2.yaml", text)
         assert refusal(tmp_path).startswith(f"{path}: {reason}")
@@ -184,7 +210,9 @@ class TestEntriesThatCannotBeRead:
             (Path.mkdir, "is a directory"),
             (make_fifo, "is not a plain file"),
             (
-                lambda path: os.truncate(write(path.parent, path.name, entry(2)), 16 * MIB + 1),
+                lambda path: os.truncate(
+                    write(path.parent, path.name, entry(2)), 16 * MIB + 1
+                ),
                 "larger than 16 MiB",
             ),
         ],
@@ -198,7 +226,9 @@ class TestEntriesThatCannotBeRead:
             == f"{tmp_path / 'iter-2.yaml'}: {why}; an entry must be a readable file of YAML"
         )
 
-    @pytest.mark.parametrize("target", ["missing", "iter-2.yaml"], ids=["nowhere", "itself"])
+    @pytest.mark.parametrize(
+        "target", ["missing", "iter-2.yaml"], ids=["nowhere", "itself"]
+    )
     def test_link_that_leads_to(self, tmp_path: Path, target: str) -> None:
         (tmp_path / "iter-2.yaml").symlink_to(target)
         assert refusal(tmp_path).startswith(f"{tmp_path / 'iter-2.yaml'}: ")
@@ -217,7 +247,14 @@ class TestArchive:
 
     @pytest.mark.parametrize(
         "text",
-        ["", "{}", "null", "iterations:", "iterations: [null, ~]", "other: [{iteration: 1}]"],
+        [
+            "",
+            "{}",
+            "null",
+            "iterations:",
+            "iterations: [null, ~]",
+            "other: [{iteration: 1}]",
+        ],
     )
     def test_may_hold_nothing(self, tmp_path: Path, text: str) -> None:
         write(tmp_path, "historical.yaml", text)

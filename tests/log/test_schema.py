@@ -26,11 +26,15 @@ def faults(text: str) -> list[tuple[str, int | None, str, bool]]:
 
 
 class TestSchema:
-    def test_is_a_schema_and_is_what_the_command_prints(self, da_score: DaScore) -> None:
+    def test_is_a_schema_and_is_what_the_command_prints(
+        self, da_score: DaScore
+    ) -> None:
         schema = entry_schema()
         jsonschema.Draft202012Validator.check_schema(schema)
         assert (
-            da_score("schema", "entry").json == da_score("schema", "entry", "--json").json == schema
+            da_score("schema", "entry").json
+            == da_score("schema", "entry", "--json").json
+            == schema
         )
 
     def test_describes_every_field(self) -> None:
@@ -39,7 +43,9 @@ class TestSchema:
         assert len(described) > 70
         assert all(one.get("description", "").endswith(".") for one in described)
 
-    @pytest.mark.parametrize(("entry", "fits"), tables.cases("schema", "says what fits"))
+    @pytest.mark.parametrize(
+        ("entry", "fits"), tables.cases("schema", "says what fits")
+    )
     def test_says_what_fits(self, entry: dict[str, Any], fits: bool) -> None:
         assert jsonschema.Draft202012Validator(entry_schema()).is_valid(entry) is fits
 
@@ -57,7 +63,9 @@ class TestSchema:
         ],
     )
     def test_has_the_fields_of_the_record(self, block: type[Any], way: str) -> None:
-        known = {field.path.removesuffix("[]") for field in described_fields(ENTRIES[2])}
+        known = {
+            field.path.removesuffix("[]") for field in described_fields(ENTRIES[2])
+        }
         here = {one.removeprefix(way) for one in known if one.startswith(way)}
         assert {one for one in here if "." not in one} == {
             field.name for field in fields(block)
@@ -78,7 +86,9 @@ class TestSchema:
 
 
 class TestFaults:
-    @pytest.mark.parametrize(("text", "way", "line", "what"), tables.cases("schema", "errors"))
+    @pytest.mark.parametrize(
+        ("text", "way", "line", "what"), tables.cases("schema", "errors")
+    )
     def test_an_error_has_its_place_and_its_line(
         self, text: str, way: str, line: int, what: str
     ) -> None:
@@ -94,10 +104,14 @@ class TestFaults:
                 "impl.tests_total_pass",
                 id="a key that nobody reads",
             ),
-            pytest.param("impl: {retries: 1.5}", "impl.retries", id="a number that is cut"),
+            pytest.param(
+                "impl: {retries: 1.5}", "impl.retries", id="a number that is cut"
+            ),
             pytest.param("first_commit: yes", "first_commit", id="a word of YAML 1.1"),
             pytest.param(
-                'impl: {focused_tests_pass: "true"}', "impl.focused_tests_pass", id="a flag as text"
+                'impl: {focused_tests_pass: "true"}',
+                "impl.focused_tests_pass",
+                id="a flag as text",
             ),
         ],
     )
@@ -110,11 +124,14 @@ class TestFaults:
         "text",
         [
             pytest.param(
-                "date: 2026-04-18\ncommit: 1234567", id="text that looks like something else"
+                "date: 2026-04-18\ncommit: 1234567",
+                id="text that looks like something else",
             ),
             pytest.param("impl:\nagent: ~\nverifiers: null", id="nothing in a block"),
             pytest.param(
-                "x: &a {summary: hi}\nimpl: *a".replace("x:", "impl:").partition("\n")[0],
+                "x: &a {summary: hi}\nimpl: *a".replace("x:", "impl:").partition("\n")[
+                    0
+                ],
                 id="an anchor",
             ),
             pytest.param(
@@ -129,7 +146,9 @@ class TestFaults:
         parse_iteration_record(f"{FIRST}{text}\n")
 
     def test_aliases_that_multiply_end(self) -> None:
-        rows = "".join(f"- &a{n} {{status: x, linked_traces: *t}}\n" for n in range(400))
+        rows = "".join(
+            f"- &a{n} {{status: x, linked_traces: *t}}\n" for n in range(400)
+        )
         traces = ", ".join(["{trace_ref: x}"] * 2000)
         text = f"{FIRST}verifiers:\n- linked_traces: &t [{traces}]\n{rows}"
         faults(text)
@@ -139,7 +158,9 @@ class TestFaults:
         faults("&a\n<<: *a\nschema_version: 2\niteration: 1\n")
 
     @pytest.mark.parametrize(
-        "path", sorted(WHOLE.glob("*/log/iter-*.yaml")), ids=lambda path: path.parent.parent.name
+        "path",
+        sorted(WHOLE.glob("*/log/iter-*.yaml")),
+        ids=lambda path: path.parent.parent.name,
     )
     def test_the_parser_reads_what_has_no_error(self, path: Path) -> None:
         """Whatever the parser refuses in a field is an error here, and what it takes is none."""
@@ -167,4 +188,7 @@ def test_records_show_a_branch_only_where_there_is_one() -> None:
     with_one = parse_iteration_record(f"{FIRST}branch: side\n")
     assert (with_one.branch, with_one.as_dict()["branch"]) == ("side", "side")
     assert "branch" not in parse_iteration_record(FIRST).as_dict()
-    assert parse_iteration_record("schema_version: 1\niteration: 1\nbranch: side\n").branch == ""
+    assert (
+        parse_iteration_record("schema_version: 1\niteration: 1\nbranch: side\n").branch
+        == ""
+    )

@@ -9,9 +9,15 @@ from scoring.log.model import AgentInfo, IterationRecord
 from scoring.log.selection import Selection, parse_period
 
 RECORDS = [
-    IterationRecord(iteration=1, date="2026-05-01", task_id="a-1", agent=AgentInfo(session_id="s")),
-    IterationRecord(iteration=2, date="2026-05-02", task_id="b-1", agent=AgentInfo(session_id="t")),
-    IterationRecord(iteration=3, date="no day", task_id="a-2", agent=AgentInfo(session_id="s")),
+    IterationRecord(
+        iteration=1, date="2026-05-01", task_id="a-1", agent=AgentInfo(session_id="s")
+    ),
+    IterationRecord(
+        iteration=2, date="2026-05-02", task_id="b-1", agent=AgentInfo(session_id="t")
+    ),
+    IterationRecord(
+        iteration=3, date="no day", task_id="a-2", agent=AgentInfo(session_id="s")
+    ),
     IterationRecord(iteration=4, date="2026-05-04T10:00:00Z", task_id="b-2"),
 ]
 
@@ -28,9 +34,13 @@ RECORDS = [
         pytest.param(Selection(task="a-1"), {1}, id="a task"),
         pytest.param(Selection(task="b-*"), {2, 4}, id="tasks by a pattern"),
         pytest.param(
-            Selection(since=date(2026, 5, 2)), {2, 3, 4}, id="since a day, or without any"
+            Selection(since=date(2026, 5, 2)),
+            {2, 3, 4},
+            id="since a day, or without any",
         ),
-        pytest.param(Selection(session="s", last=1), {3}, id="the last one of a session"),
+        pytest.param(
+            Selection(session="s", last=1), {3}, id="the last one of a session"
+        ),
     ],
 )
 def test_a_choice_of_entries(selection: Selection, numbers: set[int]) -> None:
@@ -62,7 +72,9 @@ def test_days_as_people_name_them(text: str, first: date, last: date) -> None:
     assert parse_period(text, TODAY) == (first, last)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2026-13-1", "2026-2-30", "d", "-3d", "9999 weeks!"])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "2026-13-1", "2026-2-30", "d", "-3d", "9999 weeks!"]
+)
 def test_what_names_no_days(text: str) -> None:
     with pytest.raises(OptionError, match="names no days"):
         parse_period(text, TODAY)

@@ -47,7 +47,11 @@ class Key:
 
 
 KEYS = [
-    Key("iter-log-dir", "iter_log_dir", (("a/log", Path("a/log")), ("b/log", Path("b/log")))),
+    Key(
+        "iter-log-dir",
+        "iter_log_dir",
+        (("a/log", Path("a/log")), ("b/log", Path("b/log"))),
+    ),
     Key("repo-dir", "repo_dir", (("a", Path("a")), ("b", Path("b")))),
     Key(
         "transcript-dir",
@@ -60,15 +64,31 @@ KEYS = [
     Key(
         "test-commands",
         "test_commands",
-        (("npm run e2e:all;./check", ("npm run e2e:all", "./check")), ("./c", ("./c",))),
+        (
+            ("npm run e2e:all;./check", ("npm run e2e:all", "./check")),
+            ("./c", ("./c",)),
+        ),
     ),
-    Key("code-globs", "code_globs", (("src/**:*.go", ("src/**", "*.go")), ("lib/*", ("lib/*",)))),
-    Key("fix-words", "fix_words", (("repair,mend", ("repair", "mend")), ("oops", ("oops",)))),
+    Key(
+        "code-globs",
+        "code_globs",
+        (("src/**:*.go", ("src/**", "*.go")), ("lib/*", ("lib/*",))),
+    ),
+    Key(
+        "fix-words",
+        "fix_words",
+        (("repair,mend", ("repair", "mend")), ("oops", ("oops",))),
+    ),
     Key("horizon", "horizon", (("7d", "7d"), ("2w", "2w"))),
     Key("rubric", "rubric", (("2.0.2", "2.0.2"), ("/a/rubric.yaml", "/a/rubric.yaml"))),
     Key("derive", "derive", (("1", True), ("0", False))),
     Key("json", "json", (("1", True), ("0", False))),
-    Key("cache-dir", "cache_dir", (("/a", Path("/a")), ("/b", Path("/b"))), personal=True),
+    Key(
+        "cache-dir",
+        "cache_dir",
+        (("/a", Path("/a")), ("/b", Path("/b"))),
+        personal=True,
+    ),
     Key("no-cache", "no_cache", (("1", True), ("0", False))),
     Key("processes", "processes", (("2", 2), ("3", 3))),
 ]
@@ -107,13 +127,17 @@ def resolve(key: Key, given: Mapping[str, tuple[str, Any]]) -> Any:
             case "da-score.toml":
                 Path(".agents/da-score.toml").write_text(toml_of(key, meaning))
             case "pyproject.toml":
-                Path("pyproject.toml").write_text("[tool.da-score]\n" + toml_of(key, meaning))
+                Path("pyproject.toml").write_text(
+                    "[tool.da-score]\n" + toml_of(key, meaning)
+                )
     return getattr(resolve_settings(options, environment), key.attribute)
 
 
 class TestPrecedence:
     @pytest.mark.parametrize(("key", "stronger", "weaker"), PAIRS, ids=str)
-    @pytest.mark.parametrize("swapped", [False, True], ids=["as listed", "values swapped"])
+    @pytest.mark.parametrize(
+        "swapped", [False, True], ids=["as listed", "values swapped"]
+    )
     def test_the_stronger_of_two_sources_wins(
         self, key: Key, stronger: str, weaker: str, swapped: bool
     ) -> None:
@@ -126,14 +150,19 @@ class TestPrecedence:
             "test-commands": (),
         }
         assert resolve_settings(absent, {}) == DEFAULTS
-        assert resolve_settings(absent, {"DA_SCORE_TRANSCRIPT_DIR": "/a"}).transcript_dirs == (
-            Path("/a"),
-        )
+        assert resolve_settings(
+            absent, {"DA_SCORE_TRANSCRIPT_DIR": "/a"}
+        ).transcript_dirs == (Path("/a"),)
 
     def test_an_option_of_another_command_is_no_setting(self) -> None:
-        assert resolve_settings({"no-write": True}, {"DA_SCORE_TRACEBACK": "1"}) == DEFAULTS
+        assert (
+            resolve_settings({"no-write": True}, {"DA_SCORE_TRACEBACK": "1"})
+            == DEFAULTS
+        )
 
-    def test_variables_are_those_of_the_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_variables_are_those_of_the_process(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("DA_SCORE_RUBRIC", "2.0.2")
         assert resolve_settings({}).rubric == "2.0.2"
         assert resolve_settings({}, {}).rubric == "2.1.0"
@@ -154,8 +183,12 @@ class TestWorktrees:
     @pytest.mark.parametrize(
         ("text", "found"),
         [
-            pytest.param("../wt/*", "{above}/wt/*", id="relative: beside the repository"),
-            pytest.param("./wt-[0-9]", "{here}/wt-[0-9]", id="relative, with a wildcard behind"),
+            pytest.param(
+                "../wt/*", "{above}/wt/*", id="relative: beside the repository"
+            ),
+            pytest.param(
+                "./wt-[0-9]", "{here}/wt-[0-9]", id="relative, with a wildcard behind"
+            ),
             pytest.param("/tmp/wt/*", "/tmp/wt/*", id="absolute: as it is"),
             pytest.param("*/wt/*", "*/wt/*", id="begins with a wildcard: anywhere"),
             pytest.param("~/wt/*", "{home}/wt/*", id="below the home"),
@@ -182,11 +215,23 @@ class TestTranscripts:
         ("file", "environment", "options", "folders", "way"),
         [
             pytest.param(
-                'transcript-dir = "/t"', {}, {}, ("/t",), None, id="a file names a folder"
+                'transcript-dir = "/t"',
+                {},
+                {},
+                ("/t",),
+                None,
+                id="a file names a folder",
             ),
-            pytest.param('transcripts = "none"', {}, {}, (), "none", id="a file wants none"),
             pytest.param(
-                'transcripts = "none"', {}, OPTION, ("/o",), None, id="an option over none"
+                'transcripts = "none"', {}, {}, (), "none", id="a file wants none"
+            ),
+            pytest.param(
+                'transcripts = "none"',
+                {},
+                OPTION,
+                ("/o",),
+                None,
+                id="an option over none",
             ),
             pytest.param(
                 'transcript-dir = "/t"',
@@ -240,16 +285,23 @@ class TestTranscripts:
     ) -> None:
         Path(".agents/da-score.toml").write_text(file + "\n")
         settings = resolve_settings(options, environment)
-        assert (settings.transcript_dirs, settings.transcripts) == (tuple(map(Path, folders)), way)
+        assert (settings.transcript_dirs, settings.transcripts) == (
+            tuple(map(Path, folders)),
+            way,
+        )
 
     def test_that_are_none_and_named_in_one_place_are_refused(self) -> None:
         with pytest.raises(
-            SettingsError, match=r"^the command line: transcripts is none and transcript-dir names "
+            SettingsError,
+            match=r"^the command line: transcripts is none and transcript-dir names ",
         ):
             resolve_settings({"transcripts": "none", "transcript-dir": ("t",)}, {})
-        Path(".agents/da-score.toml").write_text('transcripts = "none"\ntranscript-dir = "t"\n')
+        Path(".agents/da-score.toml").write_text(
+            'transcripts = "none"\ntranscript-dir = "t"\n'
+        )
         with pytest.raises(
-            SettingsError, match=r"^\.agents/da-score\.toml: transcripts is none and transcript-dir"
+            SettingsError,
+            match=r"^\.agents/da-score\.toml: transcripts is none and transcript-dir",
         ):
             resolve_settings({}, {})
 
@@ -261,7 +313,11 @@ class TestTranscripts:
                 {"DA_SCORE_TRANSCRIPTS": "all"},
                 "DA_SCORE_TRANSCRIPTS: 'all' is not auto or none",
             ),
-            ({}, {"DA_SCORE_TRUNK": " "}, "DA_SCORE_TRUNK: ' ' is not the name of a branch"),
+            (
+                {},
+                {"DA_SCORE_TRUNK": " "},
+                "DA_SCORE_TRUNK: ' ' is not the name of a branch",
+            ),
             ({"trunk": ""}, {}, "--trunk: '' is not the name of a branch"),
             (
                 {"horizon": "soon"},
@@ -284,19 +340,28 @@ class TestRepository:
     def elsewhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "here").mkdir()
         (tmp_path / "repo" / ".agents").mkdir(parents=True)
-        (tmp_path / "repo" / ".agents" / "da-score.toml").write_text('rubric = "2.0.2"\n')
+        (tmp_path / "repo" / ".agents" / "da-score.toml").write_text(
+            'rubric = "2.0.2"\n'
+        )
         monkeypatch.chdir(tmp_path / "here")
         return tmp_path / "repo"
 
     def test_that_is_named_is_read(self, elsewhere: Path) -> None:
         assert resolve_settings({"repo-dir": elsewhere}, {}).rubric == "2.0.2"
         assert resolve_settings({"repo-dir": "../repo"}, {}).rubric == "2.0.2"
-        assert resolve_settings({}, {"DA_SCORE_REPO_DIR": str(elsewhere)}).rubric == "2.0.2"
-        assert resolve_settings({}, {}).rubric == "2.1.0"  # not named, it is the current directory
+        assert (
+            resolve_settings({}, {"DA_SCORE_REPO_DIR": str(elsewhere)}).rubric
+            == "2.0.2"
+        )
+        # not named, it is the current directory
+        assert resolve_settings({}, {}).rubric == "2.1.0"
 
     def test_holds_the_log_that_is_not_named(self, elsewhere: Path) -> None:
         default = Path(".agents/active/iteration-log")
-        assert resolve_settings({"repo-dir": elsewhere}, {}).iter_log_dir == elsewhere / default
+        assert (
+            resolve_settings({"repo-dir": elsewhere}, {}).iter_log_dir
+            == elsewhere / default
+        )
         assert (
             resolve_settings({}, {"DA_SCORE_REPO_DIR": "../repo"}).iter_log_dir
             == Path("../repo") / default
@@ -311,7 +376,9 @@ class TestPaths:
     FILE = 'iter-log-dir = "log"\nrepo-dir = "sub"\ntranscript-dir = ["t", "../t", "/t", "~/t"]\n'
 
     @pytest.mark.parametrize("name", [".agents/da-score.toml", "pyproject.toml"])
-    def test_in_a_file_are_relative_to_the_repository(self, tmp_path: Path, name: str) -> None:
+    def test_in_a_file_are_relative_to_the_repository(
+        self, tmp_path: Path, name: str
+    ) -> None:
         repo, home = tmp_path / "repo", Path(os.environ["HOME"])
         (repo / ".agents").mkdir(parents=True)
         (repo / name).write_text(
@@ -319,8 +386,16 @@ class TestPaths:
         )
         found = resolve_settings({"repo-dir": repo}, {})
         assert found.iter_log_dir == repo / "log"
-        assert found.transcript_dirs == (repo / "t", repo / "../t", Path("/t"), home / "t")
-        assert resolve_settings({}, {"DA_SCORE_REPO_DIR": str(repo)}).iter_log_dir == repo / "log"
+        assert found.transcript_dirs == (
+            repo / "t",
+            repo / "../t",
+            Path("/t"),
+            home / "t",
+        )
+        assert (
+            resolve_settings({}, {"DA_SCORE_REPO_DIR": str(repo)}).iter_log_dir
+            == repo / "log"
+        )
 
     def test_in_variables_and_options_are_relative_to_the_current_directory(
         self, tmp_path: Path
@@ -349,7 +424,9 @@ class TestPaths:
             ("/a b:/c,d", ["/a b", "/c,d"]),
         ],
     )
-    def test_of_a_variable_are_separated_by_colons(self, text: str, paths: list[str]) -> None:
+    def test_of_a_variable_are_separated_by_colons(
+        self, text: str, paths: list[str]
+    ) -> None:
         found = resolve_settings({}, {"DA_SCORE_TRANSCRIPT_DIR": text}).transcript_dirs
         assert found == tuple(map(Path, paths))
 
@@ -357,20 +434,26 @@ class TestPaths:
 class TestVariables:
     @pytest.mark.parametrize(
         ("texts", "value"),
-        [("1 true True TRUE yes YES on oN", True), ("0 false False no NO off Off", False)],
+        [
+            ("1 true True TRUE yes YES on oN", True),
+            ("0 false False no NO off Off", False),
+        ],
     )
     def test_a_flag_is_set_or_cleared(self, texts: str, value: bool) -> None:
-        Path("pyproject.toml").write_text(f"[tool.da-score]\njson = {str(not value).lower()}\n")
-        assert {resolve_settings({}, {"DA_SCORE_JSON": text}).json for text in texts.split()} == {
-            value
-        }
+        Path("pyproject.toml").write_text(
+            f"[tool.da-score]\njson = {str(not value).lower()}\n"
+        )
+        assert {
+            resolve_settings({}, {"DA_SCORE_JSON": text}).json for text in texts.split()
+        } == {value}
 
     @pytest.mark.parametrize(
         "text", ["2", "-1", "t", "y", " 1", "1 ", "truely", "nope", "ja", "\uff11"]
     )
     def test_a_flag_is_nothing_else(self, text: str) -> None:
         with pytest.raises(
-            SettingsError, match=f"^DA_SCORE_JSON: '{text}' is not true or false; use 1 or 0$"
+            SettingsError,
+            match=f"^DA_SCORE_JSON: '{text}' is not true or false; use 1 or 0$",
         ):
             resolve_settings({}, {"DA_SCORE_JSON": text})
 
@@ -391,14 +474,20 @@ class TestVariables:
 WRONG_KINDS = {
     "iter-log-dir": ("a path", ["1", "true", '["log"]', "{a = 1}", "2026-01-01"]),
     "repo-dir": ("a path", ["1", "false", "[]"]),
-    "transcript-dir": ("a list of paths|a path", ["1", "true", '["t", 1]', '[["t"]]', "{a = 1}"]),
+    "transcript-dir": (
+        "a list of paths|a path",
+        ["1", "true", '["t", 1]', '[["t"]]', "{a = 1}"],
+    ),
     "transcripts": ("auto or none", ['"all"', '""', '"AUTO"', "true", '["auto"]']),
     "trunk": ("the name of a branch", ['""', '" "', "1", "true", '["main"]']),
     "worktrees": (
         "a list of globs of folders|a glob of folders",
         ["1", "true", "{a = 1}", '["/a", 1]', '[" "]'],
     ),
-    "test-commands": ("a list of commands|a command", ["1", "true", "{a = 1}", '["./check", ""]']),
+    "test-commands": (
+        "a list of commands|a command",
+        ["1", "true", "{a = 1}", '["./check", ""]'],
+    ),
     "code-globs": (
         "a list of globs of files|a glob of files",
         ["1", "true", "{a = 1}", '["*.py", ""]'],
@@ -426,18 +515,28 @@ class TestFiles:
         """Write settings into either file, and return how errors name the place."""
         table = "[tool.da-score]\n" if file.name == "pyproject.toml" else ""
         file.write_bytes((table + text).encode("utf-8", "surrogateescape"))
-        return f"{file}: [tool.da-score]" if file.name == "pyproject.toml" else str(file)
+        return (
+            f"{file}: [tool.da-score]" if file.name == "pyproject.toml" else str(file)
+        )
 
     @pytest.mark.parametrize(
         ("key", "written"),
-        [(key, written) for key, (_, wrong) in WRONG_KINDS.items() for written in wrong],
+        [
+            (key, written)
+            for key, (_, wrong) in WRONG_KINDS.items()
+            for written in wrong
+        ],
     )
-    def test_a_value_of_the_wrong_kind_is_refused(self, file: Path, key: str, written: str) -> None:
+    def test_a_value_of_the_wrong_kind_is_refused(
+        self, file: Path, key: str, written: str
+    ) -> None:
         where = self.write(file, f"{key} = {written}\n")
         with pytest.raises(SettingsError) as raised:
             resolve_settings({}, {})
         kind, _, item = WRONG_KINDS[key][0].partition("|")
-        wrong = rf"{key} is .*, not {kind}" + (rf"|{key}\[[01]\] is .*, not {item}" if item else "")
+        wrong = rf"{key} is .*, not {kind}" + (
+            rf"|{key}\[[01]\] is .*, not {item}" if item else ""
+        )
         assert re.fullmatch(f"{re.escape(where)}: ({wrong})", str(raised.value))
 
     def test_a_personal_setting_is_refused(self, file: Path) -> None:
@@ -451,7 +550,9 @@ class TestFiles:
         )
         assert str(raised.value) == message
 
-    @pytest.mark.parametrize("key", ["rubrics", "iter_log_dir", "JSON", "no-write", '""', "branch"])
+    @pytest.mark.parametrize(
+        "key", ["rubrics", "iter_log_dir", "JSON", "no-write", '""', "branch"]
+    )
     def test_an_unknown_key_is_refused(self, file: Path, key: str) -> None:
         where = self.write(file, f"{key} = true\n")
         known = ", ".join(key.name for key in KEYS if not key.personal)
@@ -462,7 +563,9 @@ class TestFiles:
             == f"{where}: unknown setting {key.strip(chr(34))!r}; known: {known}, [dr]"
         )
 
-    def test_a_wrong_value_is_refused_even_where_another_source_wins(self, file: Path) -> None:
+    def test_a_wrong_value_is_refused_even_where_another_source_wins(
+        self, file: Path
+    ) -> None:
         self.write(file, "json = 1\n")
         with pytest.raises(SettingsError, match="json is 1, not true or false"):
             resolve_settings({"json": True}, {"DA_SCORE_JSON": "1"})
@@ -487,7 +590,9 @@ class TestFiles:
     )
     def test_what_is_not_toml_is_refused(self, file: Path, text: str) -> None:
         self.write(file, text)
-        with pytest.raises(SettingsError, match=f"^{re.escape(str(file))}: not TOML: ") as raised:
+        with pytest.raises(
+            SettingsError, match=f"^{re.escape(str(file))}: not TOML: "
+        ) as raised:
             resolve_settings({}, {})
         assert "\n" not in str(raised.value)
 
@@ -495,7 +600,10 @@ class TestFiles:
         file.mkdir()
         with pytest.raises(SettingsError) as raised:
             resolve_settings({}, {})
-        assert str(raised.value) == f"{file}: is a directory; settings are a readable TOML file"
+        assert (
+            str(raised.value)
+            == f"{file}: is a directory; settings are a readable TOML file"
+        )
 
     def test_a_home_that_nobody_has_is_refused(self, file: Path) -> None:
         where = self.write(file, 'transcript-dir = "~nobody-has-this-name/t"\n')
@@ -524,7 +632,9 @@ class TestPyproject:
         ):
             resolve_settings({}, {})
 
-    def test_is_not_read_for_a_parent_directory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_is_not_read_for_a_parent_directory(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         Path("pyproject.toml").write_text("[tool.da-score]\njson = true\n")
         Path("sub").mkdir()
         monkeypatch.chdir("sub")

@@ -80,7 +80,10 @@ class TestInteger:
     @pytest.mark.parametrize(
         ("written", "shown"),
         [
-            *((written, f"'{written}'") for written in (*NO_INTEGERS.split(), "\u0661")),
+            *(
+                (written, f"'{written}'")
+                for written in (*NO_INTEGERS.split(), "\u0661")
+            ),
             *NOT_PLAIN,
             ("!!binary Nw==", "'Nw=='"),
             ("{a: 1}", "a mapping"),
@@ -89,15 +92,20 @@ class TestInteger:
     )
     def test_refuses_the_rest(self, written: str, shown: str) -> None:
         assert (
-            refused(written, Reader.integer) == f"line 1: f: {shown} where a whole number belongs"
+            refused(written, Reader.integer)
+            == f"line 1: f: {shown} where a whole number belongs"
         )
 
     @pytest.mark.parametrize("written", ["9223372036854775808", "0xffffffffffffffff"])
     def test_refuses_what_only_an_unsigned_field_would_have(self, written: str) -> None:
-        assert "where a whole number of 64 bits belongs" in refused(written, Reader.integer)
+        assert "where a whole number of 64 bits belongs" in refused(
+            written, Reader.integer
+        )
 
     @pytest.mark.parametrize("prefix", ["", "0x", "0o", "0b", "0", "-"])
-    def test_refuses_a_number_of_a_million_digits_without_reading_it(self, prefix: str) -> None:
+    def test_refuses_a_number_of_a_million_digits_without_reading_it(
+        self, prefix: str
+    ) -> None:
         # Python takes minutes for the decimal one, and refuses to convert it by default.
         reason = "where a whole number belongs"
         assert refused(prefix + "1" * 1_000_000, Reader.integer).endswith(reason)
@@ -109,7 +117,8 @@ class TestNumber:
         assert math.copysign(1, field("-0.0", Reader.number)) == -1
 
     @pytest.mark.parametrize(
-        "written", [*NO_NUMBERS, '"0.5"', "true", "yes", "[0.5]", "2026-01-01", "!!str 0.5"]
+        "written",
+        [*NO_NUMBERS, '"0.5"', "true", "yes", "[0.5]", "2026-01-01", "!!str 0.5"],
     )
     def test_refuses_the_rest(self, written: str) -> None:
         assert refused(written, Reader.number).endswith("where a number belongs")
@@ -132,21 +141,33 @@ class TestFlag:
         ],
     )
     def test_refuses_the_rest(self, written: str, shown: str) -> None:
-        reason = f"line 1: f: {shown} where a test flag (true, false, or a count) belongs"
+        reason = (
+            f"line 1: f: {shown} where a test flag (true, false, or a count) belongs"
+        )
         assert refused(written, Reader.flag) == reason
 
     def test_refuses_a_null_tag_on_text(self) -> None:
-        assert refused("!!null true", Reader.flag) == "line 1: cannot read 'true' as !!null"
+        assert (
+            refused("!!null true", Reader.flag)
+            == "line 1: cannot read 'true' as !!null"
+        )
 
 
 class TestItems:
     @pytest.mark.parametrize(
         ("written", "shown"),
-        [("a", "'a'"), ("''", "quoted ''"), ("{a: b}", "a mapping"), ("5", "'5'"), ("!!str", "''")],
+        [
+            ("a", "'a'"),
+            ("''", "quoted ''"),
+            ("{a: b}", "a mapping"),
+            ("5", "'5'"),
+            ("!!str", "''"),
+        ],
     )
     def test_refuses_other_kinds(self, written: str, shown: str) -> None:
         assert (
-            refused(written, items_of(Reader.string)) == f"line 1: f: {shown} where a list belongs"
+            refused(written, items_of(Reader.string))
+            == f"line 1: f: {shown} where a list belongs"
         )
 
 
@@ -176,13 +197,19 @@ class TestStruct:
         ("text", "reason"),
         [
             pytest.param(
-                "a: 1\nb: 2\na: 3\n", "line 3: key 'a' is already given on line 1", id="of-a-field"
+                "a: 1\nb: 2\na: 3\n",
+                "line 3: key 'a' is already given on line 1",
+                id="of-a-field",
             ),
             pytest.param(
-                "a: 1\n'a': 2\n", "line 2: key 'a' is already given on line 1", id="quoted"
+                "a: 1\n'a': 2\n",
+                "line 2: key 'a' is already given on line 1",
+                id="quoted",
             ),
             pytest.param(
-                "<<: {}\n<<: {}\n", "line 2: key '<<' is already given on line 1", id="merge"
+                "<<: {}\n<<: {}\n",
+                "line 2: key '<<' is already given on line 1",
+                id="merge",
             ),
             pytest.param(
                 "b: {c: 1,\n  c: 2}\n",
@@ -216,7 +243,8 @@ class TestMerging:
     )
     def test_refuses_what_is_no_mapping(self, text: str) -> None:
         with pytest.raises(
-            YamlError, match=r"line \d: a merge key takes a mapping or a list of mappings"
+            YamlError,
+            match=r"line \d: a merge key takes a mapping or a list of mappings",
         ):
             struct(text, a=Reader.integer)
 
@@ -231,17 +259,22 @@ class TestAliases:
             pytest.param("x: &x 7\na: *x\n", {"a": 7}, id="scalar"),
             pytest.param("x: &x [1, 2]\nl: *x\n", {"l": (1, 2)}, id="list"),
             pytest.param("x: &x {a: 7}\nk: *x\n", {"k": {"a": 7}}, id="mapping"),
-            pytest.param("x: &x null\nl: [*x, 1]\n", {"l": (1,)}, id="null-item-is-dropped"),
+            pytest.param(
+                "x: &x null\nl: [*x, 1]\n", {"l": (1,)}, id="null-item-is-dropped"
+            ),
         ],
     )
     def test_stand_for_their_anchor(self, text: str, expected: dict[str, Any]) -> None:
         inner = block(a=Reader.integer)
         assert (
-            struct(text, a=Reader.integer, l=items_of(Reader.integer), k=inner, m=inner) == expected
+            struct(text, a=Reader.integer, l=items_of(Reader.integer), k=inner, m=inner)
+            == expected
         )
 
     @pytest.mark.parametrize(
-        "data", [b"b: *x\n", b"a: *x\nb: &x 1\n", b"--- *x\n"], ids=["none", "later", "root"]
+        "data",
+        [b"b: *x\n", b"a: *x\nb: &x 1\n", b"--- *x\n"],
+        ids=["none", "later", "root"],
     )
     def test_without_an_anchor_before_them_are_refused(self, data: bytes) -> None:
         with pytest.raises(YamlError, match="line 1: unknown anchor 'x'"):
@@ -265,20 +298,27 @@ class TestAliases:
     def test_that_multiply_in_merges_are_refused(self, levels: int) -> None:
         lines = ["l0: &l0 {a: 1}"]
         lines += [
-            f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}" for n in range(1, levels)
+            f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}"
+            for n in range(1, levels)
         ]
         with pytest.raises(YamlError, match="aliases multiply beyond reason"):
             struct("\n".join([*lines, f"<<: *l{levels - 1}"]), a=Reader.integer)
 
-    def test_that_multiply_or_contain_themselves_do_no_harm_where_no_field_reads_them(self) -> None:
+    def test_that_multiply_or_contain_themselves_do_no_harm_where_no_field_reads_them(
+        self,
+    ) -> None:
         lines = ["l0: &l0 [x]", "other: &x {y: *x}"]
-        lines += [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 40)]
+        lines += [
+            f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 40)
+        ]
         assert struct("\n".join([*lines, "a: 1"]), a=Reader.integer) == {"a": 1}
 
     def test_by_the_hundred_are_fine_in_an_ordinary_document(self) -> None:
         items = ", ".join(["*x"] * 900)
         text = f"x: &x {{a: 1}}\nl: [{items}]\n"
-        assert struct(text, l=items_of(block(a=Reader.integer))) == {"l": ({"a": 1},) * 900}
+        assert struct(text, l=items_of(block(a=Reader.integer))) == {
+            "l": ({"a": 1},) * 900
+        }
 
 
 class TestStream:
@@ -315,7 +355,9 @@ class TestStream:
         ("opening", "closing"),
         [pytest.param("[", "]", id="lists"), pytest.param("{a: ", "}", id="mappings")],
     )
-    def test_nested_deeper_than_the_limit_is_refused(self, opening: str, closing: str) -> None:
+    def test_nested_deeper_than_the_limit_is_refused(
+        self, opening: str, closing: str
+    ) -> None:
         def nested(depth: int) -> bytes:
             return (opening * depth + "x" + closing * depth).encode()
 
@@ -356,10 +398,14 @@ def test_what_is_no_timestamp() -> None:
     ("text", "reason"),
     [
         pytest.param(
-            "a: 1\nn:\n  c: x\n", "line 3: n.c: 'x' where a whole number belongs", id="block"
+            "a: 1\nn:\n  c: x\n",
+            "line 3: n.c: 'x' where a whole number belongs",
+            id="block",
         ),
         pytest.param(
-            "l:\n- c: 1\n- c: x\n", "line 3: l.c: 'x' where a whole number belongs", id="item"
+            "l:\n- c: 1\n- c: x\n",
+            "line 3: l.c: 'x' where a whole number belongs",
+            id="item",
         ),
         pytest.param(
             "x: &x y\n\na: *x\n",

@@ -11,15 +11,30 @@ import pytest
 from helpers.commands import DaScore
 from helpers.histories import DAY, TEXT, History, writes
 
-REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[3] / "shared" / "real"))
+REAL = Path(
+    os.environ.get(
+        "DA_SCORE_SHARED_REAL", Path(__file__).parents[3] / "shared" / "real"
+    )
+)
 
-COMPARED = ("unit", "kind", "state", "iteration", "commit", "subject", "session_id", "harness")
+COMPARED = (
+    "unit",
+    "kind",
+    "state",
+    "iteration",
+    "commit",
+    "subject",
+    "session_id",
+    "harness",
+)
 
 WORDS = {"taken_back": "taken back"}
 """What people read for a state that has another name in data."""
 
 
-def contradictions(da_score: DaScore, places: Sequence[str], every: int) -> Iterator[str]:
+def contradictions(
+    da_score: DaScore, places: Sequence[str], every: int
+) -> Iterator[str]:
     """Yield where commands differ about units.
 
     Args:
@@ -43,7 +58,9 @@ def contradictions(da_score: DaScore, places: Sequence[str], every: int) -> Iter
     if run["look_at"] != work["look_at"]:
         yield "run and work differ in what to look at"
 
-    entries = da_score("query", "from iterations", "--json", "--rubric", "3.1.0", *places).json
+    entries = da_score(
+        "query", "from iterations", "--json", "--rubric", "3.1.0", *places
+    ).json
     sessions = {row["iteration"]: row["session_id"] for row in entries}
     for unit in units:
         session = sessions.get(unit["iteration"])
@@ -94,12 +111,16 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
         text = TEXT.replace("made", name)
         writes(session, second, 10 * number + 1, path, text)
         if name == "rebased":
-            first = made.git.commit((made.main,), f"Add {name}\n", 1_776_000_000, {path: text})
+            first = made.git.commit(
+                (made.main,), f"Add {name}\n", 1_776_000_000, {path: text}
+            )
             session.commits(second + 50, 10 * number + 2, first, f"Add {name}")
             made.entry(first, f"Add {name}", f"s{number}")
             continue
         branch = "try" if name == "branch" else "main"
-        mark = made.commit(second + 50, f"Add {name}", branch=branch, files={path: text})
+        mark = made.commit(
+            second + 50, f"Add {name}", branch=branch, files={path: text}
+        )
         session.commits(second + 50, 10 * number + 2, mark, f"Add {name}")
         made.entry(mark, f"Add {name}", f"s{number}")
 
@@ -111,14 +132,26 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
 
 
 def test_commands_agree_about_every_unit(history: History, da_score: DaScore) -> None:
-    places = ("--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache")
+    places = (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+    )
     assert list(contradictions(da_score, places, every=1)) == []
 
 
 def test_a_session_says_what_became_of_its_iterations_in_the_words_of_work(
     history: History, da_score: DaScore
 ) -> None:
-    places = ("--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache")
+    places = (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+    )
     da_score("run", "--rubric", "3.1.0", *places)
     said = {}
     for session in ("s0", "s1", "s2", "s4"):
@@ -134,7 +167,9 @@ def test_a_session_says_what_became_of_its_iterations_in_the_words_of_work(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
+@pytest.mark.skipif(
+    not REAL.exists(), reason=f"the real repositories are not at {REAL}"
+)
 @pytest.mark.parametrize("name", ["entire-cli", "git-sync"])
 def test_commands_agree_about_every_unit_of_real_repositories(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
@@ -143,6 +178,13 @@ def test_commands_agree_about_every_unit_of_real_repositories(
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", REAL / f"{name}.bundle", clone], check=True)
     log = str(tmp_path / "log")
-    places = ("--iter-log-dir", log, "--repo-dir", str(clone), "--cache-dir", str(tmp_path / "c"))
+    places = (
+        "--iter-log-dir",
+        log,
+        "--repo-dir",
+        str(clone),
+        "--cache-dir",
+        str(tmp_path / "c"),
+    )
     da_score("derive", *places)
     assert list(contradictions(da_score, places, every=40)) == []

@@ -50,7 +50,9 @@ class Machine:
     def write(self, session: Session) -> None:
         path = self.home / ".claude" / "projects" / "app" / f"{session.id}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(line) + "\n" for line in session.lines), "utf-8")
+        path.write_text(
+            "".join(json.dumps(line) + "\n" for line in session.lines), "utf-8"
+        )
 
 
 @pytest.fixture
@@ -82,7 +84,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def everything(da_score: Any, *options: str) -> dict[str, Any]:
-    answer: dict[str, Any] = da_score("cost", "--everything", "--json", "--no-cache", *options).json
+    answer: dict[str, Any] = da_score(
+        "cost", "--everything", "--json", "--no-cache", *options
+    ).json
     return answer
 
 
@@ -99,8 +103,13 @@ def test_all_work_is_in_the_sum_exactly_once(machine: Machine, da_score: Any) ->
         assert sum(one["responses"] for one in sums[kind]) == total["responses"] == 12
 
 
-def test_the_row_of_a_repository_is_what_work_says(machine: Machine, da_score: Any) -> None:
-    costs = {one["name"]: one["cost"] for one in everything(da_score)["everything"]["repository"]}
+def test_the_row_of_a_repository_is_what_work_says(
+    machine: Machine, da_score: Any
+) -> None:
+    costs = {
+        one["name"]: one["cost"]
+        for one in everything(da_score)["everything"]["repository"]
+    }
     for number in (0, 1, 2):
         repo = str(machine.root / f"app{number}")
         log = machine.root / f"log{number}"
@@ -126,7 +135,10 @@ def test_it_needs_no_repository(
 
 
 def test_a_session_in_two_rows_is_said_to_be(machine: Machine, da_score: Any) -> None:
-    assert "A session of more than one" not in da_score("cost", "--everything", "--no-cache").out
+    assert (
+        "A session of more than one"
+        not in da_score("cost", "--everything", "--no-cache").out
+    )
     session = machine.works(machine.root / "app3", str(machine.root / "app3"))
     later = machine.works(machine.root / "app4", str(machine.root / "app4"))
     for line in later.lines:
@@ -140,8 +152,12 @@ def test_a_session_in_two_rows_is_said_to_be(machine: Machine, da_score: Any) ->
     ("folder", "paths", "is_named"),
     [
         pytest.param("/old/name", ["src/app.py"], True, id="a file of the repository"),
-        pytest.param("/old/name", ["src/app.py", "a.py", "b.py"], False, id="among many others"),
-        pytest.param("/old/name", ["README.md"], False, id="a file that every repository has"),
+        pytest.param(
+            "/old/name", ["src/app.py", "a.py", "b.py"], False, id="among many others"
+        ),
+        pytest.param(
+            "/old/name", ["README.md"], False, id="a file that every repository has"
+        ),
         pytest.param("", ["src/app.py"], False, id="a folder that is there"),
     ],
 )
@@ -165,16 +181,26 @@ def test_work_names_what_it_leaves_out_with_its_cost(
         session.edit(10 + number, 10 + number, path)
     machine.write(session)
 
-    options = ("--repo-dir", repo.path, "--iter-log-dir", tmp_path / "log", "--no-cache")
+    options = (
+        "--repo-dir",
+        repo.path,
+        "--iter-log-dir",
+        tmp_path / "log",
+        "--no-cache",
+    )
     shown = da_score("work", *options).out
     line = "1 session ($0.15) of a folder that is gone edits files of this repository: --worktrees"
     assert (f"{line} /old/name" in shown) is is_named
-    (day,) = {stamp["timestamp"][:10] for stamp in session.lines if "timestamp" in stamp}
+    (day,) = {
+        stamp["timestamp"][:10] for stamp in session.lines if "timestamp" in stamp
+    }
     assert (f"{line} /old/name" in da_score("cost", day, *options).out) is is_named
     assert line not in da_score("cost", "1999-12", *options).out
     left_out = da_score("work", *options, "--json").json["left_out"]
     expected = [("s1", "claude", "/old/name")] if is_named else []
-    assert [(one["session"], one["harness"], one["folder"]) for one in left_out] == expected
+    assert [
+        (one["session"], one["harness"], one["folder"]) for one in left_out
+    ] == expected
     found = da_score("work", *options, "--worktrees", "/old/name", "--json").json
     if is_named:
         assert found["summary"]["cost"] == pytest.approx(0.15, abs=0.01)

@@ -61,7 +61,8 @@ def figures_of(of: list[Case], relation: float, seed: int) -> dict[int, float | 
     """Return a figure of each case that tells as much of its outcome as the relation, or None."""
     chance = random.Random(seed)
     found = {
-        one.iteration: (1 - relation) * chance.randrange(9) / 8 + relation * one.truth for one in of
+        one.iteration: (1 - relation) * chance.randrange(9) / 8 + relation * one.truth
+        for one in of
     }
     return {n: None if chance.random() < 0.1 else value for n, value in found.items()}
 
@@ -70,7 +71,8 @@ class TestFigures:
     @pytest.mark.parametrize("alike", [False, True], ids=["all", "of one size"])
     def test_are_those_of_all_pairs_within_repositories(self, alike: bool) -> None:
         sample = [
-            (Cases(of), figures_of(of, 0.2, n)) for n, of in enumerate((cases(40, 1), cases(30, 2)))
+            (Cases(of), figures_of(of, 0.2, n))
+            for n, of in enumerate((cases(40, 1), cases(30, 2)))
         ]
         wins, pairs = 0.0, 0
         for of, figures in sample:
@@ -93,13 +95,17 @@ class TestFigures:
 
 
 class TestChance:
-    def test_is_small_where_something_is_planted_and_even_where_nothing_is(self) -> None:
+    def test_is_small_where_something_is_planted_and_even_where_nothing_is(
+        self,
+    ) -> None:
         of = cases(60, 1)
         assert (chance_of([(Cases(of), figures_of(of, 0.6, 1))]) or 1) < 0.001
         found = []
         for seed in range(30):
             of = cases(40, seed)
-            found.append(chance_of([(Cases(of, shuffles=300), figures_of(of, 0, seed))]) or 0)
+            found.append(
+                chance_of([(Cases(of, shuffles=300), figures_of(of, 0, seed))]) or 0
+            )
         assert sum(chance < 0.1 for chance in found) <= 7
         assert 0.35 < sum(found) / len(found) < 0.65
 
@@ -132,9 +138,15 @@ class TestPower:
 
 class TestTogether:
     @pytest.mark.slow
-    def test_finds_what_is_planted_and_leaves_out_what_points_the_wrong_way(self) -> None:
+    def test_finds_what_is_planted_and_leaves_out_what_points_the_wrong_way(
+        self,
+    ) -> None:
         of = cases(200, 5)
-        noise, good, bad = figures_of(of, 0, 6), figures_of(of, 0.5, 7), figures_of(of, 0.5, 8)
+        noise, good, bad = (
+            figures_of(of, 0, 6),
+            figures_of(of, 0.5, 7),
+            figures_of(of, 0.5, 8),
+        )
         found = {n: {"noise": noise[n], "good": good[n], "bad": bad[n]} for n in good}
         tried = Combination("all", {"noise": 1, "good": 1, "bad": -1})
         older, newest = of[:130], of[130:]
@@ -158,7 +170,8 @@ class TestHistory:
         repo.commit({"a/x.py": "one\ntwo\nthree\n", "b/y.py": "one\n"}, "begin")
         repo.commit({"a/x.py": "one\nTWO\nthree\n"}, "fix two")
         sha = repo.commit(
-            {"a/x.py": "one\nTwo\nthree\n    if four:\n", "a/z.py": "new\n"}, "review feedback"
+            {"a/x.py": "one\nTwo\nthree\n    if four:\n", "a/z.py": "new\n"},
+            "review feedback",
         )
         repo.commit({"a/x.py": "gone\n"}, "fix again")
         found = history(GitRepository(repo.path), [sha], OutcomeRules().is_fix)[sha]
@@ -206,7 +219,9 @@ def test_deeds_are_those_of_an_iterations_own_lines(tmp_path: Path) -> None:
     session.run(12, 4, "cat src/b.py", "b")
     made.entry(made.commit(20, "work", made.checkpoint(1, ({}, session.lines))), "work")
     made.write()
-    log = score_log(made.log, made.repo, rubric=released_rubric("3.1.0"), transcripts="none")
+    log = score_log(
+        made.log, made.repo, rubric=released_rubric("3.1.0"), transcripts="none"
+    )
     lines = {
         one.record.iteration: one.facts.observed.lines
         for one in log.iterations
@@ -229,6 +244,8 @@ def test_the_page_is_what_the_command_prints(
     clones = []
     for name in ("entire-cli", "git-sync"):
         clones.append(str(tmp_path / name))
-        Repo(tmp_path / "at").git("clone", "-q", str(REAL / f"{name}.bundle"), clones[-1])
+        Repo(tmp_path / "at").git(
+            "clone", "-q", str(REAL / f"{name}.bundle"), clones[-1]
+        )
     assert main(clones) == 0
     assert capsys.readouterr().out == PAGE.read_text()

@@ -11,7 +11,10 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.outcomes.outcome import Counted
 from scoring.store import NAME
 
-KEPT = {"one": Counted(4, 2, 1, ("e" * 40,), ("e" * 40, 3)), "caf\u00e9": Counted(0, 0, 0)}
+KEPT = {
+    "one": Counted(4, 2, 1, ("e" * 40,), ("e" * 40, 3)),
+    "caf\u00e9": Counted(0, 0, 0),
+}
 
 
 def lines_of(repo: Repo, cache: Path | None) -> LineHistory:
@@ -36,7 +39,9 @@ def test_is_given_again_as_it_was(repo: Repo, cache: Path) -> None:
     assert kept(repo, cache) == KEPT
 
 
-def test_of_another_repository_is_not_used(repo: Repo, cache: Path, tmp_path: Path) -> None:
+def test_of_another_repository_is_not_used(
+    repo: Repo, cache: Path, tmp_path: Path
+) -> None:
     keep(repo, cache)
     assert kept(Repo(tmp_path / "other"), cache) == {}
 

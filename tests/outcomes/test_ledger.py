@@ -54,7 +54,9 @@ def committed(history: History) -> None:
     history.entry(mark, "Add it", "s1")
 
 
-def test_what_reports_a_commit_belongs_to_its_unit(history: History, work: Work) -> None:
+def test_what_reports_a_commit_belongs_to_its_unit(
+    history: History, work: Work
+) -> None:
     committed(history)
     history.sessions[0].turn(300, 4)
     history.commit(30 * DAY, "Much later")
@@ -76,8 +78,18 @@ def test_what_a_session_did_for_a_commit_is_that_commits_and_what_was_said_after
         1,
         "Add it",
     )
-    assert unit["tokens"] == {"input": 2, "output": 3, "cache_read": 14, "cache_creation": 6}
-    assert (unit["lines_written"], unit["lines_landed"], unit["yield"], unit["author"]) == (
+    assert unit["tokens"] == {
+        "input": 2,
+        "output": 3,
+        "cache_read": 14,
+        "cache_creation": 6,
+    }
+    assert (
+        unit["lines_written"],
+        unit["lines_landed"],
+        unit["yield"],
+        unit["author"],
+    ) == (
         8,
         8,
         1.0,
@@ -125,7 +137,10 @@ SHADES = "".join(f"shade{n} = 'dark colour {n}000'\n" for n in range(8))
     "made_of_it, state",
     {
         "a formatter": (SHADES.replace("'", '"'), "unclear"),
-        "a formatter, in part": ("".join(SHADES.splitlines(True)[:3]).replace("'", '"'), "lost"),
+        "a formatter, in part": (
+            "".join(SHADES.splitlines(True)[:3]).replace("'", '"'),
+            "lost",
+        ),
         "others, of the words that were there": ("dark = colour\nshade0 = 1\n", "lost"),
     },
 )
@@ -160,7 +175,9 @@ def test_a_rest_that_another_branch_has_is_not_lost(
     assert state_of(work(), "rest") == state
 
 
-def test_what_was_written_into_a_submodule_is_not_lost(history: History, work: Work) -> None:
+def test_what_was_written_into_a_submodule_is_not_lost(
+    history: History, work: Work
+) -> None:
     writes(history.session("s1"), 100, 1, "sub/a.py")
     history.commit(1 * DAY, "Base")
     history.write()
@@ -184,7 +201,10 @@ HALF = "".join(TEXT.splitlines(True)[:4])
     },
 )
 def test_what_counts_is_what_the_trunk_has_a_horizon_later(
-    history: History, work: Work, changes: list[tuple[int, dict[str, str | None]]], landed: int
+    history: History,
+    work: Work,
+    changes: list[tuple[int, dict[str, str | None]]],
+    landed: int,
 ) -> None:
     committed(history)
     history.write()
@@ -194,7 +214,11 @@ def test_what_counts_is_what_the_trunk_has_a_horizon_later(
         repo.commit(files, time=START + day * DAY)
     repo.commit(message="Later", time=START + 30 * DAY)
     (unit,) = work()["units"]
-    assert (unit["lines_written"], unit["lines_landed"], unit["yield"]) == (8, landed, landed / 8)
+    assert (unit["lines_written"], unit["lines_landed"], unit["yield"]) == (
+        8,
+        landed,
+        landed / 8,
+    )
 
 
 def test_what_counts_is_what_it_wrote_in_the_end(history: History, work: Work) -> None:
@@ -203,8 +227,14 @@ def test_what_counts_is_what_it_wrote_in_the_end(history: History, work: Work) -
     rest = "".join(f"def other_{n}(): return {n}\n" for n in range(4))
     for second, text in ((100, TEXT), (110, HALF + rest)):
         writes(session, second, int(second), "src/a.py", text)
-    given = {"file_path": f"{session.cwd}/src/a.py", "old_string": rest, "new_string": HALF.upper()}
-    session.turn(120, 2, {"type": "tool_use", "id": "e1", "name": "Edit", "input": given})
+    given = {
+        "file_path": f"{session.cwd}/src/a.py",
+        "old_string": rest,
+        "new_string": HALF.upper(),
+    }
+    session.turn(
+        120, 2, {"type": "tool_use", "id": "e1", "name": "Edit", "input": given}
+    )
     session.result(121, "e1", "Done.")
     mark = history.commit(200, "Add it", files={"src/a.py": HALF + HALF.upper()})
     session.commits(200, 4, mark, "Add it")
@@ -228,9 +258,13 @@ def test_lines_that_were_written_on_windows_are_followed(
     session.cwd = "D:\\app"
     session.stored = False
     call = {"file_path": path, "content": TEXT}
-    session.turn(100, 1, {"type": "tool_use", "id": "w1", "name": "Write", "input": call})
+    session.turn(
+        100, 1, {"type": "tool_use", "id": "w1", "name": "Write", "input": call}
+    )
     session.result(101, "w1", "File created successfully.")
-    history.checkpoint(1, ({"session": "s1", "created_at": stamp(150)}, list(session.lines)))
+    history.checkpoint(
+        1, ({"session": "s1", "created_at": stamp(150)}, list(session.lines))
+    )
     history.commit(2 * DAY, "By hand", files={"src/a.py": TEXT})
     history.commit(30 * DAY, "Later")
     (unit,) = work()["units"]
@@ -239,7 +273,11 @@ def test_lines_that_were_written_on_windows_are_followed(
 
 @cases(
     "path, lines",
-    {"few lines": ("src/a.py", 4), "a file elsewhere": ("../notes/a.py", 8), "none": ("", 0)},
+    {
+        "few lines": ("src/a.py", 4),
+        "a file elsewhere": ("../notes/a.py", 8),
+        "none": ("", 0),
+    },
 )
 def test_a_session_that_wrote_little_here_is_talk(
     history: History, work: Work, path: str, lines: int
@@ -268,7 +306,11 @@ def test_a_session_that_wrote_little_here_is_talk(
     },
 )
 def test_lines_are_not_known_where_some_are_not_here(
-    history: History, work: Work, command: str, written: int | None, yielded: float | None
+    history: History,
+    work: Work,
+    command: str,
+    written: int | None,
+    yielded: float | None,
 ) -> None:
     committed(history)
     second = history.session("s2")
@@ -284,11 +326,23 @@ def test_lines_are_not_known_where_some_are_not_here(
 @pytest.mark.parametrize(
     "here", ["in its own transcript", "in the lines of its session", "in both", ""]
 )
-def test_sub_agents_that_are_not_here_are_counted(history: History, work: Work, here: str) -> None:
+def test_sub_agents_that_are_not_here_are_counted(
+    history: History, work: Work, here: str
+) -> None:
     committed(history)
-    second, agent, is_here = history.session("s2"), Session("a1", str(history.repo)), bool(here)
-    given = {"description": "look", "prompt": "look", "subagent_type": "general-purpose"}
-    second.turn(300, 4, {"type": "tool_use", "id": "t1", "name": "Task", "input": given})
+    second, agent, is_here = (
+        history.session("s2"),
+        Session("a1", str(history.repo)),
+        bool(here),
+    )
+    given = {
+        "description": "look",
+        "prompt": "look",
+        "subagent_type": "general-purpose",
+    }
+    second.turn(
+        300, 4, {"type": "tool_use", "id": "t1", "name": "Task", "input": given}
+    )
     agent.turn(305, 32)
     if here in ("in its own transcript", "in both"):
         second.turn(305, 32, side=True)
@@ -308,9 +362,13 @@ def test_your_own_work_is_what_git_calls_yours(history: History, work: Work) -> 
     committed(history)
     writes(history.session("s2"), 5000, 4, "src/b.py")
     history.home.mkdir(exist_ok=True)
-    (history.home / ".gitconfig").write_text("[user]\n\tname = B\n\temail = b@example.org\n")
+    (history.home / ".gitconfig").write_text(
+        "[user]\n\tname = B\n\temail = b@example.org\n"
+    )
     assert [unit["session_id"] for unit in work("--mine")["units"]] == ["s2"]
-    assert [unit["session_id"] for unit in work("--author", "A@EXAMPLE.ORG")["units"]] == ["s1"]
+    assert [
+        unit["session_id"] for unit in work("--author", "A@EXAMPLE.ORG")["units"]
+    ] == ["s1"]
 
 
 @cases("days, state", {"long ago": (30, "lost"), "a day ago": (1.5, "open")})
@@ -324,11 +382,20 @@ def test_a_commit_of_a_branch_that_was_deleted(
     del history.git.branches["try"]
     history.commit(days * DAY, "Later")
     (unit,) = (found := work())["units"]
-    assert (unit["kind"], unit["state"], unit["commit"]) == ("commit", state, history.shas[mark])
-    assert [one["reason"] for one in found["look_at"]] == (["lost"] if state == "lost" else [])
+    assert (unit["kind"], unit["state"], unit["commit"]) == (
+        "commit",
+        state,
+        history.shas[mark],
+    )
+    assert [one["reason"] for one in found["look_at"]] == (
+        ["lost"] if state == "lost" else []
+    )
 
 
-@cases("tip, state", {"a branch that goes on": (29, "open"), "a branch that was left": (2, "lost")})
+@cases(
+    "tip, state",
+    {"a branch that goes on": (29, "open"), "a branch that was left": (2, "lost")},
+)
 def test_a_branch_with_a_new_commit_is_open(
     history: History, work: Work, tip: int, state: str
 ) -> None:
@@ -342,7 +409,8 @@ def test_a_branch_with_a_new_commit_is_open(
 
 
 @cases(
-    "subject, looked_at", {"a fix": ("fix: a crash", ["defective"]), "a sweep": ("fix lint", [])}
+    "subject, looked_at",
+    {"a fix": ("fix: a crash", ["defective"]), "a sweep": ("fix lint", [])},
 )
 def test_what_one_fix_mainly_changed_is_worth_a_look(
     history: History, work: Work, subject: str, looked_at: list[str]
@@ -396,7 +464,9 @@ def test_what_was_reverted_within_an_hour_is_not_looked_at(
     assert [one["reason"] for one in found["look_at"]] == looked_at
 
 
-@cases("who, looked_at", {"another one": ("s2", ["reverted"]), "its session": ("s1", [])})
+@cases(
+    "who, looked_at", {"another one": ("s2", ["reverted"]), "its session": ("s1", [])}
+)
 def test_what_went_within_an_hour_without_a_word_is_looked_at_unless_its_session_took_it(
     history: History, work: Work, who: str, looked_at: list[str]
 ) -> None:
@@ -449,7 +519,10 @@ def test_failed_tests_of_which_a_later_run_passed_are_not_looked_at(
     ):
         session = history.session(who)
         for n, (printed, failed) in enumerate(more):
-            at, text = 100 + 200 * n + 1000 * int(who[1]), TEXT.replace("made", f"{who}{n}")
+            at, text = (
+                100 + 200 * n + 1000 * int(who[1]),
+                TEXT.replace("made", f"{who}{n}"),
+            )
             session.run(at - 10, at + 3, "pytest", "3 passed in 0.1s")
             writes(session, at, at, f"src/{who}{n}.py", text)
             session.run(at + 10, at + 1, "pytest", f"{printed} in 0.1s", failed=failed)
@@ -461,7 +534,9 @@ def test_failed_tests_of_which_a_later_run_passed_are_not_looked_at(
             session.commits(at + 50, at + 2, mark, f"Step {who} {n}")
             history.entry(mark, f"Step {who} {n}", who)
     history.commit(30 * DAY, "Later")
-    assert [(row["iteration"], row["reason"]) for row in work()["look_at"]] == [(3, "tests_failed")]
+    assert [(row["iteration"], row["reason"]) for row in work()["look_at"]] == [
+        (3, "tests_failed")
+    ]
 
 
 @cases(
@@ -500,7 +575,9 @@ def test_the_last_tests_of_a_unit_are_of_one_iteration() -> None:
     broke = Observed(tests=TestsSeen(last_passed=False, newly_failed=True))
     failed = Observed(tests=TestsSeen(last_passed=False))
     assert not Unit("u", "commit", observed=[broke, failed]).last_tests.newly_failed
-    assert Unit("u", "commit", observed=[failed, broke, Observed()]).last_tests.newly_failed
+    assert Unit(
+        "u", "commit", observed=[failed, broke, Observed()]
+    ).last_tests.newly_failed
     assert Unit("u", "commit").last_tests == TestsSeen()
 
 
@@ -549,7 +626,9 @@ def test_what_deserves_no_look_is_not_shown_and_yet_counted(row: WorkRow) -> Non
     assert look_at([row]) == []
     (line,) = look_at_page([row])
     assert isinstance(line, Line)
-    assert line.parts == "1 unit lost: da-score query \"from work where state = 'lost'\""
+    assert (
+        line.parts == "1 unit lost: da-score query \"from work where state = 'lost'\""
+    )
 
 
 @pytest.mark.parametrize("lands_more", [True, False])
@@ -567,10 +646,14 @@ def test_an_attempt_after_which_its_session_landed_work_is_not_looked_at(
     history.commit(30 * DAY, "Later")
     found = work()
     assert state_of(found, "commit") == "lost"
-    assert [row["reason"] for row in found["look_at"]] == ([] if lands_more else ["lost"])
+    assert [row["reason"] for row in found["look_at"]] == (
+        [] if lands_more else ["lost"]
+    )
 
 
-def test_a_commit_for_which_nothing_was_written_is_not_lost(history: History, work: Work) -> None:
+def test_a_commit_for_which_nothing_was_written_is_not_lost(
+    history: History, work: Work
+) -> None:
     session = history.session("s1")
     session.edit(100, 1, "src/a.py")
     session.run(200, 2, "git commit -am x", "[main aaaaaaaaa] Try it\n 1 file changed")
@@ -631,7 +714,11 @@ def test_a_response_is_in_the_unit_of_its_last_line_and_counts_as_its_largest_co
 
 @cases(
     "landed, state",
-    {"nothing of it": ("", "lost"), "by hand": (TEXT, "landed"), "a line": (TEXT[:30], "unclear")},
+    {
+        "nothing of it": ("", "lost"),
+        "by hand": (TEXT, "landed"),
+        "a line": (TEXT[:30], "unclear"),
+    },
 )
 def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
     history: History, work: Work, da_score: Any, landed: str, state: str
@@ -639,7 +726,10 @@ def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
     session = history.session("s1")
     writes(session, 100, 1, "src/a.py")
     session.run(
-        200, 2, "git commit -am x", "[main aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)"
+        200,
+        2,
+        "git commit -am x",
+        "[main aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)",
     )
     session.prompt(290, "what is next?")
     session.turn(300, 4)
@@ -649,7 +739,10 @@ def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
     without_entries = work()["units"]
     places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
     for written in (1, 0):
-        assert len(da_score("derive", "--json", *places, "--no-cache").json["written"]) == written
+        assert (
+            len(da_score("derive", "--json", *places, "--no-cache").json["written"])
+            == written
+        )
         units = work()["units"]
         assert [(unit["kind"], unit["iteration"], unit["state"]) for unit in units] == [
             ("commit", 1, state),
@@ -657,7 +750,9 @@ def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
         ]
         assert [unit["tokens"]["output"] for unit in units] == [3, 4]
         for unit, same in zip(units, without_entries, strict=True):
-            assert unit == same | {name: unit[name] for name in ("iteration", "iterations")}
+            assert unit == same | {
+                name: unit[name] for name in ("iteration", "iterations")
+            }
 
 
 @cases("printed, units", {"one": (["Add it"], 1), "two": (["Add it", "Add more"], 3)})
@@ -667,11 +762,20 @@ def test_a_checkpoint_that_is_stored_before_its_command_ends_is_of_the_one_commi
     session = history.session("s1")
     writes(session, 100, 1, "src/a.py")
     command = "; ".join(f"git commit -am '{subject}'" for subject in printed)
-    call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": command}}
+    call = {
+        "type": "tool_use",
+        "id": "c1",
+        "name": "Bash",
+        "input": {"command": command},
+    }
     session.turn(200, 2, call)
-    shown = [f"[main {n}aaaaaaaa] {text}\n 1 file changed" for n, text in enumerate(printed)]
+    shown = [
+        f"[main {n}aaaaaaaa] {text}\n 1 file changed" for n, text in enumerate(printed)
+    ]
     session.result(260, "c1", "\n".join(shown))
-    history.checkpoint(1, ({"session": "s1", "created_at": stamp(230)}, list(session.lines)))
+    history.checkpoint(
+        1, ({"session": "s1", "created_at": stamp(230)}, list(session.lines))
+    )
     history.commit(150, "Add it", files={"src/a.py": TEXT})
     history.commit(30 * DAY, "Later")
     history.write()
@@ -691,7 +795,9 @@ def test_every_stored_checkpoint_is_in_one_unit(
 
     def keep(number: int, second: float, lines: Any = None) -> str:
         created = stamp(second)
-        return history.checkpoint(number, ({"session": "s1", "created_at": created}, lines))
+        return history.checkpoint(
+            number, ({"session": "s1", "created_at": created}, lines)
+        )
 
     writes(session, 100, 1, "src/a.py")
     mark = history.commit(
@@ -701,7 +807,10 @@ def test_every_stored_checkpoint_is_in_one_unit(
     history.commit(250, "Copy it", keep(1, 200, list(session.lines)))
     writes(session, 300, 4, "src/b.py")
     session.run(
-        400, 8, "git commit -am x", "[try aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)"
+        400,
+        8,
+        "git commit -am x",
+        "[try aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)",
     )
     keep(2, 402, list(session.lines))
     writes(session, 500, 16, "src/c.py")
@@ -711,7 +820,10 @@ def test_every_stored_checkpoint_is_in_one_unit(
     history.write()
     if derived:
         places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
-        assert len(da_score("derive", "--json", *places, "--no-cache").json["written"]) == 5
+        assert (
+            len(da_score("derive", "--json", *places, "--no-cache").json["written"])
+            == 5
+        )
     found = work()
     units = [unit for unit in found["units"] if unit["kind"] != "talk"]
     assert sorted(name for unit in units for name in unit["checkpoints"]) == sorted(
@@ -720,7 +832,9 @@ def test_every_stored_checkpoint_is_in_one_unit(
     assert sum(unit["tokens"]["output"] or 0 for unit in found["units"]) == 31
     if derived:
         names = sorted(history.checkpoints, key=lambda name: int(name[2:]))
-        by_output = {unit["tokens"]["output"]: unit for unit in units if unit["checkpoints"]}
+        by_output = {
+            unit["tokens"]["output"]: unit for unit in units if unit["checkpoints"]
+        }
         assert [by_output[n]["checkpoints"] for n in (3, 12, 16, None)] == [
             [name] for name in names
         ]
@@ -762,7 +876,9 @@ def test_what_was_squashed_with_five_others_is_one_unit_with_them(
     for n in range(6):
         session, text = history.session(f"s{n}"), "".join(lines[: 6 * n + 6])
         writes(session, 100 + 1000 * n, 1 << 2 * n, "src/a.py", text)
-        mark = history.commit(200 + 1000 * n, f"Step {n}", branch="try", files={"src/a.py": text})
+        mark = history.commit(
+            200 + 1000 * n, f"Step {n}", branch="try", files={"src/a.py": text}
+        )
         session.commits(200 + 1000 * n, 2 << 2 * n, mark, f"Step {n}")
         history.entry(mark, f"Step {n}", f"s{n}")
     whole = history.commit(9000, "Try it (#1)", files={"src/a.py": "".join(lines)})
@@ -790,7 +906,11 @@ def test_a_session_in_two_work_trees_has_a_unit_for_each_commit(
     ):
         session.cwd = cwd
         writes(
-            session, second, second, f"src/{branch}{second}.py", TEXT.replace("made", f"at{second}")
+            session,
+            second,
+            second,
+            f"src/{branch}{second}.py",
+            TEXT.replace("made", f"at{second}"),
         )
         files: dict[str, str | None] = {
             f"src/{branch}{second}.py": TEXT.replace("made", f"at{second}")
@@ -800,7 +920,8 @@ def test_a_session_in_two_work_trees_has_a_unit_for_each_commit(
         history.entry(mark, f"Step {second}", "s1")
     history.commit(30 * DAY, "Later")
     units = [
-        (unit["iteration"], unit["state"], unit["tokens"]["output"]) for unit in work()["units"]
+        (unit["iteration"], unit["state"], unit["tokens"]["output"])
+        for unit in work()["units"]
     ]
     assert units == [(1, "landed", 201), (2, "lost", 601), (3, "landed", 1001)]
 
@@ -841,11 +962,17 @@ def test_a_commit_of_which_little_is_left_in_a_squash_is_one_unit_with_it(
     history.write()
     Repo.at(history.repo).git("update-ref", "refs/pull/1/head", history.shas[mark])
     (unit,) = work()["units"]
-    assert (unit["commit"], unit["iteration"], unit["state"]) == (history.shas[whole], 1, "landed")
+    assert (unit["commit"], unit["iteration"], unit["state"]) == (
+        history.shas[whole],
+        1,
+        "landed",
+    )
 
 
 @pytest.mark.parametrize("how", ["amended", "rebased"])
-def test_a_commit_that_was_made_anew_is_one_unit(history: History, work: Work, how: str) -> None:
+def test_a_commit_that_was_made_anew_is_one_unit(
+    history: History, work: Work, how: str
+) -> None:
     session, begun = history.session("s1"), history.main
     writes(session, 100, 1, "src/a.py")
     first = history.git.commit((begun,), "Add it\n", START + 200, {"src/a.py": TEXT})
@@ -866,17 +993,23 @@ def test_a_commit_that_was_made_anew_is_one_unit(history: History, work: Work, h
         1,
         "landed",
     )
-    assert sum(unit["tokens"]["output"] for unit in units) == (7 if how == "rebased" else 15)
+    assert sum(unit["tokens"]["output"] for unit in units) == (
+        7 if how == "rebased" else 15
+    )
 
 
-def test_what_was_reverted_and_landed_again_landed(history: History, work: Work) -> None:
+def test_what_was_reverted_and_landed_again_landed(
+    history: History, work: Work
+) -> None:
     committed(history)
     history.commit(DAY, 'Revert "Add it"', files={"src/a.py": ""})
     history.commit(2 * DAY, 'Revert "Revert "Add it""', files={"src/a.py": TEXT})
     assert state_of(work(), "commit") == "landed"
 
 
-def test_a_session_in_another_work_tree_is_work_here(history: History, work: Work) -> None:
+def test_a_session_in_another_work_tree_is_work_here(
+    history: History, work: Work
+) -> None:
     place = str(history.root / "linked")
     history.commit(50, "Begin", branch="try")
     history.worktrees[place] = "try"
@@ -894,9 +1027,16 @@ def test_an_entry_without_a_transcript_is_a_unit(history: History, work: Work) -
     found = work()
     (unit,) = found["units"]
     found_of_it = [unit[key] for key in ("state", "lines_written", "calls", "cost")]
-    assert (found_of_it, unit["tokens"]["output"]) == (["landed", None, None, None], None)
+    assert (found_of_it, unit["tokens"]["output"]) == (
+        ["landed", None, None, None],
+        None,
+    )
     (group,) = found["by"]["harness"]
-    assert (group["name"], group["landed"], group["landed_share"]["value"]) == ("unknown", 1, 1.0)
+    assert (group["name"], group["landed"], group["landed_share"]["value"]) == (
+        "unknown",
+        1,
+        1.0,
+    )
     assert (group["cost"], found["summary"]["cost"], found["summary"]["cost_lost"]) == (
         None,
         None,
@@ -917,7 +1057,9 @@ def test_an_entry_without_a_transcript_is_a_unit(history: History, work: Work) -
         "up to the day before": (("--until", "2026-04-11"), 0),
     },
 )
-def test_options_choose(history: History, work: Work, options: tuple[str, ...], count: int) -> None:
+def test_options_choose(
+    history: History, work: Work, options: tuple[str, ...], count: int
+) -> None:
     committed(history)
     writes(history.session("s2"), 5000, 4, "src/b.py")
     assert len(work(*options)["units"]) == count
@@ -936,7 +1078,12 @@ def test_the_page_says_first_what_landed_and_what_it_cost(
     cost, where = found["summary"]["cost_lost"], found["look_at"][0]["where"]
     assert where.endswith("s2.jsonl:1")
     page = da_score(
-        "work", "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+        "work",
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
     ).out
     lines = page.splitlines()
     first = next(n for n, line in enumerate(lines) if line.startswith("STATE "))
@@ -976,7 +1123,9 @@ def test_outcomes_say_how_much_of_what_was_written_landed_and_what_the_score_had
     (one,) = da_score("outcomes", *places).json["outcomes"]
     assert (one["lines_written"], one["lines_landed"], one["yield"]) == (8, 8, 1.0)
     for outcome in ("landed", "yield"):
-        found = da_score("validate", "--outcome", outcome, "--rubric", "3.1.0", *places).json
+        found = da_score(
+            "validate", "--outcome", outcome, "--rubric", "3.1.0", *places
+        ).json
         assert (found["outcome"], found["verdict"], found["single"]) == (
             outcome,
             "too few",
@@ -1006,7 +1155,13 @@ def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(
         "without_cost": 1,
         "cost": None,
     }
-    place = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    place = (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+    )
     page = da_score("work", *place).out
     assert nothing["cost"] > 0
     assert "3 units were lost or reverted: " in page
@@ -1051,7 +1206,8 @@ def test_the_sums_of_each_harness_are_those_of_its_files(
             for kind in ("input", "output", "cache_read", "cache_creation")
         ]
         sums[unit["harness"]] = [
-            a + b for a, b in zip(sums.get(unit["harness"], [0] * 4), counts, strict=True)
+            a + b
+            for a, b in zip(sums.get(unit["harness"], [0] * 4), counts, strict=True)
         ]
     assert sums["claude"] == [6, 63, 42, 18]
     assert sums["codex"][1] == 192
@@ -1073,7 +1229,9 @@ def test_an_iteration_says_the_subject_of_its_commit_the_sessions_beside_it_and_
         "3.1.0",
     )
     for options in (("--recompute",), ()):
-        one, other = (da_score("iteration", n, "--json", *options, *places).json for n in "12")
+        one, other = (
+            da_score("iteration", n, "--json", *options, *places).json for n in "12"
+        )
         assert (one["subject"], one["attribution"]["also_active"], one["claims"]) == (
             "Add it",
             [],
@@ -1092,7 +1250,9 @@ def test_a_warm_question_reads_no_patch_and_starts_git_a_fixed_few_times(
             session = history.session(f"s{n}")
             text = TEXT.replace("made", f"made{n}")
             writes(session, 1000 * n, 10 * n, f"src/{n}.py", text)
-            mark = history.commit(1000 * n + 50, f"Step {n}", files={f"src/{n}.py": text})
+            mark = history.commit(
+                1000 * n + 50, f"Step {n}", files={f"src/{n}.py": text}
+            )
             session.commits(1000 * n + 50, 10 * n + 2, mark, f"Step {n}")
             history.entry(mark, f"Step {n}", f"s{n}")
         history.commit(30 * DAY, "Later")
@@ -1111,7 +1271,9 @@ def test_a_warm_question_reads_no_patch_and_starts_git_a_fixed_few_times(
     assert not any("--patch" in command for command in many)
 
 
-def test_a_missing_blob_costs_the_answer_about_one_unit(history: History, da_score: Any) -> None:
+def test_a_missing_blob_costs_the_answer_about_one_unit(
+    history: History, da_score: Any
+) -> None:
     """As in a partial clone without its remote: one warning, and no command ends."""
     committed(history)
     writes(history.session("s2"), 300, 3, "src/b.py")
@@ -1131,14 +1293,20 @@ def test_a_missing_blob_costs_the_answer_about_one_unit(history: History, da_sco
     {
         "an old clock": (Repo.head, "as of 2026-05-12, the newest commit of main."),
         "a shallow clone": (
-            lambda repo: (repo.path / ".git/shallow").write_text(f"{repo.head('main~1')}\n"),
+            lambda repo: (repo.path / ".git/shallow").write_text(
+                f"{repo.head('main~1')}\n"
+            ),
             "This is a shallow clone, and history is cut:",
         ),
         "a stale origin/HEAD": (
             lambda repo: (
                 repo.git("update-ref", "refs/remotes/origin/master", "main~1"),
                 repo.git("update-ref", "refs/remotes/origin/main", "main"),
-                repo.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/master"),
+                repo.git(
+                    "symbolic-ref",
+                    "refs/remotes/origin/HEAD",
+                    "refs/remotes/origin/master",
+                ),
             ),
             "run git remote set-head origin --auto.",
         ),
@@ -1146,7 +1314,11 @@ def test_a_missing_blob_costs_the_answer_about_one_unit(history: History, da_sco
 )
 @pytest.mark.parametrize("command", ["work", "run"])
 def test_what_was_judged_is_said(
-    history: History, da_score: Any, arrange: Callable[[Repo], object], note: str, command: str
+    history: History,
+    da_score: Any,
+    arrange: Callable[[Repo], object],
+    note: str,
+    command: str,
 ) -> None:
     committed(history)
     history.commit(30 * DAY, "Later")
@@ -1175,11 +1347,15 @@ def test_a_rest_that_a_person_committed_is_judged_by_that_commit(
     assert [row["where"] for row in found["look_at"]] == [history.shas[fix]]
 
 
-@cases("brought, state", {"all of it": (TEXT, "reverted"), "little": (TEXT[:60], "lost")})
+@cases(
+    "brought, state", {"all of it": (TEXT, "reverted"), "little": (TEXT[:60], "lost")}
+)
 def test_a_rest_that_a_person_committed_and_removed_again_is_reverted(
     history: History, work: Work, brought: str, state: str
 ) -> None:
-    writes(history.session("s1"), 100, 1, "src/a.py", TEXT + TEXT.replace("made", "built"))
+    writes(
+        history.session("s1"), 100, 1, "src/a.py", TEXT + TEXT.replace("made", "built")
+    )
     whole = brought + brought.replace("made", "built")
     history.commit(DAY, "By hand", files={"src/a.py": whole})
     history.commit(2 * DAY, "Tidy", files={"src/a.py": ""})
@@ -1202,7 +1378,9 @@ def test_explain_says_what_became_of_work_without_an_entry(
     places = ("--repo-dir", str(history.repo), "--no-cache")
     page = da_score("explain", named, *places, "--iter-log-dir", str(history.log)).out
     assert f"Commit {history.shas[mark][:12]}: Add it\nLanded: " in page
-    data = da_score("explain", named, *places, "--iter-log-dir", str(history.log), "--json").json
+    data = da_score(
+        "explain", named, *places, "--iter-log-dir", str(history.log), "--json"
+    ).json
     assert {key: data[key] for key in unit} == unit
     assert data["outcome"]["status"] == "known"
 
@@ -1215,10 +1393,20 @@ def test_a_commit_of_a_person_is_said_to_be_no_agents(
     history.write()
     monkeypatch.chdir(history.repo)
     sha = history.shas[mark]
-    said = da_score("explain", sha, "--no-cache", "--iter-log-dir", str(history.log)).err
-    assert f"commit {sha[:12]}: no entry names it, and no session here shows that an agent" in said
-    said = da_score("iteration", sha, "--no-cache", "--iter-log-dir", str(history.log)).err
-    assert f"commit {sha[:12]} has no entry here; da-score explain {sha[:12]} says " in said
+    said = da_score(
+        "explain", sha, "--no-cache", "--iter-log-dir", str(history.log)
+    ).err
+    assert (
+        f"commit {sha[:12]}: no entry names it, and no session here shows that an agent"
+        in said
+    )
+    said = da_score(
+        "iteration", sha, "--no-cache", "--iter-log-dir", str(history.log)
+    ).err
+    assert (
+        f"commit {sha[:12]} has no entry here; da-score explain {sha[:12]} says "
+        in said
+    )
 
 
 @cases(
@@ -1269,7 +1457,9 @@ def test_without_a_log_and_an_agent_work_says_so(
     assert da_score("work").out.startswith("No work of agents is here: ")
     assert da_score("work", "--json").json["units"] == []
     assert "no unit of work is called 'last'" in da_score("explain", "last").err
-    assert "no session here shows that an agent wrote it" in da_score("explain", sha).err
+    assert (
+        "no session here shows that an agent wrote it" in da_score("explain", sha).err
+    )
 
     assert da_score("init", "--yes").status == 0
     found = da_score("work")

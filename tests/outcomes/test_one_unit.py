@@ -23,11 +23,19 @@ def history(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> History:
 def places(history: History) -> tuple[str, ...]:
     if not history.shas:
         history.write()
-    return ("--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache")
+    return (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+    )
 
 
 def units(history: History, da_score: DaScore) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = da_score("work", "--json", *places(history)).json["units"]
+    found: list[dict[str, Any]] = da_score("work", "--json", *places(history)).json[
+        "units"
+    ]
     return found
 
 
@@ -51,7 +59,11 @@ class TestQuietCommits:
         session.run(200, 2, command, "")
         history.commit(30 * DAY, "Later")
         (unit,) = units(history, da_score)
-        assert (unit["kind"], unit["state"], unit["subject"]) == ("commit", "landed", "Add it")
+        assert (unit["kind"], unit["state"], unit["subject"]) == (
+            "commit",
+            "landed",
+            "Add it",
+        )
         assert unit["tokens"]["output"] == 1 + 2
 
     @cases(
@@ -59,8 +71,18 @@ class TestQuietCommits:
         {
             "it was made before the call": (198, TEXT, "git commit -qm x", False),
             "it was made after the result": (202, TEXT, "git commit -qm x", False),
-            "its lines are not the session's": (200, OTHER_TEXT, "git commit -qm x", False),
-            "it has two lines": (200, "def made_0(): return 0\n", "git commit -qm x", False),
+            "its lines are not the session's": (
+                200,
+                OTHER_TEXT,
+                "git commit -qm x",
+                False,
+            ),
+            "it has two lines": (
+                200,
+                "def made_0(): return 0\n",
+                "git commit -qm x",
+                False,
+            ),
             "the command makes no commit": (200, TEXT, "git status", False),
             "the command failed": (200, TEXT, "git commit -qm x", True),
         },
@@ -88,7 +110,10 @@ class TestQuietCommits:
                 [("git commit -qm x; git log --oneline -2", "@")],
                 "commit",
             ),
-            "it is shown next": ([("git commit -qm x", ""), ("git log -1", "commit @")], "commit"),
+            "it is shown next": (
+                [("git commit -qm x", ""), ("git log -1", "commit @")],
+                "commit",
+            ),
             "jj states it": (
                 [("jj commit -m x", "Parent commit (@-)      : qpvu @ Add it")],
                 "commit",
@@ -98,11 +123,18 @@ class TestQuietCommits:
                 "commit",
             ),
             "a tool names it": ([("mcp__git__git_commit", "done, hash @")], "commit"),
-            "it is shown without a commit": ([("git log --oneline -2", "@ Add it")], "rest"),
+            "it is shown without a commit": (
+                [("git log --oneline -2", "@ Add it")],
+                "rest",
+            ),
         },
     )
     def test_one_that_is_shown_is_that_of_the_call_also_without_lines(
-        self, history: History, da_score: DaScore, lines: list[tuple[str, str]], kind: str
+        self,
+        history: History,
+        da_score: DaScore,
+        lines: list[tuple[str, str]],
+        kind: str,
     ) -> None:
         session = history.session("s1")
         writes(session, 100, 1, "src/a.py")
@@ -110,7 +142,12 @@ class TestQuietCommits:
         for number, (command, printed) in enumerate(lines):
             shown = printed.replace("@", f"@sha:{mark}@")
             if command.startswith("mcp"):
-                use = {"type": "tool_use", "id": "c1", "name": command, "input": {"message": "x"}}
+                use = {
+                    "type": "tool_use",
+                    "id": "c1",
+                    "name": command,
+                    "input": {"message": "x"},
+                }
                 session.turn(200, 2, use)
                 session.result(200.5, "c1", shown)
             else:
@@ -125,14 +162,22 @@ class TestQuietCommits:
         session = history.session("s1")
         writes(session, 100, 1, "src/a.py")
         mark = history.commit(150, "Before", files={"src/b.py": "one = 1\n"})
-        session.run(200, 2, "git commit -qm x; git log --oneline -2", f"@sha:{mark}@ Before")
+        session.run(
+            200, 2, "git commit -qm x; git log --oneline -2", f"@sha:{mark}@ Before"
+        )
         history.commit(30 * DAY, "Later")
         assert [unit["kind"] for unit in units(history, da_score)] == ["rest"]
 
 
-def recorded(history: History, number: int, second: int, session: Session, *paths: str) -> str:
+def recorded(
+    history: History, number: int, second: int, session: Session, *paths: str
+) -> str:
     """Record a checkpoint of a session's lines so far, which touched some files."""
-    about = {"session": session.id, "created_at": stamp(second), "files_touched": list(paths)}
+    about = {
+        "session": session.id,
+        "created_at": stamp(second),
+        "files_touched": list(paths),
+    }
     return history.checkpoint(number, (about, session.lines))
 
 
@@ -208,7 +253,9 @@ def test_without_entries_work_says_what_it_says_with_those_that_derive_writes(
     writes(listed, 1000, 4, "src/listed.py", OTHER_TEXT)
     checkpoint = recorded(history, 1, 1100, listed, "src/listed.py")
     history.commit(1100, "Add listed", checkpoint, files={"src/listed.py": OTHER_TEXT})
-    history.commit(1200, "Help\n\nCo-Authored-By: Claude Opus 4.5 <noreply@anthropic.com>")
+    history.commit(
+        1200, "Help\n\nCo-Authored-By: Claude Opus 4.5 <noreply@anthropic.com>"
+    )
     history.commit(30 * DAY, "Later")
 
     without = units(history, da_score)
@@ -224,7 +271,9 @@ class TestStated:
     def test_what_a_commit_states_fills_what_no_transcript_shows_and_is_marked(
         self, history: History, da_score: DaScore
     ) -> None:
-        history.commit(100, "Help\n\nCo-Authored-By: Claude Opus 4.5 <noreply@anthropic.com>")
+        history.commit(
+            100, "Help\n\nCo-Authored-By: Claude Opus 4.5 <noreply@anthropic.com>"
+        )
         history.commit(30 * DAY, "Later")
         (unit,) = units(history, da_score)
         stated = ("claude (stated)", "claude-opus-4-5 (stated)")
@@ -260,7 +309,10 @@ class TestStated:
 @cases(
     "commits_too, subject",
     {
-        "no line of it is in a commit": (False, "belongs to landed work, split not known"),
+        "no line of it is in a commit": (
+            False,
+            "belongs to landed work, split not known",
+        ),
         "it made a commit itself": (True, None),
     },
 )
@@ -279,14 +331,20 @@ def test_a_session_that_landed_work_lists_is_not_talk(
         helper.turn(90, 64)
     abouts = []
     for session in (maker, helper):
-        about = {"session": session.id, "created_at": stamp(150), "files_touched": ["src/a.py"]}
+        about = {
+            "session": session.id,
+            "created_at": stamp(150),
+            "files_touched": ["src/a.py"],
+        }
         abouts.append((about, session.lines))
     checkpoint = history.checkpoint(1, *abouts)
     history.commit(150, "Add it", checkpoint, files={"src/a.py": TEXT})
     history.commit(30 * DAY, "Later")
 
     work = da_score("work", "--json", *places(history)).json
-    assert [unit["subject"] for unit in work["units"] if unit["kind"] == "talk"] == [subject]
+    assert [unit["subject"] for unit in work["units"] if unit["kind"] == "talk"] == [
+        subject
+    ]
     known = work["summary"]["cost_split_not_known"] or 0
     assert (known > 0) is not commits_too
     assert work["summary"]["split_not_known"] == int(not commits_too)
@@ -307,7 +365,9 @@ def test_where_the_transcript_of_one_session_is_missing_the_cost_is_at_least_tha
         lines = session.lines if is_here or session is maker else None
         abouts.append((about, lines))
     checkpoint = history.checkpoint(1, *abouts)
-    history.commit(150, "Add it", checkpoint, files={"src/a.py": TEXT, "src/b.py": TEXT})
+    history.commit(
+        150, "Add it", checkpoint, files={"src/a.py": TEXT, "src/b.py": TEXT}
+    )
     history.commit(30 * DAY, "Later")
 
     (unit,) = units(history, da_score)
@@ -315,7 +375,9 @@ def test_where_the_transcript_of_one_session_is_missing_the_cost_is_at_least_tha
     page = da_score("work", *places(history)).out
     assert ("Costs are at least these: 1 session of the work" in page) is not is_here
     (sha,) = {unit["commit"]}
-    assert ("It took at least" in da_score("explain", sha, *places(history)).out) is not is_here
+    assert (
+        "It took at least" in da_score("explain", sha, *places(history)).out
+    ) is not is_here
 
 
 class TestPathTexts:
@@ -329,7 +391,10 @@ class TestPathTexts:
 
     @pytest.mark.parametrize(
         "printed",
-        ["No space left on device", "The user doesn't want to proceed with this tool use."],
+        [
+            "No space left on device",
+            "The user doesn't want to proceed with this tool use.",
+        ],
     )
     def test_a_call_that_failed_or_was_refused_wrote_nothing(
         self, history: History, da_score: DaScore, printed: str
@@ -366,7 +431,9 @@ def test_a_run_in_a_stash_of_an_earlier_call_is_no_verdict(
 ) -> None:
     session = history.session("s1")
     writes(session, 100, 1, "src/a.py")
-    session.run(110, 2, "git stash", "Saved working directory and index state WIP on main")
+    session.run(
+        110, 2, "git stash", "Saved working directory and index state WIP on main"
+    )
     if between == "edit":
         session.edit(120, 4, "src/a.py")
     elif between:

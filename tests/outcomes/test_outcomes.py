@@ -70,14 +70,20 @@ class TestLines:
         )
         assert outcome(started, work).lines_added == 2
         assert (
-            outcome(started, work, OutcomeRules(code_globs=("*.md",)), close=False).lines_added == 1
+            outcome(
+                started, work, OutcomeRules(code_globs=("*.md",)), close=False
+            ).lines_added
+            == 1
         )
 
     def test_changed_and_removed_ones_are_counted_once(self, started: Repo) -> None:
         later = (
-            {"b.py": f"{first}\n" + lines("b", 7, 1)} for first in ("changed", "changed again")
+            {"b.py": f"{first}\n" + lines("b", 7, 1)}
+            for first in ("changed", "changed again")
         )
-        assert fate(started, {"b.py": lines("b", 10)}, *((files, "work") for files in later)) == (
+        assert fate(
+            started, {"b.py": lines("b", 10)}, *((files, "work") for files in later)
+        ) == (
             10,
             3,
             0,
@@ -86,16 +92,23 @@ class TestLines:
 
     def test_an_indentation_is_no_change(self, started: Repo) -> None:
         indented = "if True:\n" + "".join(f"    b = {n}\n" for n in range(10))
-        assert fate(started, {"b.py": lines("b", 10)}, ({"b.py": indented}, "fix: indent")) == (
+        assert fate(
+            started, {"b.py": lines("b", 10)}, ({"b.py": indented}, "fix: indent")
+        ) == (
             10,
             0,
             0,
             False,
         )
 
-    def test_the_lines_that_a_commit_only_indents_are_not_its_own(self, started: Repo) -> None:
+    def test_the_lines_that_a_commit_only_indents_are_not_its_own(
+        self, started: Repo
+    ) -> None:
         assert (
-            fate(started, {"a.py": "if True:\n" + "".join(f"    old = {n}\n" for n in range(5))})[0]
+            fate(
+                started,
+                {"a.py": "if True:\n" + "".join(f"    old = {n}\n" for n in range(5))},
+            )[0]
             == 1
         )
 
@@ -105,14 +118,19 @@ class TestLines:
         ids=["name", "folder", "odd", "text"],
     )
     def test_a_rename_is_followed(self, started: Repo, name: str) -> None:
-        later = ({"b.py": None, name: lines("b", 10)}, "move"), ({name: lines("b", 8)}, "fix: less")
+        later = (
+            ({"b.py": None, name: lines("b", 10)}, "move"),
+            ({name: lines("b", 8)}, "fix: less"),
+        )
         assert fate(started, {"b.py": lines("b", 10)}, *later) == (10, 2, 2, True)
 
     def test_a_file_that_goes_takes_its_lines_along(self, started: Repo) -> None:
         work = {"b.py": lines("b", 10), "c.py": lines("c", 2)}
         assert fate(started, work, ({"b.py": None}, "work")) == (12, 10, 0, False)
 
-    def test_a_block_that_moves_is_changed_and_the_rest_is_not(self, started: Repo) -> None:
+    def test_a_block_that_moves_is_changed_and_the_rest_is_not(
+        self, started: Repo
+    ) -> None:
         x, y = lines("x", 3), lines("y", 10)
         assert fate(started, {"b.py": x + y}, ({"b.py": y + x}, "move a block")) == (
             13,
@@ -125,7 +143,12 @@ class TestLines:
         work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
         started.commit({"b.py": lines("b", 5)}, "fix", START + 16 * DAY)
         assert numbers(outcome(started, work)) == (10, 0, 0, False)
-        assert numbers(outcome(started, work, OutcomeRules(15), close=False)) == (10, 5, 5, True)
+        assert numbers(outcome(started, work, OutcomeRules(15), close=False)) == (
+            10,
+            5,
+            5,
+            True,
+        )
 
 
 class TestFixes:
@@ -145,7 +168,14 @@ class TestFixes:
             ),
             *(
                 (subject, 0)
-                for subject in ("prefix", "suffixes", "debug", "feature", "fixture", "x\n\nfix")
+                for subject in (
+                    "prefix",
+                    "suffixes",
+                    "debug",
+                    "feature",
+                    "fixture",
+                    "x\n\nfix",
+                )
             ),
         ],
     )
@@ -153,10 +183,19 @@ class TestFixes:
         self, started: Repo, subject: str, fixed: int
     ) -> None:
         later = {"b.py": "fixed\n" + lines("b", 39, 1)}
-        assert fate(started, {"b.py": lines("b", 40)}, (later, subject)) == (40, 1, fixed, False)
+        assert fate(started, {"b.py": lines("b", 40)}, (later, subject)) == (
+            40,
+            1,
+            fixed,
+            False,
+        )
 
-    @pytest.mark.parametrize(("count", "defective"), [(20, True), (21, False)], ids=["5 %", "less"])
-    def test_five_percent_are_defective(self, started: Repo, count: int, defective: bool) -> None:
+    @pytest.mark.parametrize(
+        ("count", "defective"), [(20, True), (21, False)], ids=["5 %", "less"]
+    )
+    def test_five_percent_are_defective(
+        self, started: Repo, count: int, defective: bool
+    ) -> None:
         later = {"b.py": "fixed\n" + lines("b", count - 1, 1)}
         assert fate(started, {"b.py": lines("b", count)}, (later, "fix")) == (
             count,
@@ -168,7 +207,9 @@ class TestFixes:
     def test_the_words_are_a_setting(self, started: Repo) -> None:
         work = started.commit({"b.py": lines("b", 10)})
         started.commit({"b.py": lines("b", 5)}, "repair it")
-        assert outcome(started, work, OutcomeRules(fix_words=("repair",))).lines_fixed == 5
+        assert (
+            outcome(started, work, OutcomeRules(fix_words=("repair",))).lines_fixed == 5
+        )
 
     def test_are_named_those_that_changed_most_first(self, started: Repo) -> None:
         work = started.commit({"b.py": lines("b", 10)})
@@ -178,7 +219,9 @@ class TestFixes:
         found = outcome(started, work)
         assert (found.lines_fixed, found.fixed_in) == (5, (large, small))
 
-    @pytest.mark.parametrize(("subject", "main"), tables.cases("outcomes", "subjects of fixes"))
+    @pytest.mark.parametrize(
+        ("subject", "main"), tables.cases("outcomes", "subjects of fixes")
+    )
     def test_the_one_that_mainly_fixed_it_says_nothing_else(
         self, started: Repo, subject: str, main: bool
     ) -> None:
@@ -209,14 +252,20 @@ class TestFixes:
 
     @cases(
         "moved, main",
-        {"which it also took away": (3, False), "which stay where they were": (0, True)},
+        {
+            "which it also took away": (3, False),
+            "which stay where they were": (0, True),
+        },
     )
     def test_lines_that_the_work_only_moved_are_not_what_a_fix_fixed(
         self, started: Repo, moved: int, main: bool
     ) -> None:
         started.commit({"c.py": lines("c", 9)})
         work = started.commit(
-            {"b.py": lines("b", 40) + lines("c", 3), "c.py": lines("c", 9 - moved, moved)}
+            {
+                "b.py": lines("b", 40) + lines("c", 3),
+                "c.py": lines("c", 9 - moved, moved),
+            }
         )
         fix = started.commit({"b.py": lines("b", 40)}, "fix: a crash")
         found = outcome(started, work)
@@ -263,7 +312,9 @@ class TestReverts:
         found = outcome(started, work)
         reverted_by = None if by is None else made[1:][by]
         assert (found.reverted, found.reverted_by) == (by is not None, reverted_by)
-        assert (found.lines_fixed, found.defective) == ((0, False) if by is None else (10, True))
+        assert (found.lines_fixed, found.defective) == (
+            (0, False) if by is None else (10, True)
+        )
 
     def test_of_the_merge_that_brought_it_counts(self, started: Repo) -> None:
         started.branch("side")
@@ -303,7 +354,9 @@ class TestMerges:
         started.commit({"c.py": "c\n"}, time=START + 30 * DAY)
         assert numbers(outcome(started, work)) == (10, 5, 5, True)
 
-    def test_an_iteration_that_is_a_merge_is_what_it_brought(self, started: Repo) -> None:
+    def test_an_iteration_that_is_a_merge_is_what_it_brought(
+        self, started: Repo
+    ) -> None:
         started.branch("side")
         started.commit({"b.py": lines("b", 10)})
         started.commit({"b.py": lines("b", 8), "d.py": lines("d", 4)})
@@ -322,7 +375,9 @@ class TestStatus:
         started.commit(message="tip", time=START + 15 * DAY)
         assert outcome(started, work, close=False).status == "known"
 
-    def test_is_not_landed_off_the_trunk_or_without_a_commit(self, started: Repo) -> None:
+    def test_is_not_landed_off_the_trunk_or_without_a_commit(
+        self, started: Repo
+    ) -> None:
         started.branch("side")
         work = started.commit({"b.py": lines("b", 10)})
         started.checkout("master")
@@ -356,7 +411,12 @@ class TestCache:
         monkeypatch.setattr("scoring.evidence.git.trunk_work.fates", None)
         assert log_outcomes(records, started.path, cache_dir=tmp_path / "cache") == cold
         with pytest.raises(TypeError):
-            log_outcomes(records, started.path, OutcomeRules(fix_words=("x",)), tmp_path / "cache")
+            log_outcomes(
+                records,
+                started.path,
+                OutcomeRules(fix_words=("x",)),
+                tmp_path / "cache",
+            )
 
 
 Line = tuple[str, bytes, bytes]
@@ -418,16 +478,24 @@ def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
         )
         match chance.randrange(11):
             case 0:
-                change: dict[str, str | None] = {name: None, f"m{step}.py": "".join(text)}
+                change: dict[str, str | None] = {
+                    name: None,
+                    f"m{step}.py": "".join(text),
+                }
             case 9 | 10 if commits:
                 with or_not_at_all(repo):
                     commits.append(repo.revert(chance.choice(commits[-3:])))
                 continue
             case 8:
-                change = {name: None, f"r{step}.py": "".join([*text[:at], fresh, *text[at + 1 :]])}
+                change = {
+                    name: None,
+                    f"r{step}.py": "".join([*text[:at], fresh, *text[at + 1 :]]),
+                }
             case 1:
                 change = {
-                    name: "".join("  " + line if n > at else line for n, line in enumerate(text))
+                    name: "".join(
+                        "  " + line if n > at else line for n, line in enumerate(text)
+                    )
                 }
             case 2:
                 change = {name: "".join(text[at:] + text[:at])}
@@ -442,8 +510,14 @@ def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
             case 5:
                 change = {name: "".join(text[:at] + text[at + 3 :]) or "x\n"}
             case _:
-                change = {name: "".join([*text[:at], fresh, *text[at + chance.randrange(3) :]])}
-        commits.append(repo.commit(change, chance.choice(("fix it", "work", "more")) + str(step)))
+                change = {
+                    name: "".join(
+                        [*text[:at], fresh, *text[at + chance.randrange(3) :]]
+                    )
+                }
+        commits.append(
+            repo.commit(change, chance.choice(("fix it", "work", "more")) + str(step))
+        )
     repo.checkout("master")
     repo.commit(message="the end", time=repo.clock + 30 * DAY)
     return [sha for sha in commits if repo.git("merge-base", sha, "master") == sha]
@@ -453,7 +527,8 @@ def taken_back(repo: Repo, commits: Sequence[str]) -> dict[str, str]:
     """Return which commits were taken back, and by which revert that was not itself reverted."""
     says = {
         sha: re.search(
-            r"This reverts commit ([0-9a-f]{40})", repo.git("log", "-1", "--format=%B", sha)
+            r"This reverts commit ([0-9a-f]{40})",
+            repo.git("log", "-1", "--format=%B", sha),
         )
         for sha in commits
     }
@@ -471,7 +546,9 @@ def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
     commits = grown(repo, random.Random(seed), 25)
     records = [IterationRecord(1, n, commit=sha) for n, sha in enumerate(commits, 1)]
     found = log_outcomes(records, repo.path, OutcomeRules(20))
-    history = repo.git("rev-list", "--reverse", "--topo-order", "--parents", "master").splitlines()
+    history = repo.git(
+        "rev-list", "--reverse", "--topo-order", "--parents", "master"
+    ).splitlines()
     parents = {line.split()[0]: line.split()[1:] for line in history}
     held = {sha: blamed(repo, sha) for sha in parents}
     back = taken_back(repo, [sha for sha in parents if sha != repo.head("master")])
@@ -486,10 +563,15 @@ def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
         if re.match("fix|Revert", subject) and sha not in back
     }
     for sha, one in zip(commits, found, strict=True):
-        gone = {line for line in held[sha] - held[repo.head("master")] if line[0] == sha}
+        gone = {
+            line for line in held[sha] - held[repo.head("master")] if line[0] == sha
+        }
         fixed = sum(not fixes.isdisjoint(takers.get(line, ())) for line in gone)
         assert one.status == "known"
-        assert (one.lines_added, one.lines_changed) == (count(held[sha], sha), len(gone)), sha
+        assert (one.lines_added, one.lines_changed) == (
+            count(held[sha], sha),
+            len(gone),
+        ), sha
         assert (one.lines_fixed, one.reverted) == (fixed, sha in back), sha
         assert one.defective == (
             sha in back or bool(one.lines_added and fixed >= 0.05 * one.lines_added)
@@ -520,12 +602,18 @@ def test_a_real_repository_is_as_plain_blame_has_it_and_in_time(tmp_path: Path) 
             *repo.git("rev-list", "--ancestry-path", f"{one.commit}..HEAD").split(),
         }
         brought = [
-            sha for sha in repo.git("rev-list", "--first-parent", "HEAD").split() if sha in holding
+            sha
+            for sha in repo.git("rev-list", "--first-parent", "HEAD").split()
+            if sha in holding
         ][-1]
         landed = int(repo.git("log", "-1", "--format=%ct", brought))
         assert landed + 14 * DAY <= tip
         until = repo.git(
-            "log", "-1", "--first-parent", f"--before={landed + 14 * DAY}", "--format=%H"
+            "log",
+            "-1",
+            "--first-parent",
+            f"--before={landed + 14 * DAY}",
+            "--format=%H",
         )
         left = blamed(repo, until, r"\.go$")
         added = blamed(repo, one.commit or "", r"\.go$")

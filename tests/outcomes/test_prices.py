@@ -5,7 +5,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from helpers.harness_lines import NS, START, codex, counts, meta, read, response, tokens, write
+from helpers.harness_lines import (
+    NS,
+    START,
+    codex,
+    counts,
+    meta,
+    read,
+    response,
+    tokens,
+    write,
+)
 
 from scoring.evidence.transcripts.facts import PROMPT_STEPS, QUARTER, Spent
 from scoring.outcomes.prices import (
@@ -27,18 +37,30 @@ def quarter_of(day: datetime.date) -> int:
     return int(midnight.timestamp()) * NS // QUARTER
 
 
-def million(model: str, service: str = "", day: datetime.date | None = None, **used: int) -> Spent:
+def million(
+    model: str, service: str = "", day: datetime.date | None = None, **used: int
+) -> Spent:
     """A million tokens of output, and what else is said."""
-    counts = {"input_tokens": 0, "output_tokens": MILLION, "cache_read_tokens": 0} | used
+    counts = {
+        "input_tokens": 0,
+        "output_tokens": MILLION,
+        "cache_read_tokens": 0,
+    } | used
     quarter = quarter_of(day or datetime.date(2026, 7, 1))
-    return Spent(model, 0, 1, **counts, cache_write_tokens=0, quarter=quarter, service=service)
+    return Spent(
+        model, 0, 1, **counts, cache_write_tokens=0, quarter=quarter, service=service
+    )
 
 
-def claude_spent(tmp_path: Path, *usages: dict[str, Any], model: str = "claude-sonnet-4-5") -> Any:
+def claude_spent(
+    tmp_path: Path, *usages: dict[str, Any], model: str = "claude-sonnet-4-5"
+) -> Any:
     """What responses of Claude Code used whose usage says more than the tokens."""
     lines = []
     for number, usage in enumerate(usages):
-        line = response(number, f"m{number}", f"r{number}", given=100, reads=0, creations=0)
+        line = response(
+            number, f"m{number}", f"r{number}", given=100, reads=0, creations=0
+        )
         line["message"]["usage"] |= usage
         line["message"]["model"] = model
         lines.append(line)
@@ -52,13 +74,19 @@ class TestServices:
         ("usage", "service"),
         [
             pytest.param({"speed": "fast"}, "fast", id="fast mode"),
-            pytest.param({"speed": "standard", "service_tier": "standard"}, "", id="as usual"),
+            pytest.param(
+                {"speed": "standard", "service_tier": "standard"}, "", id="as usual"
+            ),
             pytest.param({"service_tier": "batch"}, "batch", id="a batch"),
-            pytest.param({"speed": "fast", "service_tier": "priority"}, "fast+priority", id="two"),
+            pytest.param(
+                {"speed": "fast", "service_tier": "priority"}, "fast+priority", id="two"
+            ),
             pytest.param({"speed": None, "service_tier": 7}, "", id="of another type"),
         ],
     )
-    def test_of_claude_code(self, tmp_path: Path, usage: dict[str, Any], service: str) -> None:
+    def test_of_claude_code(
+        self, tmp_path: Path, usage: dict[str, Any], service: str
+    ) -> None:
         (one,) = claude_spent(tmp_path, usage).spent
         assert one.service == service
 
@@ -88,10 +116,18 @@ class TestServices:
         [
             pytest.param("claude-opus-4-8", "fast", None, 50, id="in the price lists"),
             pytest.param("claude-opus-4-6", "fast", None, 150, id="in the table"),
-            pytest.param("anthropic/claude-opus-4.6", "fast", None, 150, id="spelled otherwise"),
-            pytest.param("gpt-5.6-sol", "priority", None, 60, id="before the price lists have it"),
             pytest.param(
-                "gpt-5.6-sol", "priority", datetime.date(2026, 11, 1), 40, id="on a later day"
+                "anthropic/claude-opus-4.6", "fast", None, 150, id="spelled otherwise"
+            ),
+            pytest.param(
+                "gpt-5.6-sol", "priority", None, 60, id="before the price lists have it"
+            ),
+            pytest.param(
+                "gpt-5.6-sol",
+                "priority",
+                datetime.date(2026, 11, 1),
+                40,
+                id="on a later day",
             ),
             pytest.param("gpt-5.4", "flex", None, 7.5, id="flex"),
             pytest.param("claude-sonnet-4-5", "fast", None, None, id="no fast mode"),
@@ -107,7 +143,8 @@ class TestServices:
     def test_a_prompt_that_the_table_does_not_reach_has_no_price(self) -> None:
         step = PROMPT_STEPS.index(272_000)
         small, large = (
-            million("gpt-5.6-sol", "priority")._replace(step=n) for n in (step, step + 1)
+            million("gpt-5.6-sol", "priority")._replace(step=n)
+            for n in (step, step + 1)
         )
         assert price(small) == pytest.approx(60)
         assert price(large) is None
@@ -119,13 +156,17 @@ class TestServices:
         assert price(largest._replace(service="batch")) == pytest.approx(usual / 2)
 
     def test_a_price_that_is_not_known_is_counted_with_its_service(self) -> None:
-        spending = Spending(spent=(million("claude-sonnet-4-5", "fast"), million("gpt-5.4")))
+        spending = Spending(
+            spent=(million("claude-sonnet-4-5", "fast"), million("gpt-5.4"))
+        )
         assert spending.cost == pytest.approx(15)
         assert spending.unpriced == {"claude-sonnet-4-5 (fast)": 1}
 
 
 class TestTheTable:
-    @pytest.mark.parametrize("row", factors(), ids=lambda row: f"{row.models[0]} {row.services[0]}")
+    @pytest.mark.parametrize(
+        "row", factors(), ids=lambda row: f"{row.models[0]} {row.services[0]}"
+    )
     def test_has_no_row_that_the_price_lists_have(self, row: Factor) -> None:
         """When this fails, genai-prices has what the row is for: take the row out."""
         assert row.source.startswith("https://")
@@ -141,16 +182,25 @@ class TestTheTable:
 
 
 class TestBeside:
-    ADVICE: ClassVar = {"type": "advisor_message", "model": "claude-opus-4-5", "input_tokens": 7}
+    ADVICE: ClassVar = {
+        "type": "advisor_message",
+        "model": "claude-opus-4-5",
+        "input_tokens": 7,
+    }
 
     @pytest.mark.parametrize(
         ("step", "model", "given"),
         [
             pytest.param(ADVICE, "claude-opus-4-5", 7, id="an advisor"),
             pytest.param(
-                {"type": "compaction", "input_tokens": 9}, "claude-sonnet-4-5", 9, id="a summary"
+                {"type": "compaction", "input_tokens": 9},
+                "claude-sonnet-4-5",
+                9,
+                id="a summary",
             ),
-            pytest.param({"type": "message", "input_tokens": 3}, None, 0, id="a part of itself"),
+            pytest.param(
+                {"type": "message", "input_tokens": 3}, None, 0, id="a part of itself"
+            ),
             pytest.param("broken", None, 0, id="not a step"),
         ],
     )
@@ -158,13 +208,17 @@ class TestBeside:
         self, tmp_path: Path, step: Any, model: str | None, given: int
     ) -> None:
         facts = claude_spent(tmp_path, {"iterations": [step]})
-        _, *others = sorted(facts.spent, key=lambda one: (-one.responses, one.input_tokens))
+        _, *others = sorted(
+            facts.spent, key=lambda one: (-one.responses, one.input_tokens)
+        )
         assert (facts.turns, facts.input_tokens) == (1, 100)
         assert [one.model for one in others] == ([model] if others else [])
         assert sum(one.input_tokens for one in facts.spent) == 100 + given
 
     def test_searches_of_the_web(self, tmp_path: Path) -> None:
-        asked = {"server_tool_use": {"web_search_requests": 50, "web_fetch_requests": 9}}
+        asked = {
+            "server_tool_use": {"web_search_requests": 50, "web_fetch_requests": 9}
+        }
         with_searches, without = (
             claude_spent(tmp_path / name, usage).spent
             for name, usage in (("with", asked), ("without", {"server_tool_use": None}))
@@ -175,7 +229,9 @@ class TestBeside:
         assert usual is not None
         assert cost - usual == pytest.approx(0.50)
 
-    def test_what_codex_wrote_to_the_cache_where_it_is_stated(self, tmp_path: Path) -> None:
+    def test_what_codex_wrote_to_the_cache_where_it_is_stated(
+        self, tmp_path: Path
+    ) -> None:
         lines = [
             meta(0, "s"),
             codex(1, "turn_context", turn_id="1", model="gpt-5.6-sol"),
@@ -184,7 +240,11 @@ class TestBeside:
         write(tmp_path / "t" / "rollout-1.jsonl", *lines)
         ((facts,), _) = read(tmp_path / "t")
         (one,) = facts.spent
-        assert (one.input_tokens, one.cache_read_tokens, one.cache_write_tokens) == (10, 60, 30)
+        assert (one.input_tokens, one.cache_read_tokens, one.cache_write_tokens) == (
+            10,
+            60,
+            30,
+        )
 
     def test_no_model_of_a_harness_bills_reasoning_apart(self) -> None:
         """Reasoning is output here. When this fails, a price list has another price for it."""
@@ -194,7 +254,9 @@ class TestBeside:
         for provider in get_snapshot().providers:
             for model in provider.models:
                 prices = model.prices if isinstance(model.prices, list) else [model]
-                if any(getattr(one.prices, "output_reasoning_mtok", None) for one in prices):
+                if any(
+                    getattr(one.prices, "output_reasoning_mtok", None) for one in prices
+                ):
                     apart.add(model.id.rpartition("/")[2])
         assert apart == {"sonar-deep-research"}
 
@@ -224,6 +286,8 @@ def test_spellings_of_one_model_are_one_model(spelling: str) -> None:
     assert model_name(spelling) == "claude-opus-4-6"
 
 
-@pytest.mark.parametrize("name", ["gpt-5.4", "gpt-5.4-mini", "qwen3-coder:30b", "claude", "v1", ""])
+@pytest.mark.parametrize(
+    "name", ["gpt-5.4", "gpt-5.4-mini", "qwen3-coder:30b", "claude", "v1", ""]
+)
 def test_what_is_part_of_a_name_stays(name: str) -> None:
     assert model_name(name) == name

@@ -27,7 +27,12 @@ from helpers.harness_lines import (
 from scoring.evidence.harnesses.gemini import GeminiCli
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.transcripts.counter import LineClock
-from scoring.evidence.transcripts.facts import PROMPT_STEPS, HarnessFacts, Spent, TranscriptFacts
+from scoring.evidence.transcripts.facts import (
+    PROMPT_STEPS,
+    HarnessFacts,
+    Spent,
+    TranscriptFacts,
+)
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
@@ -40,7 +45,9 @@ SONNET, OPUS, GPT = "claude-sonnet-4-5", "claude-opus-4-5", "gpt-5-codex"
 WHEN = datetime.datetime.fromtimestamp(START, datetime.UTC)
 
 
-def answer(second: int, name: str, model: str = SONNET, **counted: Any) -> dict[str, Any]:
+def answer(
+    second: int, name: str, model: str = SONNET, **counted: Any
+) -> dict[str, Any]:
     """A response of Claude Code by a model. ``hour`` are tokens cached for an hour."""
     hour = counted.pop("hour", None)
     line = response(second, name, f"req_{name}", **counted)
@@ -92,29 +99,45 @@ class TestTokensByModel:
             pytest.param("much", 0, id="no number"),
         ],
     )
-    def test_of_the_cache_for_an_hour(self, tmp_path: Path, hour: Any, kept: int) -> None:
-        assert spent(tmp_path, answer(1, "a", hour=hour))[0].cache_write_1h_tokens == kept
+    def test_of_the_cache_for_an_hour(
+        self, tmp_path: Path, hour: Any, kept: int
+    ) -> None:
+        assert (
+            spent(tmp_path, answer(1, "a", hour=hour))[0].cache_write_1h_tokens == kept
+        )
 
-    def test_of_codex_the_input_without_what_the_cache_held(self, tmp_path: Path) -> None:
+    def test_of_codex_the_input_without_what_the_cache_held(
+        self, tmp_path: Path
+    ) -> None:
         lines = [
             *(
                 meta(0, "s"),
                 codex(1, "turn_context", turn_id="1", model=GPT),
                 tokens(2, counts(100, 60, 5)),
             ),
-            *(codex(3, "turn_context", turn_id="2", model="gpt-5"), tokens(4, counts(300, 200, 9))),
+            *(
+                codex(3, "turn_context", turn_id="2", model="gpt-5"),
+                tokens(4, counts(300, 200, 9)),
+            ),
         ]
         found = spent(tmp_path, *lines, name="rollout-1.jsonl")
-        assert found == (Spent("gpt-5", 0, 1, 60, 4, 140, 0), Spent(GPT, 0, 1, 40, 5, 60, 0))
+        assert found == (
+            Spent("gpt-5", 0, 1, 60, 4, 140, 0),
+            Spent(GPT, 0, 1, 40, 5, 60, 0),
+        )
 
-    @pytest.mark.parametrize("model", [None, 7, ["gpt-5"]], ids=["not said", "a number", "a list"])
+    @pytest.mark.parametrize(
+        "model", [None, 7, ["gpt-5"]], ids=["not said", "a number", "a list"]
+    )
     def test_of_codex_without_a_name(self, tmp_path: Path, model: Any) -> None:
         lines = [
             meta(0, "s"),
             codex(1, "turn_context", turn_id="1", model=model),
             tokens(2, counts(100, 60, 5)),
         ]
-        assert [one.model for one in spent(tmp_path, *lines, name="rollout-1.jsonl")] == [""]
+        assert [
+            one.model for one in spent(tmp_path, *lines, name="rollout-1.jsonl")
+        ] == [""]
 
     def test_of_gemini_by_message(self) -> None:
         said = {
@@ -122,11 +145,18 @@ class TestTokensByModel:
             "tokens": {"input": 100, "output": 5, "cached": 60, "thoughts": 2},
         }
         messages = [
-            said | {"id": "1", "timestamp": "2026-01-01T00:00:00Z", "model": "gemini-2.5-pro"},
+            said
+            | {
+                "id": "1",
+                "timestamp": "2026-01-01T00:00:00Z",
+                "model": "gemini-2.5-pro",
+            },
             said | {"id": "2", "timestamp": "2026-01-01T00:01:00Z"},
         ]
         reader: JsonReader = GeminiCli.reader(None)
-        session = msgspec.json.encode({"sessionId": "s", "projectHash": "h", "messages": messages})
+        session = msgspec.json.encode(
+            {"sessionId": "s", "projectHash": "h", "messages": messages}
+        )
         reader.take([reader.decoder.decode(session)])
         tallies = Tallies([ALWAYS], {"gemini": True})
         tally = tallies.of["gemini"]
@@ -135,13 +165,17 @@ class TestTokensByModel:
         clock = LineClock(times, times)
         GeminiCli().count(tally, 0, events, clock)
         tally.finish()
-        named, unnamed = Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0), Spent("", 0, 1, 40, 7, 60, 0)
+        named, unnamed = (
+            Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0),
+            Spent("", 0, 1, 40, 7, 60, 0),
+        )
         assert without_times(tallies.facts()[0].spent) == (unnamed, named)
 
     def test_by_the_size_of_the_prompt(self, tmp_path: Path) -> None:
         sizes = [10, 200_000, 200_001, 600_000]
         lines = [
-            answer(n, f"m{n}", given=size, reads=0, creations=0) for n, size in enumerate(sizes, 1)
+            answer(n, f"m{n}", given=size, reads=0, creations=0)
+            for n, size in enumerate(sizes, 1)
         ]
         assert [one.step for one in spent(tmp_path, *lines)] == [0, 4, 5, 9]
 
@@ -152,8 +186,14 @@ class TestTokensByModel:
             answer(20, "b", OPUS),
             answer(30, "c", OPUS),
         )
-        found, _ = read(tmp_path / "t", [window(None, 10), window(10, 40), window(40, 50)])
-        assert [[one.model for one in facts.spent] for facts in found] == [[SONNET], [OPUS], []]
+        found, _ = read(
+            tmp_path / "t", [window(None, 10), window(10, 40), window(40, 50)]
+        )
+        assert [[one.model for one in facts.spent] for facts in found] == [
+            [SONNET],
+            [OPUS],
+            [],
+        ]
         assert [(facts.began, facts.ended) for facts in found] == [
             ((START + 1) * NS, (START + 1) * NS),
             ((START + 20) * NS, (START + 30) * NS),
@@ -172,7 +212,11 @@ class TestPrice:
     def test_is_that_of_the_library_response_by_response(
         self, tmp_path: Path, model: str, size: int
     ) -> None:
-        shapes = [(size, 10, 3, 0), (size - 700, 333, 400, 100), (size // 2, 1, size // 3, 0)]
+        shapes = [
+            (size, 10, 3, 0),
+            (size - 700, 333, 400, 100),
+            (size // 2, 1, size // 3, 0),
+        ]
         lines = [
             answer(
                 n,
@@ -200,7 +244,9 @@ class TestPrice:
                 usage, model_ref=model, genai_request_timestamp=WHEN
             ).total_price
         found = [price(one, START * NS) for one in spent(tmp_path, *lines)]
-        assert sum(cost or 0 for cost in found) == pytest.approx(float(expected), rel=1e-12)
+        assert sum(cost or 0 for cost in found) == pytest.approx(
+            float(expected), rel=1e-12
+        )
 
     def test_every_step_of_the_price_lists_is_one_of_ours(self) -> None:
         from genai_prices.data_snapshot import get_snapshot
@@ -209,7 +255,11 @@ class TestPrice:
         def steps(value: Any, seen: set[int]) -> set[int]:
             if isinstance(value, TieredPrices):
                 return {tier.start for tier in value.tiers}
-            parts = value if isinstance(value, list) else getattr(value, "__dict__", {}).values()
+            parts = (
+                value
+                if isinstance(value, list)
+                else getattr(value, "__dict__", {}).values()
+            )
             if id(value) in seen:
                 return set()
             seen.add(id(value))
@@ -219,10 +269,16 @@ class TestPrice:
                 else set()
             )
 
-        models = [model for provider in get_snapshot().providers for model in provider.models]
-        assert set().union(*(steps(model.prices, set()) for model in models)) <= set(PROMPT_STEPS)
+        models = [
+            model for provider in get_snapshot().providers for model in provider.models
+        ]
+        assert set().union(*(steps(model.prices, set()) for model in models)) <= set(
+            PROMPT_STEPS
+        )
 
-    @pytest.mark.parametrize("model", ["made-up-9", "", "<synthetic>", "claude" + "-" * 190])
+    @pytest.mark.parametrize(
+        "model", ["made-up-9", "", "<synthetic>", "claude" + "-" * 190]
+    )
     def test_of_an_unknown_model(self, model: str) -> None:
         assert price(Spent(model, 0, 1, 10, 10, 10, 10), START * NS) is None
 
@@ -234,7 +290,12 @@ class TestPrice:
             (None, START * NS, False),
             (b"lists", (START + 86_400) * NS, False),
         ],
-        ids=["of the same price lists", "of others", "of lists just installed", "of another day"],
+        ids=[
+            "of the same price lists",
+            "of others",
+            "of lists just installed",
+            "of another day",
+        ],
     )
     def test_is_kept_for_the_same_price_lists_and_day(
         self,
@@ -295,12 +356,17 @@ class TestSpending:
         ("model", "as_one"),
         [
             ("anthropic/claude-sonnet-4.5", "claude-sonnet-4.5"),
-            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5-20250929-v1:0"),
+            (
+                "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+                "claude-sonnet-4-5-20250929-v1:0",
+            ),
             ("openai/made-up-9", None),
             ("anthropic.made-up-9", None),
         ],
     )
-    def test_a_model_may_name_its_provider(self, model: str, as_one: str | None) -> None:
+    def test_a_model_may_name_its_provider(
+        self, model: str, as_one: str | None
+    ) -> None:
         one = Spent(model, 0, 1, 5, 5, 5, 5)
         assert price(one) == (price(one._replace(model=as_one)) if as_one else None)
         assert (price(one) is not None) is bool(as_one)
@@ -318,9 +384,15 @@ class TestSpending:
         [(AgentInfo(model=SONNET), True, []), (AgentInfo(), False, ["unknown"])],
         ids=["that names its model", "that names no model"],
     )
-    def test_of_an_entry(self, agent: AgentInfo, priced: bool, unpriced: list[str]) -> None:
+    def test_of_an_entry(
+        self, agent: AgentInfo, priced: bool, unpriced: list[str]
+    ) -> None:
         found = used(agent=agent, session_tokens=TokenUsage(10, 20, 30, 40, 0.5))
-        assert (found.source, found.total_tokens, found.cost is not None) == ("entry", 100, priced)
+        assert (found.source, found.total_tokens, found.cost is not None) == (
+            "entry",
+            100,
+            priced,
+        )
         assert found.as_dict()["unpriced_models"] == unpriced
         assert "as the entry says" in " ".join(spending_lines(found))
 
@@ -328,7 +400,9 @@ class TestSpending:
         ("counted", "kinds"),
         [
             pytest.param(
-                (1_000, 20, 900, 100), (100, 20, 900, 0), id="Codex: all of it is in the input"
+                (1_000, 20, 900, 100),
+                (100, 20, 900, 0),
+                id="Codex: all of it is in the input",
             ),
             pytest.param((10, 20, 900, 300), (10, 20, 900, 300), id="Claude Code"),
             pytest.param((10, 20, 0, 0), (10, 20, 0, 0), id="without a cache"),
@@ -337,7 +411,9 @@ class TestSpending:
     def test_of_the_totals_of_a_checkpoint(
         self, counted: tuple[int, int, int, int], kinds: tuple[int, ...]
     ) -> None:
-        found = used(TranscriptFacts(3, *counted), Observed("checkpoint", checkpoint_tokens=True))
+        found = used(
+            TranscriptFacts(3, *counted), Observed("checkpoint", checkpoint_tokens=True)
+        )
         assert (found.source, found.spent[0][3:7]) == ("checkpoint", kinds)
 
     def test_of_nothing(self) -> None:

@@ -17,10 +17,16 @@ import pytest
 
 from benchmarks.spent import KINDS, laid_out, of_ledger
 
-REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[3] / "shared" / "real"))
+REAL = Path(
+    os.environ.get(
+        "DA_SCORE_SHARED_REAL", Path(__file__).parents[3] / "shared" / "real"
+    )
+)
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}"),
+    pytest.mark.skipif(
+        not REAL.exists(), reason=f"the real repositories are not at {REAL}"
+    ),
 ]
 
 CCUSAGE = {
@@ -30,7 +36,11 @@ CCUSAGE = {
     "cache_creation": 39_979_371,
 }
 FIELDS = dict(
-    zip(KINDS, ("input", "output", "cache_read_input", "cache_creation_input"), strict=True)
+    zip(
+        KINDS,
+        ("input", "output", "cache_read_input", "cache_creation_input"),
+        strict=True,
+    )
 )
 
 
@@ -46,7 +56,9 @@ def values(line: bytes) -> list[Any]:
     return [one for one in found if isinstance(one, dict)]
 
 
-def responses(folder: Path, largest: bool) -> Iterator[tuple[tuple[str, ...], dict[str, int]]]:
+def responses(
+    folder: Path, largest: bool
+) -> Iterator[tuple[tuple[str, ...], dict[str, int]]]:
     """Yield what each line of a response states: by what it is known, and its tokens."""
     for path in sorted(folder.glob("*.jsonl")):
         lines = map(values, path.read_bytes().splitlines())
@@ -56,7 +68,8 @@ def responses(folder: Path, largest: bool) -> Iterator[tuple[tuple[str, ...], di
                 and said.get("type") == "progress"
                 and isinstance(said["data"].get("message"), dict)
             ):
-                said = said["data"]["message"]  # of a sub-agent, which ccusage leaves out
+                # of a sub-agent, which ccusage leaves out
+                said = said["data"]["message"]
             message = said.get("message") or {}
             if said.get("type") == "assistant" and message.get("usage"):
                 counts = {
@@ -92,6 +105,10 @@ def test_the_ledger_has_the_tokens_of_the_files_and_what_differs_from_ccusage_ha
     assert total(folder, largest=False) == CCUSAGE
     command = [sys.executable, "-m", "scoring", "init", "--yes"]
     subprocess.run(
-        command, cwd=repo, env=os.environ | {"HOME": str(home)}, capture_output=True, check=True
+        command,
+        cwd=repo,
+        env=os.environ | {"HOME": str(home)},
+        capture_output=True,
+        check=True,
     )
     assert of_ledger(repo) == total(folder, largest=True)

@@ -31,10 +31,21 @@ NOISES = 100 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 30
 
 
 def case(
-    n: int, value: float | None, sound: float, session: str = "", **signals: float | None
+    n: int,
+    value: float | None,
+    sound: float,
+    session: str = "",
+    **signals: float | None,
 ) -> Case:
     return Case(
-        n, session or f"s{n}", value, "good", 10 + n % 7, sound, signals, {"runs": float(n % 3)}
+        n,
+        session or f"s{n}",
+        value,
+        "good",
+        10 + n % 7,
+        sound,
+        signals,
+        {"runs": float(n % 3)},
     )
 
 
@@ -58,14 +69,18 @@ class TestAuc:
         assert auc(values, truths) == expected
 
     def test_weights_are_repetitions(self) -> None:
-        assert auc([1, 2, 3], [0, 1, 0], [2, 1, 3]) == auc([1, 1, 2, 3, 3, 3], [0, 0, 1, 0, 0, 0])
+        assert auc([1, 2, 3], [0, 1, 0], [2, 1, 3]) == auc(
+            [1, 1, 2, 3, 3, 3], [0, 0, 1, 0, 0, 0]
+        )
 
     def test_is_that_of_scikit_learn(self) -> None:
         metrics = pytest.importorskip("sklearn.metrics")
         chance = random.Random(3)
         values = [chance.randrange(6) / 5 for _ in range(80)]
         truths = [chance.randrange(2) for _ in values]
-        assert auc(values, truths) == pytest.approx(metrics.roc_auc_score(truths, values))
+        assert auc(values, truths) == pytest.approx(
+            metrics.roc_auc_score(truths, values)
+        )
 
 
 class TestSpearman:
@@ -80,7 +95,9 @@ class TestSpearman:
         stats = pytest.importorskip("scipy.stats")
         chance = random.Random(4)
         values, truths = ([chance.randrange(9) for _ in range(60)] for _ in range(2))
-        assert spearman(values, truths) == pytest.approx(stats.spearmanr(values, truths).statistic)
+        assert spearman(values, truths) == pytest.approx(
+            stats.spearmanr(values, truths).statistic
+        )
 
 
 class TestIntervals:
@@ -92,14 +109,18 @@ class TestIntervals:
         chance = random.Random(5)
         groups = [f"g{chance.randrange(9)}" for _ in range(40)]
         truths = [float(chance.randrange(2 if binary else 7)) for _ in groups]
-        figures = [None if chance.random() < 0.2 else chance.randrange(5) / 4 for _ in groups]
+        figures = [
+            None if chance.random() < 0.2 else chance.randrange(5) / 4 for _ in groups
+        ]
         fast = GroupedDraws(groups, truths, binary, draws=200).measured(figures)
         monkeypatch.setitem(sys.modules, "numpy", None)
         slow = GroupedDraws(groups, truths, binary, draws=200).measured(figures)
         assert fast[:2] == slow[:2]
         assert fast[2] == pytest.approx(slow[2])
 
-    def test_of_many_cases_take_little_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_of_many_cases_take_little_memory(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         pytest.importorskip("numpy")
         monkeypatch.setattr("scoring.prediction._WEIGHTS_AT_ONCE", 20_000)
         chance = random.Random(6)
@@ -122,7 +143,9 @@ class TestIntervals:
             [t for _, t in kinds for _ in range(10)],
         )
         alone = GroupedDraws([str(n) for n in range(200)], truths).measured(values)[2]
-        shared = GroupedDraws([str(n // 10) for n in range(200)], truths).measured(values)[2]
+        shared = GroupedDraws([str(n // 10) for n in range(200)], truths).measured(
+            values
+        )[2]
         assert alone is not None
         assert shared is not None
         assert shared.high - shared.low > 2 * (alone.high - alone.low)
@@ -136,9 +159,15 @@ class TestIntervals:
         values = [chance.random() + truth * 0.4 for truth in truths]
         drawn = []
         for _ in range(600):
-            rows = [3 * first + k for first in chance.choices(range(30), k=30) for k in range(3)]
+            rows = [
+                3 * first + k
+                for first in chance.choices(range(30), k=30)
+                for k in range(3)
+            ]
             drawn.append(
-                metrics.roc_auc_score([truths[n] for n in rows], [values[n] for n in rows])
+                metrics.roc_auc_score(
+                    [truths[n] for n in rows], [values[n] for n in rows]
+                )
             )
         drawn.sort()
         found = GroupedDraws(groups, truths).measured(values)[2]
@@ -165,12 +194,22 @@ COUNTING = "no better than counting lines"
 @pytest.mark.parametrize(
     ("figure", "interval", "n", "said"),
     [
-        pytest.param(0.55, (0.45, 0.65), 100, "no better than a coin", id="a half is in it"),
-        pytest.param(0.6, (0.5, 0.7), 100, "no better than a coin", id="it ends at a half"),
+        pytest.param(
+            0.55, (0.45, 0.65), 100, "no better than a coin", id="a half is in it"
+        ),
+        pytest.param(
+            0.6, (0.5, 0.7), 100, "no better than a coin", id="it ends at a half"
+        ),
         pytest.param(0.6, (0.51, 0.7), 100, "weak", id="above a half"),
         pytest.param(0.7, (0.6, 0.8), 100, "weak", id="it ends at 0.6"),
         pytest.param(0.7, (0.61, 0.8), 100, "useful", id="above 0.6"),
-        pytest.param(0.4, (0.3, 0.49), 100, f"points the wrong way, {COUNTING}", id="below a half"),
+        pytest.param(
+            0.4,
+            (0.3, 0.49),
+            100,
+            f"points the wrong way, {COUNTING}",
+            id="below a half",
+        ),
         pytest.param(
             0.4,
             (0.3, 0.5),
@@ -178,7 +217,9 @@ COUNTING = "no better than counting lines"
             f"no better than a coin, {COUNTING}",
             id="it reaches a half from below",
         ),
-        pytest.param(0.52, (0.51, 0.7), 100, f"weak, {COUNTING}", id="as good as counting lines"),
+        pytest.param(
+            0.52, (0.51, 0.7), 100, f"weak, {COUNTING}", id="as good as counting lines"
+        ),
         pytest.param(0.9, (0.8, 1.0), 29, "too few", id="29 iterations"),
     ],
 )
@@ -186,7 +227,10 @@ def test_a_verdict_goes_by_the_interval(
     figure: float, interval: tuple[float, float], n: int, said: str
 ) -> None:
     assert (
-        verdict_of(Foretold(n, figure, Interval(*interval)), min(n - 10, 40), [0.52, 0.5]) == said
+        verdict_of(
+            Foretold(n, figure, Interval(*interval)), min(n - 10, 40), [0.52, 0.5]
+        )
+        == said
     )
 
 
@@ -196,7 +240,10 @@ def test_nine_of_a_kind_are_too_few(positives: int) -> None:
 
 
 def made(
-    count: int, relation: float, seed: int, names: Sequence[str] = ("tests", "landed", "scope")
+    count: int,
+    relation: float,
+    seed: int,
+    names: Sequence[str] = ("tests", "landed", "scope"),
 ) -> list[Case]:
     """Make cases of which only the first signal foretells, as far as the relation goes."""
     chance = random.Random(seed)
@@ -252,7 +299,9 @@ class TestValidity:
         cases = [case(n, n / 50, (n * 7 % 50) / 50 + n / 50) for n in range(50)]
         found = validity(cases, "survival", "x", 14)
         assert (found.measure, found.positives) == ("spearman", None)
-        assert found.score.auc == spearman([c.value or 0 for c in cases], [c.truth for c in cases])
+        assert found.score.auc == spearman(
+            [c.value or 0 for c in cases], [c.truth for c in cases]
+        )
 
     def test_nothing_is_too_few(self) -> None:
         found = validity([], "defective", "x", 14)
@@ -270,7 +319,9 @@ def _worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     log.mkdir(parents=True)
     commits = []
     for n in range(36):
-        body = "".join(f"v{n}_{line} = {line}\n" for line in range(6 + n % 5 if n % 12 else 4))
+        body = "".join(
+            f"v{n}_{line} = {line}\n" for line in range(6 + n % 5 if n % 12 else 4)
+        )
         commits.append(repo.commit({f"f{n}.py": body}, f"work {n}"))
     for n in range(0, 36, 3):
         repo.commit({f"f{n}.py": "v = 1\n"}, f"fix {n}")
@@ -284,7 +335,10 @@ def _worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "commit": sha,
         }
         tests = {"focused_tests_pass": n % 3 != 1 or n % 2 == 0, "retries": n % 4}
-        entry |= {"agent": {"session_id": f"s{n // 4}"}, "impl": {"summary": f"work {n}", **tests}}
+        entry |= {
+            "agent": {"session_id": f"s{n // 4}"},
+            "impl": {"summary": f"work {n}", **tests},
+        }
         (log / f"iter-{n}.yaml").write_text(json.dumps(entry))
     repo.git("repack", "-a", "-d", "-q")
     return repo.path
@@ -308,9 +362,8 @@ class TestCommands:
             "iteration status commit lines_added lines_changed survival lines_fixed "
             "reverted reverted_by defective"
         )
-        keys += (
-            " taken_back came_back partly_reverted fixed_in lines_written lines_landed yield reward"
-        )
+        keys += " taken_back came_back partly_reverted fixed_in"
+        keys += " lines_written lines_landed yield reward"
         keys += " subject state"
         assert list(found["outcomes"][0]) == keys.split()
         assert sum(one["defective"] for one in found["outcomes"]) == 12
@@ -323,7 +376,9 @@ class TestCommands:
         assert "Iteration 31: all 6 of its lines went in " in text
 
     @pytest.mark.parametrize("horizon", ["soon", "0d", "-3d", ""])
-    def test_a_horizon_that_is_none_is_refused(self, da_score: DaScore, horizon: str) -> None:
+    def test_a_horizon_that_is_none_is_refused(
+        self, da_score: DaScore, horizon: str
+    ) -> None:
         done = da_score("outcomes", "--horizon", horizon)
         assert done.status == 2
         assert "is not a time above 0 such as 14d, 2w or 36h" in done.err
@@ -331,7 +386,9 @@ class TestCommands:
     def test_outcomes_stand_beside_the_score(self, da_score: DaScore) -> None:
         assert "\nWithin 14 days " in da_score("explain", "1").out
         assert da_score("explain", "2", "--json").json["outcome"]["survival"] == 1.0
-        rows = da_score("export", "--tables", "iterations", "--format", "jsonl").out.splitlines()
+        rows = da_score(
+            "export", "--tables", "iterations", "--format", "jsonl"
+        ).out.splitlines()
         assert sum(json.loads(row)["defective"] for row in rows) == 12
 
     @pytest.mark.parametrize("rubric", ["2.1.0", "3.0.0"])
@@ -340,7 +397,8 @@ class TestCommands:
     ) -> None:
         found = da_score("validate", "--rubric", rubric, "--json").json
         outcomes = {
-            one["iteration"]: one for one in da_score("outcomes", "--json").json["outcomes"]
+            one["iteration"]: one
+            for one in da_score("outcomes", "--json").json["outcomes"]
         }
         rows = da_score(
             "export", "--rubric", rubric, "--tables", "iterations", "--format", "jsonl"
@@ -348,7 +406,8 @@ class TestCommands:
         scores = {
             one["iteration"]: one["score"]
             for one in map(json.loads, rows)
-            if outcomes[one["iteration"]]["lines_added"] >= 5 and one["score"] is not None
+            if outcomes[one["iteration"]]["lines_added"] >= 5
+            and one["score"] is not None
         }
         sound = [scores[n] for n in scores if not outcomes[n]["defective"]]
         other = [scores[n] for n in scores if outcomes[n]["defective"]]
@@ -376,7 +435,9 @@ class TestCommands:
         assert "Verdict: too few" in text
         assert "fewer lines added" in text
 
-    def test_a_report_says_whether_its_scores_mean_anything(self, da_score: DaScore) -> None:
+    def test_a_report_says_whether_its_scores_mean_anything(
+        self, da_score: DaScore
+    ) -> None:
         assert "not known yet: too few outcomes" in da_score("report", "--terminal").out
         found = da_score("report", "--json").json["validity"]
         assert (found["outcome"], found["verdict"]) == ("defective", "too few")
@@ -385,7 +446,9 @@ class TestCommands:
         assert "<b>Verdict: too few.</b>" in page
 
     def test_two_rubrics_are_a_list(self, da_score: DaScore) -> None:
-        found = da_score("validate", "--rubric", "2.2.0", "--rubric", "3.1.0", "--json").json
+        found = da_score(
+            "validate", "--rubric", "2.2.0", "--rubric", "3.1.0", "--json"
+        ).json
         assert [one["rubric"] for one in found] == ["2.2.0", "3.1.0"]
         against = found[1]["against"]
         assert against["rubric"] == "2.2.0"
@@ -394,23 +457,41 @@ class TestCommands:
 
     def test_validate_by_other_outcomes(self, da_score: DaScore) -> None:
         found = da_score("validate", "--outcome", "reverted", "--json").json
-        assert (found["measure"], found["positives"], found["verdict"], found["auc"]) == (
+        assert (
+            found["measure"],
+            found["positives"],
+            found["verdict"],
+            found["auc"],
+        ) == (
             "auc",
             0,
             "too few",
             None,
         )
-        assert da_score("validate", "--outcome", "survival", "--json").json["measure"] == "spearman"
+        assert (
+            da_score("validate", "--outcome", "survival", "--json").json["measure"]
+            == "spearman"
+        )
 
     def test_validate_by_what_people_said(self, da_score: DaScore) -> None:
         for n in range(1, 9):
-            done = da_score("label", str(n), "--as", "a", *SOUND, "--correctness", str(n % 4))
+            done = da_score(
+                "label", str(n), "--as", "a", *SOUND, "--correctness", str(n % 4)
+            )
             assert done.status == 0, done.err
-        found = da_score("validate", "--outcome", "label", "--rubric", "3.0.0", "--json").json
-        assert (found["measure"], found["n"], found["verdict"]) == ("spearman", 7, "too few")
+        found = da_score(
+            "validate", "--outcome", "label", "--rubric", "3.0.0", "--json"
+        ).json
+        assert (found["measure"], found["n"], found["verdict"]) == (
+            "spearman",
+            7,
+            "too few",
+        )
 
 
-def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried() -> None:
+def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried() -> (
+    None
+):
     chance = random.Random(5)
     cases = []
     for n in range(80):
@@ -429,7 +510,11 @@ def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried(
             )
         )
     found = validity(cases, "yield", "3.1.0", 14)
-    assert (found.measure, found.tried, found.foretelling) == ("spearman", 21, ("edits",))
+    assert (found.measure, found.tried, found.foretelling) == (
+        "spearman",
+        21,
+        ("edits",),
+    )
     without = [
         replace(one, observed={k: v for k, v in one.observed.items() if k != "edits"})
         for one in cases
@@ -442,7 +527,11 @@ def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried(
     ):  # of twelve defective ones, and of three
         seen = {n: {"edits": float(n < 12)} for n in known}
         some = [
-            replace(one, truth=float(one.iteration > 11), observed=seen.get(one.iteration, {}))
+            replace(
+                one,
+                truth=float(one.iteration > 11),
+                observed=seen.get(one.iteration, {}),
+            )
             for one in cases
         ]
         assert validity(some, "defective", "3.1.0", 14).foretelling == clear

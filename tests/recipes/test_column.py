@@ -26,23 +26,32 @@ def _with_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_is_described(da_score: DaScore) -> None:
-    assert "how many verifiers looked at it (verifiers)\n" in da_score("export", "--describe").out
+    assert (
+        "how many verifiers looked at it (verifiers)\n"
+        in da_score("export", "--describe").out
+    )
 
 
 @pytest.mark.usefixtures("here")
 def test_is_exported_and_asked(da_score: DaScore) -> None:
-    rows = list(csv.DictReader(io.StringIO(da_score("export", "--tables", "iterations").out)))
+    rows = list(
+        csv.DictReader(io.StringIO(da_score("export", "--tables", "iterations").out))
+    )
     exported = [int(row["verifiers"]) for row in rows]
     assert sum(exported) > 0
-    asked = da_score("query", "select verifiers from iterations order by iteration", "--json").json
+    asked = da_score(
+        "query", "select verifiers from iterations order by iteration", "--json"
+    ).json
     assert [row["verifiers"] for row in asked] == exported
 
 
 def test_is_in_the_frames(demo: Demo) -> None:
     table = frames.arrow("iterations", demo.iter_log_dir, demo.repo_dir)
     assert (
-        table.schema.field("verifiers").metadata[b"meaning"] == b"how many verifiers looked at it"
+        table.schema.field("verifiers").metadata[b"meaning"]
+        == b"how many verifiers looked at it"
     )
     assert (
-        frames.pandas("iterations", demo.iter_log_dir, demo.repo_dir)["verifiers"].dtype == "Int64"
+        frames.pandas("iterations", demo.iter_log_dir, demo.repo_dir)["verifiers"].dtype
+        == "Int64"
     )

@@ -56,12 +56,16 @@ def test_a_command_runs(da_score: DaScore, demo: Demo, tmp_path: Path) -> None:
         == da_score("--json", "toy", *where).json
         == [{"iterations": 9}]
     )
-    assert str(tmp_path / "nope") in one_line(da_score("toy", "--iter-log-dir", tmp_path / "nope"))
+    assert str(tmp_path / "nope") in one_line(
+        da_score("toy", "--iter-log-dir", tmp_path / "nope")
+    )
 
 
 def test_it_is_in_the_help(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.search(
-        r"^  toy +Count the iterations of a log\.$", da_score("--help").out, re.MULTILINE
+        r"^  toy +Count the iterations of a log\.$",
+        da_score("--help").out,
+        re.MULTILINE,
     )
     assert "\n  Example:  da-score toy --json\n" in da_score("toy", "--help").out
     assert "Did you mean 'toy'?" in da_score("toi").err

@@ -58,5 +58,6 @@ def test_is_kept_from_a_terminal_that_cannot_show_it(
     monkeypatch.setattr(export, "on_terminal", lambda: True)
     found = da_score("export", "--tables", "sessions", "--format", "tsv")
     assert (
-        found.err == "da-score: error: A picture of tabs is not for a terminal: give --out FILE\n"
+        found.err
+        == "da-score: error: A picture of tabs is not for a terminal: give --out FILE\n"
     )

@@ -22,7 +22,8 @@ def _few_signals(least: float, one: ExaminedIteration) -> Iterator[str]:
 
 
 MIN_SIGNALS = Gate(
-    (GateOption("min-signals", "So many of the signals are present.", "X", "share"),), _few_signals
+    (GateOption("min-signals", "So many of the signals are present.", "X", "share"),),
+    _few_signals,
 )
 
 
@@ -40,8 +41,14 @@ def _with_a_gate() -> Iterator[None]:
 def test_is_in_the_help_and_holds(da_score: DaScore) -> None:
     lines = da_score("check", "--help").out.splitlines()
     assert any(line.split()[:2] == ["--min-signals", "X"] for line in lines)
-    assert da_score("check", "--min-signals", "0.1", "--json").json["gates"]["min_signals"] == 0.1
-    assert da_score("check", "--min-score", "0", "--json").json["gates"]["min_signals"] is None
+    assert (
+        da_score("check", "--min-signals", "0.1", "--json").json["gates"]["min_signals"]
+        == 0.1
+    )
+    assert (
+        da_score("check", "--min-score", "0", "--json").json["gates"]["min_signals"]
+        is None
+    )
 
 
 @pytest.mark.usefixtures("here")
@@ -52,7 +59,9 @@ def test_fails_everywhere(
     outputs = ("--junit", tmp_path / "j.xml", "--github-summary")
     found = da_score("check", "--min-signals", "0.6", *outputs)
     assert found.status == 3
-    assert "FAIL  iteration 2: min-signals: only 2 of 7 signals are present\n" in found.out
+    assert (
+        "FAIL  iteration 2: min-signals: only 2 of 7 signals are present\n" in found.out
+    )
     failures = ElementTree.parse(tmp_path / "j.xml").findall(".//failure")
     assert {failure.get("type") for failure in failures} == {"min-signals"}
     assert (

@@ -17,7 +17,13 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.harness import FileNames, Harness, Home
 from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
-from scoring.evidence.transcripts.events import Call, CallResult, Response, TokensStated, key_of
+from scoring.evidence.transcripts.events import (
+    Call,
+    CallResult,
+    Response,
+    TokensStated,
+    key_of,
+)
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
@@ -130,7 +136,8 @@ def talk(place: Place, name: str, **changed: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         json.dumps(
-            {"talk": "t-1", "folder": str(place.path), "squawks": squawks} | changed, indent=1
+            {"talk": "t-1", "folder": str(place.path), "squawks": squawks} | changed,
+            indent=1,
         )
     )
     return path
@@ -147,7 +154,9 @@ class TestHarnessOfOneFileAndOneLine:
 
     def test_is_read_by_signals(self, da_score: DaScore) -> None:
         text = json.dumps(signals(da_score), ensure_ascii=False)
-        assert "backfilled from 1 transcript turn: cache_hit_rate 0.750 (parrot)" in text
+        assert (
+            "backfilled from 1 transcript turn: cache_hit_rate 0.750 (parrot)" in text
+        )
         assert "test command invoked before commit (parrot)" in text
         assert "loop-state.md not read in window (parrot)" in text
 
@@ -156,7 +165,9 @@ class TestHarnessOfOneFileAndOneLine:
     ) -> None:
         (one,) = da_score("signals", "--rubric", "3.1.0", "--no-cache").json
         details = {name: signal["detail"] for name, signal in one["signals"].items()}
-        assert details["tests"].startswith("1 test run, 0 failed; last passed: pytest -q;")
+        assert details["tests"].startswith(
+            "1 test run, 0 failed; last passed: pytest -q;"
+        )
         assert "50% tool-error rate" in details["correction_pressure"]
         assert "cache_hit_rate 0.750 (parrot)" in details["token_efficiency"]
 
@@ -180,7 +191,11 @@ class TestHarnessOfOneFileAndOneLine:
         assert found["lines_skipped"] == {"no time stamp": 1}
 
     def test_is_kept_between_runs(
-        self, place: Place, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        place: Place,
+        da_score: DaScore,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr("scoring.store.SETTLED", 0)
         cache = ("--cache-dir", str(tmp_path / "cache"))
@@ -191,7 +206,9 @@ class TestHarnessOfOneFileAndOneLine:
         talk(place, "talk-1.json", squawks=[])
         assert da_score("signals", *RUBRIC, *cache).json != cold
 
-    def test_is_found_in_a_folder_named_by_hand(self, place: Place, da_score: DaScore) -> None:
+    def test_is_found_in_a_folder_named_by_hand(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         named = "--transcript-dir", str(place.home / ".parrot" / "project")
         (place.home / ".parrot" / "project" / "package.json").write_text("{}")
         assert "(parrot)" in json.dumps(signals(da_score, *named))
@@ -218,7 +235,9 @@ class TestWhatIsNotOfIt:
                 "no line that could be used",
                 id="field-of-another-type",
             ),
-            pytest.param("talk-2.json", {"talk": "\ud800"}, None, id="part-of-a-character"),
+            pytest.param(
+                "talk-2.json", {"talk": "\ud800"}, None, id="part-of-a-character"
+            ),
         ],
     )
     def test_is_left_out_with_the_reason(
@@ -230,9 +249,9 @@ class TestWhatIsNotOfIt:
         left_out: str | None,
     ) -> None:
         path = talk(place, name, **changed)
-        found = da_score("doctor", *RUBRIC, "--json", "--files", "--no-cache").json["transcripts"][
-            "files"
-        ]
+        found = da_score("doctor", *RUBRIC, "--json", "--files", "--no-cache").json[
+            "transcripts"
+        ]["files"]
         assert {Path(file["path"]).name: file["left_out"] for file in found} == {
             "talk-1.json": None,
             path.name: left_out,

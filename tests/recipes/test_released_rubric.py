@@ -65,7 +65,11 @@ class TestReleased:
 
 
 @pytest.mark.usefixtures("here")
-def test_weights_are_tried_from_a_file_that_is_anywhere(da_score: DaScore, tmp_path: Path) -> None:
+def test_weights_are_tried_from_a_file_that_is_anywhere(
+    da_score: DaScore, tmp_path: Path
+) -> None:
     (tmp_path / "mine.yaml").write_text(WEIGHTS)
-    found = da_score("run", "--rubric", tmp_path / "mine.yaml", "--no-write", "--json").json
+    found = da_score(
+        "run", "--rubric", tmp_path / "mine.yaml", "--no-write", "--json"
+    ).json
     assert found["rubric_version"] == "9.9.9"

@@ -31,7 +31,8 @@ class Brevity(Signal):
         files = facts.record.files_changed
         if not files:
             return absent_signal(
-                f"iter-{facts.record.iteration} counts no files", "iter-N counts no files"
+                f"iter-{facts.record.iteration} counts no files",
+                "iter-N counts no files",
             )
         return present_signal(1 / files, f"{files} files")
 
@@ -53,7 +54,9 @@ class Brevity(Signal):
 def rubric(here: Demo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """A rubric with the toy, under whose name the signal is in the table."""
     monkeypatch.setattr(table, "SIGNALS", (*table.SIGNALS, Brevity()))
-    monkeypatch.setenv("DA_SCORE_TRANSCRIPT_DIR", ":".join(map(str, here.transcript_dirs)))
+    monkeypatch.setenv(
+        "DA_SCORE_TRANSCRIPT_DIR", ":".join(map(str, here.transcript_dirs))
+    )
     kept = released_rubric("2.1.0")
     signals = [
         {
@@ -91,7 +94,9 @@ def rubric(here: Demo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     return str(path)
 
 
-def test_votes_in_a_run_and_is_among_the_signals(da_score: DaScore, rubric: str) -> None:
+def test_votes_in_a_run_and_is_among_the_signals(
+    da_score: DaScore, rubric: str
+) -> None:
     rows = {
         one["iteration"]: one["breakdown"][-1]
         for one in da_score("run", "--json", "--rubric", rubric).json["iterations"]
@@ -102,23 +107,32 @@ def test_votes_in_a_run_and_is_among_the_signals(da_score: DaScore, rubric: str)
         "4 files",
     )
     assert (rows[6]["present"], rows[6]["detail"]) == (False, "iter-6 counts no files")
-    found = {one["iteration"]: one for one in da_score("signals", "--rubric", rubric).json}
+    found = {
+        one["iteration"]: one for one in da_score("signals", "--rubric", rubric).json
+    }
     assert found[5]["signals"]["brevity"]["sub_score"] == 0.25
     assert found[5]["integrity"][-1]["signal"] == "brevity"
-    assert "brevity" in da_score("iteration", "5", "--recompute", "--rubric", rubric).out
+    assert (
+        "brevity" in da_score("iteration", "5", "--recompute", "--rubric", rubric).out
+    )
 
 
 def test_is_explained(da_score: DaScore, rubric: str) -> None:
     shown = da_score("explain", "5", "--rubric", rubric).out
     assert "a toy of iteration 5" in shown
     assert "the iteration changes fewer files" in shown
-    assert "write files_changed into the entry" in da_score("explain", "6", "--rubric", rubric).out
+    assert (
+        "write files_changed into the entry"
+        in da_score("explain", "6", "--rubric", rubric).out
+    )
 
 
 def test_is_in_what_the_doctor_finds(da_score: DaScore, rubric: str) -> None:
     found = da_score("doctor", "--json", "--rubric", rubric)
     (seen,) = (
-        signal for signal in json.loads(found.out)["signals"] if signal["signal"] == "brevity"
+        signal
+        for signal in json.loads(found.out)["signals"]
+        if signal["signal"] == "brevity"
     )
     assert seen["present"] < seen["iterations"]
     assert "iter-N counts no files" in found.out
@@ -131,17 +145,23 @@ def test_is_in_the_report_the_check_and_the_tables(
     page = tmp_path / "report.html"
     assert da_score("report", "--out", page, "--rubric", rubric).status == 0
     assert "Brevity" in page.read_text()
-    checked = da_score("check", "--min-score", "0.99", "--no-over-claims", "--rubric", rubric)
+    checked = da_score(
+        "check", "--min-score", "0.99", "--no-over-claims", "--rubric", rubric
+    )
     assert checked.status == 3
     assert "over-claimed brevity" in checked.out + checked.err
     exported = da_score(
         "export", "--format", "jsonl", "--tables", "signals", "--rubric", rubric
     ).out
     rows = [json.loads(line) for line in exported.splitlines()]
-    assert {row["iteration"] for row in rows if row["signal"] == "brevity" and row["present"]} >= {
-        5
-    }
-    pairs = da_score("export", "--format", "jsonl", "--tables", "integrity", "--rubric", rubric).out
+    assert {
+        row["iteration"]
+        for row in rows
+        if row["signal"] == "brevity" and row["present"]
+    } >= {5}
+    pairs = da_score(
+        "export", "--format", "jsonl", "--tables", "integrity", "--rubric", rubric
+    ).out
     assert "always brief" in pairs
 
 

@@ -48,7 +48,14 @@ class Installed:
 
     def tests_signal(self, history: History) -> Mapping[str, Any]:
         """Return the row of the signal ``tests`` of the first iteration."""
-        options = ["--rubric", "3.1.0", "--transcripts", "auto", "--recompute", "--json"]
+        options = [
+            "--rubric",
+            "3.1.0",
+            "--transcripts",
+            "auto",
+            "--recompute",
+            "--json",
+        ]
         where = ["--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)]
         environment = {
             "PATH": os.environ["PATH"],
@@ -78,7 +85,9 @@ def history(tmp_path: Path) -> History:
     return history.write()
 
 
-def test_a_log_that_was_read_before_shows_its_runs(tmp_path: Path, history: History) -> None:
+def test_a_log_that_was_read_before_shows_its_runs(
+    tmp_path: Path, history: History
+) -> None:
     installed = Installed(tmp_path / "installed", history.home)
     assert "quokka" not in json.dumps(installed.tests_signal(history))
 

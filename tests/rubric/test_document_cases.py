@@ -22,7 +22,9 @@ from scoring.log.parse import parse_iteration_record
 from scoring.signals.table import optional_signals, signal_set
 from scoring.views.table import bounds_text, number
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").read_text("utf-8")
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").read_text(
+    "utf-8"
+)
 CASES: dict[str, str] = dict(
     re.findall(r"<!-- case:(\S+) -->\n(.*?)<!-- /case -->", DOCUMENT, re.S)
 )
@@ -39,10 +41,16 @@ def evidence(name: str) -> dict[str, Any]:
 def facts(given: dict[str, Any], attributed: bool) -> IterationFacts:
     """Turn what is stated of a case into facts, which say less where nothing is attributed."""
     record = parse_iteration_record(yaml.safe_dump(given["entry"]))
-    sha, seen, changed = record.commit, dict(given.get("seen", {})), given.get("changed", {})
+    sha, seen, changed = (
+        record.commit,
+        dict(given.get("seen", {})),
+        given.get("changed", {}),
+    )
     tests = TestsSeen(**seen.pop("tests", {}))
     ran = tuple(seen.pop("ran", ()))
-    observed = Observed(**seen, tests=tests, ran=ran, written=frozenset(given.get("written", ())))
+    observed = Observed(
+        **seen, tests=tests, ran=ran, written=frozenset(given.get("written", ()))
+    )
     scope = (
         DeclaredScope(tuple(changed["scope"]), Path("plan/TASKS.yaml"))
         if "scope" in changed
@@ -51,11 +59,15 @@ def facts(given: dict[str, Any], attributed: bool) -> IterationFacts:
     return facts_of(
         record,
         landing=Landing("attributed", TRUNK, sha, sha, ANCESTOR, sha),
-        changed=Changed("attributed", sha, sha, tuple(changed.get("files", ("src/app.py",)))),
+        changed=Changed(
+            "attributed", sha, sha, tuple(changed.get("files", ("src/app.py",)))
+        ),
         scope=scope,
         statuses=(given.get("artifact", ""),) * len(record.verifiers),
         corrections=Corrections(record.impl.retries, 0, record.impl.retries_reported),
-        transcripts=TranscriptFacts(**given["transcript"]) if "transcript" in given else None,
+        transcripts=TranscriptFacts(**given["transcript"])
+        if "transcript" in given
+        else None,
         observed=observed if attributed else None,
     )
 
@@ -81,7 +93,9 @@ def computed(name: str) -> list[str]:
         for r in new.breakdown
         if r.present
     ]
-    absent = ", ".join(r.signal for r in new.breakdown if not r.present and r.applicable)
+    absent = ", ".join(
+        r.signal for r in new.breakdown if not r.present and r.applicable
+    )
     return [
         "| signal | source | sub-score | the row says |",
         "|---|---|---|---|",
@@ -96,7 +110,10 @@ def computed(name: str) -> list[str]:
 
 def test_there_are_two_and_one_is_made_up() -> None:
     assert list(CASES) == ["observed", "made-up"]
-    assert [score(evidence(name), NEW).band for name in CASES] == ["excellent", "insufficient"]
+    assert [score(evidence(name), NEW).band for name in CASES] == [
+        "excellent",
+        "insufficient",
+    ]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -52,7 +52,9 @@ def test_bounds_of_everything_are_the_value() -> None:
 def test_bounds_of_nothing_are_the_whole_range() -> None:
     assert score().bounds == Bounds(0.0, 1.0)
     assert bounds_of([]) == Bounds(0.0, 1.0)
-    assert score(**{spec.id: NOT_APPLICABLE for spec in RUBRIC.signals}).bounds == Bounds(0.0, 1.0)
+    assert score(
+        **{spec.id: NOT_APPLICABLE for spec in RUBRIC.signals}
+    ).bounds == Bounds(0.0, 1.0)
 
 
 shares = st.floats(0, 1)
@@ -69,10 +71,14 @@ def scores(draw: st.DrawFn) -> Score:
 
 @settings(derandomize=True)
 @given(scores())
-def test_bounds_hold_the_value_and_are_as_far_apart_as_weight_is_absent(found: Score) -> None:
+def test_bounds_hold_the_value_and_are_as_far_apart_as_weight_is_absent(
+    found: Score,
+) -> None:
     low, high = found.bounds.low, found.bounds.high
     assert 0 <= low <= high <= 1
-    assert high - low == pytest.approx(1 - found.coverage.weight if found.coverage.total else 1)
+    assert high - low == pytest.approx(
+        1 - found.coverage.weight if found.coverage.total else 1
+    )
     assert low == pytest.approx(found.value * found.coverage.weight)
     if found.scored:
         assert low - 1e-12 <= found.value <= high + 1e-12
@@ -84,10 +90,13 @@ def test_whatever_the_absent_signals_turn_out_to_be_the_value_is_within_the_boun
     found: Score, data: st.DataObject
 ) -> None:
     rows = [row for row in found.breakdown if row.applicable]
-    known = {row.signal: row.sub_score if row.present else data.draw(shares) for row in rows}
+    known = {
+        row.signal: row.sub_score if row.present else data.draw(shares) for row in rows
+    }
     rubric = released_rubric(found.rubric_version)
     later = score(
-        rubric, **{spec.id: known.get(spec.id, NOT_APPLICABLE) for spec in rubric.signals}
+        rubric,
+        **{spec.id: known.get(spec.id, NOT_APPLICABLE) for spec in rubric.signals},
     )
     if rows:
         assert found.bounds.low - 1e-12 <= later.value <= found.bounds.high + 1e-12
@@ -97,7 +106,9 @@ def test_what_is_not_applicable_is_neither_covered_nor_missing() -> None:
     without = score(landed=1.0, tests=NOT_APPLICABLE)
     assert without.coverage == Coverage(1, 8, 0.1564 / math.fsum((1, -0.1288)))
     assert without.bounds.high == pytest.approx(1)
-    assert not next(row for row in without.breakdown if row.signal == "tests").applicable
+    assert not next(
+        row for row in without.breakdown if row.signal == "tests"
+    ).applicable
     absent = score(landed=1.0, tests=Vote(False))
     assert absent.coverage == Coverage(1, 9, 0.1564)
 
@@ -114,7 +125,9 @@ def test_what_is_not_applicable_is_neither_covered_nor_missing() -> None:
         ("tests scope verifier", 0.699, "excellent"),
     ],
 )
-def test_typical_evidence_suffices_or_does_not(more: str, weight: float, band: str) -> None:
+def test_typical_evidence_suffices_or_does_not(
+    more: str, weight: float, band: str
+) -> None:
     found = score(
         landed=1.0,
         correction_pressure=1.0,
@@ -134,7 +147,8 @@ def test_what_is_not_applicable_can_make_the_rest_suffice() -> None:
 
 def weighing(*weights: float) -> Rubric:
     specs = (
-        replace(spec, weight=weight) for spec, weight in zip(RUBRIC.signals, weights, strict=False)
+        replace(spec, weight=weight)
+        for spec, weight in zip(RUBRIC.signals, weights, strict=False)
     )
     return replace(RUBRIC, signals=tuple(specs))
 
@@ -146,9 +160,13 @@ def test_exactly_the_minimum_suffices_whatever_rounding_makes_of_it() -> None:
         names = [spec.id for spec in signals.signals]
         for count in range(1, 5):
             for chosen in combinations(names, count):
-                weight = sum(spec.weight for spec in signals.signals if spec.id in chosen)
+                weight = sum(
+                    spec.weight for spec in signals.signals if spec.id in chosen
+                )
                 band = score(signals, **dict.fromkeys(chosen, 1.0)).band
-                assert band == ("excellent" if round(weight, 6) >= 0.4 else BAND_INSUFFICIENT)
+                assert band == (
+                    "excellent" if round(weight, 6) >= 0.4 else BAND_INSUFFICIENT
+                )
 
 
 def test_a_hair_below_the_minimum_does_not() -> None:
@@ -158,12 +176,19 @@ def test_a_hair_below_the_minimum_does_not() -> None:
 @pytest.mark.parametrize(
     ("calls", "band"), [(0, BAND_INSUFFICIENT), (1, "excellent"), (None, "excellent")]
 )
-def test_without_one_tool_call_of_its_own_nothing_suffices(calls: int | None, band: str) -> None:
-    assert score(tool_calls=calls, **{spec.id: 1.0 for spec in RUBRIC.signals}).band == band
+def test_without_one_tool_call_of_its_own_nothing_suffices(
+    calls: int | None, band: str
+) -> None:
+    assert (
+        score(tool_calls=calls, **{spec.id: 1.0 for spec in RUBRIC.signals}).band
+        == band
+    )
 
 
 @pytest.mark.parametrize(
-    ("rubric", "band"), [(RUBRIC, BAND_INSUFFICIENT), (OLD, BAND_UNSCORED)], ids=["3.1", "2.2"]
+    ("rubric", "band"),
+    [(RUBRIC, BAND_INSUFFICIENT), (OLD, BAND_UNSCORED)],
+    ids=["3.1", "2.2"],
 )
 def test_nothing_at_all_has_no_score(rubric: Rubric, band: str) -> None:
     nothing = score(rubric, tool_calls=0)
@@ -184,10 +209,14 @@ def test_a_rubric_without_a_minimum_takes_any_evidence() -> None:
         pytest.param(0.6, "fair", "fair", id="the same band"),
         pytest.param(0.1, "fair", "poor", id="a worse band"),
         pytest.param(1.0, "", "excellent", id="no cap"),
-        pytest.param(1.0, "splendid", "excellent", id="a band that the rubric does not have"),
+        pytest.param(
+            1.0, "splendid", "excellent", id="a band that the rubric does not have"
+        ),
     ],
 )
-def test_a_cap_lowers_a_band_and_never_raises_one(share: float, cap: str, band: str) -> None:
+def test_a_cap_lowers_a_band_and_never_raises_one(
+    share: float, cap: str, band: str
+) -> None:
     votes: dict[str, float | Vote] = {spec.id: share for spec in RUBRIC.signals}
     assert score(**votes | {"tests": Vote(True, share, cap=cap)}).band == band
 
@@ -198,7 +227,8 @@ def test_a_cap_says_nothing_where_evidence_does_not_suffice() -> None:
 
 def test_a_row_keeps_what_its_reading_says_of_itself() -> None:
     found = score(
-        landed=Vote(True, 1, source="observed"), tests=Vote(True, 0, source="claimed", cap="fair")
+        landed=Vote(True, 1, source="observed"),
+        tests=Vote(True, 0, source="claimed", cap="fair"),
     )
     rows = {row.signal: row for row in found.breakdown}
     assert (rows["landed"].source, rows["tests"].source, rows["scope"].source) == (

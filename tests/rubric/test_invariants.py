@@ -33,8 +33,16 @@ INVARIANTS: list[tuple[Changes, str, Changes]] = [
     ({"signals": ()}, "there are no signals", weights(1.0)),
     (first(id=""), "a signal has no id", first(id=" ")),
     (first(id="b"), "signal 'b' is listed twice", first(id="B")),
-    (weights(1.0, 0.0), "signal 'b' has weight 0.0; weights are above 0", weights(1.0, 5e-324)),
-    (weights(1.25, -0.25), "signal 'b' has weight -0.25; weights are above 0", weights(0.75, 0.25)),
+    (
+        weights(1.0, 0.0),
+        "signal 'b' has weight 0.0; weights are above 0",
+        weights(1.0, 5e-324),
+    ),
+    (
+        weights(1.25, -0.25),
+        "signal 'b' has weight -0.25; weights are above 0",
+        weights(0.75, 0.25),
+    ),
     (
         weights(0.5, HIGH),
         f"weights sum to {0.5 + HIGH}; they must sum to 1",
@@ -51,7 +59,11 @@ INVARIANTS: list[tuple[Changes, str, Changes]] = [
         first(profile="dr-1"),
     ),
     ({"bands": ()}, "there are no bands", bands(any=0.0)),
-    (bands(good=0.5, **{"": 0.0}), "the band from 0.0 has no name", bands(good=0.5, **{" ": 0.0})),
+    (
+        bands(good=0.5, **{"": 0.0}),
+        "the band from 0.0 has no name",
+        bands(good=0.5, **{" ": 0.0}),
+    ),
     (
         bands(good=0.5, fair=0.5, bad=0.0),
         "band 'fair' (0.5) does not lie below 'good' (0.5)",
@@ -76,7 +88,9 @@ INVARIANTS: list[tuple[Changes, str, Changes]] = [
 
 
 @pytest.mark.parametrize(
-    ("broken", "problem", "sound"), INVARIANTS, ids=[problem for _, problem, _ in INVARIANTS]
+    ("broken", "problem", "sound"),
+    INVARIANTS,
+    ids=[problem for _, problem, _ in INVARIANTS],
 )
 def test_a_broken_invariant_is_named_and_nothing_else_is(
     broken: Changes, problem: str, sound: Changes
@@ -90,7 +104,9 @@ def test_a_broken_invariant_is_named_and_nothing_else_is(
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_a_weight_that_is_not_finite_is_refused_and_spoils_the_sum(number: float) -> None:
+def test_a_weight_that_is_not_finite_is_refused_and_spoils_the_sum(
+    number: float,
+) -> None:
     assert list(replace(VALID, **weights(0.5, number)).problems()) == [
         f"signal 'b' has weight {number}; weights are above 0",
         f"weights sum to {number}; they must sum to 1",
@@ -101,8 +117,12 @@ def test_a_band_that_starts_nowhere_is_refused() -> None:
     def problems(**minima: float) -> list[str]:
         return list(replace(VALID, **bands(**minima)).problems())
 
-    assert problems(good=math.nan, bad=0.0) == ["band 'bad' (0.0) does not lie below 'good' (nan)"]
-    assert problems(bad=math.nan) == ["the lowest band starts at nan; it must start at 0"]
+    assert problems(good=math.nan, bad=0.0) == [
+        "band 'bad' (0.0) does not lie below 'good' (nan)"
+    ]
+    assert problems(bad=math.nan) == [
+        "the lowest band starts at nan; it must start at 0"
+    ]
 
 
 def test_all_problems_are_listed_in_reading_order_and_the_first_is_raised() -> None:

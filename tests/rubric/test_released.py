@@ -62,24 +62,36 @@ A new profile is a new line.
 def test_versions_are_ordered_by_number_not_by_spelling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("2.10.0.yaml", "2.9.0.yaml", "10.0.0.yaml", "2.9.0.yaml.orig", "notes.md"):
+    for name in (
+        "2.10.0.yaml",
+        "2.9.0.yaml",
+        "10.0.0.yaml",
+        "2.9.0.yaml.orig",
+        "notes.md",
+    ):
         (tmp_path / name).touch()
     monkeypatch.setattr(registry, "VERSIONS_DIR", tmp_path)
     assert rubric_versions() == ["2.9.0", "2.10.0", "10.0.0"]
 
 
 @pytest.mark.parametrize("version", rubric_versions())
-def test_a_released_rubric_is_valid_and_has_the_version_of_its_file_name(version: str) -> None:
+def test_a_released_rubric_is_valid_and_has_the_version_of_its_file_name(
+    version: str,
+) -> None:
     rubric = released_rubric(version)
     rubric.validate()
     assert rubric.version == version
 
 
 @pytest.mark.parametrize(
-    "path", [*registry.VERSIONS_DIR.glob("*.yaml"), *PROFILES_DIR.glob("*.yaml")], ids=str
+    "path",
+    [*registry.VERSIONS_DIR.glob("*.yaml"), *PROFILES_DIR.glob("*.yaml")],
+    ids=str,
 )
 def test_beside_a_released_file_is_what_it_says_as_json(path: Path) -> None:
-    assert path.with_suffix(".json").read_text("utf-8") == as_json(path), "run python -m rubric"
+    assert path.with_suffix(".json").read_text("utf-8") == as_json(path), (
+        "run python -m rubric"
+    )
     assert read_released(path) == read_data(path)
 
 
@@ -98,7 +110,8 @@ def test_a_released_rubric_needs_no_reader_of_yaml(
 
 
 @pytest.mark.parametrize(
-    "beside", [None, b"", b"{", b"[]", b"{}", b'{"checksum": 1, "data": {}}', b"[" * 10**5]
+    "beside",
+    [None, b"", b"{", b"[]", b"{}", b'{"checksum": 1, "data": {}}', b"[" * 10**5],
 )
 def test_without_json_of_just_this_yaml_the_yaml_counts(
     released: Path, beside: bytes | None
@@ -111,14 +124,18 @@ def test_without_json_of_just_this_yaml_the_yaml_counts(
 
 
 def test_the_json_of_a_yaml_that_was_changed_does_not_count(released: Path) -> None:
-    released.write_text(released.read_text().replace("version: 3.1.0", "version: 9.9.9"))
+    released.write_text(
+        released.read_text().replace("version: 3.1.0", "version: 9.9.9")
+    )
     found = read_released(released)
     assert isinstance(found, dict)
     assert found["version"] == "9.9.9"
 
 
 def test_the_json_beside_a_custom_rubric_says_nothing(released: Path) -> None:
-    released.with_suffix(".json").write_bytes(as_json(released).replace("3.1.0", "9.9.9").encode())
+    released.with_suffix(".json").write_bytes(
+        as_json(released).replace("3.1.0", "9.9.9").encode()
+    )
     assert load_rubric(released).version == "3.1.0"
 
 
@@ -150,7 +167,9 @@ def test_2_2_0_is_2_1_0_times_0_92_and_one_signal_more() -> None:
 @pytest.mark.parametrize(
     "version", ["", "2.1", "2.1.0.yaml", "2.1.0 ", "../versions/2.1.0", "latest"]
 )
-def test_a_version_that_is_not_released_is_refused_with_those_that_are(version: str) -> None:
+def test_a_version_that_is_not_released_is_refused_with_those_that_are(
+    version: str,
+) -> None:
     with pytest.raises(RubricError) as caught:
         released_rubric(version)
     assert (
@@ -184,11 +203,14 @@ def as_released(version: str) -> Rubric:
     rubric = released_rubric(version)
     later = PROFILES_NAMED_LATER.get(version, {})
     assert all(
-        (spec := rubric.signal(name)) and spec.profile == profile for name, profile in later.items()
+        (spec := rubric.signal(name)) and spec.profile == profile
+        for name, profile in later.items()
     )
     return replace(
         rubric,
-        signals=tuple(replace(s, profile="") if s.id in later else s for s in rubric.signals),
+        signals=tuple(
+            replace(s, profile="") if s.id in later else s for s in rubric.signals
+        ),
     )
 
 
@@ -219,7 +241,8 @@ def test_a_released_rubric_with_the_meter_names_what_it_goes_by(version: str) ->
 
 def test_a_profile_that_is_not_released_is_refused_with_those_that_are() -> None:
     with pytest.raises(
-        RubricError, match=r"^profile '\.\./versions/2\.1\.0' is not released; released: dr-1"
+        RubricError,
+        match=r"^profile '\.\./versions/2\.1\.0' is not released; released: dr-1",
     ):
         released_profile("../versions/2.1.0")
 

@@ -11,7 +11,14 @@ import yaml
 from helpers.pages import block, section
 from helpers.rubrics import voting
 
-from rubric import RUBRIC_VERSION, Rubric, Score, default_rubric, released_rubric, rubric_versions
+from rubric import (
+    RUBRIC_VERSION,
+    Rubric,
+    Score,
+    default_rubric,
+    released_rubric,
+    rubric_versions,
+)
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import ImplBlock, IterationRecord, ReviewBlock, VerifierRecord
 from scoring.log.parse import parse_iteration_record
@@ -30,12 +37,16 @@ from scoring.signals.token_efficiency import efficiency_value
 from scoring.signals.values import SignalSet, SignalValue, absent_signal, present_signal
 from scoring.signals.verifier import verifier_value
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").read_text("utf-8")
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").read_text(
+    "utf-8"
+)
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 ALL_SIGNALS = list(
-    dict.fromkeys(str(spec.id) for v in rubric_versions() for spec in released_rubric(v).signals)
+    dict.fromkeys(
+        str(spec.id) for v in rubric_versions() for spec in released_rubric(v).signals
+    )
 )
 
 
@@ -44,14 +55,18 @@ def blocks(kind: str) -> dict[str, str]:
     found: list[tuple[str, str]] = re.findall(
         rf"<!-- {kind}:([^\n]*?) -->\n(.*?)<!-- /{kind} -->", DOCUMENT, re.S
     )
-    assert len({name for name, _ in found}) == len(found), f"a {kind} block is there twice"
+    assert len({name for name, _ in found}) == len(found), (
+        f"a {kind} block is there twice"
+    )
     return dict(found)
 
 
 def table(text: str) -> list[dict[str, str]]:
     """Return the rows of the one table in a text, by its header."""
     lines = [line.strip() for line in text.splitlines() if line.strip().startswith("|")]
-    header, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    header, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines
+    ]
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
@@ -85,11 +100,14 @@ def test_the_tables_say_what_the_data_says(version: str) -> None:
     rubric = released_rubric(version)
     rows = [row for row in table(block(DOCUMENT, "weights")) if row[version] != "-"]
     assert [
-        (row["id"], row[version], row["two-way"], row["label"], row["description"]) for row in rows
+        (row["id"], row[version], row["two-way"], row["label"], row["description"])
+        for row in rows
     ] == [
         (
             spec.id,
-            f"{spec.weight:.2f}" if round(spec.weight, 2) == spec.weight else shortest(spec.weight),
+            f"{spec.weight:.2f}"
+            if round(spec.weight, 2) == spec.weight
+            else shortest(spec.weight),
             "yes" if spec.two_way else "no",
             spec.label,
             spec.description,
@@ -115,7 +133,9 @@ def test_every_signal_has_its_section_in_rubric_order_and_no_other_has() -> None
 
 @pytest.mark.parametrize("name", ALL_SIGNALS)
 def test_a_signal_section_covers_source_mapping_and_absence(name: str) -> None:
-    leads = re.findall(r"^- \*\*(Source|Mapping|Absent)\b", section(DOCUMENT, name), re.M)
+    leads = re.findall(
+        r"^- \*\*(Source|Mapping|Absent)\b", section(DOCUMENT, name), re.M
+    )
     assert leads == ["Source", "Mapping", "Absent"]
 
 
@@ -124,7 +144,11 @@ def test_a_signal_section_covers_source_mapping_and_absence(name: str) -> None:
 
 def write_hook_file(log_dir: Path, iteration: int, results: list[str]) -> None:
     records = [
-        {"intervention_class": "prevent_before_action", "rule_id": "rule", "result": word}
+        {
+            "intervention_class": "prevent_before_action",
+            "rule_id": "rule",
+            "result": word,
+        }
         for word in results
     ]
     (log_dir / f"iter-{iteration}.hook-outcomes.yaml").write_text(
@@ -144,7 +168,9 @@ READERS: dict[str, Callable[[str, Path], SignalValue]] = {
     "verifier-status": lambda word, _: verifier_value(
         IterationRecord(verifiers=(VerifierRecord(status=word),)), ("",)
     ),
-    "scope-note": lambda word, _: scope_claim(IterationRecord(impl=ImplBlock(scope_note=word))),
+    "scope-note": lambda word, _: scope_claim(
+        IterationRecord(impl=ImplBlock(scope_note=word))
+    ),
     "hook-result": hook_result,
 }
 MAPPED = {
@@ -168,7 +194,9 @@ def mapping(name: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", WORDS)
-def test_a_mapping_lists_every_word_and_what_it_gives(name: str, tmp_path: Path) -> None:
+def test_a_mapping_lists_every_word_and_what_it_gives(
+    name: str, tmp_path: Path
+) -> None:
     assert set(mapping(name)) == WORDS[name]
     for word, sub_score in mapping(name).items():
         value = READERS[name](word, tmp_path)
@@ -196,13 +224,15 @@ def test_the_integrity_table_lays_each_claim_to_the_role_the_code_lays_it_to(
         "review": {"overall_decision": "accept"},
     }
     found = signal_set({"entry": entry, "landed": True}, tmp_path)
-    assert [(row["signal"], row["role"]) for row in table(block(DOCUMENT, "integrity"))] == [
-        (o.signal, o.role) for o in found.integrity
-    ]
+    assert [
+        (row["signal"], row["role"]) for row in table(block(DOCUMENT, "integrity"))
+    ] == [(o.signal, o.role) for o in found.integrity]
 
 
 def test_every_objective_check_is_listed() -> None:
-    listed = [row["check"].strip("`") for row in table(section(DOCUMENT, "Objective checks"))]
+    listed = [
+        row["check"].strip("`") for row in table(section(DOCUMENT, "Objective checks"))
+    ]
     assert listed == list(objective_checks(None).as_dict())
 
 
@@ -252,7 +282,9 @@ def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
             scope_observed=absent_signal(""),
         ),
         BackfillSignals(
-            record.iteration, efficiency_value(record.session_tokens, facts), facts.tool_error_rate
+            record.iteration,
+            efficiency_value(record.session_tokens, facts),
+            facts.tool_error_rate,
         ),
         objective_checks(facts),
         extract_hook_outcomes_signal(log_dir, record.iteration),
@@ -271,12 +303,17 @@ def result(cell: str) -> str:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_states_the_rows_that_its_evidence_gives(name: str, tmp_path: Path) -> None:
+def test_an_example_states_the_rows_that_its_evidence_gives(
+    name: str, tmp_path: Path
+) -> None:
     assert [
         (
             row["signal"],
             row["weight"],
-            *(result(row[c]) for c in ("sub-score", "effective weight", "contribution")),
+            *(
+                result(row[c])
+                for c in ("sub-score", "effective weight", "contribution")
+            ),
         )
         for row in EXAMPLES[name].rows
     ] == [
@@ -299,8 +336,12 @@ def test_an_example_takes_every_number_from_the_row_it_belongs_to(name: str) -> 
     for row in voting:
         effective = result(row["effective weight"])
         assert row["effective weight"].startswith(f"{row['weight']} / {total} = ")
-        assert row["contribution"].startswith(f"{effective} {TIMES} {result(row['sub-score'])} = ")
-    assert closing["total"].startswith(" + ".join(row["weight"] for row in voting) + " = ")
+        assert row["contribution"].startswith(
+            f"{effective} {TIMES} {result(row['sub-score'])} = "
+        )
+    assert closing["total"].startswith(
+        " + ".join(row["weight"] for row in voting) + " = "
+    )
     assert closing["value"].startswith(
         " + ".join(result(row["contribution"]) for row in voting) + " = "
     )
@@ -313,7 +354,10 @@ def test_an_example_states_the_value_band_and_coverage_that_its_evidence_gives(
     score = scored(name, tmp_path)
     closing = EXAMPLES[name].closing
     assert list(closing) == ["total", "value", "band", "coverage"]
-    assert (result(closing["value"]), closing["band"]) == (shortest(score.value), score.band)
+    assert (result(closing["value"]), closing["band"]) == (
+        shortest(score.value),
+        score.band,
+    )
     assert closing["coverage"] == str(score.coverage)
 
 
@@ -321,16 +365,23 @@ def test_an_example_states_the_value_band_and_coverage_that_its_evidence_gives(
 
 
 FULL_MARKS = [
-    (version, row) for version, text in blocks("full-marks").items() for row in table(text)
+    (version, row)
+    for version, text in blocks("full-marks").items()
+    for row in table(text)
 ]
 
 
 @pytest.mark.parametrize(("version", "row"), FULL_MARKS)
-def test_full_marks_give_the_stated_value_and_coverage(version: str, row: dict[str, str]) -> None:
+def test_full_marks_give_the_stated_value_and_coverage(
+    version: str, row: dict[str, str]
+) -> None:
     names = row["signals at 1, the others absent"].split(", ")
     score = released_rubric(version).score(voting(**dict.fromkeys(names, 1.0)))
     assert len(names) == score.coverage.present
-    assert (row["value"], row["coverage"]) == (shortest(score.value), str(score.coverage))
+    assert (row["value"], row["coverage"]) == (
+        shortest(score.value),
+        str(score.coverage),
+    )
     assert f"{score.value:.3f}" == "1.000"
 
 
@@ -344,8 +395,14 @@ def test_the_total_of_a_whole_rubric_is_as_stated() -> None:
 
 
 def test_a_value_is_compared_with_the_bands_before_it_is_rounded() -> None:
-    stated = re.search(r"([\d.]+) prints\s+as ([\d.]+)\s+and\s+is\s+not\s+(\w+)", DOCUMENT)
+    stated = re.search(
+        r"([\d.]+) prints\s+as ([\d.]+)\s+and\s+is\s+not\s+(\w+)", DOCUMENT
+    )
     assert stated
     value = float(stated[1])
     assert f"{value:.3f}" == stated[2]
-    assert default_rubric().band(value) != stated[3] == default_rubric().band(float(stated[2]))
+    assert (
+        default_rubric().band(value)
+        != stated[3]
+        == default_rubric().band(float(stated[2]))
+    )

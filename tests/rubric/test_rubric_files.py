@@ -56,13 +56,20 @@ def test_a_rubric_file_is_read_whole(rubric_file: Path) -> None:
 
 
 def test_a_rubric_file_may_name_a_released_profile(rubric_file: Path) -> None:
-    rubric_file.write_text(FILE.replace("label: B,", "label: B, profile: dr-1,"), "utf-8")
-    assert [spec.profile for spec in load_rubric(rubric_file).signals] == ["", "dr-1", ""]
+    rubric_file.write_text(
+        FILE.replace("label: B,", "label: B, profile: dr-1,"), "utf-8"
+    )
+    assert [spec.profile for spec in load_rubric(rubric_file).signals] == [
+        "",
+        "dr-1",
+        "",
+    ]
 
 
 def test_comments_and_layout_do_not_change_the_rubric(rubric_file: Path) -> None:
     rubric_file.write_text(
-        "# ours\n" + FILE.replace(", two_way: false", "").replace("0.25", "0.250"), "utf-8"
+        "# ours\n" + FILE.replace(", two_way: false", "").replace("0.25", "0.250"),
+        "utf-8",
     )
     assert load_rubric(rubric_file) == VALID
 
@@ -103,7 +110,9 @@ def test_a_file_with_one_thing_wrong_is_refused_by_name(
             id="aliases that multiply",
         ),
         pytest.param(
-            FILE.replace("0.5,", "1" + "0" * 400 + ","), "", id="a weight no double holds"
+            FILE.replace("0.5,", "1" + "0" * 400 + ","),
+            "",
+            id="a weight no double holds",
         ),
     ],
 )

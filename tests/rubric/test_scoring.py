@@ -59,10 +59,20 @@ def test_the_weights_of_absent_signals_go_to_the_present_ones() -> None:
     assert (score.value, score.scored, score.band) == (0.7733333333333333, True, "good")
 
 
-def test_effective_weights_are_rounded_before_they_are_multiplied_and_nothing_is_clamped() -> None:
+def test_effective_weights_are_rounded_before_they_are_multiplied_and_nothing_is_clamped() -> (
+    None
+):
     """The reference's last digit: dividing once at the end would give exactly 1."""
     ones = dict.fromkeys(
-        ("landed", "verifier", "tests", "correction_pressure", "scope", "token_efficiency"), 1.0
+        (
+            "landed",
+            "verifier",
+            "tests",
+            "correction_pressure",
+            "scope",
+            "token_efficiency",
+        ),
+        1.0,
     )
     score = default_rubric().score(voting(**ones))
     assert score.value == 1.0000000000000002
@@ -92,7 +102,9 @@ sub_scores = st.floats(0, 1) | st.sampled_from([-0.0, 0.0, 1.0, 5e-324])
 @st.composite
 def rubrics_and_sub_scores(draw: st.DrawFn) -> tuple[Rubric, dict[str, float]]:
     rubric = released_rubric(draw(st.sampled_from(rubric_versions())))
-    given_ids = draw(st.sets(st.sampled_from([str(spec.id) for spec in rubric.signals])))
+    given_ids = draw(
+        st.sets(st.sampled_from([str(spec.id) for spec in rubric.signals]))
+    )
     return rubric, {name: draw(sub_scores) for name in sorted(given_ids)}
 
 
@@ -102,7 +114,9 @@ ROUNDING = 1e-15
 
 @settings(derandomize=True)
 @given(rubrics_and_sub_scores())
-def test_any_score_is_the_mean_of_what_is_present(drawn: tuple[Rubric, dict[str, float]]) -> None:
+def test_any_score_is_the_mean_of_what_is_present(
+    drawn: tuple[Rubric, dict[str, float]],
+) -> None:
     rubric, given_scores = drawn
     score = rubric.score(voting(**given_scores))
     assert score.scored is bool(given_scores)
@@ -132,9 +146,13 @@ def test_a_better_sub_score_never_lowers_the_value(
 ) -> None:
     rubric, given_scores = drawn
     better = {
-        name: data.draw(st.floats(max(score, 0.0), 1)) for name, score in given_scores.items()
+        name: data.draw(st.floats(max(score, 0.0), 1))
+        for name, score in given_scores.items()
     }
-    assert rubric.score(voting(**better)).value >= rubric.score(voting(**given_scores)).value
+    assert (
+        rubric.score(voting(**better)).value
+        >= rubric.score(voting(**given_scores)).value
+    )
 
 
 # Coverage

@@ -22,7 +22,9 @@ from scoring.yamlread import Reader, items_of, parse
 
 
 @pytest.mark.parametrize(("value", "written"), cases("yaml_styles"))
-def test_text_is_written_in_the_style_of_the_reference(value: str, written: str) -> None:
+def test_text_is_written_in_the_style_of_the_reference(
+    value: str, written: str
+) -> None:
     assert emit({"value": value}) == f"value: {written}\n".encode()
 
 
@@ -37,7 +39,13 @@ def test_lines_of_a_block_stand_deeper_in_lists() -> None:
 def test_a_block_that_ends_with_a_line_separator_ends_its_line_with_it() -> None:
     value = "a\nb\u2028"
     assert (
-        emit({"value": value, "rows": [{"detail": value, "last": 1}], "items": [value, "c"]})
+        emit(
+            {
+                "value": value,
+                "rows": [{"detail": value, "last": 1}],
+                "items": [value, "c"],
+            }
+        )
         == (
             "value: |\n    a\n    b\u2028"
             "rows:\n    - detail: |\n        a\n        b\u2028      last: 1\n"
@@ -48,7 +56,13 @@ def test_a_block_that_ends_with_a_line_separator_ends_its_line_with_it() -> None
 
 def test_collections_are_blocks_with_four_spaces_and_indented_lists() -> None:
     assert emit(
-        {"a": {"b": {"c": "x"}}, "d": [1, 2.5, True], "e": [], "f": {}, "g": [{"h": "x", "i": [1]}]}
+        {
+            "a": {"b": {"c": "x"}},
+            "d": [1, 2.5, True],
+            "e": [],
+            "f": {},
+            "g": [{"h": "x", "i": [1]}],
+        }
     ) == (
         b"a:\n    b:\n        c: x\nd:\n    - 1\n    - 2.5\n    - true\n"
         b"e: []\nf: {}\ng:\n    - h: x\n      i:\n        - 1\n"
@@ -61,7 +75,9 @@ def test_there_are_no_lists_of_lists() -> None:
 
 
 @pytest.mark.parametrize(("value", "written"), cases("yaml_numbers"))
-def test_numbers_are_the_shortest_text_of_the_reference(value: float, written: str) -> None:
+def test_numbers_are_the_shortest_text_of_the_reference(
+    value: float, written: str
+) -> None:
     assert scalar(value) == written
     assert emit({"value": value}) == f"value: {written}\n".encode()
 
@@ -79,7 +95,8 @@ def own_reader(data: bytes) -> Any:
     fields = {"value": Reader.string, "rows": rows, "items": items_of(Reader.string)}
     document = Reader().struct(node, fields)
     return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in document.items()
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in document.items()
     }
 
 
@@ -164,7 +181,9 @@ HOSTILE = [
     ),
     *("2026-01-01 10:00:00", ": ", " #", "- ", "? ", "\n ", " \n", "\n\n"),
 ]
-texts = st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE), max_size=8).map("".join))
+texts = st.one_of(
+    st.text(), st.lists(st.sampled_from(HOSTILE), max_size=8).map("".join)
+)
 
 
 @given(texts)
@@ -186,12 +205,18 @@ def test_any_text_reads_back(value: str) -> None:
 
 
 @given(
-    st.binary(min_size=1, max_size=120).map(lambda data: data.decode("utf-8", "surrogateescape"))
+    st.binary(min_size=1, max_size=120).map(
+        lambda data: data.decode("utf-8", "surrogateescape")
+    )
 )
 @example("\udcff")
 @example("\udcff" * 53)
 def test_bytes_that_are_not_text_read_back(value: str) -> None:
-    document: Document = {"value": value, "rows": [{"detail": value, "last": 1}], "items": [value]}
+    document: Document = {
+        "value": value,
+        "rows": [{"detail": value, "last": 1}],
+        "items": [value],
+    }
     data = emit(document)
     assert own_reader(data) == document
     if data.count(b"!!binary") == 3:
@@ -232,8 +257,27 @@ def test_any_number_reads_back(value: float) -> None:
 # The known exceptions: what yaml.v3 leaves plain and another reader takes for something else
 
 KNOWN = [
-    *("=", "<<", "0b_", "-0x__", "+0o_", "+_", "-__", "._", "-._", "._5", ".5_", ".5__5", ".1_e+1"),
-    *("0x10000000000000000", "-0x8000000000000001", "0b1" + "0" * 64, "0o7777777777777777777777"),
+    *(
+        "=",
+        "<<",
+        "0b_",
+        "-0x__",
+        "+0o_",
+        "+_",
+        "-__",
+        "._",
+        "-._",
+        "._5",
+        ".5_",
+        ".5__5",
+        ".1_e+1",
+    ),
+    *(
+        "0x10000000000000000",
+        "-0x8000000000000001",
+        "0b1" + "0" * 64,
+        "0o7777777777777777777777",
+    ),
     *(
         "8e671",
         "-8_5e0458",
@@ -248,7 +292,9 @@ KNOWN = [
 
 
 @pytest.mark.parametrize("value", KNOWN)
-def test_what_only_other_readers_misread_stays_plain_as_in_the_reference(value: str) -> None:
+def test_what_only_other_readers_misread_stays_plain_as_in_the_reference(
+    value: str,
+) -> None:
     data = emit({"value": value})
     assert data == b"value: " + value.encode() + b"\n"
     assert own_reader(data) == {"value": value}
@@ -266,7 +312,8 @@ def test_what_only_other_readers_misread_stays_plain_as_in_the_reference(value: 
 
 
 @pytest.mark.parametrize(
-    "value", [".5", "0b1", "+1_", "8e67", "2026-02-28", "2026-01-01 00:00:00", "0o7", "0x_1"]
+    "value",
+    [".5", "0b1", "+1_", "8e67", "2026-02-28", "2026-01-01 00:00:00", "0o7", "0x_1"],
 )
 def test_their_neighbours_are_quoted(value: str) -> None:
     assert emit({"value": value}) == b'value: "' + value.encode() + b'"\n'

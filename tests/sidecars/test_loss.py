@@ -10,7 +10,11 @@ from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
 from scoring.scored import ScoredIteration
 from scoring.sidecars.provenance import Loss
-from scoring.sidecars.scores import PersistedScore, iteration_score_path, write_persisted_score
+from scoring.sidecars.scores import (
+    PersistedScore,
+    iteration_score_path,
+    write_persisted_score,
+)
 from scoring.sidecars.states import in_words, loss_warning, lost_signals
 from scoring.sidecars.writing import compare_with_sidecar
 from scoring.signals.table import signal_set
@@ -18,13 +22,22 @@ from scoring.signals.table import signal_set
 TOKENS, CORRECTION = "token_efficiency", "correction_pressure"
 UNCOVERED = facts_of(IterationRecord(2, 3))
 """Facts without a transcript."""
-COVERED = facts_of(IterationRecord(2, 3), transcripts=TranscriptFacts(turns=1, tool_calls=2))
+COVERED = facts_of(
+    IterationRecord(2, 3), transcripts=TranscriptFacts(turns=1, tool_calls=2)
+)
 
 
 def row(signal: str, vote: float | None = 0.5, detail: str = "") -> SignalContribution:
     present = vote is not None
     return SignalContribution(
-        signal, signal.title(), present, vote or 0.0, detail, 0.1, 0.1 if present else 0.0, 0.05
+        signal,
+        signal.title(),
+        present,
+        vote or 0.0,
+        detail,
+        0.1,
+        0.1 if present else 0.0,
+        0.05,
     )
 
 
@@ -33,8 +46,12 @@ def score(*rows: SignalContribution, iteration: int = 3) -> PersistedScore:
 
 
 def lost_on_disk(log: Path, new: PersistedScore) -> list[str]:
-    score_now = Score(3, new.rubric_version, new.value, new.scored, new.band, new.breakdown)
-    scored = ScoredIteration(UNCOVERED.record, UNCOVERED, signal_set(UNCOVERED), score_now)
+    score_now = Score(
+        3, new.rubric_version, new.value, new.scored, new.band, new.breakdown
+    )
+    scored = ScoredIteration(
+        UNCOVERED.record, UNCOVERED, signal_set(UNCOVERED), score_now
+    )
     return in_words(compare_with_sidecar(log, scored).lost)
 
 
@@ -42,15 +59,21 @@ class TestLostSignals:
     @pytest.mark.parametrize(
         ("old", "new"),
         [
-            pytest.param(row(TOKENS), row(TOKENS, None), id="tokens are not known any more"),
+            pytest.param(
+                row(TOKENS), row(TOKENS, None), id="tokens are not known any more"
+            ),
             pytest.param(
                 row(CORRECTION, 1 / 6.8),
                 row(CORRECTION, 1 / 6),
                 id="40 % of errors are not seen any more",
             ),
-            pytest.param(row(CORRECTION, 1 / 3), row(CORRECTION, 1.0), id="nor are 100 %"),
             pytest.param(
-                row(CORRECTION, 0.9), row(CORRECTION, None), id="correction pressure is absent"
+                row(CORRECTION, 1 / 3), row(CORRECTION, 1.0), id="nor are 100 %"
+            ),
+            pytest.param(
+                row(CORRECTION, 0.9),
+                row(CORRECTION, None),
+                id="correction pressure is absent",
             ),
         ],
     )
@@ -58,14 +81,19 @@ class TestLostSignals:
         self, old: SignalContribution, new: SignalContribution
     ) -> None:
         tokens = [] if old.signal == TOKENS else [row(TOKENS)]
-        assert lost_signals(score(old, *tokens), score(new, *tokens), UNCOVERED) == [old.signal]
+        assert lost_signals(score(old, *tokens), score(new, *tokens), UNCOVERED) == [
+            old.signal
+        ]
 
     @pytest.mark.parametrize(
-        "detail", ["", "no transcript here", "99% tool-error rate", "native session_tokens"]
+        "detail",
+        ["", "no transcript here", "99% tool-error rate", "native session_tokens"],
     )
     def test_are_known_by_numbers_whatever_the_details_say(self, detail: str) -> None:
         old = score(row(CORRECTION, 0.5, detail), row(TOKENS, 0.5, detail))
-        assert lost_signals(old, score(row(CORRECTION, 1.0), row(TOKENS, None)), UNCOVERED) == [
+        assert lost_signals(
+            old, score(row(CORRECTION, 1.0), row(TOKENS, None)), UNCOVERED
+        ) == [
             CORRECTION,
             TOKENS,
         ]
@@ -75,40 +103,63 @@ class TestLostSignals:
         ("old", "new"),
         [
             pytest.param(row(TOKENS), row(TOKENS, 0.0), id="other turns are there"),
-            pytest.param(row(TOKENS, None), row(TOKENS, None), id="there never was any"),
+            pytest.param(
+                row(TOKENS, None), row(TOKENS, None), id="there never was any"
+            ),
             pytest.param(row(TOKENS, None), row(TOKENS), id="a transcript was found"),
             pytest.param(
-                row(CORRECTION), row(CORRECTION), id="the error rate is there, or never was"
+                row(CORRECTION),
+                row(CORRECTION),
+                id="the error rate is there, or never was",
             ),
             pytest.param(
-                row(CORRECTION, 0.5), row(CORRECTION, 0.1), id="there are more corrections now"
+                row(CORRECTION, 0.5),
+                row(CORRECTION, 0.1),
+                id="there are more corrections now",
             ),
             pytest.param(
                 row(CORRECTION, 0.1),
                 row(CORRECTION, 1.0),
                 id="more were taken back than errors can cost",
             ),
-            pytest.param(row(CORRECTION, 1.0), row(CORRECTION, None), id="nothing had lowered it"),
-            pytest.param(row(CORRECTION, None), row(CORRECTION, 1.0), id="it was absent"),
-            pytest.param(row("landed"), row("landed", None), id="another signal"),
-            pytest.param(row(TOKENS), row("landed"), id="the rubric does not have it any more"),
             pytest.param(
-                row(CORRECTION, 1 / 3), row(CORRECTION, 1.0), id="no turn was known either"
+                row(CORRECTION, 1.0), row(CORRECTION, None), id="nothing had lowered it"
+            ),
+            pytest.param(
+                row(CORRECTION, None), row(CORRECTION, 1.0), id="it was absent"
+            ),
+            pytest.param(row("landed"), row("landed", None), id="another signal"),
+            pytest.param(
+                row(TOKENS), row("landed"), id="the rubric does not have it any more"
+            ),
+            pytest.param(
+                row(CORRECTION, 1 / 3),
+                row(CORRECTION, 1.0),
+                id="no turn was known either",
             ),
         ],
     )
-    def test_are_none_when(self, old: SignalContribution, new: SignalContribution) -> None:
+    def test_are_none_when(
+        self, old: SignalContribution, new: SignalContribution
+    ) -> None:
         assert lost_signals(score(old), score(new), UNCOVERED) == []
 
     def test_are_none_of_a_vote_that_still_rests_on_tool_calls(self) -> None:
-        assert lost_signals(score(row(CORRECTION, 0.5)), score(row(CORRECTION, 1.0)), COVERED) == []
+        assert (
+            lost_signals(
+                score(row(CORRECTION, 0.5)), score(row(CORRECTION, 1.0)), COVERED
+            )
+            == []
+        )
 
 
 class TestLossOnDisk:
     OLD = score(row(CORRECTION, 1.0), row(TOKENS))
     NEW = score(row(CORRECTION, 1.0), row(TOKENS, None))
 
-    def test_is_what_the_sidecar_has_and_the_new_score_has_not(self, tmp_path: Path) -> None:
+    def test_is_what_the_sidecar_has_and_the_new_score_has_not(
+        self, tmp_path: Path
+    ) -> None:
         assert lost_on_disk(tmp_path, self.NEW) == []
         write_persisted_score(tmp_path, self.OLD)
         assert lost_on_disk(tmp_path, self.NEW) == ["token_efficiency"]

@@ -20,7 +20,11 @@ import scoring.sidecars.scores
 from rubric import released_rubric
 from scoring.errors import WriteError
 from scoring.evidence.transcripts.facts import HarnessFacts
-from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, Observed, TestsSeen
+from scoring.evidence.transcripts.observed_facts import (
+    CorrectionsSeen,
+    Observed,
+    TestsSeen,
+)
 from scoring.files import write_together
 from scoring.jobs.backfill import BackfillPlan, LogReport, backfill_log
 from scoring.log.model import IterationRecord
@@ -161,7 +165,9 @@ class TestFile:
         ],
         ids=lambda changed: " ".join(changed) or "whole",
     )
-    def test_reads_back_as_it_was_written(self, tmp_path: Path, changed: dict[str, Any]) -> None:
+    def test_reads_back_as_it_was_written(
+        self, tmp_path: Path, changed: dict[str, Any]
+    ) -> None:
         origin = replace(ORIGIN, **changed)
         write_provenance(tmp_path, origin)
         assert read_provenance(tmp_path, 4) == origin
@@ -179,7 +185,9 @@ class TestFile:
             "[{turns: many}]\n",
         ],
     )
-    def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, text: str) -> None:
+    def test_that_is_not_whole_is_as_if_it_were_not_there(
+        self, tmp_path: Path, text: str
+    ) -> None:
         evidence_path(tmp_path, 4).write_text(text)
         assert read_provenance(tmp_path, 4) is None
         assert read_provenance(tmp_path, 6) is None
@@ -194,7 +202,9 @@ class TestFile:
         assert evidence_path(tmp_path, 5).read_text() == example
 
     @pytest.mark.parametrize("version", ["2.1.0", "2.2.0"])
-    def test_is_written_under_no_rubric_of_the_reference(self, place: Place, version: str) -> None:
+    def test_is_written_under_no_rubric_of_the_reference(
+        self, place: Place, version: str
+    ) -> None:
         write_scored_log(
             place.log, score_log(place.log, place.path, rubric=released_rubric(version))
         )
@@ -220,7 +230,9 @@ class TestCommands:
     def test_write(
         self, place: Place, da_score: DaScore, arguments: str, written: list[int]
     ) -> None:
-        assert da_score(*arguments.split(), "--rubric", "3.1.0", "--no-cache").status == 0
+        assert (
+            da_score(*arguments.split(), "--rubric", "3.1.0", "--no-cache").status == 0
+        )
         names = {evidence_path(place.log, n).name for n in written}
         assert {path.name for path in place.log.glob("*.evidence.yaml")} == names
         assert {path.name for path in place.log.glob("iter-*.score.yaml")} == {
@@ -249,10 +261,14 @@ class TestOrder:
             pytest.param(None, ["evidence", "score"], id="nothing is there yet"),
             pytest.param(CLAUDE, ["evidence", "score"], id="the same evidence"),
             pytest.param(
-                replace(CLAUDE, turns=39), ["evidence", "score"], id="more evidence than before"
+                replace(CLAUDE, turns=39),
+                ["evidence", "score"],
+                id="more evidence than before",
             ),
             pytest.param(
-                replace(CLAUDE, turns=41), ["score", "evidence"], id="less evidence than before"
+                replace(CLAUDE, turns=41),
+                ["score", "evidence"],
+                id="less evidence than before",
             ),
         ],
     )
@@ -280,9 +296,13 @@ class TestOrder:
     ) -> None:
         """Evidence goes first, so no score stands without it."""
         broken(place.log, 2).mkdir()
-        with pytest.raises(WriteError, match=re.escape(broken(place.log, 2).name)) as raised:
+        with pytest.raises(
+            WriteError, match=re.escape(broken(place.log, 2).name)
+        ) as raised:
             write_scored_log(place.log, scored(place))
-        assert list(raised.value.written) == [iteration_score_path(place.log, n) for n in written]
+        assert list(raised.value.written) == [
+            iteration_score_path(place.log, n) for n in written
+        ]
         assert not [path for path in place.log.iterdir() if path.name.startswith(".")]
         assert not iteration_score_path(place.log, 2).is_file()
 
@@ -291,10 +311,16 @@ class TestOrder:
     ) -> None:
         write_scored_log(place.log, scored(place))
         scores = ["iter-1.score.yaml", "iter-2.score.yaml"]
-        assert together[:3] == [["iter-1.evidence.yaml", "iter-2.evidence.yaml"], scores, []]
+        assert together[:3] == [
+            ["iter-1.evidence.yaml", "iter-2.evidence.yaml"],
+            scores,
+            [],
+        ]
         richer = read_provenance(place.log, 1)
         assert richer is not None
-        write_provenance(place.log, replace(richer, harnesses=(replace(CLAUDE, turns=99),)))
+        write_provenance(
+            place.log, replace(richer, harnesses=(replace(CLAUDE, turns=99),))
+        )
         together.clear()
         write_scored_log(place.log, scored(place))
         assert together[:3] == [[], ["iter-1.score.yaml"], ["iter-1.evidence.yaml"]]
@@ -316,12 +342,20 @@ class TestLost:
         ("now", "lost"),
         [
             pytest.param({}, [], id="the same"),
-            pytest.param({"harnesses": (replace(CLAUDE, turns=50, tool_calls=20),)}, [], id="more"),
             pytest.param(
-                {"harnesses": (replace(CLAUDE, files=1, sessions=1),)}, [], id="a copy that is gone"
+                {"harnesses": (replace(CLAUDE, turns=50, tool_calls=20),)},
+                [],
+                id="more",
             ),
             pytest.param(
-                {"harnesses": (replace(CLAUDE, turns=30),)}, [turns_left(30)], id="some turns"
+                {"harnesses": (replace(CLAUDE, files=1, sessions=1),)},
+                [],
+                id="a copy that is gone",
+            ),
+            pytest.param(
+                {"harnesses": (replace(CLAUDE, turns=30),)},
+                [turns_left(30)],
+                id="some turns",
             ),
             pytest.param(
                 {"harnesses": (replace(CLAUDE, tool_calls=11),)},
@@ -329,7 +363,9 @@ class TestLost:
                 id="some tool calls",
             ),
             pytest.param(
-                {"harnesses": (CODEX,)}, [turns_left(0), calls_left(0)], id="a whole harness"
+                {"harnesses": (CODEX,)},
+                [turns_left(0), calls_left(0)],
+                id="a whole harness",
             ),
             pytest.param(
                 {"start": 5, "harnesses": ()},
@@ -337,7 +373,9 @@ class TestLost:
                 id="turns of another window are changed, not lost",
             ),
             pytest.param(
-                {"landed": "not-landed"}, [], id="another answer of git is changed, not lost"
+                {"landed": "not-landed"},
+                [],
+                id="another answer of git is changed, not lost",
             ),
             pytest.param({"landed": ""}, [UNKNOWN], id="no answer of git any more"),
             pytest.param(
@@ -359,10 +397,14 @@ class TestLost:
             pytest.param({"trunk_commit": "0" * 40}, [], id="a trunk that moved on"),
             pytest.param({"start": 5}, ["its window moved"], id="window"),
             pytest.param(
-                {"trunk_ref": "dev"}, ["the trunk is dev, and was refs/heads/main"], id="trunk"
+                {"trunk_ref": "dev"},
+                ["the trunk is dev, and was refs/heads/main"],
+                id="trunk",
             ),
             pytest.param(
-                {"landed": ""}, ["landed is known by nothing, and was by squash"], id="landing"
+                {"landed": ""},
+                ["landed is known by nothing, and was by squash"],
+                id="landing",
             ),
             pytest.param(
                 {"harnesses": (replace(CLAUDE, turns=41), CODEX)},
@@ -384,7 +426,9 @@ class TestLost:
             ),
         ],
     )
-    def test_and_changed_is_told_in_words(self, now: dict[str, Any], told: list[str]) -> None:
+    def test_and_changed_is_told_in_words(
+        self, now: dict[str, Any], told: list[str]
+    ) -> None:
         assert changed_between(ORIGIN, replace(ORIGIN, **now)) == told
 
 
@@ -401,13 +445,29 @@ class TestOwnLines:
         kept = provenance_of(facts_of(IterationRecord(2, 4), observed=observed))
         content = yaml.safe_load(emit(provenance_as_dict(kept, "3.1.0")))
         assert list(content) == [*KEYS, *KEYS_OF_OWN_LINES]
-        assert content["attribution"] == {"method": "checkpoint", "sessions": ["s1", "s2"]}
-        assert content["tests"] == {"runs": 3, "failed": 1, "last": "failed", "edited_after": True}
-        counted = {"interrupts": 2, "rejections": 1, "resets": 4, "words": 5, "reports": 6}
+        assert content["attribution"] == {
+            "method": "checkpoint",
+            "sessions": ["s1", "s2"],
+        }
+        assert content["tests"] == {
+            "runs": 3,
+            "failed": 1,
+            "last": "failed",
+            "edited_after": True,
+        }
+        counted = {
+            "interrupts": 2,
+            "rejections": 1,
+            "resets": 4,
+            "words": 5,
+            "reports": 6,
+        }
         assert content["corrections"] == counted
 
     @pytest.mark.parametrize("words", [None, 0, 2])
-    def test_say_whether_words_were_judged(self, tmp_path: Path, words: int | None) -> None:
+    def test_say_whether_words_were_judged(
+        self, tmp_path: Path, words: int | None
+    ) -> None:
         kept = Provenance(2, own=OwnLines("commit", ("s1",), words=words))
         evidence_path(tmp_path, 2).write_bytes(emit(provenance_as_dict(kept, "3.1.0")))
         assert read_provenance(tmp_path, 2) == kept
@@ -424,7 +484,9 @@ class TestOwnLines:
             pytest.param(replace(OWN, method="time"), [], id="another way"),
             pytest.param(replace(OWN, runs=4), [], id="more runs"),
             pytest.param(
-                replace(OWN, runs=1, sessions=("a", "c")), [], id="fewer runs of other sessions"
+                replace(OWN, runs=1, sessions=("a", "c")),
+                [],
+                id="fewer runs of other sessions",
             ),
             pytest.param(
                 replace(OWN, runs=1, sessions=("a",)),
@@ -479,7 +541,10 @@ def gone(place: Place) -> None:
 
 def half_gone(place: Place) -> None:
     place.session(
-        "one", place.turn(1, calls=[3, 4]), place.call(1, 3, failed=True), place.call(1, 4)
+        "one",
+        place.turn(1, calls=[3, 4]),
+        place.call(1, 3, failed=True),
+        place.call(1, 4),
     )
 
 
@@ -489,7 +554,9 @@ def grown(place: Place) -> None:
 
 def other_numbers(place: Place) -> None:
     first = place.turn(1, input_tokens=9, cache_read_input_tokens=0)
-    place.session("one", first, place.turn(1, 2, calls=[3, 4]), place.call(1, 3), place.call(1, 4))
+    place.session(
+        "one", first, place.turn(1, 2, calls=[3, 4]), place.call(1, 3), place.call(1, 4)
+    )
 
 
 def lost_on_disk(place: Place) -> list[str]:
@@ -523,7 +590,9 @@ class TestRecompute:
         change(place)
         assert lost_on_disk(place) == lost
 
-    def test_without_what_was_kept_sees_only_the_loss_of_all(self, place: Place) -> None:
+    def test_without_what_was_kept_sees_only_the_loss_of_all(
+        self, place: Place
+    ) -> None:
         write_scored_log(place.log, scored(place))
         evidence_path(place.log, 1).unlink()
         half_gone(place)
@@ -541,7 +610,9 @@ class TestRecompute:
             "had\n"
         )
 
-    def test_of_backfill_keeps_a_score_that_would_lose_evidence(self, place: Place) -> None:
+    def test_of_backfill_keeps_a_score_that_would_lose_evidence(
+        self, place: Place
+    ) -> None:
         assert backfill(place).scored == {1: "no sidecar", 2: "no sidecar"}
         half_gone(place)
         before = {path.name: path.read_bytes() for path in place.log.iterdir()}
@@ -555,7 +626,9 @@ class TestRecompute:
         assert list(backfill(place, allow_evidence_loss=True).scored) == [1]
         assert content(place, 1)["harnesses"][0]["turns"] == 1
 
-    def test_of_backfill_says_what_changed_though_the_cache_was_lost(self, place: Place) -> None:
+    def test_of_backfill_says_what_changed_though_the_cache_was_lost(
+        self, place: Place
+    ) -> None:
         backfill(place)
         grown(place)
         told = "evidence changed (claude: 2 → 3 turns, 2 → 2 tool calls)"
@@ -575,7 +648,9 @@ class TestRecompute:
         assert backfill(place).scored == {}
         assert content(place, 2)["iteration"] == 2
 
-    def test_under_a_rubric_of_the_reference_leaves_what_was_kept(self, place: Place) -> None:
+    def test_under_a_rubric_of_the_reference_leaves_what_was_kept(
+        self, place: Place
+    ) -> None:
         write_scored_log(place.log, scored(place))
         kept = evidence_path(place.log, 1).read_bytes()
         write_scored_log(

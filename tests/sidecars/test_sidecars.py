@@ -20,7 +20,11 @@ from rubric.model import BOUNDS_SIDECAR, SIDECAR
 from scoring.errors import InputError, NotFoundError, WriteError
 from scoring.log.model import IterationRecord, LinkedTrace, VerifierRecord
 from scoring.sessions import SessionIterRef, SessionScore
-from scoring.sidecars.read_scores import check_numbers, read_iteration_score, read_session_score
+from scoring.sidecars.read_scores import (
+    check_numbers,
+    read_iteration_score,
+    read_session_score,
+)
 from scoring.sidecars.scores import (
     PersistedScore,
     build_persisted_score,
@@ -60,7 +64,10 @@ SESSION = SessionScore(
     True,
     0.9,
     "excellent",
-    (SessionIterRef(1, True, 0.9, "excellent"), SessionIterRef(2, False, 0.0, "unscored")),
+    (
+        SessionIterRef(1, True, 0.9, "excellent"),
+        SessionIterRef(2, False, 0.0, "unscored"),
+    ),
 )
 
 
@@ -77,7 +84,10 @@ TRACE = LinkedTrace("traces/1.jsonl", "outcomes/1.yaml")
 class TestIterationFile:
     def test_its_bytes_are_those_of_the_contract(self, tmp_path: Path) -> None:
         path = write_iteration_score(tmp_path, SCORE)
-        assert (path, path.read_bytes()) == (tmp_path / "iter-1.score.yaml", SCORE_BYTES)
+        assert (path, path.read_bytes()) == (
+            tmp_path / "iter-1.score.yaml",
+            SCORE_BYTES,
+        )
         assert path.stat().st_mode & 0o7777 == 0o600
 
     @pytest.mark.parametrize(
@@ -95,7 +105,10 @@ class TestIterationFile:
     ) -> None:
         assert derive_linked_traces_to_outcomes(given) is linked
         path = write_iteration_score_with_record(tmp_path, SCORE, given)
-        assert path.read_bytes() == SCORE_BYTES + b"linked_traces_to_outcomes: true\n" * linked
+        assert (
+            path.read_bytes()
+            == SCORE_BYTES + b"linked_traces_to_outcomes: true\n" * linked
+        )
 
     def test_what_was_read_knows_its_coverage(self, tmp_path: Path) -> None:
         write_iteration_score(tmp_path, SCORE)
@@ -105,7 +118,8 @@ class TestIterationFile:
         )
 
     @pytest.mark.parametrize(
-        ("n", "name"), [(0, "iter-0"), (42, "iter-42"), (-1, "iter--1"), (2**63, f"iter-{2**63}")]
+        ("n", "name"),
+        [(0, "iter-0"), (42, "iter-42"), (-1, "iter--1"), (2**63, f"iter-{2**63}")],
     )
     def test_its_name_holds_the_number(self, n: int, name: str) -> None:
         assert iteration_score_path("log", n) == Path(f"log/{name}.score.yaml")
@@ -161,7 +175,9 @@ class TestScoreFileWithBounds:
     ) -> None:
         assert write_iteration_score(tmp_path, SURE).read_bytes() == SURE_BYTES
 
-    def test_that_was_read_has_the_same_bounds_coverage_and_payload(self, tmp_path: Path) -> None:
+    def test_that_was_read_has_the_same_bounds_coverage_and_payload(
+        self, tmp_path: Path
+    ) -> None:
         write_iteration_score(tmp_path, SURE)
         found = read_iteration_score(tmp_path, 1)
         assert (found.bounds, found.coverage) == (SURE.bounds, SURE.coverage)
@@ -194,11 +210,15 @@ class TestNumbers:
                 id="a weight below 0",
             ),
             pytest.param(
-                {"contribution": float("inf")}, "a number that is not finite", id="infinite"
+                {"contribution": float("inf")},
+                "a number that is not finite",
+                id="infinite",
             ),
         ],
     )
-    def test_that_cannot_be_added_up_are_refused(self, row: dict[str, float], problem: str) -> None:
+    def test_that_cannot_be_added_up_are_refused(
+        self, row: dict[str, float], problem: str
+    ) -> None:
         landed = replace(LANDED, **row)  # type: ignore[arg-type]
         score = build_persisted_score(replace(SCORE, breakdown=(landed, TESTS)))
         with pytest.raises(InputError, match=re.escape(problem)):
@@ -206,7 +226,9 @@ class TestNumbers:
 
 
 class TestSessionFile:
-    def test_that_is_unscored_is_written_and_reads_back_too(self, tmp_path: Path) -> None:
+    def test_that_is_unscored_is_written_and_reads_back_too(
+        self, tmp_path: Path
+    ) -> None:
         session = SessionScore("s", "2.0.2", (), False, 0.0, "unscored", ())
         path = write_session_score(tmp_path, session)
         assert path == tmp_path / "session-s.score.yaml"
@@ -221,7 +243,9 @@ class TestSessionFile:
 
 names = st.text(min_size=1)
 shares = st.floats(0, 1)
-sources: st.SearchStrategy[Source | None] = st.sampled_from(("observed", "claimed", None))
+sources: st.SearchStrategy[Source | None] = st.sampled_from(
+    ("observed", "claimed", None)
+)
 rows = st.builds(
     SignalContribution,
     *(names, st.text(), st.booleans(), shares, st.text(), shares, shares, shares),
@@ -244,7 +268,9 @@ def as_the_reference_keeps_it(row: SignalContribution) -> SignalContribution:
     return replace(row, source=None, applicable=True, cap="")
 
 
-refs = st.builds(SessionIterRef, st.integers(0, 2**40), st.booleans(), shares, st.text())
+refs = st.builds(
+    SessionIterRef, st.integers(0, 2**40), st.booleans(), shares, st.text()
+)
 sessions = st.builds(
     SessionScore,
     st.text(min_size=1, max_size=50).filter(is_plain_session_id),
@@ -266,10 +292,14 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_any_score_reads_back(log: Path, score: PersistedScore) -> None:
     path = write_persisted_score(log, score)
     found = read_iteration_score(log, score.iteration)
-    kept = changed(score, breakdown=tuple(map(as_the_reference_keeps_it, score.breakdown)))
+    kept = changed(
+        score, breakdown=tuple(map(as_the_reference_keeps_it, score.breakdown))
+    )
     assert found == (score if score.sidecar == BOUNDS_SIDECAR else kept)
     if score.sidecar == BOUNDS_SIDECAR:
-        assert [row.source for row in found.breakdown] == [row.source for row in score.breakdown]
+        assert [row.source for row in found.breakdown] == [
+            row.source for row in score.breakdown
+        ]
     path.unlink()
 
 
@@ -288,15 +318,25 @@ REFUSED_IDS = [
 """Not below a folder, or with a control character (C0, delete, C1), or of more than 200 bytes."""
 TAKEN_IDS = [
     *("...", ".hidden", "a..b", "a b", " ", "-rf", "*?[a]", "x: y", "!", "~", "\xa0"),
-    *("x" * 200, "é" * 100, "\udcff" * 200, "😀", "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"),
+    *(
+        "x" * 200,
+        "é" * 100,
+        "\udcff" * 200,
+        "😀",
+        "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310",
+    ),
 ]
 
 
 class TestSessionId:
     @pytest.mark.parametrize("given", REFUSED_IDS, ids=lambda given: ascii(given)[:20])
-    def test_that_is_no_plain_file_name_has_no_path(self, tmp_path: Path, given: str) -> None:
+    def test_that_is_no_plain_file_name_has_no_path(
+        self, tmp_path: Path, given: str
+    ) -> None:
         session = changed(SESSION, session_id=given)
-        message = re.escape(f"session id {given!r} cannot be a file name; it has no score file")
+        message = re.escape(
+            f"session id {given!r} cannot be a file name; it has no score file"
+        )
         for use in (
             lambda: session_score_path(tmp_path, given),
             lambda: write_session_score(tmp_path, session),
@@ -307,7 +347,9 @@ class TestSessionId:
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("given", TAKEN_IDS, ids=lambda given: ascii(given)[:20])
-    def test_that_is_one_has_a_file_in_the_log(self, tmp_path: Path, given: str) -> None:
+    def test_that_is_one_has_a_file_in_the_log(
+        self, tmp_path: Path, given: str
+    ) -> None:
         session = changed(SESSION, session_id=given)
         path = write_session_score(tmp_path, session)
         assert path == session_score_path(tmp_path, given)
@@ -331,7 +373,11 @@ class TestWritingMany:
     @pytest.mark.parametrize(
         ("write", "stuck", "before"),
         [
-            (lambda log: write_iteration_scores(log, TestWritingMany.SCORES), "iter-1", ["iter-3"]),
+            (
+                lambda log: write_iteration_scores(log, TestWritingMany.SCORES),
+                "iter-1",
+                ["iter-3"],
+            ),
             (
                 lambda log: write_session_scores(log, TestWritingMany.SESSIONS),
                 "session-b",
@@ -341,20 +387,32 @@ class TestWritingMany:
         ids=["iterations", "sessions"],
     )
     def test_stops_at_the_first_failure_and_says_what_was_written(
-        self, tmp_path: Path, write: Callable[[Path], object], stuck: str, before: list[str]
+        self,
+        tmp_path: Path,
+        write: Callable[[Path], object],
+        stuck: str,
+        before: list[str],
     ) -> None:
         (tmp_path / f"{stuck}.score.yaml").mkdir()
         with pytest.raises(
             WriteError, match=rf"{stuck}\.score\.yaml: cannot write: is a directory"
         ) as raised:
             write(tmp_path)
-        assert raised.value.written == tuple(tmp_path / f"{name}.score.yaml" for name in before)
-        assert set(os.listdir(tmp_path)) == {f"{name}.score.yaml" for name in (*before, stuck)}
+        assert raised.value.written == tuple(
+            tmp_path / f"{name}.score.yaml" for name in before
+        )
+        assert set(os.listdir(tmp_path)) == {
+            f"{name}.score.yaml" for name in (*before, stuck)
+        }
 
     def test_says_so_too_when_a_session_has_no_file_name(self, tmp_path: Path) -> None:
         nameless = changed(SESSION, session_id="")
-        with pytest.raises(WriteError, match="session id '' cannot be a file name") as raised:
-            write_session_scores(tmp_path, [self.SESSIONS[0], nameless, self.SESSIONS[1]])
+        with pytest.raises(
+            WriteError, match="session id '' cannot be a file name"
+        ) as raised:
+            write_session_scores(
+                tmp_path, [self.SESSIONS[0], nameless, self.SESSIONS[1]]
+            )
         assert raised.value.written == (tmp_path / "session-c.score.yaml",)
 
 
@@ -375,8 +433,14 @@ NOT_SIDECARS = {
         b"scored: 1\n",
         "line 1: scored: '1' where true or false belongs",
     ),
-    "a list where text belongs": (b"band: []\n", "line 1: band: a list where text belongs"),
-    "a key twice": (b"band: a\nband: b\n", "line 2: key 'band' is already given on line 1"),
+    "a list where text belongs": (
+        b"band: []\n",
+        "line 1: band: a list where text belongs",
+    ),
+    "a key twice": (
+        b"band: a\nband: b\n",
+        "line 2: key 'band' is already given on line 1",
+    ),
     "an unknown anchor": (b"band: *a\n", "line 1: unknown anchor 'a'"),
     "nested too deep": (b"[" * 200, "line 1: nested more than 100 deep"),
 }
@@ -394,7 +458,9 @@ def huge(path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "read"), READERS.values(), ids=READERS)
 class TestReadingWhatIsNoSidecar:
-    @pytest.mark.parametrize(("data", "reason"), NOT_SIDECARS.values(), ids=NOT_SIDECARS)
+    @pytest.mark.parametrize(
+        ("data", "reason"), NOT_SIDECARS.values(), ids=NOT_SIDECARS
+    )
     def test_says_what_is_wrong_and_what_to_do(
         self, tmp_path: Path, name: str, read: Read, data: bytes, reason: str
     ) -> None:
@@ -409,13 +475,16 @@ class TestReadingWhatIsNoSidecar:
     @pytest.mark.parametrize(
         "log", [".", "missing", "file"], ids=["no file", "no log", "a file for a log"]
     )
-    def test_says_that_there_is_none(self, tmp_path: Path, name: str, read: Read, log: str) -> None:
+    def test_says_that_there_is_none(
+        self, tmp_path: Path, name: str, read: Read, log: str
+    ) -> None:
         (tmp_path / "file").write_bytes(b"")
         path = tmp_path / log / name
         with pytest.raises(NotFoundError) as raised:
             read(tmp_path / log)
         assert (
-            str(raised.value) == f"{path}: no such score; score the log first with 'da-score run'"
+            str(raised.value)
+            == f"{path}: no such score; score the log first with 'da-score run'"
         )
 
     @pytest.mark.parametrize(
@@ -437,7 +506,12 @@ class TestReadingWhatIsNoSidecar:
         ],
     )
     def test_does_not_wait_for_what_is_no_file_of_text(
-        self, tmp_path: Path, name: str, read: Read, make: Callable[[Path], object], reason: str
+        self,
+        tmp_path: Path,
+        name: str,
+        read: Read,
+        make: Callable[[Path], object],
+        reason: str,
     ) -> None:
         make(tmp_path / name)
         with pytest.raises(InputError, match=re.escape(f"{name}: {reason}")):

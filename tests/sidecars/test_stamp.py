@@ -26,15 +26,30 @@ class TestComparison:
         ("other", "inputs", "facts"),
         [
             pytest.param(ONE, True, True, id="the same"),
-            pytest.param(replace(ONE, inputs="x"), False, True, id="the entry or what it names"),
             pytest.param(
-                replace(ONE, facts="x"), False, False, id="the transcript in the same window"
+                replace(ONE, inputs="x"), False, True, id="the entry or what it names"
             ),
-            pytest.param(replace(ONE, window="x"), True, False, id="the window, which git decides"),
             pytest.param(
-                replace(ONE, window="x", facts="x"), True, False, id="the facts of another window"
+                replace(ONE, facts="x"),
+                False,
+                False,
+                id="the transcript in the same window",
             ),
-            pytest.param(replace(ONE, sidecar="x"), True, True, id="the sidecar is no input"),
+            pytest.param(
+                replace(ONE, window="x"),
+                True,
+                False,
+                id="the window, which git decides",
+            ),
+            pytest.param(
+                replace(ONE, window="x", facts="x"),
+                True,
+                False,
+                id="the facts of another window",
+            ),
+            pytest.param(
+                replace(ONE, sidecar="x"), True, True, id="the sidecar is no input"
+            ),
         ],
     )
     def test_tells_inputs_from_answers_of_git(
@@ -55,8 +70,12 @@ verifiers:
   - {{type: unit, status: pass, result_artifact: unit.yaml}}
 review: {{decision_artifact: review.yaml}}
 """
-HOOKS = "records:\n  - {intervention_class: remediate_at_stop, result: allow, rule_id: r}\n"
-TASKS = "tasks:\n  - {id: t1, write_scope: [src/]}\n  - {id: t2, write_scope: [docs/]}\n"
+HOOKS = (
+    "records:\n  - {intervention_class: remediate_at_stop, result: allow, rule_id: r}\n"
+)
+TASKS = (
+    "tasks:\n  - {id: t1, write_scope: [src/]}\n  - {id: t2, write_scope: [docs/]}\n"
+)
 LINE = (
     '{"type":"assistant","timestamp":"2026-04-12T13:00:00Z",'
     '"message":{"usage":{"input_tokens":1}}}\n'
@@ -70,7 +89,10 @@ class Project:
 
     def __init__(self, repo: Repo, root: Path) -> None:
         self.repo, self.log, self.transcripts = repo, root / "log", root / "transcripts"
-        self.entry, self.hooks = self.log / "iter-1.yaml", self.log / "iter-1.hook-outcomes.yaml"
+        self.entry, self.hooks = (
+            self.log / "iter-1.yaml",
+            self.log / "iter-1.hook-outcomes.yaml",
+        )
         self.tasks = repo.path / ".agents/workflow/plans/p/TASKS.yaml"
         self.artifact, self.review = repo.path / "unit.yaml", repo.path / "review.yaml"
         self.transcript = self.transcripts / "s.jsonl"
@@ -93,7 +115,9 @@ class Project:
             evidence = Evidence(records, self.log, sources, scan)
             inputs = inputs_of(records[0], evidence, self.log, ())
             return stamp_of_score(
-                inputs, evidence.of(records[0], evidence.answers(records[0])), b"sidecar"
+                inputs,
+                evidence.of(records[0], evidence.answers(records[0])),
+                b"sidecar",
             )
 
 
@@ -131,19 +155,33 @@ class TestStamp:
                 id="a key nobody reads",
             ),
             pytest.param(
-                lambda p: edit(p.hooks, "allow", "advise"), {"inputs"}, id="hook outcomes"
-            ),
-            pytest.param(lambda p: p.hooks.unlink(), {"inputs"}, id="hook outcomes that are gone"),
-            pytest.param(
-                lambda p: edit(p.artifact, "pass", "fail"), {"inputs"}, id="a verifier's artifact"
-            ),
-            pytest.param(lambda p: p.artifact.unlink(), {"inputs"}, id="an artifact that is gone"),
-            pytest.param(lambda p: edit(p.review, "0", "1"), {"inputs"}, id="a review's artifact"),
-            pytest.param(
-                lambda p: edit(p.tasks, "src/", "lib/"), {"inputs"}, id="the declared scope"
+                lambda p: edit(p.hooks, "allow", "advise"),
+                {"inputs"},
+                id="hook outcomes",
             ),
             pytest.param(
-                lambda p: edit(p.tasks, "docs/", "doc/"), set(), id="the scope of another task"
+                lambda p: p.hooks.unlink(), {"inputs"}, id="hook outcomes that are gone"
+            ),
+            pytest.param(
+                lambda p: edit(p.artifact, "pass", "fail"),
+                {"inputs"},
+                id="a verifier's artifact",
+            ),
+            pytest.param(
+                lambda p: p.artifact.unlink(), {"inputs"}, id="an artifact that is gone"
+            ),
+            pytest.param(
+                lambda p: edit(p.review, "0", "1"), {"inputs"}, id="a review's artifact"
+            ),
+            pytest.param(
+                lambda p: edit(p.tasks, "src/", "lib/"),
+                {"inputs"},
+                id="the declared scope",
+            ),
+            pytest.param(
+                lambda p: edit(p.tasks, "docs/", "doc/"),
+                set(),
+                id="the scope of another task",
             ),
             pytest.param(
                 lambda p: edit(p.tasks, "tasks:", "# here\ntasks:"),
@@ -166,9 +204,13 @@ class TestStamp:
                 id="a transcript's name",
             ),
             pytest.param(
-                lambda p: p.transcript.unlink(), {"facts"}, id="a transcript that is gone"
+                lambda p: p.transcript.unlink(),
+                {"facts"},
+                id="a transcript that is gone",
             ),
-            pytest.param(lambda p: p.repo.revert(p.sha), set(), id="a revert on the trunk"),
+            pytest.param(
+                lambda p: p.repo.revert(p.sha), set(), id="a revert on the trunk"
+            ),
             pytest.param(
                 lambda p: p.repo.commit({"src/b.py": "b"}, "other"),
                 set(),
@@ -176,7 +218,9 @@ class TestStamp:
             ),
         ],
     )
-    def test_of_an_iteration_shows(self, project: Project, change: Change, shows: set[str]) -> None:
+    def test_of_an_iteration_shows(
+        self, project: Project, change: Change, shows: set[str]
+    ) -> None:
         before = project.taken()
         change(project)
         assert differing(before, project.taken()) == shows
@@ -208,13 +252,17 @@ class TestStore:
         return tmp_path / "log"
 
     @staticmethod
-    def keep(cache: Path | None, log: Path, found: dict[int, Stamp], rubric: str = "2.1.0") -> None:
+    def keep(
+        cache: Path | None, log: Path, found: dict[int, Stamp], rubric: str = "2.1.0"
+    ) -> None:
         with stamps_of_log(cache, log, released_rubric(rubric)) as known:
             for iteration, one in found.items():
                 known.put(iteration, one)
 
     @staticmethod
-    def kept(cache: Path | None, log: Path, iteration: int, rubric: str = "2.1.0") -> Stamp | None:
+    def kept(
+        cache: Path | None, log: Path, iteration: int, rubric: str = "2.1.0"
+    ) -> Stamp | None:
         with stamps_of_log(cache, log, released_rubric(rubric)) as known:
             return known.get(iteration)
 
@@ -228,7 +276,9 @@ class TestStore:
             replace(ONE, facts="x"),
         ]
 
-    def test_is_of_one_log_and_one_rubric(self, cache: Path, log: Path, tmp_path: Path) -> None:
+    def test_is_of_one_log_and_one_rubric(
+        self, cache: Path, log: Path, tmp_path: Path
+    ) -> None:
         self.keep(cache, log, {1: ONE})
         assert self.kept(cache, tmp_path / "other", 1) is None
         assert self.kept(cache, log, 1, "2.0.2") is None
@@ -249,8 +299,12 @@ class TestStore:
         assert self.kept(None, log, 1) is None
         assert list(tmp_path.iterdir()) == []
 
-    @pytest.mark.parametrize("row", [b"", b"inputs window facts", b"\xff", b"a b c d e"], ids=ascii)
-    def test_that_is_not_whole_is_none(self, cache: Path, log: Path, row: bytes) -> None:
+    @pytest.mark.parametrize(
+        "row", [b"", b"inputs window facts", b"\xff", b"a b c d e"], ids=ascii
+    )
+    def test_that_is_not_whole_is_none(
+        self, cache: Path, log: Path, row: bytes
+    ) -> None:
         with stamps_of_log(cache, log, released_rubric("2.1.0")) as known:
             known._store.put("stamp", f"{known._prefix}1", b"", row)
         assert self.kept(cache, log, 1) is None

@@ -32,7 +32,9 @@ def rubric(
     return str(request.param)
 
 
-def forge(project: Path, iteration: int, value: str = "1", band: str = "excellent") -> None:
+def forge(
+    project: Path, iteration: int, value: str = "1", band: str = "excellent"
+) -> None:
     """Let a sidecar say more than the evidence gives."""
     path = project / LOG / f"iter-{iteration}.score.yaml"
     text = re.sub("^value: .*", f"value: {value}", path.read_text(), flags=re.M)
@@ -49,14 +51,20 @@ def states(da_score: DaScore, *arguments: str) -> dict[int, str]:
     """What ``check`` says of the iterations that are not current."""
     found = json.loads(da_score("check", "--min-score", "0", "--json", *arguments).out)
     return {
-        one["iteration"]: one["state"] for one in found["iterations"] if one["state"] != "current"
+        one["iteration"]: one["state"]
+        for one in found["iterations"]
+        if one["state"] != "current"
     }
 
 
 def state_in(da_score: DaScore, command: str, iteration: int) -> Any:
     if command == "export":
-        rows = da_score("export", "--tables", "iterations", "--format", "jsonl").out.splitlines()
-        return {row["iteration"]: row["state"] for row in map(json.loads, rows)}[iteration]
+        rows = da_score(
+            "export", "--tables", "iterations", "--format", "jsonl"
+        ).out.splitlines()
+        return {row["iteration"]: row["state"] for row in map(json.loads, rows)}[
+            iteration
+        ]
     return json.loads(da_score(command, str(iteration), "--json").out)["state"]
 
 
@@ -80,7 +88,9 @@ class TestEveryRubric:
         edit(project / LOG / "iter-3.yaml", "wave: links", "wave: other")
         assert states(da_score) == {}
 
-    def test_the_way_to_the_repository_is_no_edit(self, da_score: DaScore, project: Path) -> None:
+    def test_the_way_to_the_repository_is_no_edit(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         assert "0 scored" in da_score("backfill", str(project.parent)).out
         assert states(da_score) == {}
 
@@ -100,7 +110,9 @@ class TestEveryRubric:
         assert "stale: it says 1.000" in shown.out + shown.err
         assert da_score("check", "--min-score", "0", "--recompute").status == 0
 
-    def test_one_that_says_less_is_only_noted(self, da_score: DaScore, project: Path) -> None:
+    def test_one_that_says_less_is_only_noted(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         forge(project, 3, "0.1", "poor")
         assert da_score("check", "--min-score", "0").status == 0
         assert da_score("check", "--min-score", "0.2", "--last", "7").status == 0, (
@@ -111,7 +123,9 @@ class TestEveryRubric:
 
 class TestEvidenceThatIsGone:
     @pytest.mark.usefixtures("rubric")
-    def test_is_unverified_and_not_failed(self, da_score: DaScore, project: Path) -> None:
+    def test_is_unverified_and_not_failed(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         lose_transcripts(project)
         found = states(da_score)
         assert set(found.values()) <= {"unverified"}
@@ -122,7 +136,11 @@ class TestEvidenceThatIsGone:
 
     @pytest.mark.parametrize("version", WITH_PROVENANCE)
     def test_excuses_no_other_row_and_no_file_without_its_provenance(
-        self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch, version: str
+        self,
+        da_score: DaScore,
+        project: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        version: str,
     ) -> None:
         monkeypatch.setenv("DA_SCORE_RUBRIC", version)
         da_score("run")
@@ -133,21 +151,32 @@ class TestEvidenceThatIsGone:
         assert (found[3], found[5], found[4]) == ("stale", "stale", "unverified")
         assert da_score("check", "--min-score", "0").status == 3
 
-    def test_never_raises_a_score_without_the_word(self, da_score: DaScore, project: Path) -> None:
+    def test_never_raises_a_score_without_the_word(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         assert da_score("run", "--rubric", "3.1.0").status == 0
         lose_transcripts(project)
         assert (
             "Without the lost evidence it would be 1.000"
             in da_score("explain", "3", "--rubric", "3.1.0").out
         )
-        assert "lost evidence" in da_score("iteration", "3", "--recompute", "--rubric", "3.1.0").err
+        assert (
+            "lost evidence"
+            in da_score("iteration", "3", "--recompute", "--rubric", "3.1.0").err
+        )
 
     def test_without_a_repository_nothing_can_be_verified(
-        self, da_score: DaScore, scored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        da_score: DaScore,
+        scored: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         shutil.copytree(scored / LOG, tmp_path / "log")
         monkeypatch.chdir(tmp_path)
-        found = json.loads(da_score("iteration", "3", "--iter-log-dir", "log", "--json").out)
+        found = json.loads(
+            da_score("iteration", "3", "--iter-log-dir", "log", "--json").out
+        )
         assert found["state"] == "unverified"
 
 

@@ -57,7 +57,9 @@ OPEN = (
 """As new as ever: CONTINUE with score 0."""
 
 HALF = (
-    spoken("one about ducks", "two concerning geese", "three with swans", "four of herons"),
+    spoken(
+        "one about ducks", "two concerning geese", "three with swans", "four of herons"
+    ),
     spoken("an entirely different matter", "plus yet another thing"),
 )
 """Two new claims where there were four: CONTINUE with score 0.5."""
@@ -71,14 +73,19 @@ BLOCKED = (
 
 def document(*rounds: Mapping[str, Any]) -> str:
     return json.dumps(
-        {"rounds": [{"round": n, "outputs": outputs} for n, outputs in enumerate(rounds, 1)]}
+        {
+            "rounds": [
+                {"round": n, "outputs": outputs} for n, outputs in enumerate(rounds, 1)
+            ]
+        }
     )
 
 
 def lines(*rounds: Mapping[str, Any]) -> str:
     rows: list[dict[str, Any]] = [{"type": "transcript_header", "topic": "locks"}]
     rows += [
-        {"type": "round", "round": n, "outputs": outputs} for n, outputs in enumerate(rounds, 1)
+        {"type": "round", "round": n, "outputs": outputs}
+        for n, outputs in enumerate(rounds, 1)
     ]
     return "".join(json.dumps(row) + "\n" for row in rows)
 
@@ -146,7 +153,10 @@ class TestValue:
                 id="converged",
             ),
             pytest.param(
-                OPEN, 0, "CONTINUE: novelty 1.000 HIGH, readiness 1.00 HIGH, 2 rounds", id="open"
+                OPEN,
+                0,
+                "CONTINUE: novelty 1.000 HIGH, readiness 1.00 HIGH, 2 rounds",
+                id="open",
             ),
             pytest.param(
                 HALF,
@@ -163,12 +173,18 @@ class TestValue:
         ],
     )
     def test_is_its_score_and_zero_where_it_is_blocked(
-        self, log: Log, rounds: tuple[dict[str, Any], ...], sub_score: float, detail: str
+        self,
+        log: Log,
+        rounds: tuple[dict[str, Any], ...],
+        sub_score: float,
+        detail: str,
     ) -> None:
         log.give(document(*rounds))
         assert log.value() == present_signal(sub_score, detail)
 
-    def test_needs_two_rounds_in_a_row_whatever_the_settings_say(self, log: Log) -> None:
+    def test_needs_two_rounds_in_a_row_whatever_the_settings_say(
+        self, log: Log
+    ) -> None:
         log.give(document(*CONVERGED[:2]))
         assert log.value().detail.startswith("CONTINUE: novelty 0.000 MEDIUM, ")
         log.give(document(*CONVERGED[:2], spoken(actions=READY)))
@@ -180,7 +196,9 @@ class TestValue:
         log.give(
             document(
                 *CONVERGED[:2],
-                spoken("a lock guards each writer", actions=("I will brew the tea", *READY)),
+                spoken(
+                    "a lock guards each writer", actions=("I will brew the tea", *READY)
+                ),
             )
         )
         before = run("run", "--rubric", "2.2.0", "--json")
@@ -192,9 +210,14 @@ class TestValue:
         assert run("run", "--rubric", "2.2.0", "--json") == before
         assert '"SHIP' in before
 
-    def test_of_json_lines_is_the_same_and_json_wins_where_there_are_both(self, log: Log) -> None:
+    def test_of_json_lines_is_the_same_and_json_wins_where_there_are_both(
+        self, log: Log
+    ) -> None:
         log.give(lines(*CONVERGED), suffix=".dr.jsonl")
-        assert log.value().detail == "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds"
+        assert (
+            log.value().detail
+            == "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds"
+        )
         log.give(document(*OPEN))
         assert log.value().detail.startswith("CONTINUE")
         log.give("{")
@@ -230,15 +253,23 @@ class TestAbsent:
             ),
             pytest.param("[" * 100_000, id="deep"),
             pytest.param('{"rounds": "' + "x" * 5000 + '"}', id="a long value"),
-            pytest.param('{"rounds": "\\u001b[31m\\n\\u2028"}', id="control characters"),
-            pytest.param(document(*CONVERGED) + "\x1b]0;title\x07\n", id="something behind it"),
+            pytest.param(
+                '{"rounds": "\\u001b[31m\\n\\u2028"}', id="control characters"
+            ),
+            pytest.param(
+                document(*CONVERGED) + "\x1b]0;title\x07\n", id="something behind it"
+            ),
         ],
     )
-    def test_with_an_invalid_file_says_why_in_one_line(self, log: Log, text: str) -> None:
+    def test_with_an_invalid_file_says_why_in_one_line(
+        self, log: Log, text: str
+    ) -> None:
         log.give(text)
         found = log.value()
         assert not found.present
-        assert found.detail.startswith("cannot read DR transcript for iter-1: iter-1.dr.json: ")
+        assert found.detail.startswith(
+            "cannot read DR transcript for iter-1: iter-1.dr.json: "
+        )
         assert len(found.detail.splitlines()) == 1
         assert found.detail.isprintable()
         assert len(found.detail) < 300
@@ -246,7 +277,9 @@ class TestAbsent:
 
 def test_it_is_to_vote_where_a_rubric_has_the_signal_and_nowhere_else() -> None:
     assert (
-        optional_signals(NEXT) == optional_signals(default_rubric(), NEXT) == {DIMINISHING_RETURNS}
+        optional_signals(NEXT)
+        == optional_signals(default_rubric(), NEXT)
+        == {DIMINISHING_RETURNS}
     )
     assert optional_signals(default_rubric()) == optional_signals() == frozenset()
 
@@ -259,18 +292,29 @@ class TestVotes:
         log.give(document(*CONVERGED))
         log.give(document(*BLOCKED), iteration=2)
 
-    def test_in_a_log_as_in_one_iteration_alone_and_in_sets_of_signals(self, log: Log) -> None:
+    def test_in_a_log_as_in_one_iteration_alone_and_in_sets_of_signals(
+        self, log: Log
+    ) -> None:
         scored = score_log(log.path, log.repo.path, rubric=NEXT)
         rows = [iteration.score.breakdown[-1] for iteration in scored.iterations]
-        assert [(row.signal, row.label, row.present, row.sub_score) for row in rows] == [
+        assert [
+            (row.signal, row.label, row.present, row.sub_score) for row in rows
+        ] == [
             ("diminishing_returns", "Diminishing returns", True, 1.0),
             ("diminishing_returns", "Diminishing returns", True, 0.0),
         ]
         first, second = (one.score for one in scored.iterations)
-        before = [one.score.value for one in score_log(log.path, log.repo.path).iterations]
+        before = [
+            one.score.value for one in score_log(log.path, log.repo.path).iterations
+        ]
         assert (before[0] < first.value, before[1] > second.value) == (True, True)
-        assert examine_iteration(log.path, log.repo.path, 2, rubric=NEXT).score == second
-        assert NEXT.score_all(build_signal_sets(log.path, log.repo.path)) == [first, second]
+        assert (
+            examine_iteration(log.path, log.repo.path, 2, rubric=NEXT).score == second
+        )
+        assert NEXT.score_all(build_signal_sets(log.path, log.repo.path)) == [
+            first,
+            second,
+        ]
 
     def test_reads_each_transcript_once(self, log: Log) -> None:
         score_log(log.path, log.repo.path, rubric=NEXT)
@@ -284,7 +328,9 @@ class TestObserved:
 
     @pytest.mark.parametrize("version", ["2.1.0", "2.0.2"])
     @pytest.mark.parametrize(
-        "text", [document(*CONVERGED), document(*CONVERGED[:1]), "{"], ids=["good", "short", "bad"]
+        "text",
+        [document(*CONVERGED), document(*CONVERGED[:1]), "{"],
+        ids=["good", "short", "bad"],
     )
     def test_changes_no_byte_of_a_sidecar(
         self, log: Log, run: Run, version: str, text: str
@@ -301,7 +347,9 @@ class TestObserved:
         run("backfill", "--force", "--rubric", version, ".")
         assert log.sidecars() == sidecars
 
-    def test_is_one_block_after_the_table_of_an_iteration(self, log: Log, run: Run) -> None:
+    def test_is_one_block_after_the_table_of_an_iteration(
+        self, log: Log, run: Run
+    ) -> None:
         run("run")
         without = run("iteration", "1")
         path = log.give(document(*CONVERGED))
@@ -322,14 +370,17 @@ class TestObserved:
 
     def test_says_why_there_is_nothing_to_show(self, log: Log, run: Run) -> None:
         log.give(document(*CONVERGED[:1]))
-        assert "\n  ABSENT     DR transcript for iter-1 has 1 round; at least 2 needed\n" in run(
-            "iteration", "1"
+        assert (
+            "\n  ABSENT     DR transcript for iter-1 has 1 round; at least 2 needed\n"
+            in run("iteration", "1")
         )
         log.give("{")
         found = json.loads(run("signals"))[0]["diminishing_returns"]
         assert (found["present"], found["meter"]) == (False, None)
 
-    def test_is_in_the_json_of_a_run_an_iteration_and_the_signals(self, log: Log, run: Run) -> None:
+    def test_is_in_the_json_of_a_run_an_iteration_and_the_signals(
+        self, log: Log, run: Run
+    ) -> None:
         path = log.give(document(*CONVERGED))
         run("run")
         expected = {
@@ -362,7 +413,12 @@ class TestObserved:
     ],
 )
 def test_the_meter_is_loaded_only_when_there_is_something_to_measure_and_to_show(
-    log: Log, monkeypatch: pytest.MonkeyPatch, rubric: str, command: str, given: bool, loaded: bool
+    log: Log,
+    monkeypatch: pytest.MonkeyPatch,
+    rubric: str,
+    command: str,
+    given: bool,
+    loaded: bool,
 ) -> None:
     if given:
         log.give(document(*CONVERGED))
@@ -370,7 +426,10 @@ def test_the_meter_is_loaded_only_when_there_is_something_to_measure_and_to_show
     code = f"import sys; from scoring.cli import main; main({command.split()})"
     code += "; sys.exit('scoring.meters.dr' in sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=log.repo.path, capture_output=True, check=False
+        [sys.executable, "-c", code],
+        cwd=log.repo.path,
+        capture_output=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (int(loaded), b"")
 
@@ -385,7 +444,9 @@ class TestBackfill:
         assert report.error is None
         return report.scored
 
-    def test_scores_anew_what_a_transcript_changed(self, log: Log, tmp_path: Path) -> None:
+    def test_scores_anew_what_a_transcript_changed(
+        self, log: Log, tmp_path: Path
+    ) -> None:
         assert self.scored(log, NEXT, tmp_path) == {1: "no sidecar", 2: "no sidecar"}
         assert self.scored(log, NEXT, tmp_path) == {}
         log.give(document(*CONVERGED))
@@ -396,4 +457,7 @@ class TestBackfill:
 
     def test_does_not_wait_for_a_fifo(self, log: Log, tmp_path: Path) -> None:
         make_fifo(log.path / "iter-1.dr.json")
-        assert ends(lambda: self.scored(log, NEXT, tmp_path)) == {1: "no sidecar", 2: "no sidecar"}
+        assert ends(lambda: self.scored(log, NEXT, tmp_path)) == {
+            1: "no sidecar",
+            2: "no sidecar",
+        }

@@ -21,12 +21,16 @@ class TestHookOutcomes:
         [
             pytest.param(HookFacts(HOOK_FILE, ()), [str(HOOK_FILE)], id="a file"),
             pytest.param(
-                HookFacts(HOOK_FILE, None, "parse", "not YAML"), [str(HOOK_FILE)], id="a broken one"
+                HookFacts(HOOK_FILE, None, "parse", "not YAML"),
+                [str(HOOK_FILE)],
+                id="a broken one",
             ),
             pytest.param(HookFacts(HOOK_FILE, None), [], id="no file"),
         ],
     )
-    def test_name_the_file_where_there_is_one(self, hooks: HookFacts, sources: list[str]) -> None:
+    def test_name_the_file_where_there_is_one(
+        self, hooks: HookFacts, sources: list[str]
+    ) -> None:
         facts = facts_of(IterationRecord(iteration=1), hooks=hooks)
         assert list(HookOutcomes().sources(facts, None)) == sources
 
@@ -46,8 +50,12 @@ class TestDeliberation:
         cut_out = deliberation_value(self.facts("dr-2", claims_from="text"), 1)
         assert cut_out.detail.endswith(", 2 rounds, claims cut out of text")
 
-    @pytest.mark.parametrize(("profile", "claims_from"), [("dr-1", "text"), ("dr-2", None)])
-    def test_does_not_say_so_otherwise(self, profile: str, claims_from: str | None) -> None:
+    @pytest.mark.parametrize(
+        ("profile", "claims_from"), [("dr-1", "text"), ("dr-2", None)]
+    )
+    def test_does_not_say_so_otherwise(
+        self, profile: str, claims_from: str | None
+    ) -> None:
         value = deliberation_value(self.facts(profile, claims_from=claims_from), 1)
         assert value.detail.endswith(", 2 rounds")
 

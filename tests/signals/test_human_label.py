@@ -44,13 +44,20 @@ class TestValue:
         [
             pytest.param((3, "on-target", "none"), 1.0, id="all at its best"),
             pytest.param((0, "breach", "major"), 0.0, id="all at its worst"),
-            pytest.param((2, "partial", "minor"), (2 / 3 + 0.5 + 0.5) / 3, id="in between"),
+            pytest.param(
+                (2, "partial", "minor"), (2 / 3 + 0.5 + 0.5) / 3, id="in between"
+            ),
             pytest.param((1, "breach", "none"), (1 / 3 + 0 + 1) / 3, id="one of each"),
         ],
     )
-    def test_is_the_mean_of_what_is_given(self, values: tuple[Any, ...], expected: float) -> None:
+    def test_is_the_mean_of_what_is_given(
+        self, values: tuple[Any, ...], expected: float
+    ) -> None:
         found = judged(label("ann", edit(*values)))
-        assert (found.present, found.detail) == (True, "mean of 1 latest label(s) by ann")
+        assert (found.present, found.detail) == (
+            True,
+            "mean of 1 latest label(s) by ann",
+        )
         assert found.sub_score == pytest.approx(expected, abs=1e-15)
 
     def test_is_that_of_the_latest_edit(self) -> None:
@@ -79,7 +86,9 @@ class TestRoles:
 
     def test_an_override_replaces_all_others(self) -> None:
         found = judged(
-            label("ann", edit(3)), self.OVERRIDE, label("bob", edit(3), updated_at=LATER)
+            label("ann", edit(3)),
+            self.OVERRIDE,
+            label("bob", edit(3), updated_at=LATER),
         )
         assert found == SignalValue(True, 0, "admin override by eve")
 
@@ -98,7 +107,9 @@ class TestAbsent:
     @pytest.mark.parametrize(
         ("found", "said"),
         [
-            pytest.param(judged(), "no label for iter-5 counts: there is none", id="no label"),
+            pytest.param(
+                judged(), "no label for iter-5 counts: there is none", id="no label"
+            ),
             pytest.param(
                 judged(label("ann", edit(3), schema_version="2.0.0")),
                 "cannot read labels for iter-5: iter-5.labels.yaml: line 4: the label has schema "
@@ -111,7 +122,9 @@ class TestAbsent:
                 "1.x is read",
                 id="another major",
             ),
-            pytest.param(label_value(None, 5), "no labels for iter-5", id="nobody asked"),
+            pytest.param(
+                label_value(None, 5), "no labels for iter-5", id="nobody asked"
+            ),
         ],
     )
     def test_says_why(self, found: SignalValue, said: str) -> None:
@@ -121,9 +134,13 @@ class TestAbsent:
 
 class TestVote:
     def test_is_under_the_rubrics_that_have_it(self) -> None:
-        having = [v for v in rubric_versions() if released_rubric(v).signal("human_label")]
+        having = [
+            v for v in rubric_versions() if released_rubric(v).signal("human_label")
+        ]
         assert having
-        assert [v for v in rubric_versions() if labels_vote(released_rubric(v))] == having
+        assert [
+            v for v in rubric_versions() if labels_vote(released_rubric(v))
+        ] == having
 
     def test_is_seen_by_the_stamp_there_and_not_elsewhere(self) -> None:
         assert "iter-5.labels.yaml" in entry_file_names(5, {"human_label"})
@@ -142,7 +159,8 @@ class TestVote:
         assert new[4].signals.value("human_label").detail == "no labels for iter-4"
         old = score_log(*log, rubric=released_rubric("2.1.0")).iterations
         assert all(
-            "human_label" not in one.signals.signals and one.facts.labels is None for one in old
+            "human_label" not in one.signals.signals and one.facts.labels is None
+            for one in old
         )
 
     def test_library_and_command_agree_over_a_log_with_labels(
@@ -158,15 +176,24 @@ class TestVote:
             )
             assert (alone, record.iteration) == (score, score.iteration)
 
-        folders = [part for path in demo.transcript_dirs for part in ("--transcript-dir", path)]
+        folders = [
+            part for path in demo.transcript_dirs for part in ("--transcript-dir", path)
+        ]
         options = ["--iter-log-dir", log[0], "--repo-dir", log[1], *folders]
         printed = da_score("run", "--rubric", "3.0.0", "--json", "--no-write", *options)
         assert [row["value"] for row in json.loads(printed.out)["iterations"]] == [
             score.value for score in scores
         ]
-        for score, row in zip(scores, json.loads(printed.out)["iterations"], strict=True):
-            shown = [(one["signal"], one["present"], one["detail"]) for one in row["breakdown"]]
-            assert shown == [(one.signal, one.present, one.detail) for one in score.breakdown]
+        for score, row in zip(
+            scores, json.loads(printed.out)["iterations"], strict=True
+        ):
+            shown = [
+                (one["signal"], one["present"], one["detail"])
+                for one in row["breakdown"]
+            ]
+            assert shown == [
+                (one.signal, one.present, one.detail) for one in score.breakdown
+            ]
             if score.iteration != 5:
                 absent = extract_human_label_signals(demo.iter_log_dir, score.iteration)
                 assert absent.detail == f"no labels for iter-{score.iteration}"
@@ -175,7 +202,11 @@ class TestVote:
         (row,) = (row for row in by_number[5].breakdown if row.signal == HUMAN_LABEL)
         assert row.present
         without = rubric.score_all(build_signal_sets(*log, labels=False))
-        differ = [a.iteration for a, b in zip(scores, without, strict=True) if a.value != b.value]
+        differ = [
+            a.iteration
+            for a, b in zip(scores, without, strict=True)
+            if a.value != b.value
+        ]
         assert differ == [5]
 
     def test_labels_are_assembled_like_the_other_signals(self, demo: Demo) -> None:
@@ -193,7 +224,9 @@ class TestVote:
         )
         assert given.present
         assert assembled.value(HUMAN_LABEL) == given
-        rows = {row.signal: row for row in find_rubric("3.0.0").score(assembled).breakdown}
+        rows = {
+            row.signal: row for row in find_rubric("3.0.0").score(assembled).breakdown
+        }
         assert rows[HUMAN_LABEL].present
         assert rows[HUMAN_LABEL].sub_score == given.sub_score
 
@@ -201,7 +234,9 @@ class TestVote:
         self, demo: Demo
     ) -> None:
         path = demo.iter_log_dir / "iter-1.yaml"
-        path.write_text("schema_version: 2\niteration: 1\nimpl: {tests_total_pass: false}\n")
+        path.write_text(
+            "schema_version: 2\niteration: 1\nimpl: {tests_total_pass: false}\n"
+        )
         log = demo.iter_log_dir, demo.repo_dir
         for version in ("3.0.0", "2.1.0"):
             score, _ = score_iteration(*log, 1, rubric=find_rubric(version))
@@ -225,5 +260,7 @@ class TestVote:
         facts = facts_of(IterationRecord(iteration=5))
         assert list(HumanLabel().sources(facts, None)) == []
         path = write(tmp_path, label("ann", edit(3)))
-        facts = facts_of(IterationRecord(iteration=5), labels=labels_in(path.read_bytes(), path, 5))
+        facts = facts_of(
+            IterationRecord(iteration=5), labels=labels_in(path.read_bytes(), path, 5)
+        )
         assert list(HumanLabel().sources(facts, None)) == [str(path)]

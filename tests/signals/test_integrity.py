@@ -24,17 +24,25 @@ def pair(
     signal: Any, role: AgentRole, claimed: float | None, observed: float | None
 ) -> IntegrityObservation:
     """A claim and what was observed; None is absent."""
-    sides = [NOTHING if side is None else present_signal(side, "") for side in (claimed, observed)]
+    sides = [
+        NOTHING if side is None else present_signal(side, "")
+        for side in (claimed, observed)
+    ]
     return IntegrityObservation(signal, role, *sides)
 
 
 def sets(*iterations: list[IntegrityObservation]) -> list[SignalSet]:
-    return [SignalSet(n, {}, OBJECTIVE, tuple(pairs)) for n, pairs in enumerate(iterations, 1)]
+    return [
+        SignalSet(n, {}, OBJECTIVE, tuple(pairs))
+        for n, pairs in enumerate(iterations, 1)
+    ]
 
 
 def one(*pairs: tuple[float | None, float | None]) -> IntegritySummary:
     """The summary of one role's claims about one signal, an iteration each."""
-    (row,) = summarize_integrity(sets(*([pair(TESTS, ROLE_IMPL, *sides)] for sides in pairs)))
+    (row,) = summarize_integrity(
+        sets(*([pair(TESTS, ROLE_IMPL, *sides)] for sides in pairs))
+    )
     return row
 
 
@@ -54,7 +62,12 @@ def test_a_log_is_summed_up_per_role_and_signal() -> None:
 @pytest.mark.parametrize(
     "sides",
     [(None, 1.0), (1.0, None), (None, None), (0.0, None)],
-    ids=["no claim", "nothing observed", "neither", "a claim of nothing, nothing observed"],
+    ids=[
+        "no claim",
+        "nothing observed",
+        "neither",
+        "a claim of nothing, nothing observed",
+    ],
 )
 def test_a_pair_that_lacks_a_side_does_not_compare(
     sides: tuple[float | None, float | None],
@@ -71,13 +84,23 @@ def test_a_pair_that_lacks_a_side_does_not_compare(
 @pytest.mark.parametrize(
     ("claimed", "observed", "over"),
     [(1.0, 0.999, 1), (1.0, 1.0, 0), (0.999, 1.0, 0), (0.0, 0.0, 0), (0.0, 1.0, 0)],
-    ids=["a little more than was seen", "as much", "less", "nothing", "nothing, all was seen"],
+    ids=[
+        "a little more than was seen",
+        "as much",
+        "less",
+        "nothing",
+        "nothing, all was seen",
+    ],
 )
 def test_only_more_than_was_seen_is_an_over_claim(
     claimed: float, observed: float, over: int
 ) -> None:
     row = one((claimed, observed))
-    assert (row.comparable, row.over_claims, row.over_claimed) == (1, over, (1,) if over else ())
+    assert (row.comparable, row.over_claims, row.over_claimed) == (
+        1,
+        over,
+        (1,) if over else (),
+    )
     assert row.mean_delta == row.worst_delta == observed - claimed
 
 

@@ -17,7 +17,11 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Changed, Landing, Unknown
 from scoring.evidence.scopes import DeclaredScope
 from scoring.evidence.transcripts.facts import COVERED, HarnessFacts, TranscriptFacts
-from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, Observed, TestsSeen
+from scoring.evidence.transcripts.observed_facts import (
+    CorrectionsSeen,
+    Observed,
+    TestsSeen,
+)
 from scoring.log.model import (
     ImplBlock,
     IterationRecord,
@@ -36,11 +40,20 @@ RUBRIC = released_rubric("3.1.0")
 SHA = "a" * 40
 ARTIFACT = "verification/unit.yaml"
 
-PASSED = TestsSeen(runs=2, failed=1, last_passed=True, command="pytest -q", passed_tests=12)
-FAILED = TestsSeen(
-    runs=1, failed=1, last_passed=False, command="go test ./...", failed_tests=3, passed_tests=10
+PASSED = TestsSeen(
+    runs=2, failed=1, last_passed=True, command="pytest -q", passed_tests=12
 )
-SEEN = Observed("commit", ("s1",), tool_calls=20, tests=PASSED, ran=(True,), failed_calls=2)
+FAILED = TestsSeen(
+    runs=1,
+    failed=1,
+    last_passed=False,
+    command="go test ./...",
+    failed_tests=3,
+    passed_tests=10,
+)
+SEEN = Observed(
+    "commit", ("s1",), tool_calls=20, tests=PASSED, ran=(True,), failed_calls=2
+)
 NOTHING = Observed(problem="3 sessions overlap")
 
 LANDED = Landing("attributed", TRUNK, SHA, SHA, ANCESTOR, SHA)
@@ -67,7 +80,9 @@ CLAIMS = IterationRecord(
             persisted_via_workflow_commands="yes", linked_traces_to_outcomes=True
         ),
     ),
-    verifiers=(VerifierRecord(status="pass", tests_total_pass=True, result_artifact=ARTIFACT),),
+    verifiers=(
+        VerifierRecord(status="pass", tests_total_pass=True, result_artifact=ARTIFACT),
+    ),
     review=ReviewBlock(overall_decision="accept"),
 )
 """An entry that claims everything there is to claim."""
@@ -84,11 +99,14 @@ def facts(
     record: IterationRecord = CLAIMS, observed: Observed = SEEN, **known: Any
 ) -> IterationFacts:
     return facts_of(
-        record, **{"observed": observed, "transcripts": WORK, "changed": CHANGED} | known
+        record,
+        **{"observed": observed, "transcripts": WORK, "changed": CHANGED} | known,
     )
 
 
-def scored(record: IterationRecord = CLAIMS, observed: Observed = SEEN, **known: Any) -> Score:
+def scored(
+    record: IterationRecord = CLAIMS, observed: Observed = SEEN, **known: Any
+) -> Score:
     return RUBRIC.score(signal_set(facts(record, observed, **known), claims_vote=False))
 
 
@@ -105,25 +123,40 @@ class TestTests:
         ("tests", "sub_score", "detail"),
         [
             (PASSED, 1, PASSED_ONCE),
-            (replace(PASSED, edited_after=True), 0.5, f"{PASSED_ONCE}, code edited after it"),
+            (
+                replace(PASSED, edited_after=True),
+                0.5,
+                f"{PASSED_ONCE}, code edited after it",
+            ),
             (FAILED, 0, f"{FAILED_ONCE} (3 failed, 10 passed); caps the band at fair"),
             pytest.param(
-                replace(FAILED, edited_after=True, failed_tests=None, passed_tests=None),
+                replace(
+                    FAILED, edited_after=True, failed_tests=None, passed_tests=None
+                ),
                 0,
                 f"{FAILED_ONCE}, code edited after it; caps the band at fair",
                 id="failed, whatever was edited after it",
             ),
         ],
     )
-    def test_take_the_last_run(self, tests: TestsSeen, sub_score: float, detail: str) -> None:
+    def test_take_the_last_run(
+        self, tests: TestsSeen, sub_score: float, detail: str
+    ) -> None:
         value = judged(observed=replace(SEEN, tests=tests))["tests"]
-        assert (value.present, value.sub_score, value.source) == (True, sub_score, "observed")
+        assert (value.present, value.sub_score, value.source) == (
+            True,
+            sub_score,
+            "observed",
+        )
         assert value.detail == f"{detail}; evidence by commit"
 
     @pytest.mark.parametrize(
         ("observed", "detail"),
         [
-            (replace(SEEN, tests=TestsSeen()), "no test run in 20 tool calls; evidence by commit"),
+            (
+                replace(SEEN, tests=TestsSeen()),
+                "no test run in 20 tool calls; evidence by commit",
+            ),
             (
                 replace(SEEN, tests=TestsSeen(reviewing=2)),
                 "no test run in 20 tool calls but 2 of sub-agents that edited no code; evidence "
@@ -153,16 +186,26 @@ class TestTests:
         found = signal_set(seen, claims_vote=False)
         value = found.signals[TESTS]
         assert (value.present, value.applicable) == (False, False)
-        assert value.detail == "not applicable: the commit changed nothing but documents"
-        assert {one.observed for one in found.integrity if one.signal == TESTS} == {value}
+        assert (
+            value.detail == "not applicable: the commit changed nothing but documents"
+        )
+        assert {one.observed for one in found.integrity if one.signal == TESTS} == {
+            value
+        }
 
     def test_say_something_of_all_else(self) -> None:
         assert judged(changed=replace(CHANGED, files=("README.md",)))["tests"].present
 
     def test_that_failed_cap_the_band(self) -> None:
-        many: dict[str, Any] = {"landing": LANDED, "scope": SCOPE, "statuses": ("pass",)}
+        many: dict[str, Any] = {
+            "landing": LANDED,
+            "scope": SCOPE,
+            "statuses": ("pass",),
+        }
         failed = scored(
-            observed=replace(SEEN, tests=FAILED), transcripts=replace(WORK, tool_errors=0), **many
+            observed=replace(SEEN, tests=FAILED),
+            transcripts=replace(WORK, tool_errors=0),
+            **many,
         )
         assert RUBRIC.band(failed.value) == "good"
         assert failed.band == "fair"
@@ -212,42 +255,54 @@ class TestVerifier:
     def test_is_else_a_claim(self, known: dict[str, Any], why: str) -> None:
         value = judged(**known)["verifier"]
         assert not value.present
-        assert value.detail == f"none of 1 verifiers observed: {why}; evidence by commit"
+        assert (
+            value.detail == f"none of 1 verifiers observed: {why}; evidence by commit"
+        )
 
     @pytest.mark.parametrize(
         "path",
         [
             pytest.param("other/unit.yaml", id="another file"),
             pytest.param(
-                f"elsewhere/{ARTIFACT}", id="a file of the same end, known to be elsewhere"
+                f"elsewhere/{ARTIFACT}",
+                id="a file of the same end, known to be elsewhere",
             ),
             pytest.param(f"/gone/my{ARTIFACT}", id="a name that only ends alike"),
         ],
     )
     def test_stays_observed_when_something_else_was_written(self, path: str) -> None:
-        assert judged(statuses=("pass",), observed=replace(SEEN, written=frozenset({path})))[
-            "verifier"
-        ].present
+        assert judged(
+            statuses=("pass",), observed=replace(SEEN, written=frozenset({path}))
+        )["verifier"].present
 
     def test_that_is_observed_counts_without_those_that_are_not(self) -> None:
         bare = VerifierRecord(status="pass")
         record = replace(CLAIMS, verifiers=(bare, *CLAIMS.verifiers))
-        value = judged(record, replace(SEEN, ran=(False, True)), statuses=("", "fail"))["verifier"]
+        value = judged(record, replace(SEEN, ran=(False, True)), statuses=("", "fail"))[
+            "verifier"
+        ]
         assert (value.present, value.sub_score) == (True, 0)
-        assert "1/2 verifiers observed, mean status; not counted: a status without" in value.detail
+        assert (
+            "1/2 verifiers observed, mean status; not counted: a status without"
+            in value.detail
+        )
 
 
 class TestTokenEfficiency:
     def test_of_a_checkpoint_says_so(self) -> None:
         totals = TranscriptFacts(cache_reads=3, cache_creations=1)
         value = judged(
-            observed=Observed("checkpoint", ("s",), checkpoint_tokens=True), transcripts=totals
+            observed=Observed("checkpoint", ("s",), checkpoint_tokens=True),
+            transcripts=totals,
         )
         said = "from checkpoint totals: cache_hit_rate 0.750; evidence by checkpoint"
         assert value["token_efficiency"].detail == said
 
     def test_is_a_claim_where_claims_vote(self) -> None:
-        assert signal_set(facts(), claims_vote=True).value("token_efficiency").source == "claimed"
+        assert (
+            signal_set(facts(), claims_vote=True).value("token_efficiency").source
+            == "claimed"
+        )
 
 
 NONE_FOUND = "no user correction found"
@@ -302,7 +357,10 @@ class TestCorrectionPressure:
             "correction_pressure"
         ]
         assert value.sub_score == pytest.approx(1 / divisor)
-        assert (value.source, value.detail) == ("observed", f"{detail}; evidence by commit")
+        assert (value.source, value.detail) == (
+            "observed",
+            f"{detail}; evidence by commit",
+        )
 
     @pytest.mark.parametrize(
         ("observed", "detail"),
@@ -311,15 +369,23 @@ class TestCorrectionPressure:
             (replace(SEEN, tool_calls=0), "no tool calls seen; evidence by commit"),
         ],
     )
-    def test_is_absent_where_no_tool_call_was_seen(self, observed: Observed, detail: str) -> None:
-        value = judged(observed=observed, transcripts=TranscriptFacts())["correction_pressure"]
+    def test_is_absent_where_no_tool_call_was_seen(
+        self, observed: Observed, detail: str
+    ) -> None:
+        value = judged(observed=observed, transcripts=TranscriptFacts())[
+            "correction_pressure"
+        ]
         assert (value.present, value.detail) == (False, detail)
 
-    @pytest.mark.parametrize(("transcripts", "source"), [(None, "claimed"), (WORK, "observed")])
+    @pytest.mark.parametrize(
+        ("transcripts", "source"), [(None, "claimed"), (WORK, "observed")]
+    )
     def test_says_where_claims_vote_what_it_is(
         self, transcripts: TranscriptFacts | None, source: str
     ) -> None:
-        value = signal_set(facts_of(CLAIMS, transcripts=transcripts)).value("correction_pressure")
+        value = signal_set(facts_of(CLAIMS, transcripts=transcripts)).value(
+            "correction_pressure"
+        )
         assert (value.present, value.source) == (True, source)
 
 
@@ -327,9 +393,9 @@ class TestOneCommitOneIteration:
     def test_of_an_earlier_iteration_has_no_vote_here(self) -> None:
         found = judged(counted_for=3, landing=LANDED, scope=SCOPE)
         said = "commit already counted for iteration 3"
-        assert [(found[name].present, found[name].detail) for name in ("landed", "scope")] == [
-            (False, said)
-        ] * 2
+        assert [
+            (found[name].present, found[name].detail) for name in ("landed", "scope")
+        ] == [(False, said)] * 2
 
     def test_of_this_iteration_has_one(self) -> None:
         found = judged(landing=LANDED, scope=SCOPE)
@@ -339,7 +405,9 @@ class TestOneCommitOneIteration:
 def test_evidence_that_is_shared_says_with_whom() -> None:
     shared = replace(SEEN, method="shared", shared_with=4)
     for name in ("tests", "correction_pressure"):
-        assert judged(observed=shared)[name].detail.endswith("; evidence shared with iteration 4")
+        assert judged(observed=shared)[name].detail.endswith(
+            "; evidence shared with iteration 4"
+        )
     assert (
         "shared" not in judged(observed=shared)["token_efficiency"].detail
     )  # the tokens are those of its own lines
@@ -354,7 +422,9 @@ class TestScores:
 
     def test_of_enough_weight_without_one_tool_call_are_insufficient(self) -> None:
         none = replace(SEEN, tool_calls=0)
-        assert scored(observed=none, landing=LANDED, scope=SCOPE).band == BAND_INSUFFICIENT
+        assert (
+            scored(observed=none, landing=LANDED, scope=SCOPE).band == BAND_INSUFFICIENT
+        )
         assert scored(landing=LANDED, scope=SCOPE).band == "excellent"
 
     def test_of_one_known_boolean_are_not_scored(self) -> None:
@@ -393,9 +463,17 @@ class TestObjectives:
             0,
             0,
         ]
-        assert list(self.checks(replace(SEEN, tests=TestsSeen())).values()) == [0, None, None, 0, 0]
+        assert list(self.checks(replace(SEEN, tests=TestsSeen())).values()) == [
+            0,
+            None,
+            None,
+            0,
+            0,
+        ]
 
-    def test_are_the_old_three_where_iterations_have_no_lines_of_their_own(self) -> None:
+    def test_are_the_old_three_where_iterations_have_no_lines_of_their_own(
+        self,
+    ) -> None:
         assert list(objective_checks(WORK).as_dict()) == [
             "ran_cli_command",
             "committed_after_tests",
@@ -412,7 +490,10 @@ class TestIntegrity:
 
     def test_compares_each_role_with_what_was_seen(self) -> None:
         found = self.pairs(
-            observed=replace(SEEN, tests=FAILED), statuses=("fail",), scope=SCOPE, landing=LANDED
+            observed=replace(SEEN, tests=FAILED),
+            statuses=("fail",),
+            scope=SCOPE,
+            landing=LANDED,
         )
         deltas = {key: pair.delta for key, pair in found.items()}
         assert deltas == {
@@ -426,7 +507,9 @@ class TestIntegrity:
 
     def test_takes_no_claim_of_another_role(self) -> None:
         verifier = VerifierRecord(
-            status="pass", tests_total_pass=False, linked_traces=(LinkedTrace("a", "b"),)
+            status="pass",
+            tests_total_pass=False,
+            linked_traces=(LinkedTrace("a", "b"),),
         )
         record = IterationRecord(
             2, 1, impl=ImplBlock(focused_tests_pass=True), verifiers=(verifier,)

@@ -35,7 +35,17 @@ OTHERS = (
     "the QA team:",
 )
 WORDS = st.sampled_from(
-    [*BLOCKERS, *OTHERS, "a", "security review", "to legal", "Report the", "handle", "values", "_"]
+    [
+        *BLOCKERS,
+        *OTHERS,
+        "a",
+        "security review",
+        "to legal",
+        "Report the",
+        "handle",
+        "values",
+        "_",
+    ]
 )
 SENTENCES = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
 TEXTS = st.lists(SENTENCES, max_size=3)
@@ -44,17 +54,22 @@ OUTPUTS = st.fixed_dictionaries(
     {"open_questions": TEXTS | st.none(), "next_actions": TEXTS},
     optional={
         "claims": TEXTS,
-        "text": st.lists(SENTENCES | SENTENCES.map("{}?".format), min_size=1, max_size=4).map(
-            ". ".join
-        ),
+        "text": st.lists(
+            SENTENCES | SENTENCES.map("{}?".format), min_size=1, max_size=4
+        ).map(". ".join),
         "summary": SENTENCES,
         "responses": st.dictionaries(AGENTS, SENTENCES, max_size=3),
     },
 ).filter(lambda found: "claims" in found or "text" in found)
 ROUNDS = st.lists(OUTPUTS, min_size=1, max_size=7) | st.builds(
-    lambda first, last, count: [first, *[last] * count], OUTPUTS, OUTPUTS, st.integers(2, 6)
+    lambda first, last, count: [first, *[last] * count],
+    OUTPUTS,
+    OUTPUTS,
+    st.integers(2, 6),
 )
-PROFILE = next(s.profile for s in released_rubric("3.1.0").signals if s.id == DIMINISHING_RETURNS)
+PROFILE = next(
+    s.profile for s in released_rubric("3.1.0").signals if s.id == DIMINISHING_RETURNS
+)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +84,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first=st.integers(-3, 9),
 )
 def test_dr_and_iteration_never_disagree(
-    folder: Path, rounds: list[dict[str, Any]], agents: list[str], as_lines: bool, first: int
+    folder: Path,
+    rounds: list[dict[str, Any]],
+    agents: list[str],
+    as_lines: bool,
+    first: int,
 ) -> None:
     given_rounds = [{"round": n, "outputs": o} for n, o in enumerate(rounds, first)]
     for agent, one in zip(agents, given_rounds, strict=False):
@@ -77,7 +96,9 @@ def test_dr_and_iteration_never_disagree(
     for old in folder.iterdir():
         old.unlink()
     path = folder / ("iter-1.dr.jsonl" if as_lines else "iter-1.dr.json")
-    lines = "".join(json.dumps({"type": "round", **one}) + "\n" for one in reversed(given_rounds))
+    lines = "".join(
+        json.dumps({"type": "round", **one}) + "\n" for one in reversed(given_rounds)
+    )
     path.write_text(lines if as_lines else json.dumps({"rounds": given_rounds}))
     said = score_transcript(read_transcript(path, texts=True))
     found = deliberation_facts(folder, 1, PROFILE)
@@ -88,7 +109,10 @@ def test_dr_and_iteration_never_disagree(
     assert not value.present or value.detail.startswith(f"{said.signal}: ")
     last = [*(rounds[-1]["open_questions"] or ()), *rounds[-1]["next_actions"]]
     if any(word in text for word in BLOCKERS for text in last):
-        assert (said.readiness[-1].blockers.score, said.signal in ("SHIP", "ASK")) == (0, False)
+        assert (said.readiness[-1].blockers.score, said.signal in ("SHIP", "ASK")) == (
+            0,
+            False,
+        )
         assert not value.present or value.sub_score == 0
     if rounds[-1]["open_questions"]:
         assert said.signal != "SHIP"
@@ -110,7 +134,12 @@ def claims_and(actions: list[str]) -> dict[str, Any]:
             0.0,
             id="blocked in a first low round",
         ),
-        pytest.param(["Omar: report the security review to legal"], PROFILE, 1.0, id="not blocked"),
+        pytest.param(
+            ["Omar: report the security review to legal"],
+            PROFILE,
+            1.0,
+            id="not blocked",
+        ),
         pytest.param(
             ["Report the missing security review to legal"],
             "dr-1",
@@ -125,6 +154,10 @@ def test_a_blocked_round_votes_nothing(
     rounds = [claims_and([]), claims_and(last)]
     path = folder / "iter-2.dr.json"
     path.write_text(
-        json.dumps({"rounds": [{"round": n, "outputs": o} for n, o in enumerate(rounds, 1)]})
+        json.dumps(
+            {"rounds": [{"round": n, "outputs": o} for n, o in enumerate(rounds, 1)]}
+        )
     )
-    assert deliberation_value(deliberation_facts(folder, 2, profile), 2).sub_score == votes
+    assert (
+        deliberation_value(deliberation_facts(folder, 2, profile), 2).sub_score == votes
+    )

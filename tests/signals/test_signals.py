@@ -51,7 +51,15 @@ def absent(detail: str) -> SignalValue:
 class TestValues:
     @pytest.mark.parametrize(
         ("given", "expected"),
-        [(0.5, 0.5), (1, 1.0), (0, 0.0), (1.5, 1.0), (-0.5, 0.0), (math.inf, 1), (-math.inf, 0)],
+        [
+            (0.5, 0.5),
+            (1, 1.0),
+            (0, 0.0),
+            (1.5, 1.0),
+            (-0.5, 0.0),
+            (math.inf, 1),
+            (-math.inf, 0),
+        ],
     )
     def test_present_is_clamped(self, given: float, expected: float) -> None:
         assert present_signal(given, "why") == present(expected, "why")
@@ -61,7 +69,11 @@ class TestValues:
 
     def test_what_is_absent_or_not_a_number_has_no_score(self) -> None:
         assert absent_signal("why") == present_signal(math.nan, "why") == absent("why")
-        assert absent("why").as_dict() == {"present": False, "sub_score": 0.0, "detail": "why"}
+        assert absent("why").as_dict() == {
+            "present": False,
+            "sub_score": 0.0,
+            "detail": "why",
+        }
 
     @pytest.mark.parametrize(
         ("number", "expected"),
@@ -159,18 +171,26 @@ class TestReasons:
                 id="the iteration",
             ),
             pytest.param(
-                [hook_value(HookFacts(Path("x"), None, "parse", why), 1) for why in ("a\nb", "c")],
+                [
+                    hook_value(HookFacts(Path("x"), None, "parse", why), 1)
+                    for why in ("a\nb", "c")
+                ],
                 "cannot parse hook-outcomes sidecar for iter-N: …",
                 id="what is wrong with a file",
             ),
             pytest.param(
-                [scope_value(Changed("reference", "a", "a"), (), task) for task in ("a", 'b " c')],
+                [
+                    scope_value(Changed("reference", "a", "a"), (), task)
+                    for task in ("a", 'b " c')
+                ],
                 'no write_scope declared for task "…"',
                 id="the task",
             ),
             pytest.param(
                 [
-                    scope_value(Changed("reference", f, unknown=Unknown.UNRESOLVED), (), "t")
+                    scope_value(
+                        Changed("reference", f, unknown=Unknown.UNRESOLVED), (), "t"
+                    )
                     for f in ("0123", "HEAD~1")
                 ],
                 "commit SHA … does not resolve",
@@ -178,7 +198,9 @@ class TestReasons:
             ),
             pytest.param(
                 [
-                    scope_value(Changed("attributed", s, s, unknown=Unknown.FILES), ("a",), "t")
+                    scope_value(
+                        Changed("attributed", s, s, unknown=Unknown.FILES), ("a",), "t"
+                    )
                     for s in ("01", "ba")
                 ],
                 "cannot read changed files for …",
@@ -191,7 +213,9 @@ class TestReasons:
             ),
         ],
     )
-    def test_leave_out_the_particulars(self, values: list[SignalValue], reason: str) -> None:
+    def test_leave_out_the_particulars(
+        self, values: list[SignalValue], reason: str
+    ) -> None:
         assert len({value.detail for value in values}) == len(values)
         assert {(value.present, value.reason) for value in values} == {(False, reason)}
 
@@ -199,7 +223,13 @@ class TestReasons:
 class TestSignalTable:
     def test_gives_each_signal_what_was_found_for_it(self) -> None:
         log = IterlogSignals(
-            present(0.1, "s"), present(0.2, "t"), present(0.3, "v"), NOTHING, NOTHING, 1, 0
+            present(0.1, "s"),
+            present(0.2, "t"),
+            present(0.3, "v"),
+            NOTHING,
+            NOTHING,
+            1,
+            0,
         )
         git = GitSignals(present(0.4, "l"), NOTHING)
         backfill = BackfillSignals(5, present(0.5, "e"), 0.5)
@@ -216,7 +246,12 @@ class TestSignalTable:
             "hook_outcomes": "h",
             "token_efficiency": "e",
         }
-        assert [pair.signal for pair in found.integrity] == ["landed", "verifier", "tests", "scope"]
+        assert [pair.signal for pair in found.integrity] == [
+            "landed",
+            "verifier",
+            "tests",
+            "scope",
+        ]
 
     def test_is_plain_data(self) -> None:
         said = present(1, "said")

@@ -12,7 +12,13 @@ from scoring.statistics import Cluster, design_effect, share_difference_interval
 from scoring.views.against import Figure, against_page, compare
 from scoring.views.table import pipe_text
 from scoring.views.work_rows import WorkRow
-from scoring.views.work_sides import Other, Sides, other_named, sides_of, sides_of_commit
+from scoring.views.work_sides import (
+    Other,
+    Sides,
+    other_named,
+    sides_of,
+    sides_of_commit,
+)
 
 DAY = 86_400
 TODAY = datetime.date(2026, 5, 20)
@@ -31,7 +37,9 @@ def unit(
 ) -> WorkRow:
     """A unit that ended so many days after 2026-03-01; without ``session`` it has its own."""
     ended = FIRST_OF_MARCH + day * DAY
-    made = Unit(f"{state}-{day}", "commit", state=state, defective=defective, ended=ended * NS)
+    made = Unit(
+        f"{state}-{day}", "commit", state=state, defective=defective, ended=ended * NS
+    )
     made.is_settled = day < 27
     made.author = made.author._replace(name=author)
     made.session = ("claude", session or f"s{id(made)}")
@@ -90,7 +98,11 @@ class TestIntervals:
 class TestVerdicts:
     def test_tell_a_large_difference(self) -> None:
         figure = compared(many(200), many(150) + many(50, "lost"))["landed"]
-        assert (figure.certain, figure.verdict, figure.difference) == (True, "more often", 0.25)
+        assert (figure.certain, figure.verdict, figure.difference) == (
+            True,
+            "more often",
+            0.25,
+        )
 
     def test_tell_nothing_of_equal_sides(self) -> None:
         side = many(95) + many(5, "lost")
@@ -99,8 +111,12 @@ class TestVerdicts:
         assert figure.verdict.startswith("needs about ")
 
     def test_say_how_many_more_units_would_tell_what_is_seen(self) -> None:
-        few = compared(many(36) + many(4, "lost"), many(30) + many(10, "lost"))["landed"]
-        assert few.verdict == f"needs about {few.more_units} more units to tell 15 points"
+        few = compared(many(36) + many(4, "lost"), many(30) + many(10, "lost"))[
+            "landed"
+        ]
+        assert (
+            few.verdict == f"needs about {few.more_units} more units to tell 15 points"
+        )
         assert few.more_units
         factor = 1 + few.more_units // 80
         enough = compared(
@@ -109,7 +125,9 @@ class TestVerdicts:
         )["landed"]
         assert enough.certain
 
-    @pytest.mark.parametrize(("count", "verdict"), [(19, "too few: 19 and 60"), (20, "less often")])
+    @pytest.mark.parametrize(
+        ("count", "verdict"), [(19, "too few: 19 and 60"), (20, "less often")]
+    )
     def test_need_twenty_units_on_each_side(self, count: int, verdict: str) -> None:
         assert compared(many(count, "lost"), many(60))["landed"].verdict == verdict
 
@@ -123,13 +141,18 @@ class TestVerdicts:
         second = many(45) + many(15, "lost")
         assert compared(first, second)["landed"].certain
         figure = compared(first + many(18, "unclear"), second)["landed"]
-        assert (figure.certain, figure.verdict) == (False, "18 unclear units could change this")
+        assert (figure.certain, figure.verdict) == (
+            False,
+            "18 unclear units could change this",
+        )
 
     @pytest.mark.parametrize(("periods", "told"), [(True, False), (False, True)])
     def test_are_not_given_of_periods_in_which_the_harness_changed(
         self, periods: bool, told: bool
     ) -> None:
-        figure = compared(many(100, harness="codex"), many(100, "lost"), periods)["landed"]
+        figure = compared(many(100, harness="codex"), many(100, "lost"), periods)[
+            "landed"
+        ]
         assert figure.certain == told
         assert (figure.verdict == "the harness changed") == periods
 
@@ -143,13 +166,25 @@ class TestVerdicts:
         assert against.figures[0].verdict == "too few: 0 and 30"
 
     def test_of_what_was_undone_count_what_was_on_the_trunk(self) -> None:
-        first = many(60) + many(20, "taken_back") + many(20, "reverted") + many(9, "lost")
+        first = (
+            many(60) + many(20, "taken_back") + many(20, "reverted") + many(9, "lost")
+        )
         figure = compared(first, many(100))["taken_back"]
-        assert (figure.first.total, figure.first.units, figure.verdict) == (40, 100, "more often")
+        assert (figure.first.total, figure.first.units, figure.verdict) == (
+            40,
+            100,
+            "more often",
+        )
 
     def test_of_fixes_count_what_is_judged(self) -> None:
-        figure = compared(many(50, defective=True) + many(9), many(50, defective=False))["fixed"]
-        assert (figure.first.units, figure.certain, figure.verdict) == (50, True, "more often")
+        figure = compared(
+            many(50, defective=True) + many(9), many(50, defective=False)
+        )["fixed"]
+        assert (figure.first.units, figure.certain, figure.verdict) == (
+            50,
+            True,
+            "more often",
+        )
 
 
 ROWS = [
@@ -173,7 +208,9 @@ class TestSides:
             ("bo", Other("author", "Bo")),
         ],
     )
-    def test_are_named_by_month_harness_model_or_author(self, text: str, other: Other) -> None:
+    def test_are_named_by_month_harness_model_or_author(
+        self, text: str, other: Other
+    ) -> None:
         assert other_named(text, ROWS, TODAY) == other
 
     @pytest.mark.parametrize(
@@ -194,7 +231,9 @@ class TestSides:
             other_named(text, ROWS, TODAY)
         assert words in str(e.value)
 
-    @pytest.mark.parametrize(("text", "today"), [("30d", "2026-04-30"), ("4 weeks", "2026-02-28")])
+    @pytest.mark.parametrize(
+        ("text", "today"), [("30d", "2026-04-30"), ("4 weeks", "2026-02-28")]
+    )
     def test_are_no_month_by_days_on_any_day(self, text: str, today: str) -> None:
         with pytest.raises(InputError, match="name a month"):
             other_named(text, ROWS, datetime.date.fromisoformat(today))
@@ -246,7 +285,9 @@ class TestCommand:
             "corrections",
         ]
 
-    def test_compares_what_came_before_and_after_a_commit(self, da_score: DaScore) -> None:
+    def test_compares_what_came_before_and_after_a_commit(
+        self, da_score: DaScore
+    ) -> None:
         shown = da_score("work", "--since-commit", "f05ce0048ec2").out
         assert shown.startswith("since f05ce0048ec2 against before f05ce0048ec2\n")
         assert "  since f05ce0048ec2  before f05ce0048ec2  DIFFERENCE" in shown
@@ -255,10 +296,15 @@ class TestCommand:
         assert "this repository has no such commit" in one_line(
             da_score("work", "--since-commit", "deadbeef")
         )
-        assert "no work of 2020-01" in one_line(da_score("work", "--against", "2020-01"))
+        assert "no work of 2020-01" in one_line(
+            da_score("work", "--against", "2020-01")
+        )
         last = da_score("work", "--against", "last month")  # before the newest work
         assert "no work of 2026-02" in one_line(last)
         empty = da_score("work", "--since", "2031-11", "--against", "2026-03")
-        assert "--since or --until chooses no work to compare: since 2031-11-01" in one_line(empty)
+        assert (
+            "--since or --until chooses no work to compare: since 2031-11-01"
+            in one_line(empty)
+        )
         both = da_score("work", "--against", "codex", "--since-commit", "f05ce0048ec2")
         assert "two comparisons" in both.err

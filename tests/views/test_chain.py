@@ -61,11 +61,15 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
     kept.run(310, 5, "pytest -q", "1 failed, 2 passed in 0.1s", failed=True)
     held = history.checkpoint(1, ({"session": "kept"}, kept.lines))
     history.entry(
-        history.commit(400, "by its checkpoint", held, files={"src/b.py": "1"}), "by its checkpoint"
+        history.commit(400, "by its checkpoint", held, files={"src/b.py": "1"}),
+        "by its checkpoint",
     )
-    history.entry(history.commit(410, "shares it", held, files={"src/b.py": "2"}), "shares it")
     history.entry(
-        history.commit(500, "its checkpoint is elsewhere", ABSENT), "its checkpoint is elsewhere"
+        history.commit(410, "shares it", held, files={"src/b.py": "2"}), "shares it"
+    )
+    history.entry(
+        history.commit(500, "its checkpoint is elsewhere", ABSENT),
+        "its checkpoint is elsewhere",
     )
 
     gone = history.session("gone", tmp_path / "trees" / "one")
@@ -85,7 +89,9 @@ def run(made: History, da_score: DaScore) -> Run:
     """Run a command on the made history, and return what it prints, with ``--json`` as data."""
 
     def command(*arguments: str, rubric: str = "3.1.0") -> Any:
-        found = da_score(*arguments, "--iter-log-dir", made.log, "--no-cache", "--rubric", rubric)
+        found = da_score(
+            *arguments, "--iter-log-dir", made.log, "--no-cache", "--rubric", rubric
+        )
         assert found.status == 0
         return json.loads(found.out) if "--json" in arguments else found.out
 
@@ -96,12 +102,14 @@ class TestDoctor:
     def test_counts_iterations_and_sessions_by_method(self, run: Run) -> None:
         found = run("doctor", "--json")["attribution"]
         methods = {
-            method: (n["iterations"], n["sessions"]) for method, n in found["methods"].items()
+            method: (n["iterations"], n["sessions"])
+            for method, n in found["methods"].items()
         }
         by_one = dict.fromkeys(("checkpoint", "shared", "commit"), (1, 1))
         assert methods == by_one | {"session": (0, 0), "time": (0, 0), "none": (2, 0)}
         assert {
-            one["reason"]: one["iterations"] for one in found["iterations_without_session"]
+            one["reason"]: one["iterations"]
+            for one in found["iterations_without_session"]
         } == {
             NO_TRANSCRIPT: [4],
             "no transcript covers the iteration window": [5],
@@ -116,14 +124,26 @@ class TestDoctor:
     def test_says_so_in_tables_and_advice_where_rules_attribute(self, run: Run) -> None:
         shown = run("doctor", "--all")
         assert "CHECKPOINTS   1 in git, with 1 transcript\n" in shown
-        assert "SESSIONS      1 that worked in this repository belongs to no iteration\n" in shown
-        assert "LINES FOUND BY  ITERATIONS  SESSIONS\ncheckpoint      1           1\n" in shown
-        assert f"no session was found for these iterations: 4 ({NO_TRANSCRIPT})" in shown
-        assert "1 session worked here and belongs to no iteration, as stray in " in shown
+        assert (
+            "SESSIONS      1 that worked in this repository belongs to no iteration\n"
+            in shown
+        )
+        assert (
+            "LINES FOUND BY  ITERATIONS  SESSIONS\ncheckpoint      1           1\n"
+            in shown
+        )
+        assert (
+            f"no session was found for these iterations: 4 ({NO_TRANSCRIPT})" in shown
+        )
+        assert (
+            "1 session worked here and belongs to no iteration, as stray in " in shown
+        )
         assert run("doctor", "--json", rubric="3.0.0")["attribution"] is None
         assert "LINES FOUND BY" not in run("doctor", "--all", rubric="3.0.0")
 
-    def test_advises_what_would_make_signals_vote_where_claims_do_not(self, run: Run) -> None:
+    def test_advises_what_would_make_signals_vote_where_claims_do_not(
+        self, run: Run
+    ) -> None:
         found = {
             one["topic"]: one
             for one in run("doctor", "--json")["findings"]
@@ -158,7 +178,13 @@ def test_doctor_says_how_to_fetch_checkpoints_in_refs_of_their_own(
 
     def doctor() -> Any:
         found = da_score(
-            "doctor", "--json", "--iter-log-dir", history.log, "--no-cache", "--rubric", "3.1.0"
+            "doctor",
+            "--json",
+            "--iter-log-dir",
+            history.log,
+            "--no-cache",
+            "--rubric",
+            "3.1.0",
         )
         return json.loads(found.out)
 
@@ -169,14 +195,22 @@ def test_doctor_says_how_to_fetch_checkpoints_in_refs_of_their_own(
         for one in found["findings"]
         if one["what"].endswith(f"not in this clone, as {ULID}")
     ]
-    assert "git fetch origin 'refs/entire/checkpoints/*:refs/entire/checkpoints/*'" in advice
+    assert (
+        "git fetch origin 'refs/entire/checkpoints/*:refs/entire/checkpoints/*'"
+        in advice
+    )
     written = "".join(json.dumps(line) + "\n" for line in session.lines).encode()
     record(
-        Repo.at(history.repo), {"": {"0/metadata.json": about("s1"), "0/full.jsonl": written}}, REF
+        Repo.at(history.repo),
+        {"": {"0/metadata.json": about("s1"), "0/full.jsonl": written}},
+        REF,
     )
     found = doctor()
     assert found["attribution"]["checkpoints"]["not_fetched"] == []
-    assert found["attribution"]["methods"]["checkpoint"] == {"iterations": 1, "sessions": 1}
+    assert found["attribution"]["methods"]["checkpoint"] == {
+        "iterations": 1,
+        "sessions": 1,
+    }
 
 
 class TestWorktrees:
@@ -193,13 +227,18 @@ class TestWorktrees:
             monkeypatch.setenv("DA_SCORE_WORKTREES", f"/nowhere/*:{made.root}/trees/*")
         else:
             (made.repo / ".agents").mkdir()
-            (made.repo / ".agents/da-score.toml").write_text(f'worktrees = "{self.GLOB}"\n')
+            (made.repo / ".agents/da-score.toml").write_text(
+                f'worktrees = "{self.GLOB}"\n'
+            )
         found = run("explain", "5", "--json", *option)["attribution"]
         assert (found["method"], found["sessions"]) == ("time", ["gone"])
 
     @pytest.mark.parametrize(
         "glob",
-        [pytest.param("", id="not named"), pytest.param("../tree/*", id="another folder is named")],
+        [
+            pytest.param("", id="not named"),
+            pytest.param("../tree/*", id="another folder is named"),
+        ],
     )
     def test_that_are_gone_do_not_count_without_it(self, run: Run, glob: str) -> None:
         found = run("explain", "5", "--json", *(("--worktrees", glob) if glob else ()))[
@@ -233,14 +272,18 @@ class TestWorktrees:
         ("options", "seen"),
         [
             pytest.param(("--test-commands", "./check"), ["tests"], id="named"),
-            pytest.param(("--test-commands", "./check --fast"), [], id="another one named"),
+            pytest.param(
+                ("--test-commands", "./check --fast"), [], id="another one named"
+            ),
             pytest.param((), [], id="not named"),
         ],
     )
     def test_commands_name_further_test_runs(
         self, run: Run, options: tuple[str, ...], seen: list[str]
     ) -> None:
-        found = run("explain", "5", "--json", "--worktrees", self.GLOB, *options)["attribution"]
+        found = run("explain", "5", "--json", "--worktrees", self.GLOB, *options)[
+            "attribution"
+        ]
         assert [one["kind"] for one in found["seen"]] == seen
 
 
@@ -248,12 +291,20 @@ class TestExplanation:
     def test_follows_the_commit_to_the_lines(self, run: Run, made: History) -> None:
         found = run("explain", "1", "--json")["attribution"]
         path = next(made.home.rglob("mine.jsonl"))
-        assert (found["method"], found["sessions"], found["problem"]) == ("commit", ["mine"], None)
+        assert (found["method"], found["sessions"], found["problem"]) == (
+            "commit",
+            ["mine"],
+            None,
+        )
         assert found["commit"] == made.commit_of(made.entries[0])
-        assert found["lines"] == [{"path": str(path), "first": 1, "last": 7, "total": 7}]
+        assert found["lines"] == [
+            {"path": str(path), "first": 1, "last": 7, "total": 7}
+        ]
         lines = path.read_text().splitlines()
         seen = {
-            one["kind"]: lines[one["line"] - 1] for one in found["seen"] if one["path"] == str(path)
+            one["kind"]: lines[one["line"] - 1]
+            for one in found["seen"]
+            if one["path"] == str(path)
         }
         for kind, text in (
             ("commit", "[main "),
@@ -271,10 +322,13 @@ class TestExplanation:
         assert f"  7 lines, {path}:1 to 7\n" in shown
         assert f"  interrupted by the user at {path}:5\n" in shown
 
-    def test_names_the_lines_that_votes_come_from(self, run: Run, made: History) -> None:
+    def test_names_the_lines_that_votes_come_from(
+        self, run: Run, made: History
+    ) -> None:
         path = next(made.home.rglob("mine.jsonl"))
         sources = {
-            one["signal"]: one["sources"] for one in run("explain", "1", "--json")["signals"]
+            one["signal"]: one["sources"]
+            for one in run("explain", "1", "--json")["signals"]
         }
         assert sources["token_efficiency"] == [f"{path}:1 to 7"]
         assert sources["tests"] == [f"last test run, passed: pytest -q at {path}:4"]
@@ -283,7 +337,9 @@ class TestExplanation:
             f"interrupted by the user at {path}:5",
         ]
 
-    def test_names_the_ref_that_a_plain_clone_has(self, run: Run, made: History) -> None:
+    def test_names_the_ref_that_a_plain_clone_has(
+        self, run: Run, made: History
+    ) -> None:
         repo = Repo.at(made.repo)
         repo.git("update-ref", REMOTE, BRANCH)
         repo.git("update-ref", "-d", BRANCH)
@@ -297,13 +353,19 @@ class TestExplanation:
         assert all(seen["path"] == path for seen in chain["seen"])
         assert run("iteration", "2", "--json", "--recompute")["attribution"] == chain
 
-        for shown in (run("explain", "2"), run("doctor", "--files"), json.dumps(explained)):
+        for shown in (
+            run("explain", "2"),
+            run("doctor", "--files"),
+            json.dumps(explained),
+        ):
             assert path in shown
             assert shown.count("entire/checkpoints/v1") == shown.count(
                 "origin/entire/checkpoints/v1"
             )
 
-    def test_asks_once_for_that_name(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_asks_once_for_that_name(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         asked = []
 
         def noted(repository: GitRepository) -> str:
@@ -316,16 +378,24 @@ class TestExplanation:
 
     def test_says_with_whom_evidence_is_shared(self, run: Run) -> None:
         found = run("explain", "3", "--json")["attribution"]
-        assert (found["method"], found["shared_with"], found["sessions"]) == ("shared", 2, ["kept"])
+        assert (found["method"], found["shared_with"], found["sessions"]) == (
+            "shared",
+            2,
+            ["kept"],
+        )
         assert found["lines"] == run("explain", "2", "--json")["attribution"]["lines"]
         shown = run("explain", "3")
-        assert "  shared with iteration 2, for which the tokens of that part count\n" in shown
+        assert (
+            "  shared with iteration 2, for which the tokens of that part count\n"
+            in shown
+        )
         assert "count for another unit of work" not in shown
 
     def test_says_which_checkpoint_is_not_here(self, run: Run) -> None:
         assert run("explain", "4", "--json")["attribution"]["checkpoints"] == [ABSENT]
-        assert f"names checkpoint {ABSENT}\n  no line of a transcript: {NO_TRANSCRIPT}\n" in run(
-            "explain", "4"
+        assert (
+            f"names checkpoint {ABSENT}\n  no line of a transcript: {NO_TRANSCRIPT}\n"
+            in run("explain", "4")
         )
 
     def test_says_what_a_sidecar_keeps_when_the_transcript_is_gone(
@@ -339,14 +409,26 @@ class TestExplanation:
         }
         next(made.home.rglob("mine.jsonl")).unlink()
         shown = run("explain", "1")
-        assert "  no line of a transcript: no transcript covers the iteration window\n" in shown
-        assert "  when the sidecar was written, session mine, found by commit\n" in shown
-        assert "when the sidecar was written, session mine" in run("explain", "1", rubric="3.1.0")
+        assert (
+            "  no line of a transcript: no transcript covers the iteration window\n"
+            in shown
+        )
+        assert (
+            "  when the sidecar was written, session mine, found by commit\n" in shown
+        )
+        assert "when the sidecar was written, session mine" in run(
+            "explain", "1", rubric="3.1.0"
+        )
 
 
 def facts(observed: Observed | None, **known: Any) -> IterationFacts:
     landing = Landing(
-        "attributed", facts_of(IterationRecord(2, 1)).trunk, "a" * 12, "a" * 40, ANCESTOR, "a" * 40
+        "attributed",
+        facts_of(IterationRecord(2, 1)).trunk,
+        "a" * 12,
+        "a" * 40,
+        ANCESTOR,
+        "a" * 40,
     )
     return facts_of(IterationRecord(2, 1), landing=landing, observed=observed, **known)
 
@@ -358,19 +440,27 @@ class TestWords:
     def test_of_much_are_few(self) -> None:
         many = tuple(LinesFound(Path(f"{n}.jsonl"), 1, 2, 2) for n in range(300))
         names = tuple(f"s{n}" for n in range(300))
-        found = facts(Observed("checkpoint", names, lines=many, checkpoints=names), counted_for=4)
+        found = facts(
+            Observed("checkpoint", names, lines=many, checkpoints=names), counted_for=4
+        )
         lines = list(chain_lines(found, None))
         assert len(lines) < 13
         assert "the commit counts for iteration 4, which names it too" in lines
         assert "and 590 lines in 295 more transcripts" in lines
         assert "sessions s0, s1, s2, s3, s4 and 295 more" in lines
         payload = chain_payload(found)
-        assert payload and (len(payload["lines"]), len(payload["sessions"])) == (300, 300)
+        assert payload and (len(payload["lines"]), len(payload["sessions"])) == (
+            300,
+            300,
+        )
 
     @pytest.mark.parametrize(
         ("observed", "lines"),
         [
-            ({"work": WorkSeen(5, 2, 4)}, ["5 edits in 2 files, 4 of them in the same file"]),
+            (
+                {"work": WorkSeen(5, 2, 4)},
+                ["5 edits in 2 files, 4 of them in the same file"],
+            ),
             ({"work": WorkSeen(1, 1, 1)}, ["1 edit in 1 file"]),
             (
                 {"work": WorkSeen(agents=2, compactions=1)},
@@ -385,11 +475,15 @@ class TestWords:
             ),
             (
                 {"tests": TestsSeen(reviewing=2)},
-                ["2 test runs by sub-agents that edited no code, left out of the score"],
+                [
+                    "2 test runs by sub-agents that edited no code, left out of the score"
+                ],
             ),
             (
                 {"elsewhere": 3},
-                ["the tokens and turns of 3 of these lines count for another unit of work"],
+                [
+                    "the tokens and turns of 3 of these lines count for another unit of work"
+                ],
             ),
             (
                 {"by_agents": 0.2599},
@@ -398,7 +492,9 @@ class TestWords:
             ({}, []),
         ],
     )
-    def test_of_how_the_work_went(self, observed: dict[str, Any], lines: list[str]) -> None:
+    def test_of_how_the_work_went(
+        self, observed: dict[str, Any], lines: list[str]
+    ) -> None:
         found = facts(Observed("commit", ("s",), **observed))
         assert list(chain_lines(found, None))[3:] == lines
         payload = chain_payload(found)
@@ -417,7 +513,10 @@ class TestWords:
                 "no edit tool was used in these lines, which end 2 minutes before the commit",
             ),
             "something was": ({"work": WorkSeen(1, 1, 1)}, "1 edit in 1 file"),
-            "a sub-agent may have": ({"work": WorkSeen(agents=1)}, "1 sub-agent started"),
+            "a sub-agent may have": (
+                {"work": WorkSeen(agents=1)},
+                "1 sub-agent started",
+            ),
             "a document in a command": (
                 {"by_agents": 0.5},
                 "agents wrote at least 50 % of the lines that its commit adds",
@@ -428,15 +527,25 @@ class TestWords:
             ),
         },
     )
-    def test_of_lines_that_end_before_the_commit(self, known: dict[str, Any], line: str) -> None:
-        window, ended = IterationWindow(2, None, 200 * NS), TranscriptFacts(ended=70 * NS)
-        found = facts(Observed("commit", ("s",), **known), window=window, transcripts=ended)
+    def test_of_lines_that_end_before_the_commit(
+        self, known: dict[str, Any], line: str
+    ) -> None:
+        window, ended = (
+            IterationWindow(2, None, 200 * NS),
+            TranscriptFacts(ended=70 * NS),
+        )
+        found = facts(
+            Observed("commit", ("s",), **known), window=window, transcripts=ended
+        )
         assert list(chain_lines(found, None))[3:] == [line]
 
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")
         lines = list(
-            chain_lines(facts_of(IterationRecord(2, 1), landing=landing, observed=Observed()), None)
+            chain_lines(
+                facts_of(IterationRecord(2, 1), landing=landing, observed=Observed()),
+                None,
+            )
         )
         assert lines == [
             "commit gone, which is not here",
@@ -463,4 +572,6 @@ class TestWords:
         )
         observed = Observed("commit", ("s",), seen=seen)
         known = signal_of("correction_pressure")
-        assert known and list(known.sources(facts(observed), None)) == ["no at t.jsonl:4"]
+        assert known and list(known.sources(facts(observed), None)) == [
+            "no at t.jsonl:4"
+        ]

@@ -37,10 +37,15 @@ NOTHING = IterationObjectives(absent_signal(""), absent_signal(""), absent_signa
 
 
 def examined(
-    number: int, value: float | None, claimed: float | None = None, rubric: str = "2.1.0"
+    number: int,
+    value: float | None,
+    claimed: float | None = None,
+    rubric: str = "2.1.0",
 ) -> ExaminedIteration:
     """One iteration whose only signal is landed."""
-    landed = absent_signal("not told") if value is None else present_signal(value, "told")
+    landed = (
+        absent_signal("not told") if value is None else present_signal(value, "told")
+    )
     claim = absent_signal("") if claimed is None else present_signal(claimed, "said so")
     integrity = (IntegrityObservation(LANDED, ROLE_IMPL, claim, landed),)
     signals = SignalSet(number, {LANDED: landed}, NOTHING, integrity)
@@ -49,11 +54,15 @@ def examined(
     return ExaminedIteration(facts_of(record), signals, score, score, "computed")
 
 
-def checked(iterations: list[ExaminedIteration], last: int | None = None, **given: Any) -> Verdict:
+def checked(
+    iterations: list[ExaminedIteration], last: int | None = None, **given: Any
+) -> Verdict:
     """Check iterations by gates; a baseline may be given as it is."""
     log = LogView(Path(), Path(), rubric=default_rubric(), selection=Selection(last))
     before = given.pop("baseline", None)
-    drop = [Demand(MAX_DROP, Drop(given.pop("max_drop"), before, last))] if before else []
+    drop = (
+        [Demand(MAX_DROP, Drop(given.pop("max_drop"), before, last))] if before else []
+    )
     return check(iterations, demands(given, log) + drop, last)
 
 
@@ -63,7 +72,8 @@ def verdict(*values: float | None, **given: Any) -> Verdict:
 
 def baseline(*values: float | None, version: str = "2.1.0") -> Baseline:
     return Baseline(
-        "before", {n: BaselineScore(version, value) for n, value in enumerate(values, 1)}
+        "before",
+        {n: BaselineScore(version, value) for n, value in enumerate(values, 1)},
     )
 
 
@@ -75,11 +85,17 @@ class TestGates:
     @pytest.mark.parametrize(
         ("values", "gates", "failures"),
         [
-            pytest.param((0.4, 1), {"min_score": 0.5}, [("min-score", 1)], id="a score below"),
+            pytest.param(
+                (0.4, 1), {"min_score": 0.5}, [("min-score", 1)], id="a score below"
+            ),
             pytest.param((0.4, 1), {"min_score": 0.4}, [], id="a score on the limit"),
-            pytest.param((0.4, 1), {"min_band": "fair"}, [("min-band", 1)], id="a band below"),
+            pytest.param(
+                (0.4, 1), {"min_band": "fair"}, [("min-band", 1)], id="a band below"
+            ),
             pytest.param((0.4, 1), {"min_band": "poor"}, [], id="a band on the limit"),
-            pytest.param((0.4, 1), {"min_mean": 0.71}, [("min-mean", None)], id="a mean below"),
+            pytest.param(
+                (0.4, 1), {"min_mean": 0.71}, [("min-mean", None)], id="a mean below"
+            ),
             pytest.param((0.4, 1), {"min_mean": 0.7}, [], id="a mean on the limit"),
             pytest.param(
                 (0.4, 1),
@@ -88,7 +104,10 @@ class TestGates:
                 id="two gates",
             ),
             pytest.param(
-                (None, 1), {"no_unscored": True}, [("no-unscored", 1)], id="one without a score"
+                (None, 1),
+                {"no_unscored": True},
+                [("no-unscored", 1)],
+                id="one without a score",
             ),
             pytest.param((0.2, 1), {"no_unscored": True}, [], id="each with a score"),
         ],
@@ -101,7 +120,9 @@ class TestGates:
     def test_an_unscored_iteration_is_noted(self) -> None:
         found = verdict(None, 1.0, min_score=0.5, min_mean=0.9)
         assert found.passed
-        assert found.iterations[0].notes == ("no signal is present, so there is no score to check",)
+        assert found.iterations[0].notes == (
+            "no signal is present, so there is no score to check",
+        )
 
     @pytest.mark.parametrize(
         ("values", "limit", "before", "failures"),
@@ -119,7 +140,11 @@ class TestGates:
             ),
             pytest.param((0.9, 0.1), 0.5, (0.9,), [], id="one is new"),
             pytest.param(
-                (0.9, 0.1), 0.2, (0.9,), [("max-drop", None)], id="one is new and lowers the mean"
+                (0.9, 0.1),
+                0.2,
+                (0.9,),
+                [("max-drop", None)],
+                id="one is new and lowers the mean",
             ),
         ],
     )
@@ -137,20 +162,26 @@ class TestGates:
         )
 
     def test_scores_of_two_rubrics_are_not_compared(self) -> None:
-        mixed = Baseline("before", {1: BaselineScore("1.0.0", 1.0), 2: BaselineScore("2.1.0", 0.6)})
+        mixed = Baseline(
+            "before", {1: BaselineScore("1.0.0", 1.0), 2: BaselineScore("2.1.0", 0.6)}
+        )
         found = verdict(0.4, 0.6, max_drop=0.1, baseline=mixed)
         assert found.passed
         assert "under rubric 1.0.0" in found.iterations[0].notes[0]
         found = verdict(0.4, max_drop=0.1, baseline=baseline(1.0, version="1.0.0"))
         assert failed(found) == [("max-drop", None)]
-        assert "no iteration has a score under the rubric of" in found.failures[0].reason
+        assert (
+            "no iteration has a score under the rubric of" in found.failures[0].reason
+        )
         assert "under rubric 1.0.0" in found.iterations[0].notes[0]
 
     def test_of_drops_compares_the_mean_of_the_newest_with_theirs(self) -> None:
         before = baseline(1.0, 1.0, 0.4, 0.4)
         newest = [examined(n, 0.4) for n in (3, 4)]
         assert checked(newest, 2, max_drop=0.1, baseline=before).passed
-        assert failed(checked(newest, max_drop=0.1, baseline=before)) == [("max-drop", None)]
+        assert failed(checked(newest, max_drop=0.1, baseline=before)) == [
+            ("max-drop", None)
+        ]
 
     def test_of_claims(self) -> None:
         claims = [
@@ -176,7 +207,11 @@ class TestGates:
 
 
 def break_tests(demo: Demo) -> None:
-    edit(demo.iter_log_dir / "iter-3.yaml", "tests_total_pass: true", "tests_total_pass: false")
+    edit(
+        demo.iter_log_dir / "iter-3.yaml",
+        "tests_total_pass: true",
+        "tests_total_pass: false",
+    )
 
 
 @pytest.mark.usefixtures("here")
@@ -184,15 +219,21 @@ class TestCommand:
     def test_passes(self, da_score: DaScore) -> None:
         found = da_score("check", "--min-score", "0.2", "--min-band", "poor")
         assert (found.status, found.err) == (0, "")
-        assert found.out.startswith("check passed: 9 of 9 iterations hold, mean score 0.749 ")
+        assert found.out.startswith(
+            "check passed: 9 of 9 iterations hold, mean score 0.749 "
+        )
 
     def test_fails_with_status_3_and_says_which(self, da_score: DaScore) -> None:
         found = da_score("check", "--min-score", "0.6", "--no-over-claims")
         assert (found.status, found.err) == (3, "")
         lines = found.out.splitlines()
-        assert lines[0].startswith("FAIL  iteration 2: min-score: score 0.500 is below 0.6; ")
+        assert lines[0].startswith(
+            "FAIL  iteration 2: min-score: score 0.500 is below 0.6; "
+        )
         assert any(
-            line.startswith("FAIL  iteration 5: no-over-claims: impl over-claimed landed: ")
+            line.startswith(
+                "FAIL  iteration 5: no-over-claims: impl over-claimed landed: "
+            )
             for line in lines
         )
         assert lines[-1].startswith("check failed: 4 of 9 iterations hold")
@@ -219,10 +260,14 @@ class TestCommand:
     ) -> None:
         for number in (3, 7):
             (demo.iter_log_dir / f"iter-{number}.yaml").write_text("iteration: [")
-        found = da_score("check", "--min-score", "0", "--rubric", "3.1.0", "--allow-empty")
+        found = da_score(
+            "check", "--min-score", "0", "--rubric", "3.1.0", "--allow-empty"
+        )
         *_, last = found.out.splitlines()
         assert found.status == 1
-        assert last.startswith("check failed: 7 of 7 iterations hold, the log as a whole does not,")
+        assert last.startswith(
+            "check failed: 7 of 7 iterations hold, the log as a whole does not,"
+        )
         assert "2 entries cannot be read" in found.out
 
     def test_notes_that_a_sidecar_says_less_than_the_evidence(
@@ -241,12 +286,20 @@ class TestCommand:
         self, demo: Demo, da_score: DaScore, written: str
     ) -> None:
         da_score("run")
-        edit(demo.iter_log_dir / "iter-5.score.yaml", "\nvalue: ", f"\nvalue: {written} #")
+        edit(
+            demo.iter_log_dir / "iter-5.score.yaml",
+            "\nvalue: ",
+            f"\nvalue: {written} #",
+        )
         found = da_score("check", "--min-score", "0.3")
         assert found.status == 3
-        assert found.out.startswith("FAIL  iteration 5: min-score: score 0.288 is below 0.3")
+        assert found.out.startswith(
+            "FAIL  iteration 5: min-score: score 0.288 is below 0.3"
+        )
         value = written.removeprefix(".")
-        warning = f"its value {value} is not from 0 to 1; this iteration is scored again"
+        warning = (
+            f"its value {value} is not from 0 to 1; this iteration is scored again"
+        )
         assert f"iter-5.score.yaml: {warning}" in found.err
 
     def test_a_log_without_iterations_does_not_hold(
@@ -257,14 +310,24 @@ class TestCommand:
         assert da_score(*options).status == 3
         found = da_score(*options, "--allow-empty")
         assert found.status == 0
-        assert found.err.endswith("empty: holds no iterations, so there was nothing to check\n")
+        assert found.err.endswith(
+            "empty: holds no iterations, so there was nothing to check\n"
+        )
 
     def test_as_json(self, da_score: DaScore) -> None:
         found = da_score("check", "--min-score", "0.3", "--json")
         data = json.loads(found.out)
         assert (found.status, data["passed"]) == (3, False)
         limits = (
-            *("min_band", "min_mean", "min_coverage", "min_low", "max_drop", "baseline", "last"),
+            *(
+                "min_band",
+                "min_mean",
+                "min_coverage",
+                "min_low",
+                "max_drop",
+                "baseline",
+                "last",
+            ),
             *("max_reverted", "max_taken_back", "max_lost_cost"),
         )
         switches = (
@@ -275,15 +338,21 @@ class TestCommand:
             "require_verified",
             "no_failing_tests",
         )
-        assert data["gates"] == {"min_score": 0.3} | dict.fromkeys(limits) | dict.fromkeys(
-            switches, False
-        )
+        assert data["gates"] == {"min_score": 0.3} | dict.fromkeys(
+            limits
+        ) | dict.fromkeys(switches, False)
         assert [i["iteration"] for i in data["iterations"] if not i["passed"]] == [5]
 
     def test_as_junit(self, da_score: DaScore, tmp_path: Path) -> None:
         assert (
             da_score(
-                "check", "--min-score", "0.3", "--min-mean", "0.9", "--junit", tmp_path / "j.xml"
+                "check",
+                "--min-score",
+                "0.3",
+                "--min-mean",
+                "0.9",
+                "--junit",
+                tmp_path / "j.xml",
             ).status
             == 3
         )
@@ -308,7 +377,9 @@ class TestCommand:
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
         return path
 
-    def test_appends_to_the_summary_of_a_workflow(self, da_score: DaScore, summary: Path) -> None:
+    def test_appends_to_the_summary_of_a_workflow(
+        self, da_score: DaScore, summary: Path
+    ) -> None:
         assert da_score("check", "--min-score", "0.3", "--github-summary").status == 3
         text = summary.read_text()
         assert text.startswith("before\n## Iteration scores: failed")
@@ -323,7 +394,14 @@ class TestCommand:
             "task_id: store-links",
             'task_id: "<b>|`x`\\n# [a](b)"',
         )
-        da_score("check", "--min-score", "0.3", "--github-summary", "--junit", tmp_path / "j.xml")
+        da_score(
+            "check",
+            "--min-score",
+            "0.3",
+            "--github-summary",
+            "--junit",
+            tmp_path / "j.xml",
+        )
         assert "| &#60;b&#62;\\|\\`x\\`\\\\n# \\[a\\](b) |" in summary.read_text()
         ElementTree.parse(tmp_path / "j.xml")
 
@@ -351,7 +429,11 @@ class TestCommand:
                 1,
                 "no iter-N.score.yaml is committed there",
             ),
-            (["--min-score", "0.1", "--github-summary"], 1, "GITHUB_STEP_SUMMARY names no file"),
+            (
+                ["--min-score", "0.1", "--github-summary"],
+                1,
+                "GITHUB_STEP_SUMMARY names no file",
+            ),
         ],
     )
     def test_mistakes_are_said_in_a_line(
@@ -385,7 +467,9 @@ class TestBaseline:
         assert found.status == 3
         assert found.out.startswith("FAIL  iteration 3: max-drop: score 0.")
 
-    def test_is_a_revision_that_has_the_sidecars(self, demo: Demo, da_score: DaScore) -> None:
+    def test_is_a_revision_that_has_the_sidecars(
+        self, demo: Demo, da_score: DaScore
+    ) -> None:
         da_score("run")
         repo = Repo.at(demo.repo_dir)
         repo.git("add", "-f", str(demo.iter_log_dir))
@@ -407,14 +491,24 @@ class TestBaseline:
     @pytest.mark.parametrize(
         "text",
         [
-            *("", "nonsense", "{}", "[]", '{"iterations": [1]}', '{"iterations": {}}', "null"),
+            *(
+                "",
+                "nonsense",
+                "{}",
+                "[]",
+                '{"iterations": [1]}',
+                '{"iterations": {}}',
+                "null",
+            ),
             *(
                 ROW.replace("VALUE", value)
                 for value in ("NaN", "7", "-1", "true", '"1"', "Infinity")
             ),
         ],
     )
-    def test_that_holds_no_scores(self, da_score: DaScore, tmp_path: Path, text: str) -> None:
+    def test_that_holds_no_scores(
+        self, da_score: DaScore, tmp_path: Path, text: str
+    ) -> None:
         (tmp_path / "b").write_text(text)
         found = da_score("check", "--max-drop", "0.1", "--baseline", tmp_path / "b")
         assert (found.status, str(tmp_path / "b") in one_line(found)) == (1, True)

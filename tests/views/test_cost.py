@@ -11,7 +11,15 @@ from helpers.histories import DAY, TEXT, History, writes
 
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.unit import State, Unit
-from scoring.views.cost import FATES, GROUPINGS, HEADINGS, CostDays, cost_sum, expenses, shares_of
+from scoring.views.cost import (
+    FATES,
+    GROUPINGS,
+    HEADINGS,
+    CostDays,
+    cost_sum,
+    expenses,
+    shares_of,
+)
 from scoring.views.work_rows import WorkRow
 
 
@@ -37,7 +45,13 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
 
 @pytest.fixture
 def cost(history: History, da_score: Any) -> Any:
-    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    places = (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+    )
     return lambda *more, command="cost": da_score(command, *more, *places)
 
 
@@ -55,14 +69,20 @@ def test_every_sum_is_that_of_work(cost: Any) -> None:
     assert value["total"]["nothing"] == pytest.approx(work["summary"]["cost_lost"])
     assert value["total"]["talk"] == pytest.approx(work["summary"]["cost_talk"])
     costs = {unit["unit"]: unit["cost"] for unit in work["units"]}
-    assert [unit["cost"] for unit in value["dearest"]] == sorted(costs.values(), reverse=True)
+    assert [unit["cost"] for unit in value["dearest"]] == sorted(
+        costs.values(), reverse=True
+    )
     for unit in value["dearest"]:
         assert unit["cost"] == pytest.approx(costs[unit["unit"]])
 
 
 def test_unclear_work_is_apart_from_open_work() -> None:
     """As in ``work``; the key ``open`` still holds both, and ``unclear`` is a part of it."""
-    states: list[tuple[State, int]] = [("landed", 3_000), ("open", 2_000), ("unclear", 5_000)]
+    states: list[tuple[State, int]] = [
+        ("landed", 3_000),
+        ("open", 2_000),
+        ("unclear", 5_000),
+    ]
     rows = []
     for state, tokens in states:
         spent = Spent("claude-sonnet-4-5", 0, 1, 0, tokens, 0, 0)
@@ -83,7 +103,9 @@ def test_unclear_work_is_apart_from_open_work() -> None:
 
 def test_days_are_those_of_the_time_zone(cost: Any) -> None:
     def days(zone: str) -> list[str]:
-        return [one["name"] for one in cost("--timezone", zone, "--json").json["groups"]]
+        return [
+            one["name"] for one in cost("--timezone", zone, "--json").json["groups"]
+        ]
 
     in_utc, in_line_islands = days("UTC"), days("Pacific/Kiritimati")
     assert len(in_utc) == len(in_line_islands) == 3
@@ -121,7 +143,10 @@ def test_what_has_no_price_is_counted_and_never_priced_as_usual(
     assert model.endswith(" (fast)")
     responses = value["total"]["unpriced"][model]
     assert f"{responses} responses have no known price: {model}." in cost().out
-    assert f"{responses} responses have no known price: {model}." in cost(command="work").out
+    assert (
+        f"{responses} responses have no known price: {model}."
+        in cost(command="work").out
+    )
 
 
 def test_days_without_cost_are_one_sentence(cost: Any) -> None:
@@ -130,15 +155,22 @@ def test_days_without_cost_are_one_sentence(cost: Any) -> None:
 
 @pytest.mark.usefixtures("history")
 def test_without_any_cost_no_days_are_named(da_score: Any) -> None:
-    assert da_score("cost", "--everything", "--transcripts", "none").out == "No cost is known.\n"
+    assert (
+        da_score("cost", "--everything", "--transcripts", "none").out
+        == "No cost is known.\n"
+    )
 
 
-def test_work_takes_the_days_that_cost_takes(cost: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_takes_the_days_that_cost_takes(
+    cost: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second, *_ = (one["name"] for one in cost("--json").json["groups"])
     chosen = "--since", first, "--until", first
     (unit,) = cost(*chosen, "--json", command="work").json["units"]
     assert unit["subject"] == "Add 1"
-    assert "Days and months are those of this machine (UTC)." in cost(command="work").out
+    assert (
+        "Days and months are those of this machine (UTC)." in cost(command="work").out
+    )
 
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     time.tzset()
@@ -146,7 +178,9 @@ def test_work_takes_the_days_that_cost_takes(cost: Any, monkeypatch: pytest.Monk
         days = {one["name"] for one in cost("--json").json["groups"]}
         assert first not in days or second not in days
         for day in days:
-            units = cost("--since", day, "--until", day, "--json", command="work").json["units"]
+            units = cost("--since", day, "--until", day, "--json", command="work").json[
+                "units"
+            ]
             assert cost(day, "--json").json["total"]["units"] == sum(
                 unit["kind"] != "talk" for unit in units
             )
@@ -164,14 +198,19 @@ def test_since_alone_has_no_end(cost: Any) -> None:
 
 def test_the_units_it_counts_are_units_of_work(cost: Any) -> None:
     units = cost("--json").json["total"]["units"]
-    assert f" for {units} units of work, with the talk around them, all days" in cost().out
+    assert (
+        f" for {units} units of work, with the talk around them, all days" in cost().out
+    )
 
 
 @pytest.mark.parametrize("command", ["cost", "work"])
 @pytest.mark.parametrize(
     ("days", "problem"),
     [
-        (("--since", "soon"), "--since 'soon' names no days; write 2026-06-03, 2026-06, 30d"),
+        (
+            ("--since", "soon"),
+            "--since 'soon' names no days; write 2026-06-03, 2026-06, 30d",
+        ),
         (("--until", ""), "--until '' names no days"),
         (
             ("--since", "2026-06-03", "--until", "2026-06-01"),
@@ -187,13 +226,17 @@ def test_days_that_cannot_be_are_one_line(
     assert problem in done.err
 
 
-def test_without_a_log_the_sessions_count(history: History, cost: Any, da_score: Any) -> None:
+def test_without_a_log_the_sessions_count(
+    history: History, cost: Any, da_score: Any
+) -> None:
     places = "--repo-dir", str(history.repo), "--no-cache"
     value = da_score("cost", *places, "--json").json
     assert value["total"]["cost"] == pytest.approx(cost("--json").json["total"]["cost"])
 
 
-def test_without_a_log_explain_says_what_to_look_at(da_score: Any, tmp_path: Path) -> None:
+def test_without_a_log_explain_says_what_to_look_at(
+    da_score: Any, tmp_path: Path
+) -> None:
     made = History(tmp_path)
     writes(made.session("s1"), DAY, 700, "src/by_hand.py")
     made.commit(DAY + 500, "Commit by hand", files={"src/by_hand.py": TEXT})
@@ -201,21 +244,33 @@ def test_without_a_log_explain_says_what_to_look_at(da_score: Any, tmp_path: Pat
     failing.run(2 * DAY - 20, 795, "pytest -q", "4 passed in 0.1s")
     writes(failing, 2 * DAY, 800, "src/failing.py")
     mark = made.commit(2 * DAY + 50, "Add failing", files={"src/failing.py": TEXT})
-    failing.run(2 * DAY + 20, 805, "pytest -q", "1 failed, 3 passed in 0.1s", failed=True)
+    failing.run(
+        2 * DAY + 20, 805, "pytest -q", "1 failed, 3 passed in 0.1s", failed=True
+    )
     failing.commits(2 * DAY + 50, 810, mark, "Add failing")
     made.write()
-    places = "--repo-dir", str(made.repo), "--transcript-dir", str(made.home), "--no-cache"
+    places = (
+        "--repo-dir",
+        str(made.repo),
+        "--transcript-dir",
+        str(made.home),
+        "--no-cache",
+    )
 
     by_hand = da_score("explain", "HEAD~1", *places).out.splitlines()
     assert by_hand[1].endswith("Commit by hand")
     sha = by_hand[1].removeprefix("Commit ").partition(":")[0]
     said = f"The session wrote it, and shows no commit of it: a person may have made {sha}."
     assert said in by_hand
-    assert re.fullmatch(r"It took .*, \d+ (s|min) without pauses, \d+ lines written\.", by_hand[-2])
+    assert re.fullmatch(
+        r"It took .*, \d+ (s|min) without pauses, \d+ lines written\.", by_hand[-2]
+    )
     assert by_hand[-1] == "It has no score, which needs an entry in the log."
 
     failed = da_score("explain", "HEAD", *places).out
-    assert re.search(r"^Look at .*jsonl:\d+: landed, and the last test run .* failed", failed, re.M)
+    assert re.search(
+        r"^Look at .*jsonl:\d+: landed, and the last test run .* failed", failed, re.M
+    )
 
 
 def test_without_any_work_sessions_that_are_not_read_are_named(
@@ -236,7 +291,9 @@ def test_the_report_has_the_same_days(cost: Any, tmp_path: Path) -> None:
     _, _, data = page.read_text("utf-8").partition('id="da-score-data">')
     data = json.loads(data.partition("</script>")[0])
     shown = dict(data["work"]["days"])
-    (table,) = re.findall('aria-label="Cost by day".*?</table>', page.read_text("utf-8"), re.DOTALL)
+    (table,) = re.findall(
+        'aria-label="Cost by day".*?</table>', page.read_text("utf-8"), re.DOTALL
+    )
     assert re.findall(r'class="n">([A-Z][^<]*)</th>', table) == [
         *("Cost", "Landed", "Fixed", "Undone", "Lost", "Open", "Unclear", "Talk")
     ]

@@ -34,7 +34,9 @@ def whole(place: Place) -> Place:
     again = place.turn(1, calls=[3]) | {"timestamp": place.turn(1, 2)["timestamp"]}
     session = place.session("mine", place.turn(1), again, place.call(1, 3))
     session.write_text(
-        session.read_text() + "no json\n" + '{"timestamp": 1, "message": {}, "sessionId": "s"}\n'
+        session.read_text()
+        + "no json\n"
+        + '{"timestamp": 1, "message": {}, "sessionId": "s"}\n'
     )
     elsewhere = place.turn(1, 7, cwd="/another/app") | {"sessionId": "elsewhere"}
     place.session("other", elsewhere, slug="-another-app")
@@ -52,7 +54,11 @@ def doctor(da_score: DaScore) -> Told:
 
 
 def advice(found: Any, topic: str, level: str = "problem") -> list[str]:
-    return [f["what"] for f in found["findings"] if (f["topic"], f["level"]) == (topic, level)]
+    return [
+        f["what"]
+        for f in found["findings"]
+        if (f["topic"], f["level"]) == (topic, level)
+    ]
 
 
 class TestFacts:
@@ -82,8 +88,13 @@ class TestFacts:
         }
         assert roots == {"~/.claude": (2, None)}
         files = {Path(file["path"]).name: file for file in found["files"]}
-        assert (files["mine.jsonl"]["counts"], files["mine.jsonl"]["left_out"]) == (True, None)
-        assert files["mine.jsonl"]["sessions"] == ["5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"]
+        assert (files["mine.jsonl"]["counts"], files["mine.jsonl"]["left_out"]) == (
+            True,
+            None,
+        )
+        assert files["mine.jsonl"]["sessions"] == [
+            "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
+        ]
         assert (files["other.jsonl"]["counts"], files["other.jsonl"]["cwd"]) == (
             False,
             "/another/app",
@@ -93,14 +104,22 @@ class TestFacts:
         assert sum(found["lines_skipped"].values()) == 2
         assert found["duplicates_dropped"] == 1
         (claude,) = [harness for harness in found["harnesses"] if harness["turns"]]
-        assert (claude["name"], claude["turns"], claude["tool_calls"]) == ("claude", 1, 1)
+        assert (claude["name"], claude["turns"], claude["tool_calls"]) == (
+            "claude",
+            1,
+            1,
+        )
         assert found["uncovered_iterations"] == [2]
 
-    def test_counts_the_bookkeeping_of_claude_as_known(self, whole: Place, doctor: Told) -> None:
+    def test_counts_the_bookkeeping_of_claude_as_known(
+        self, whole: Place, doctor: Told
+    ) -> None:
         skipped = doctor(*AS_OBSERVED)["transcripts"]["lines_skipped"]
         (path,) = whole.path.parent.rglob("mine.jsonl")
         time = whole.turn(1, 2)["timestamp"]
-        timeless = "file-history-snapshot summary last-prompt mode tag custom-title pr-link"
+        timeless = (
+            "file-history-snapshot summary last-prompt mode tag custom-title pr-link"
+        )
         with path.open("a") as file:
             for kind in timeless.split():
                 file.write(json.dumps({"type": kind, "sessionId": path.stem}) + "\n")
@@ -118,7 +137,12 @@ class TestFacts:
         found = {signal["signal"]: signal for signal in doctor(*AS_OBSERVED)["signals"]}
         assert list(found) == [spec.id for spec in released_rubric("3.1.0").signals]
         assert (found["landed"]["present"], found["landed"]["share"]) == (2, 1.0)
-        half = {"signal": "token_efficiency", "present": 1, "iterations": 2, "share": 0.5}
+        half = {
+            "signal": "token_efficiency",
+            "present": 1,
+            "iterations": 2,
+            "share": 0.5,
+        }
         assert found["token_efficiency"] == half | {
             "absent": {"no transcript covers the iteration window": 1}
         }
@@ -137,14 +161,22 @@ class TestFacts:
         )
         assert root["problem"] == "no *.jsonl file directly inside"
         assert "there is no local branch master" in advice(found, "trunk")[0]
-        assert "reads evidence as the reference does" in advice(found, "rubric", "note")[0]
+        assert (
+            "reads evidence as the reference does" in advice(found, "rubric", "note")[0]
+        )
 
     def test_of_such_a_rubric_leave_out_what_it_does_not_look_into(
         self, whole: Place, da_score: DaScore
     ) -> None:
         write(whole.path / "t" / "a.jsonl", whole.turn(1))
         shown = da_score(
-            "doctor", "--files", "--no-cache", "--rubric", "2.1.0", "--transcript-dir", "t"
+            "doctor",
+            "--files",
+            "--no-cache",
+            "--rubric",
+            "2.1.0",
+            "--transcript-dir",
+            "t",
         ).out
         assert "TRANSCRIPTS   1 file counts; 0 are left out\n" in shown
         assert "\nTRANSCRIPT  LEFT OUT BECAUSE\nt/a.jsonl   -\n" in shown
@@ -170,17 +202,27 @@ class TestAdvice:
         assert topics == ["repository", "log", "transcripts"]
         assert "no such file or directory" in found["log"]["problem"]
         assert "not a git work tree" in found["repository"]["problem"]
-        assert (found["trunk"], found["signals"], found["transcripts"]["files"]) == (None, [], [])
+        assert (found["trunk"], found["signals"], found["transcripts"]["files"]) == (
+            None,
+            [],
+            [],
+        )
         assert all(f["advice"] for f in found["findings"])
 
     def test_is_given_for_transcripts_without_a_repository(
-        self, whole: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, doctor: Told
+        self,
+        whole: Place,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        doctor: Told,
     ) -> None:
         monkeypatch.chdir(tmp_path)
         found = doctor(*AS_OBSERVED, "--iter-log-dir", str(whole.log))
         assert found["log"]["iterations"] == 2
         assert found["repository"]["problem"]
-        assert [root["files"] for root in found["transcripts"]["roots"] if root["files"]] == [2]
+        assert [
+            root["files"] for root in found["transcripts"]["roots"] if root["files"]
+        ] == [2]
 
     @pytest.mark.usefixtures("whole")
     @pytest.mark.parametrize(
@@ -193,7 +235,12 @@ class TestAdvice:
                 "problem",
                 "nowhere: no such directory",
             ),
-            (["--transcripts", "none"], "transcripts", "problem", "no transcripts are read"),
+            (
+                ["--transcripts", "none"],
+                "transcripts",
+                "problem",
+                "no transcripts are read",
+            ),
             (["--rubric", "9.9.9"], "settings", "problem", "'9.9.9' is not released"),
             (
                 ["--rubric", "2.1.0", "--trunk", "main"],
@@ -220,8 +267,14 @@ class TestAdvice:
         assert len(advice(found, "log")) == 3
         assert (found["log"]["iterations"], found["signals"][0]["share"]) == (2, 1.0)
 
-    def test_names_entries_whose_commit_is_not_here(self, whole: Place, doctor: Told) -> None:
-        edit(whole.log / "iter-2.yaml", f"commit: {whole.repo.head()}", "commit: deadbeefdeadbeef")
+    def test_names_entries_whose_commit_is_not_here(
+        self, whole: Place, doctor: Told
+    ) -> None:
+        edit(
+            whole.log / "iter-2.yaml",
+            f"commit: {whole.repo.head()}",
+            "commit: deadbeefdeadbeef",
+        )
         whole.iteration(3)
         edit(whole.log / "iter-3.yaml", "commit: ", "commit: '' # ")
         found = doctor(*AS_OBSERVED)
@@ -235,13 +288,17 @@ class TestAdvice:
         ]
 
     @pytest.mark.usefixtures("whole")
-    def test_names_a_trunk_that_is_not_there_and_finds_the_one_that_is(self, doctor: Told) -> None:
+    def test_names_a_trunk_that_is_not_there_and_finds_the_one_that_is(
+        self, doctor: Told
+    ) -> None:
         found = doctor(*AS_OBSERVED, "--trunk", "nowhere")
         assert "no trunk 'nowhere' here" in found["trunk_problem"]
         assert found["trunk"]["name"] == "main"
         assert found["signals"][0]["share"] == 1.0
 
-    def test_names_a_repository_without_a_trunk(self, place: Place, doctor: Told) -> None:
+    def test_names_a_repository_without_a_trunk(
+        self, place: Place, doctor: Told
+    ) -> None:
         place.iteration(1)
         place.repo.git("branch", "-m", "odd")
         found = doctor(*AS_OBSERVED)
@@ -251,7 +308,9 @@ class TestAdvice:
         self, whole: Place, tmp_path: Path, doctor: Told, monkeypatch: Any
     ) -> None:
         clone = tmp_path / "clone"
-        whole.repo.git("clone", "-q", "--depth", "1", f"file://{whole.path}", str(clone))
+        whole.repo.git(
+            "clone", "-q", "--depth", "1", f"file://{whole.path}", str(clone)
+        )
         monkeypatch.chdir(clone)
         found = doctor(*AS_OBSERVED, "--iter-log-dir", str(whole.log))
         assert found["repository"]["shallow"] is True
@@ -268,7 +327,9 @@ class TestAdvice:
             "no transcript of work in this repository was found"
         ]
 
-    def test_survives_settings_that_cannot_be_used(self, whole: Place, doctor: Told) -> None:
+    def test_survives_settings_that_cannot_be_used(
+        self, whole: Place, doctor: Told
+    ) -> None:
         (whole.path / SETTINGS).write_text("trunk = 1\n")
         found = doctor(*AS_OBSERVED)
         assert advice(found, "settings") == [
@@ -323,9 +384,15 @@ class TestInit:
             " (commit, or add to .git/info/exclude)\n"
             "Next: da-score work\n"
         )
-        assert tomllib.loads(path.read_text()) == {"rubric": NEWEST, "transcripts": "auto"}
+        assert tomllib.loads(path.read_text()) == {
+            "rubric": NEWEST,
+            "transcripts": "auto",
+        }
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
-        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (NEWEST, "auto")
+        assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (
+            NEWEST,
+            "auto",
+        )
         assert (
             da_score("run", "--no-cache").out.count(
                 f"Evidence scores under rubric {NEWEST}: not known yet if"
@@ -338,26 +405,44 @@ class TestInit:
         text = (whole.path / SETTINGS).read_text()
         comments = " ".join(line.removeprefix("# ") for line in text.splitlines())
         assert "Found at .agents/active/iteration-log: 2 iterations." in comments
-        assert "Found: main, no remote has a trunk, and there is a local branch main." in comments
+        assert (
+            "Found: main, no remote has a trunk, and there is a local branch main."
+            in comments
+        )
         assert "1 of 2 transcripts found are of work in this repository." in comments
         assert all(len(line) <= 100 for line in text.splitlines())
 
-    def test_every_setting_that_is_commented_out_is_one(self, whole: Place, init: Init) -> None:
+    def test_every_setting_that_is_commented_out_is_one(
+        self, whole: Place, init: Init
+    ) -> None:
         init()
         path = whole.path / SETTINGS
         lines = path.read_text().splitlines()
-        path.write_text("".join(line.removeprefix("# ") + "\n" for line in lines if "=" in line))
+        path.write_text(
+            "".join(line.removeprefix("# ") + "\n" for line in lines if "=" in line)
+        )
         found = self.settings(whole)
         assert (found.trunk, found.iter_log_dir) == ("main", whole.log)
         assert (found.worktrees, found.test_commands) == (
             (f"{whole.home}/worktrees/*",),
             ("./check --all",),
         )
-        assert found.transcript_dirs == (whole.home / ".claude/projects/-home-me-src-app",)
+        assert found.transcript_dirs == (
+            whole.home / ".claude/projects/-home-me-src-app",
+        )
 
-    def test_takes_what_the_options_name(self, whole: Place, tmp_path: Path, init: Init) -> None:
+    def test_takes_what_the_options_name(
+        self, whole: Place, tmp_path: Path, init: Init
+    ) -> None:
         (whole.path / "t").mkdir()
-        options = ["--trunk", "main", "--transcript-dir", "t", "--transcript-dir", str(tmp_path)]
+        options = [
+            "--trunk",
+            "main",
+            "--transcript-dir",
+            "t",
+            "--transcript-dir",
+            str(tmp_path),
+        ]
         options += [
             "--worktrees",
             "/trees/*",
@@ -378,20 +463,30 @@ class TestInit:
         assert self.settings(whole).test_commands == ('make "all"',)
         assert self.settings(whole).transcript_dirs == (whole.path / "t", tmp_path)
 
-    def test_writes_no_transcripts_where_none_are_wanted(self, whole: Place, init: Init) -> None:
+    def test_writes_no_transcripts_where_none_are_wanted(
+        self, whole: Place, init: Init
+    ) -> None:
         assert init("--transcripts", "none").status == 0
         assert self.settings(whole).transcripts == "none"
 
-    def test_never_replaces_a_file_unless_forced(self, whole: Place, init: Init) -> None:
+    def test_never_replaces_a_file_unless_forced(
+        self, whole: Place, init: Init
+    ) -> None:
         path = whole.path / SETTINGS
         path.write_text("rubric = '2.0.2'\n")
         assert "exists already; --force replaces it" in one_line(init())
         assert path.read_text() == "rubric = '2.0.2'\n"
         assert init("--force").status == 0
-        assert (self.settings(whole).rubric, self.settings(whole).derive) == (NEWEST, False)
+        assert (self.settings(whole).rubric, self.settings(whole).derive) == (
+            NEWEST,
+            False,
+        )
         path.write_text("derive = true\n")  # the hook goes on writing entries
         assert init("--force").status == 0
-        assert (self.settings(whole).rubric, self.settings(whole).derive) == (NEWEST, True)
+        assert (self.settings(whole).rubric, self.settings(whole).derive) == (
+            NEWEST,
+            True,
+        )
         path.unlink()
         path.symlink_to("missing")
         assert init().status == 1
@@ -404,7 +499,10 @@ class TestInit:
         assert init("--json").json == {
             "path": str(path),
             "rubric": NEWEST,
-            "untracked": [".agents/active/iteration-log/iter-2.yaml", ".agents/da-score.toml"],
+            "untracked": [
+                ".agents/active/iteration-log/iter-2.yaml",
+                ".agents/da-score.toml",
+            ],
         }
         assert path.read_text() == printed
 
@@ -426,17 +524,24 @@ class TestInit:
         assert tomllib.loads(text)["rubric"] == NEWEST
 
     @pytest.mark.parametrize(
-        "options", [["--trunk", "nowhere"], ["--repo-dir", "/"], ["--transcripts", "all"]], ids=str
+        "options",
+        [["--trunk", "nowhere"], ["--repo-dir", "/"], ["--transcripts", "all"]],
+        ids=str,
     )
     def test_writes_nothing_that_could_not_be_used(
         self, whole: Place, init: Init, options: list[str]
     ) -> None:
         found = init(*options)
-        assert (found.status, bool(one_line(found))) == (2 if "all" in options else 1, True)
+        assert (found.status, bool(one_line(found))) == (
+            2 if "all" in options else 1,
+            True,
+        )
         assert not (whole.path / SETTINGS).exists()
 
     @pytest.mark.parametrize("name", ['a "quoted" name', "a\\b", "ü\x7f"])
-    def test_any_name_of_a_folder_survives(self, whole: Place, init: Init, name: str) -> None:
+    def test_any_name_of_a_folder_survives(
+        self, whole: Place, init: Init, name: str
+    ) -> None:
         (whole.path / name).mkdir()
         assert init("--transcript-dir", name).status == 0
         assert self.settings(whole).transcript_dirs == (whole.path / name,)

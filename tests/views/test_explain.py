@@ -11,7 +11,13 @@ from helpers.projects import edit
 from msgspec import structs
 
 from scoring.demo import Demo
-from scoring.evidence.git.facts import ANCESTOR, Landing, PartlyReverted, TakenBack, Trunk
+from scoring.evidence.git.facts import (
+    ANCESTOR,
+    Landing,
+    PartlyReverted,
+    TakenBack,
+    Trunk,
+)
 from scoring.examine import LogView
 from scoring.log.load import entry_places, load_iteration_log
 from scoring.log.selection import Selection
@@ -88,7 +94,9 @@ class TestOutcomeInWords:
     def test_names_the_fixes(self, fixes: str, text: str) -> None:
         fixed_in = tuple(letter * 40 for letter in fixes)
         became = outcome(lines_fixed=5, fixed_in=fixed_in, defective=True)
-        assert f"5 of them in what is called a fix: {text}" in outcome_text(became, None, 14)
+        assert f"5 of them in what is called a fix: {text}" in outcome_text(
+            became, None, 14
+        )
 
     def test_is_not_too_young_where_it_was_reverted_already(self) -> None:
         young = outcome(status="too_young")
@@ -110,13 +118,22 @@ class TestPlaces:
             assert {"commit", "task_id"} <= places.lines.keys()
 
     def test_of_the_file_that_counts(self, tmp_path: Path) -> None:
-        (tmp_path / "iter-2.yaml").write_text("schema_version: 1\niteration: 7\ncommit: a\n")
-        (tmp_path / "iter-7.yaml").write_text("schema_version: 1\n\niteration: 7\ncommit: b\n")
+        (tmp_path / "iter-2.yaml").write_text(
+            "schema_version: 1\niteration: 7\ncommit: a\n"
+        )
+        (tmp_path / "iter-7.yaml").write_text(
+            "schema_version: 1\n\niteration: 7\ncommit: b\n"
+        )
         places = entry_places(tmp_path, 7)
         assert places is not None
-        assert (places.place("commit"), places.place("date")) == (f"{tmp_path}/iter-7.yaml:4", None)
+        assert (places.place("commit"), places.place("date")) == (
+            f"{tmp_path}/iter-7.yaml:4",
+            None,
+        )
 
-    def test_in_the_archive_are_where_a_merged_field_is_defined(self, tmp_path: Path) -> None:
+    def test_in_the_archive_are_where_a_merged_field_is_defined(
+        self, tmp_path: Path
+    ) -> None:
         first = "- &x\n  iteration: 1\n  retries: 2\n"
         text = f"iterations:\n{first}- <<: *x\n  iteration: 2\n  commit: b\n"
         (tmp_path / "historical.yaml").write_text(text)
@@ -126,14 +143,18 @@ class TestPlaces:
         assert places.place("commit") == f"{tmp_path}/historical.yaml:7"
 
     @pytest.mark.parametrize("text", ["a: [", "- a\n- b", "x: &x [*x]"])
-    def test_of_what_cannot_be_read_are_unknown(self, tmp_path: Path, text: str) -> None:
+    def test_of_what_cannot_be_read_are_unknown(
+        self, tmp_path: Path, text: str
+    ) -> None:
         (tmp_path / "iter-1.yaml").write_text(text)
         assert entry_places(tmp_path, 1) is None
 
 
 @pytest.mark.usefixtures("here")
 class TestExplanation:
-    def test_names_a_scope_note_that_voted_as_the_source(self, da_score: DaScore) -> None:
+    def test_names_a_scope_note_that_voted_as_the_source(
+        self, da_score: DaScore
+    ) -> None:
         found = da_score("explain", "2").out
         assert f"from scope_note at {LOG}/iter-2.yaml:" in found
         assert "so that git measures the scope" in found
@@ -151,15 +172,22 @@ class TestExplanation:
 
     def test_names_where_every_vote_comes_from(self, demo: Demo) -> None:
         sources = {s.signal: s.sources for s in explained(demo, 5).signals}
-        assert sources["landed"] == (f"commit f05ce0048ec2, named at {LOG}/iter-5.yaml:6",)
-        assert sources["scope"][1] == "write_scope in .agents/workflow/plans/links/TASKS.yaml"
+        assert sources["landed"] == (
+            f"commit f05ce0048ec2, named at {LOG}/iter-5.yaml:6",
+        )
+        assert (
+            sources["scope"][1]
+            == "write_scope in .agents/workflow/plans/links/TASKS.yaml"
+        )
         assert sources["hook_outcomes"] == (f"{LOG}/iter-5.hook-outcomes.yaml",)
         assert sources["token_efficiency"] == (
             "transcripts after 2026-03-03 11:02:30 UTC, up to 2026-03-03 14:27:10 UTC",
         )
         assert f"verifiers.1.status at {LOG}/iter-5.yaml:34" in sources["verifier"]
         assert any("decision" in source for source in sources["correction_pressure"])
-        for source in (part for found in sources.values() for part in found if ".yaml:" in part):
+        for source in (
+            part for found in sources.values() for part in found if ".yaml:" in part
+        ):
             path, line = source.split(" at ")[-1].rsplit(":", 1)
             assert int(line) <= len(Path(path).read_text().splitlines())
 
@@ -170,7 +198,9 @@ class TestExplanation:
 
     def test_says_what_each_part_adds_in_plain_words(self, demo: Demo) -> None:
         text = pipe_text(explanation_page(explained(demo, 5), "", NOT_MEASURED))
-        assert "7 of 7 signals have evidence, with 100.0 % of the rubric's weight." in text
+        assert (
+            "7 of 7 signals have evidence, with 100.0 % of the rubric's weight." in text
+        )
         assert (
             "Verifier results: 0.250 of 1, times 18.0 % of the score: "
             "it adds 0.045 and could have added 0.180\n" in text
@@ -198,14 +228,17 @@ class TestExplanation:
                 for row in one.score.breakdown
             )
             found = explain(
-                structs.replace(one, score=structs.replace(one.score, breakdown=rows)), None
+                structs.replace(one, score=structs.replace(one.score, breakdown=rows)),
+                None,
             )
             assert ("landed" in {s.signal for s in found.raises}) is part
 
     def test_of_a_silent_signal_says_what_its_vote_could_add(self, demo: Demo) -> None:
         found = explained(demo, 2)
         (landed,) = (s for s in found.signals if s.signal == "landed")
-        votes = sum(row.nominal_weight for row in found.examined.score.breakdown if row.present)
+        votes = sum(
+            row.nominal_weight for row in found.examined.score.breakdown if row.present
+        )
         better = (found.examined.score.value * votes + 0.2) / (votes + 0.2)
         assert math.isclose(landed.could_add, better - found.examined.score.value)
         assert (landed.present, bool(landed.advice)) == (False, True)
@@ -234,7 +267,10 @@ class TestExplanation:
         key = "persisted_via_workflow_commands"
         edit(demo.iter_log_dir / "iter-1.yaml", f'{key}: "yes"', f'{key}: ""')
         shown = da_score("explain", "1", "--recompute", "--rubric", "3.1.0").out
-        assert "\n  landed: the agent that did the work claimed nothing; observed 1.00 (" in shown
+        assert (
+            "\n  landed: the agent that did the work claimed nothing; observed 1.00 ("
+            in shown
+        )
 
     @pytest.mark.parametrize("command", ["explain", "iteration"])
     def test_says_that_work_adds_what_followed_the_commit_to_its_cost(
@@ -242,9 +278,16 @@ class TestExplanation:
     ) -> None:
         note = "up to the commit; da-score work also counts what the agent wrote to report it"
         assert note in da_score(command, "5", "--rubric", "3.1.0").out
-        assert note not in da_score(command, "5", "--rubric", "3.1.0", "--transcripts", "none").out
+        assert (
+            note
+            not in da_score(
+                command, "5", "--rubric", "3.1.0", "--transcripts", "none"
+            ).out
+        )
 
-        spent = da_score("explain", "5", "--rubric", "3.1.0", "--json").json["spending"]["cost_usd"]
+        spent = da_score("explain", "5", "--rubric", "3.1.0", "--json").json[
+            "spending"
+        ]["cost_usd"]
         units = da_score("work", "--json").json["units"]
         (of_unit,) = [unit["cost"] for unit in units if unit["iteration"] == 5]
         assert 0 < spent <= of_unit
@@ -254,6 +297,10 @@ class TestExplanation:
     ) -> None:
         da_score("run")
         assert "The evidence gives" not in da_score("explain", "5").out
-        edit(demo.iter_log_dir / "iter-5.yaml", "tests_total_pass: false", "tests_total_pass: true")
+        edit(
+            demo.iter_log_dir / "iter-5.yaml",
+            "tests_total_pass: false",
+            "tests_total_pass: true",
+        )
         assert "The evidence gives 0.3" in da_score("explain", "5").out
         assert "The evidence gives" not in da_score("explain", "5", "--recompute").out

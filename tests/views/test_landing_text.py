@@ -13,7 +13,9 @@ def test_open_work_with_a_commit_has_the_figure_of_its_signal() -> None:
         trunk=Trunk("refs/heads/main", "main", "f446dcfc", ""),
         rules="attributed",
     )
-    unit = Unit("u", "commit", landing=landing, state="open", written_here=18, lines_there=1)
+    unit = Unit(
+        "u", "commit", landing=landing, state="open", written_here=18, lines_there=1
+    )
     what = landing_text(landing).partition(": ")[2]
     assert "0 of 18 lines are there" in what
     assert unit_text(unit) == f"Open: {what}"

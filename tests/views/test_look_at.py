@@ -26,7 +26,13 @@ def places_of(history: History) -> tuple[str, ...]:
     """Write a history down, and return the options for it."""
     history.commit(60 * DAY, "Later")
     history.write()
-    return "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    return (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+    )
 
 
 def commit_with_tests(
@@ -54,7 +60,9 @@ def places(history: History) -> tuple[str, ...]:
         session = history.session(f"s{n}")
         commit_with_tests(history, session, 100 * n, 10_000 * n, failed=True)
         if n > MANY:
-            commit_with_tests(history, session, 100 * n + 50, 10_000 * n + 500, failed=False)
+            commit_with_tests(
+                history, session, 100 * n + 50, 10_000 * n + 500, failed=False
+            )
             continue
         lost = history.session(f"lost{n}")
         text = TEXT.replace("made", f"lost{n}")
@@ -98,7 +106,9 @@ def test_without_duckdb_no_query_is_named(
     assert "da-score query" not in text
 
 
-def test_the_gate_lists_all_work_with_failing_tests(places: tuple[str, ...], da_score: Any) -> None:
+def test_the_gate_lists_all_work_with_failing_tests(
+    places: tuple[str, ...], da_score: Any
+) -> None:
     """What passed later in its session is neither counted nor listed."""
     (line,) = lines_of(da_score("work", *places).out, "failing tests")
     count, command = counted_units(line, "with failing tests at the end")

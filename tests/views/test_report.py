@@ -51,7 +51,9 @@ def line(
         "landed", "Landed", value is not None, weight, "told", 1.0, 1.0, weight
     )
     rows = (landed,)
-    return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, rows, ())
+    return ReportedIteration(
+        number, "t", "", "", rubric, value, band, "computed", 1.0, rows, ()
+    )
 
 
 def page(digest: Digest) -> str:
@@ -91,7 +93,9 @@ class _Structure(HTMLParser):
             if name == "id" and value:
                 self.ids.append(value)
             if name in ("href", "src", "xlink:href", "action") and value:
-                (self.references if value.startswith("#") else self.external).append(value)
+                (self.references if value.startswith("#") else self.external).append(
+                    value
+                )
             if name in ("aria-labelledby", "for") and value:
                 self.references += [f"#{word}" for word in value.split()]
 
@@ -104,7 +108,10 @@ def structure(html: str) -> _Structure:
 
 @pytest.fixture(scope="session")
 def html(_built_demo: Path) -> str:
-    repo, transcripts = _built_demo / "repo", tuple((_built_demo / "transcripts").iterdir())
+    repo, transcripts = (
+        _built_demo / "repo",
+        tuple((_built_demo / "transcripts").iterdir()),
+    )
     return page(digest_of(Demo(_built_demo, repo, repo / LOG, transcripts)))
 
 
@@ -117,11 +124,15 @@ class TestPage:
         assert not re.search(r"url\((?!#)", ours)
         assert not re.search(r"@import|<link\b|<img\b|<iframe\b", ours)
 
-    def test_has_every_id_once_and_every_reference_leads_somewhere(self, html: str) -> None:
+    def test_has_every_id_once_and_every_reference_leads_somewhere(
+        self, html: str
+    ) -> None:
         found = structure(html)
         assert len(found.ids) == len(set(found.ids))
         dead = {
-            r for r in found.references if r[1:] not in found.ids and not r.startswith("#iter-")
+            r
+            for r in found.references
+            if r[1:] not in found.ids and not r.startswith("#iter-")
         }
         assert not dead
         assert {r for r in found.references if r.startswith("#iter-")} == {
@@ -137,16 +148,24 @@ class TestPage:
         self, html: str
     ) -> None:
         charts = re.findall(
-            r'<div class="chart" data-chart="(\w+)" role="img" aria-label="([^"]+)">', html
+            r'<div class="chart" data-chart="(\w+)" role="img" aria-label="([^"]+)">',
+            html,
         )
         assert [name for name, _ in charts] == ["months", "days", "costs", "scores"]
         assert all("table" in said for _, said in charts)
 
-    def test_first_says_what_became_of_the_work_and_last_what_it_scored(self, html: str) -> None:
+    def test_first_says_what_became_of_the_work_and_last_what_it_scored(
+        self, html: str
+    ) -> None:
         flat = re.sub(
             r"\s+",
             " ",
-            re.sub(r"<(?:style|script).*?</(?:style|script)>|<[^>]+>", " ", html, flags=re.S),
+            re.sub(
+                r"<(?:style|script).*?</(?:style|script)>|<[^>]+>",
+                " ",
+                html,
+                flags=re.S,
+            ),
         )
         first, _, rest = flat.partition("Is it getting better?")
         assert (
@@ -171,7 +190,10 @@ class TestPage:
         assert (found.meaning.means_something, str(found.meaning)) == (True, "weak")
         coin: Any = SimpleNamespace(verdict="no better than a coin")
         found.validity = coin
-        assert (found.meaning.means_something, found.meaning.name) == (False, "Evidence score")
+        assert (found.meaning.means_something, found.meaning.name) == (
+            False,
+            "Evidence score",
+        )
 
     def test_text_of_a_log_is_text(self, demo: Demo) -> None:
         evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>$x_1$"
@@ -180,7 +202,9 @@ class TestPage:
             "task_id: limit-requests",
             f"task_id: {json.dumps(evil)}",
         )
-        edit(demo.iter_log_dir / "iter-6.yaml", "task_id: ", f"task_id: {'long-' * 9000}")
+        edit(
+            demo.iter_log_dir / "iter-6.yaml", "task_id: ", f"task_id: {'long-' * 9000}"
+        )
         edit(
             demo.iter_log_dir / "iter-5.hook-outcomes.yaml",
             "scope.stay-in-write-scope",
@@ -195,10 +219,16 @@ class TestPage:
     def test_lists_over_claims_the_worst_first(self, demo: Demo, html: str) -> None:
         over = digest_of(demo).over_claims
         assert [one.iteration for one, _ in over][:3] == [5, 4, 4]
-        assert (over[0][1].role, over[0][1].signal, over[0][1].delta) == ("impl", "landed", -1.0)
+        assert (over[0][1].role, over[0][1].signal, over[0][1].delta) == (
+            "impl",
+            "landed",
+            -1.0,
+        )
         assert html.count('data-label="claimed">') == len(over) == 8
 
-    def test_shows_deliberations_where_there_are_any(self, demo: Demo, html: str) -> None:
+    def test_shows_deliberations_where_there_are_any(
+        self, demo: Demo, html: str
+    ) -> None:
         assert "Deliberations</h2>" not in html
         rounds = [outputs([f"a claim that is number {n}"], OWNED) for n in range(3)]
         (demo.iter_log_dir / "iter-7.dr.json").write_text(json.dumps(document(*rounds)))
@@ -209,8 +239,13 @@ class TestPage:
         assert seven.meter
         shown = page(found)
         assert "Deliberations</h2>" in shown
-        verdict, score = seven.meter["stop_recommendation"]["signal"], f"{seven.meter['score']:.3f}"
-        assert f'<td>{verdict}</td><td class="n" data-label="score">{score}</td>' in shown
+        verdict, score = (
+            seven.meter["stop_recommendation"]["signal"],
+            f"{seven.meter['score']:.3f}",
+        )
+        assert (
+            f'<td>{verdict}</td><td class="n" data-label="score">{score}</td>' in shown
+        )
         assert '<td class="n" data-label="rounds">3</td>' in shown
         assert '<td>unreadable</td><td class="n" data-label="score">-</td>' in shown
         assert "cannot read DR transcript for iter-8" in shown
@@ -226,12 +261,16 @@ class TestPage:
         html = page(made())
         assert "This log has no iterations." in html
         assert structure(html).external == []
-        assert "What became of the work is not known." in page(made(line(1, None, band="unscored")))
+        assert "What became of the work is not known." in page(
+            made(line(1, None, band="unscored"))
+        )
 
 
 class TestTerminal:
     def test_of_an_empty_log(self) -> None:
-        assert pipe_text(report_lines(made())).splitlines()[-1] == "Nothing needs a look."
+        assert (
+            pipe_text(report_lines(made())).splitlines()[-1] == "Nothing needs a look."
+        )
 
     def test_begins_with_what_became_of_the_work_and_ends_with_what_to_look_at(
         self, demo: Demo
@@ -239,7 +278,11 @@ class TestTerminal:
         text = pipe_text(report_lines(digest_of(demo)))
         assert text.startswith("Of 9 units of work 6 landed, 1 was reverted, ")
         assert f"\nEvidence scores under rubric 2.1.0: {NOT_MEASURED}\n" in text
-        assert ("9 with enough evidence\n" in text, "mean" in text, "excellent" in text) == (
+        assert (
+            "9 with enough evidence\n" in text,
+            "mean" in text,
+            "excellent" in text,
+        ) == (
             True,
             False,
             False,
@@ -257,9 +300,14 @@ class TestTerminal:
 @pytest.mark.usefixtures("here")
 class TestCommand:
     @pytest.mark.parametrize("rubric", ["2.1.0", "3.1.0"])
-    def test_has_the_figures_of_work_and_run(self, da_score: DaScore, rubric: str) -> None:
+    def test_has_the_figures_of_work_and_run(
+        self, da_score: DaScore, rubric: str
+    ) -> None:
         chosen = ("--rubric", rubric)
-        work, run = da_score("work", "--json").json, da_score("run", "--json", *chosen).json
+        work, run = (
+            da_score("work", "--json").json,
+            da_score("run", "--json", *chosen).json,
+        )
         said = da_score("report", "--json", *chosen).json
         again = da_score("run", "--no-write", "--json", *chosen).json
         assert again.get("verdict", "too few") == said["validity"]["verdict"]
@@ -269,27 +317,42 @@ class TestCommand:
         assert (said["work"], said["look_at"]) == (work["summary"], work["look_at"])
         assert {name: data["work"][name] for name in shared} == shared
         total, landed = work["summary"]["cost"], work["summary"]["landed"]
-        assert f"<b>{landed}</b> of {work['summary']['units']} units of work landed" in html
+        assert (
+            f"<b>{landed}</b> of {work['summary']['units']} units of work landed"
+            in html
+        )
         assert f"<dt>Cost of all</dt><dd>${total:.2f} <small>known for " in html
         nothing = cost_text(work["summary"]["came_to_nothing"]["cost"])
         assert (
-            f"<dt>Lost, reverted or taken back</dt><dd>{nothing} <small>1 unit</small></dd>" in html
+            f"<dt>Lost, reverted or taken back</dt><dd>{nothing} <small>1 unit</small></dd>"
+            in html
         )
-        months = re.findall(r'<tr id="month-([\d-]+)">.*?"units">(\d+)<.*?"cost">([^<]+)<', html)
+        months = re.findall(
+            r'<tr id="month-([\d-]+)">.*?"units">(\d+)<.*?"cost">([^<]+)<', html
+        )
         known = [one for one in work["by"]["month"] if one["name"] != "unknown"]
-        assert months == [(one["name"], str(one["units"]), cost_text(one["cost"])) for one in known]
+        assert months == [
+            (one["name"], str(one["units"]), cost_text(one["cost"])) for one in known
+        ]
         costs = [cost_text(unit["cost"]) for unit in work["units"]]
-        assert re.findall(r'<tr id="u\d+">.*?data-label="cost">(.+?)</td>', unescape(html)) == costs
+        assert (
+            re.findall(r'<tr id="u\d+">.*?data-label="cost">(.+?)</td>', unescape(html))
+            == costs
+        )
         scores = {
             str(one["iteration"]): one["value"] if one["scored"] else None
             for one in run["iterations"]
         }
-        assert {number: value for number, (_, value, _) in data["snapshot"].items()} == scores
+        assert {
+            number: value for number, (_, value, _) in data["snapshot"].items()
+        } == scores
         shown = {
-            (line[0], None if line[5] is None else f"{line[5]:.3f}") for line in data["breakdowns"]
+            (line[0], None if line[5] is None else f"{line[5]:.3f}")
+            for line in data["breakdowns"]
         }
         assert shown == {
-            (int(n), None if value is None else f"{value:.3f}") for n, value in scores.items()
+            (int(n), None if value is None else f"{value:.3f}")
+            for n, value in scores.items()
         }
 
     def test_goes_to_standard_output(self, da_score: DaScore) -> None:
@@ -322,7 +385,9 @@ def wait_for(shown: Page, said: str) -> None:
         document.querySelector('#breakdown[open] #b-title')?.textContent.startsWith(title)
         && document.getElementById('b-body').textContent.startsWith(score)"""
     title, _, score = said.partition(" ")[2].partition(": ")
-    shown.wait_for_function(is_open, arg=[f"Iteration {title}: ", f"evidence score {score} · "])
+    shown.wait_for_function(
+        is_open, arg=[f"Iteration {title}: ", f"evidence score {score} · "]
+    )
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -330,13 +395,20 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 def runs(program: str) -> bool:
     """Tell whether a program starts; one that only tells people to install it does not."""
-    return subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run(
+            [program, "--version"], capture_output=True, check=False
+        ).returncode
+        == 0
+    )
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A real browser. Where there must be one (``NEED_BROWSER=1``), its absence is a failure."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name)) and runs(path)), None)
+    found = next(
+        (path for name in BROWSERS if (path := shutil.which(name)) and runs(path)), None
+    )
     if found is None:
         if os.environ.get("NEED_BROWSER"):
             pytest.fail("no browser was found")
@@ -357,7 +429,11 @@ def browser() -> Iterator[Browser]:
 class TestInABrowser:
     @pytest.fixture
     def opened(
-        self, request: pytest.FixtureRequest, browser: Browser, html: str, tmp_path: Path
+        self,
+        request: pytest.FixtureRequest,
+        browser: Browser,
+        html: str,
+        tmp_path: Path,
     ) -> Iterator[Page]:
         """The report of the demo, opened, without any error or request."""
         look = getattr(request, "param", "light")
@@ -374,11 +450,17 @@ class TestInABrowser:
         shown.on("pageerror", lambda error: troubles.append(str(error)))
         shown.on(
             "console",
-            lambda message: troubles.append(message.text) if message.type != "log" else None,
+            lambda message: (
+                troubles.append(message.text) if message.type != "log" else None
+            ),
         )
         shown.on(
             "request",
-            lambda asked: troubles.append(asked.url) if not asked.url.startswith("file:") else None,
+            lambda asked: (
+                troubles.append(asked.url)
+                if not asked.url.startswith("file:")
+                else None
+            ),
         )
         shown.goto(f"file://{tmp_path}/r.html")
         yield shown
@@ -386,7 +468,9 @@ class TestInABrowser:
         assert troubles == []
 
     @pytest.mark.parametrize("opened", ["light", "dark", "phone"], indirect=True)
-    def test_opens_a_breakdown_from_the_table_and_goes_on_from_there(self, opened: Page) -> None:
+    def test_opens_a_breakdown_from_the_table_and_goes_on_from_there(
+        self, opened: Page
+    ) -> None:
         assert not opened.is_visible("#breakdown")
         opened.click('#list a[href="#iter-5"]')
         wait_for(opened, "Iteration 5: 0.288")
@@ -401,18 +485,25 @@ class TestInABrowser:
         opened.wait_for_function(
             "() => !document.getElementById('breakdown').open && !location.hash"
         )
-        assert opened.evaluate("document.activeElement.getAttribute('href')") == "#iter-5"
+        assert (
+            opened.evaluate("document.activeElement.getAttribute('href')") == "#iter-5"
+        )
 
     def test_keys_go_on_where_there_is_nothing_before(self, opened: Page) -> None:
         opened.click('#list a[href="#iter-2"]')
         wait_for(opened, "Iteration 2: 0.500")
         opened.click("#b-before")  # which is disabled then, and holds the focus no more
         wait_for(opened, "Iteration 1: 1.000")
-        assert (opened.is_disabled("#b-before"), opened.is_enabled("#b-after")) == (True, True)
+        assert (opened.is_disabled("#b-before"), opened.is_enabled("#b-after")) == (
+            True,
+            True,
+        )
         opened.keyboard.press("ArrowRight")
         wait_for(opened, "Iteration 2: 0.500")
 
-    def test_filters_the_table_and_dots_are_no_stop_of_the_keyboard(self, opened: Page) -> None:
+    def test_filters_the_table_and_dots_are_no_stop_of_the_keyboard(
+        self, opened: Page
+    ) -> None:
         opened.fill("#filter", "REVERTED")
         assert opened.locator("#list tbody tr:visible").count() == 1
         assert opened.inner_text("#count") == "1 of 10"
@@ -421,10 +512,15 @@ class TestInABrowser:
         stops = opened.evaluate(
             "[...document.querySelectorAll('svg a')].filter(a => a.tabIndex >= 0).length"
         )
-        assert (stops, opened.locator(".chart[data-chart=scores] svg a").count()) == (0, 9)
+        assert (stops, opened.locator(".chart[data-chart=scores] svg a").count()) == (
+            0,
+            9,
+        )
 
     @pytest.mark.parametrize("opened", ["light", "phone"], indirect=True)
-    def test_a_point_says_its_exact_values_and_leads_to_its_row(self, opened: Page) -> None:
+    def test_a_point_says_its_exact_values_and_leads_to_its_row(
+        self, opened: Page
+    ) -> None:
         point = opened.locator('.chart[data-chart=scores] svg a[*|href="#iter-3"]')
         point.scroll_into_view_if_needed()
         point.hover(force=True)
@@ -437,9 +533,13 @@ class TestInABrowser:
         dearest = opened.locator('.chart[data-chart=costs] svg a[*|href="#u4"]')
         dearest.scroll_into_view_if_needed()
         dearest.hover(force=True)
-        said = opened.locator(".chart[data-chart=costs] [aria-label=tip]").text_content() or ""
+        said = (
+            opened.locator(".chart[data-chart=costs] [aria-label=tip]").text_content()
+            or ""
+        )
         assert all(
-            part in said for part in ("limit requests per client", "reverted", "$0.20", "4 min")
+            part in said
+            for part in ("limit requests per client", "reverted", "$0.20", "4 min")
         )
         dearest.click(force=True)
         opened.wait_for_function("() => location.hash === '#u4'")
@@ -450,7 +550,8 @@ class TestInABrowser:
             box = opened.locator(answer).first.bounding_box()
             assert (
                 box
-                and box["y"] + box["height"] <= (opened.viewport_size or {"height": 0})["height"]
+                and box["y"] + box["height"]
+                <= (opened.viewport_size or {"height": 0})["height"]
             ), answer
 
     def test_draws_five_hundred_units_in_a_second(
@@ -487,7 +588,9 @@ class TestInABrowser:
 
     @pytest.mark.parametrize("opened", ["light", "dark", "phone"], indirect=True)
     def test_fits_the_screen_and_says_what_is_what(self, opened: Page) -> None:
-        wide, screen = opened.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        wide, screen = opened.evaluate(
+            "[document.documentElement.scrollWidth, window.innerWidth]"
+        )
         assert wide <= screen
         charts = opened.locator(".chart > svg")
         assert charts.count() == 4

@@ -29,10 +29,15 @@ SONNET = "claude-sonnet-4-5"
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
 
-def line(number: int, votes: dict[str, float | None], **known: Any) -> ReportedIteration:
+def line(
+    number: int, votes: dict[str, float | None], **known: Any
+) -> ReportedIteration:
     """An iteration whose signals have equal weights; ``None`` is a signal that is absent."""
     present = [vote for vote in votes.values() if vote is not None]
-    value, share = sum(present) / len(present) if present else None, 1 / len(present or votes)
+    value, share = (
+        sum(present) / len(present) if present else None,
+        1 / len(present or votes),
+    )
     rows = tuple(
         SignalContribution(
             name,
@@ -47,7 +52,17 @@ def line(number: int, votes: dict[str, float | None], **known: Any) -> ReportedI
         for name, vote in votes.items()
     )
     made = ReportedIteration(
-        number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, rows, ()
+        number,
+        "task",
+        "2026-03-01",
+        "s",
+        "2.1.0",
+        value,
+        "good",
+        "computed",
+        0.5,
+        rows,
+        (),
     )
     return made._replace(**known)
 
@@ -63,7 +78,9 @@ def made(*lines: ReportedIteration, **known: Any) -> Digest:
 
 def paid(thousands: int, model: str = SONNET, **known: Any) -> Spending:
     """What so many thousand tokens of output cost: 15 dollars a million."""
-    return Spending("transcripts", (Spent(model, 0, 1, 0, thousands * 1_000, 0, 0),), 60.0, **known)
+    return Spending(
+        "transcripts", (Spent(model, 0, 1, 0, thousands * 1_000, 0, 0),), 60.0, **known
+    )
 
 
 def piece(
@@ -77,12 +94,20 @@ def piece(
         is_settled=known.pop("is_settled", True),
         defective=known.pop("defective", None),
     )
-    values = dict.fromkeys(("commit", "subject", "harness", "model", "minutes", "defective"))
+    values = dict.fromkeys(
+        ("commit", "subject", "harness", "model", "minutes", "defective")
+    )
     values["tokens"] = {"output": None}
     return WorkRow(
         unit,
         cost,
-        {**values, "kind": "commit", "iterations": [], "ended": f"{day}T12:00:00Z", **known},
+        {
+            **values,
+            "kind": "commit",
+            "iterations": [],
+            "ended": f"{day}T12:00:00Z",
+            **known,
+        },
     )
 
 
@@ -98,7 +123,10 @@ def test_units_without_a_known_cost_are_of_all_units() -> None:
 
 class TestSignals:
     def test_say_what_they_take_from_the_mean(self) -> None:
-        found = made(line(1, {"landed": 0.0, "tests": 1.0}), line(2, {"landed": 1.0, "tests": 0.5}))
+        found = made(
+            line(1, {"landed": 0.0, "tests": 1.0}),
+            line(2, {"landed": 1.0, "tests": 0.5}),
+        )
         rows = [
             (
                 one.label,
@@ -110,7 +138,10 @@ class TestSignals:
             )
             for one in signal_rows(found)
         ]
-        assert rows == [("Landed", 2, 0.5, 0.25, [1], [1]), ("Tests", 2, 0.75, 0.125, [], [2])]
+        assert rows == [
+            ("Landed", 2, 0.5, 0.25, [1], [1]),
+            ("Tests", 2, 0.75, 0.125, [], [2]),
+        ]
         assert found.mean == pytest.approx(1 - 0.25 - 0.125)
 
     @pytest.mark.parametrize(
@@ -119,7 +150,8 @@ class TestSignals:
             pytest.param(line(1, {"landed": 1.0}), id="every vote is full"),
             pytest.param(line(1, {"landed": None}), id="nothing voted"),
             pytest.param(
-                line(1, {"landed": 0.0}, band="insufficient"), id="not enough evidence to count"
+                line(1, {"landed": 0.0}, band="insufficient"),
+                id="not enough evidence to count",
             ),
         ],
     )
@@ -159,8 +191,12 @@ class TestComparisons:
         (model,) = comparisons(work)
         assert model.verdicts == ["Landed: a more often than b."]
 
-    @pytest.mark.parametrize(("decided", "verdict"), [(19, "(too few: 30 and 19)"), (20, "a more")])
-    def test_need_twenty_decided_units_on_each_side(self, decided: int, verdict: str) -> None:
+    @pytest.mark.parametrize(
+        ("decided", "verdict"), [(19, "(too few: 30 and 19)"), (20, "a more")]
+    )
+    def test_need_twenty_decided_units_on_each_side(
+        self, decided: int, verdict: str
+    ) -> None:
         work = [piece("landed", model="a") for _ in range(30)]
         work += [piece("lost", model="b") for _ in range(decided)]
         work += [piece("open", model="b") for _ in range(5)]
@@ -181,25 +217,42 @@ class TestComparisons:
     def test_count_no_unclear_and_no_open_unit_as_one_that_did_not_land(self) -> None:
         unclear = [piece("unclear", harness="h") for _ in range(17)]
         (harness,) = comparisons(unclear, least=1)
-        assert (harness.groups[0].landed, harness.groups[0].summary["unclear"]) == ((0, 0), 17)
+        assert (harness.groups[0].landed, harness.groups[0].summary["unclear"]) == (
+            (0, 0),
+            17,
+        )
         assert str(harness.groups[0].landed) == "-"
 
     def test_of_which_there_is_only_one_there_is_none(self) -> None:
         assert (
             comparisons(
-                [piece("landed", model="a", harness="h"), piece("lost", model="a", harness="h")]
+                [
+                    piece("landed", model="a", harness="h"),
+                    piece("lost", model="a", harness="h"),
+                ]
             )
             == []
         )
 
     def test_of_many_those_with_most_work_are_listed(self) -> None:
-        work = [piece("landed", model=f"m{n:02}") for n in range(30) for _ in range(n + 1)]
+        work = [
+            piece("landed", model=f"m{n:02}") for n in range(30) for _ in range(n + 1)
+        ]
         (models,) = comparisons(work)
-        assert (models.groups[0].name, len(models.groups), models.more) == ("m29", 15, 15)
+        assert (models.groups[0].name, len(models.groups), models.more) == (
+            "m29",
+            15,
+            15,
+        )
 
     def test_a_landed_unit_costs_what_those_with_a_known_cost_do(self) -> None:
         (month,) = months(
-            [piece("landed", 3.0), piece("landed"), piece("lost", 1.0), piece("talk", 2.0)]
+            [
+                piece("landed", 3.0),
+                piece("landed"),
+                piece("lost", 1.0),
+                piece("talk", 2.0),
+            ]
         )
         summary = month.summary
         assert (summary["cost"], month.priced) == (6.0, 3)
@@ -207,9 +260,15 @@ class TestComparisons:
 
     def test_each_model_has_what_it_cost_itself(self) -> None:
         both = piece("landed", 3.0, model="b", cost_by_model={"a": 2.0, "b": 1.0})
-        small, large = (group.summary for group in grouped([both, piece("open", 4.0)], "model")[:2])
+        small, large = (
+            group.summary for group in grouped([both, piece("open", 4.0)], "model")[:2]
+        )
         assert (small["units"], small["cost"]) == (0, 2.0)
-        assert (large["units"], large["cost"], large["cost_per_landed"]) == (1, 1.0, 3.0)
+        assert (large["units"], large["cost"], large["cost_per_landed"]) == (
+            1,
+            1.0,
+            3.0,
+        )
 
 
 class TestTime:
@@ -230,24 +289,37 @@ class TestTime:
         lost = [piece("lost", day="2026-03-01") for _ in range(20)]
         landed = [piece("landed", day="2026-04-01") for _ in range(20)]
         fixed = [piece("landed", day="2026-04-01", defective=n > 19) for n in range(40)]
-        assert trend([*lost, *landed])[0].endswith("the newer half more often than the older half.")
-        assert trend([*landed, *lost])[0].endswith("the older half more often than the newer half.")
-        assert [text.endswith(f"{NO_DIFFERENCE}.") for text in trend(fixed)] == [True, False]
+        assert trend([*lost, *landed])[0].endswith(
+            "the newer half more often than the older half."
+        )
+        assert trend([*landed, *lost])[0].endswith(
+            "the older half more often than the newer half."
+        )
+        assert [text.endswith(f"{NO_DIFFERENCE}.") for text in trend(fixed)] == [
+            True,
+            False,
+        ]
         assert trend(fixed)[1].startswith("Reverted or fixed later: 0 of 20 (")
         assert trend([piece("open"), piece("landed")]) == []
 
     def test_halves_are_of_the_units_that_against_compares(self) -> None:
         """What landed of young work is known sooner than what came to nothing of it."""
         lost = [piece("lost") for _ in range(20)]
-        landed = [piece("landed", day="2026-04-01", is_settled=False) for _ in range(20)]
+        landed = [
+            piece("landed", day="2026-04-01", is_settled=False) for _ in range(20)
+        ]
         (sentence,) = trend([*lost, *landed])
         assert sentence.startswith("Landed: 0 of 10 (")
         assert f"of the newer half: {NO_DIFFERENCE} (too few: 10 and 10)." in sentence
 
     def test_halves_of_different_harnesses_are_not_compared(self) -> None:
         lost = [piece("lost", day="2026-03-01", harness="codex") for _ in range(20)]
-        landed = [piece("landed", day="2026-04-01", harness="claude") for _ in range(20)]
-        assert trend([*lost, *landed])[0].endswith(f"{NO_DIFFERENCE} (the harness changed).")
+        landed = [
+            piece("landed", day="2026-04-01", harness="claude") for _ in range(20)
+        ]
+        assert trend([*lost, *landed])[0].endswith(
+            f"{NO_DIFFERENCE} (the harness changed)."
+        )
 
     @pytest.mark.parametrize(
         ("share", "said"),
@@ -292,12 +364,23 @@ class TestPurchase:
     )
     def test_without_a_cost(self, spending: Spending | None) -> None:
         found = purchase([PaidWork(spending, landed=True, sound=True)])
-        assert (found.cost, found.per_landed, found.unsound, found.priced) == (None, None, None, 0)
+        assert (found.cost, found.per_landed, found.unsound, found.priced) == (
+            None,
+            None,
+            None,
+            0,
+        )
 
 
 def test_what_a_log_has_nothing_of_is_one_sentence() -> None:
     found = nothing_known(made(line(1, {"landed": 1.0, "tests": None})))
-    assert found == ["the signal Tests", "hook outcomes", "sessions", "claims", "deliberations"]
+    assert found == [
+        "the signal Tests",
+        "hook outcomes",
+        "sessions",
+        "claims",
+        "deliberations",
+    ]
 
 
 class TestLinks:
@@ -305,14 +388,18 @@ class TestLinks:
         ("url", "commit"),
         [
             *tables.cases("report", "remotes"),
-            pytest.param("https://github.com/" + "a/" * 9_000, "", id="an endless path"),
+            pytest.param(
+                "https://github.com/" + "a/" * 9_000, "", id="an endless path"
+            ),
         ],
     )
     def test_of_a_remote(self, url: str, commit: str) -> None:
         assert commit_pages({"origin": url}) == commit
 
     def test_of_a_remote_have_nothing_of_html(self) -> None:
-        found = commit_pages({"origin": 'git@github.com:o/r"><script>alert(1)</script>'})
+        found = commit_pages(
+            {"origin": 'git@github.com:o/r"><script>alert(1)</script>'}
+        )
         assert not re.search(r"[\"<> ]", found)
         assert not found or found.startswith("https://")
 
@@ -322,20 +409,30 @@ class TestLinks:
             assert commit_page("https://github.com/o/r/commit/", odd) == ""
         assert commit_page("", SHA) == ""
 
-    def test_the_project_is_named_by_its_remote_or_its_folder(self, tmp_path: Path) -> None:
+    def test_the_project_is_named_by_its_remote_or_its_folder(
+        self, tmp_path: Path
+    ) -> None:
         assert where_it_is(tmp_path)[1] == ""
         repo = Repo(tmp_path / "folder")
         assert where_it_is(repo.path) == ("folder", "")
         repo.config("remote.origin.url", "git@github.com:o/shortlink.git")
-        assert where_it_is(repo.path) == ("shortlink", "https://github.com/o/shortlink/commit/")
+        assert where_it_is(repo.path) == (
+            "shortlink",
+            "https://github.com/o/shortlink/commit/",
+        )
         repo.config("remote.a.url", "https://github.com/o/a")  # origin comes first
-        assert where_it_is(repo.path) == ("shortlink", "https://github.com/o/shortlink/commit/")
+        assert where_it_is(repo.path) == (
+            "shortlink",
+            "https://github.com/o/shortlink/commit/",
+        )
 
 
 class TestPage:
     def test_links_commits_and_escapes_what_they_are_called(self) -> None:
         one = line(1, {"landed": 1.0}, commit=SHA)
-        shown = page(made(one, project="<b>evil</b>", pages="https://github.com/o/r/commit/"))
+        shown = page(
+            made(one, project="<b>evil</b>", pages="https://github.com/o/r/commit/")
+        )
         assert (
             f'<a href="https://github.com/o/r/commit/{SHA}" '
             f'rel="noopener noreferrer">0123456789ab</a>' in shown
@@ -349,22 +446,33 @@ class TestPage:
     def test_hostile_names_are_text(self) -> None:
         evil = "</script><script>alert(1)</script>"
         one = line(1, {"landed": 0.0}, task_id=evil, commit=evil, date=evil)
-        one = one._replace(places=(TranscriptLines(evil, 1, 2),), spending=paid(10, evil))
+        one = one._replace(
+            places=(TranscriptLines(evil, 1, 2),), spending=paid(10, evil)
+        )
         known = {"subject": evil, "model": evil, "harness": evil, "iterations": [1]}
         work = [
             piece("reverted", 1.0, evil, **known),
             piece("lost", 1.0, "<b>x</b>", model="m"),
             piece("landed"),
         ]
-        shown = page(made(one, project=evil, pages="https://github.com/o/r/commit/", work=work))
+        shown = page(
+            made(one, project=evil, pages="https://github.com/o/r/commit/", work=work)
+        )
         assert "Lost, reverted or taken back" in shown
         assert "<script>alert" not in shown
         assert "<b>x" not in shown
         assert shown.count("</script>") == 4
 
     def test_a_score_on_too_little_evidence_is_not_shown(self) -> None:
-        shown = page(made(line(1, {"landed": 1.0}, band="insufficient"), line(2, {"landed": 1.0})))
-        assert re.findall(r'data-label="evidence score">([^<]+?)\s*</td>', shown) == ["-", "1.000"]
+        shown = page(
+            made(
+                line(1, {"landed": 1.0}, band="insufficient"), line(2, {"landed": 1.0})
+            )
+        )
+        assert re.findall(r'data-label="evidence score">([^<]+?)\s*</td>', shown) == [
+            "-",
+            "1.000",
+        ]
 
     def test_empty_parts_are_one_line(self) -> None:
         shown = page(made(line(1, {"landed": 1.0, "tests": None})))
@@ -373,8 +481,13 @@ class TestPage:
         assert "What did it cost?" not in shown
 
     def test_a_cost_says_what_it_leaves_out(self) -> None:
-        shown = page(made(work=[piece("landed", 1.5), piece("landed"), piece("lost", 1.0)]))
-        assert "$2.50 in all, known for 2 of 3 pieces of work, with talk that led to none." in shown
+        shown = page(
+            made(work=[piece("landed", 1.5), piece("landed"), piece("lost", 1.0)])
+        )
+        assert (
+            "$2.50 in all, known for 2 of 3 pieces of work, with talk that led to none."
+            in shown
+        )
         assert "<dd>$2.50 <small>known for 2 of 3, talk included</small></dd>" in shown
         assert "<dd>$1.00 <small>1 unit</small></dd>" in shown
         assert "<dd>$1.50 <small>1 of 2 have a cost</small></dd>" in shown
@@ -383,11 +496,19 @@ class TestPage:
     @pytest.mark.parametrize(
         ("name", "digest"),
         [
-            ("d3.min.js", "912111098ea99503a6f4967361d2bbdc9dbf58cf9c678c8e27e5b02d1a07f0c1"),
-            ("plot.umd.min.js", "4358086467740777dd788d6b27a95cebdbaefdd50c730a3060117073bd7134cb"),
+            (
+                "d3.min.js",
+                "912111098ea99503a6f4967361d2bbdc9dbf58cf9c678c8e27e5b02d1a07f0c1",
+            ),
+            (
+                "plot.umd.min.js",
+                "4358086467740777dd788d6b27a95cebdbaefdd50c730a3060117073bd7134cb",
+            ),
         ],
     )
-    def test_the_library_of_charts_is_as_it_was_published(self, name: str, digest: str) -> None:
+    def test_the_library_of_charts_is_as_it_was_published(
+        self, name: str, digest: str
+    ) -> None:
         """docs/DEPENDENCIES.md, "Charts", says where it comes from."""
         path = resources.files("scoring.views.report") / "page" / "vendor" / name
         assert hashlib.sha256(path.read_bytes()).hexdigest() == digest
@@ -408,11 +529,15 @@ class TestUnderARubricThatAttributes:
         assert found["cost_usd"] == pytest.approx(0.145762, abs=1e-6)
         assert found["duration_seconds"] > 0
         shown = da_score("iteration", "3", "--rubric", "3.1.0").out
-        assert "cost $0.15 · 29 min from first to last line · claude-sonnet-4-5" in shown
+        assert (
+            "cost $0.15 · 29 min from first to last line · claude-sonnet-4-5" in shown
+        )
         session = da_score("session", "5c0e", "--json").json["spending"]
         assert session["cost_usd"] > found["cost_usd"]
 
-    def test_under_the_reference_a_pipe_shows_what_it_did(self, da_score: DaScore) -> None:
+    def test_under_the_reference_a_pipe_shows_what_it_did(
+        self, da_score: DaScore
+    ) -> None:
         da_score("run")
         assert "Used" not in da_score("iteration", "3").out
         assert "cost" not in da_score("session", "5c0e").out
@@ -425,7 +550,10 @@ class TestUnderARubricThatAttributes:
         found = {row["iteration"]: row for row in map(json.loads, rows)}
         assert found[3]["used_models"] == SONNET
         assert found[3]["cost"] == pytest.approx(0.145762, abs=1e-6)
-        assert (found[6]["used_from"], found[7]["used_models"]) == ("entry", "gpt-5-codex")
+        assert (found[6]["used_from"], found[7]["used_models"]) == (
+            "entry",
+            "gpt-5-codex",
+        )
         assert found[1]["cost"] is None
 
 
@@ -434,7 +562,8 @@ def test_of_three_thousand_iterations_is_below_5_mb() -> None:
     lines = []
     for n in range(3_000):
         votes = {
-            name: (n * 37 % 101) / 100 if (n + k) % 3 else None for k, name in enumerate(signals)
+            name: (n * 37 % 101) / 100 if (n + k) % 3 else None
+            for k, name in enumerate(signals)
         }
         of_it = {"task_id": f"task-{n % 40}", "commit": SHA}
         lines.append(line(n, votes, spending=paid(n % 7 + 1), **of_it))
@@ -445,6 +574,10 @@ def test_of_three_thousand_iterations_is_below_5_mb() -> None:
     }
     work = [piece("landed", 1.0, iterations=[n], **known) for n in range(3_000)]
     assert (
-        len(page(made(*lines, pages="https://github.com/o/r/commit/", work=work)).encode())
+        len(
+            page(
+                made(*lines, pages="https://github.com/o/r/commit/", work=work)
+            ).encode()
+        )
         < 5_500_000
     )

@@ -32,7 +32,8 @@ class TestRun:
         assert ENDS in shown.partition("\nLook at\n")[2]
         rows = shown.partition("\nITER")[2].splitlines()
         assert re.match(
-            r"3 +redirect +feat\(api\): redirect short links +1b0a1589693b +0\.\d{3} ", rows[3]
+            r"3 +redirect +feat\(api\): redirect short links +1b0a1589693b +0\.\d{3} ",
+            rows[3],
         )
 
     def test_in_a_pipe_under_an_old_rubric_is_the_text_of_the_reference(
@@ -42,7 +43,11 @@ class TestRun:
         assert shown.startswith(
             "Outcome scoring \N{EM DASH} rubric 2.1.0\nIterations: 9   Sessions: 2   "
         )
-        assert (BEGINS in shown, "Look at" in shown, "redirect short links" in shown) == (
+        assert (
+            BEGINS in shown,
+            "Look at" in shown,
+            "redirect short links" in shown,
+        ) == (
             False,
             False,
             False,
@@ -55,7 +60,11 @@ class TestRun:
         monkeypatch.setenv("NO_COLOR", "1")
         status, shown = on_a_terminal("run", "--no-write", *OLD, columns=columns)
         text = " ".join(" ".join(lines_of(shown)).split())
-        assert (status, text.startswith(BEGINS), ENDS in text.partition("Look at")[2]) == (
+        assert (
+            status,
+            text.startswith(BEGINS),
+            ENDS in text.partition("Look at")[2],
+        ) == (
             0,
             True,
             True,
@@ -65,7 +74,13 @@ class TestRun:
     def test_without_colours_has_no_bold_and_no_dim(
         self, on_a_terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for command in ("run --no-write", "work", "report --terminal", "doctor", "iteration 5"):
+        for command in (
+            "run --no-write",
+            "work",
+            "report --terminal",
+            "doctor",
+            "iteration 5",
+        ):
             monkeypatch.setenv("NO_COLOR", "1")
             assert b"\x1b[" not in b"".join(on_a_terminal(*command.split())[1]), command
             monkeypatch.delenv("NO_COLOR")
@@ -85,23 +100,34 @@ class TestRun:
         for name in ("harness", "model", "month"):
             rows = da_score("query", f"from by_{name}", "--json").json
             for one, view in zip(work["by"][name], rows, strict=True):
-                assert [one["name"], one["units"], one["landed"], one["lost"], one["cost"]] == [
-                    view[key] for key in (name, "units", "landed", "lost", "cost")
-                ]
+                assert [
+                    one["name"],
+                    one["units"],
+                    one["landed"],
+                    one["lost"],
+                    one["cost"],
+                ] == [view[key] for key in (name, "units", "landed", "lost", "cost")]
                 assert [
                     one["landed_share"][key] for key in ("value", "low", "high")
-                ] == pytest.approx([view[f"landed_{key}"] for key in ("share", "low", "high")])
+                ] == pytest.approx(
+                    [view[f"landed_{key}"] for key in ("share", "low", "high")]
+                )
                 if one["name"] != "unknown":
                     assert re.search(
-                        rf"^{name} {re.escape(one['name'])} +{one['units']} ", text, re.M
+                        rf"^{name} {re.escape(one['name'])} +{one['units']} ",
+                        text,
+                        re.M,
                     )
-        exported = da_score("export", "--format", "jsonl", "--tables", "work").out.splitlines()
+        exported = da_score(
+            "export", "--format", "jsonl", "--tables", "work"
+        ).out.splitlines()
         for lines in (
             da_score("query", "from work", "--json").json,
             list(map(json.loads, exported)),
         ):
             assert [
-                (line["unit"], line["state"], line["cost"], line["minutes"]) for line in lines
+                (line["unit"], line["state"], line["cost"], line["minutes"])
+                for line in lines
             ] == [
                 (unit["unit"], unit["state"], unit["cost"], unit["minutes"])
                 for unit in work["units"]
@@ -128,12 +154,22 @@ class TestRun:
 
 
 def shown(count: int, verdict: str | None = None, every: bool = False) -> str:
-    known = "task", "2026-03-01", 0.9, True, "excellent", Coverage(1, 1, 1.0), Bounds(0.9, 0.9)
+    known = (
+        "task",
+        "2026-03-01",
+        0.9,
+        True,
+        "excellent",
+        Coverage(1, 1, 1.0),
+        Bounds(0.9, 0.9),
+    )
     scored = LogSummary(
         default_rubric(), [ScoredLine(n, *known) for n in range(1, count + 1)], [], {}
     )
     page = run_page(
-        scored, Path("log"), RunShown(meaning=Meaning(verdict), terminal=True, every=every)
+        scored,
+        Path("log"),
+        RunShown(meaning=Meaning(verdict), terminal=True, every=every),
     )
     return pipe_text(line_or_table(block)._replace(only=None) for block in page)
 
@@ -149,7 +185,9 @@ class TestScores:
                 False,
                 id="not measured",
             ),
-            pytest.param("weak", "Scores under rubric 2.1.0: weak", True, id="they foretell"),
+            pytest.param(
+                "weak", "Scores under rubric 2.1.0: weak", True, id="they foretell"
+            ),
             pytest.param(
                 "no better than a coin",
                 "Evidence scores under rubric 2.1.0: no better than a coin",
@@ -162,7 +200,11 @@ class TestScores:
         self, verdict: str | None, said: str, mean: bool
     ) -> None:
         text = shown(2, verdict)
-        assert (said in text, "mean 0.900" in text, "excellent" in text) == (True, mean, mean)
+        assert (said in text, "mean 0.900" in text, "excellent" in text) == (
+            True,
+            mean,
+            mean,
+        )
 
     def test_of_a_long_log_are_the_last_twenty_on_a_terminal(self) -> None:
         assert "The last 20 of 25 iterations; --all shows every one." in shown(25)
@@ -191,11 +233,17 @@ class TestScores:
         verdict: str | None,
     ) -> None:
         keep_meaning(
-            tmp_path, (Path("log"), "3.1.0", OutcomeRules(14)), (b"score  1", b"score  2"), "weak"
+            tmp_path,
+            (Path("log"), "3.1.0", OutcomeRules(14)),
+            (b"score  1", b"score  2"),
+            "weak",
         )
         place = tmp_path if kept else None
         assert (
-            kept_meaning(place, (Path("log"), rubric, OutcomeRules(days)), marks).verdict == verdict
+            kept_meaning(
+                place, (Path("log"), rubric, OutcomeRules(days)), marks
+            ).verdict
+            == verdict
         )
 
 
@@ -210,7 +258,9 @@ class TestNames:
             pytest.param(CODEX_SESSION[:8], 9, id="a session, of which it is the last"),
         ],
     )
-    def test_name_an_iteration(self, da_score: DaScore, name: str, iteration: int) -> None:
+    def test_name_an_iteration(
+        self, da_score: DaScore, name: str, iteration: int
+    ) -> None:
         assert da_score("explain", name, "--json").json["iteration"] == iteration
         assert da_score("iteration", name, "--json").json["iteration"] == iteration
 
@@ -223,9 +273,13 @@ class TestNames:
 
 @pytest.mark.usefixtures("project")
 def test_names_come_with_the_subject(da_score: DaScore) -> None:
-    assert da_score("iteration", "3", "--json").json["subject"] == "feat(api): redirect short links"
     assert (
-        "\nCommit 1b0a1589693b: feat(api): redirect short links\n" in da_score("explain", "3").out
+        da_score("iteration", "3", "--json").json["subject"]
+        == "feat(api): redirect short links"
+    )
+    assert (
+        "\nCommit 1b0a1589693b: feat(api): redirect short links\n"
+        in da_score("explain", "3").out
     )
     named = r"^3 +redirect +feat\(api\): redirect short links +1b0a1589693b +"
     assert re.search(named + "landed .*too young", da_score("outcomes").out, re.M)

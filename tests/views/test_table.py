@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from scoring.views.drawing import draw, folded_text
-from scoring.views.table import Block, Cell, Column, Line, Table, TableRow, pairs, pipe_text
+from scoring.views.table import (
+    Block,
+    Cell,
+    Column,
+    Line,
+    Table,
+    TableRow,
+    pairs,
+    pipe_text,
+)
 
 SCORES = Table(
     (
@@ -21,7 +30,13 @@ SCORES = Table(
         Column("BAND", "band"),
     ),
     [
-        (1, "a task of many words", Cell(0.5, "0.500"), "3 of 4", Cell("good", style="green")),
+        (
+            1,
+            "a task of many words",
+            Cell(0.5, "0.500"),
+            "3 of 4",
+            Cell("good", style="green"),
+        ),
         (12, "b\nc", Cell(None, "-"), "0 of 4", Cell("", style="dim")),
     ],
 )
@@ -30,20 +45,25 @@ SCORES = Table(
 def drawn(*blocks: Block, width: int = 100) -> list[str]:
     """The lines of a terminal, without what it pads them with."""
     screen = io.StringIO()
-    draw(blocks, Console(file=screen, width=width, highlight=False, markup=False, emoji=False))
+    draw(
+        blocks,
+        Console(file=screen, width=width, highlight=False, markup=False, emoji=False),
+    )
     return [line.rstrip() for line in screen.getvalue().splitlines()]
 
 
 class TestPipe:
     def test_cuts_and_escapes(self) -> None:
         fixed = Table(
-            (*SCORES.columns[:2], Column("BAND", width=4)), [(1, "a task of many words", "a\x1bb")]
+            (*SCORES.columns[:2], Column("BAND", width=4)),
+            [(1, "a task of many words", "a\x1bb")],
         )
         assert fixed.pipe() == "ITER    TASK      BAND\n1       a tas...  a\\x1bb\n"
 
     def test_cuts_what_is_shown_and_not_what_is_meant(self) -> None:
         escaped = Table(
-            (Column("T", width=8, cut=True), Column("U", width=1)), [("ab\x01cdefg", "")]
+            (Column("T", width=8, cut=True), Column("U", width=1)),
+            [("ab\x01cdefg", "")],
         )
         assert escaped.pipe() == "T         U\nab\\x0...  \n"
 
@@ -57,7 +77,9 @@ class TestPipe:
         assert table.pipe().splitlines()[1] == "abc" + end
 
     def test_fits_a_column_without_a_width_to_its_content(self) -> None:
-        table = Table((Column("A"), Column("B"), Column("C")), [("abcd", 1, "x"), ("b", "", "")])
+        table = Table(
+            (Column("A"), Column("B"), Column("C")), [("abcd", 1, "x"), ("b", "", "")]
+        )
         assert table.pipe() == "A     B  C\nabcd  1  x\nb\n"
 
     def test_leaves_out_what_only_a_terminal_shows(self) -> None:
@@ -139,7 +161,9 @@ class TestPlaces:
 
 def test_json_has_the_values_of_columns_with_a_key() -> None:
     keys = ("iteration", "task_id", "score", "coverage", "band")
-    assert SCORES.as_json()[1] == dict(zip(keys, (12, "b\nc", None, "0 of 4", ""), strict=True))
+    assert SCORES.as_json()[1] == dict(
+        zip(keys, (12, "b\nc", None, "0 of 4", ""), strict=True)
+    )
     assert Table((Column("A"), Column("B", "b")), [(1, 2)]).as_json() == [{"b": 2}]
 
 
@@ -159,7 +183,13 @@ WIDE = Table(
             Cell(1, "2 of 7 signals, 26.0 %", brief="2/7 · 26 %"),
             "one word and more",
         ),
-        (12, "redirect", "-", Cell(1, "7 of 7 signals, 100.0 %", brief="7/7 · 100 %"), "-"),
+        (
+            12,
+            "redirect",
+            "-",
+            Cell(1, "7 of 7 signals, 100.0 %", brief="7/7 · 100 %"),
+            "-",
+        ),
     ],
 )
 
@@ -183,10 +213,16 @@ class TestFoldedText:
                 id="below the text after a dash",
             ),
             pytest.param(
-                " 10. to say so", 12, [" 10. to say", "     so"], id="below the text after a number"
+                " 10. to say so",
+                12,
+                [" 10. to say", "     so"],
+                id="below the text after a number",
             ),
             pytest.param(
-                "note  to say so", 12, ["note  to say", "      so"], id="below the text of a column"
+                "note  to say so",
+                12,
+                ["note  to say", "      so"],
+                id="below the text of a column",
             ),
             pytest.param(
                 "two words to say so",
@@ -195,23 +231,34 @@ class TestFoldedText:
                 id="not below a sentence's second word",
             ),
             pytest.param(
-                "    longish word", 9, ["longish", "word"], id="no word is broken for that"
+                "    longish word",
+                9,
+                ["longish", "word"],
+                id="no word is broken for that",
             ),
             pytest.param(
-                "abcdefgh", 3, ["abc", "def", "gh"], id="a long word without any where it must"
+                "abcdefgh",
+                3,
+                ["abc", "def", "gh"],
+                id="a long word without any where it must",
             ),
-            pytest.param("日本 日本", 5, ["日本", "日本"], id="wide letters take two columns"),
+            pytest.param(
+                "日本 日本", 5, ["日本", "日本"], id="wide letters take two columns"
+            ),
             pytest.param("日  a note", 10, ["日  a note"], id="beside a name of them"),
             pytest.param(
-                "日本  two words", 14, ["日本  two", "      words"], id="below the text of it"
+                "日本  two words",
+                14,
+                ["日本  two", "      words"],
+                id="below the text of it",
             ),
             pytest.param("", 5, [""], id="nothing"),
         ],
     )
     def test_is_folded(self, text: str, width: int, lines: list[str]) -> None:
-        assert [line.rstrip() for line in folded_text(text + "\n", width).splitlines()] == [
-            x.rstrip() for x in lines
-        ]
+        assert [
+            line.rstrip() for line in folded_text(text + "\n", width).splitlines()
+        ] == [x.rstrip() for x in lines]
 
     @given(st.text(st.sampled_from("ab日 /-.→1"), max_size=40), st.integers(2, 30))
     def test_loses_nothing(self, text: str, width: int) -> None:
@@ -224,7 +271,9 @@ class TestNarrow:
         rows = [("a" * 12, "some words that go on and on, and then a few more")]
         columns = (Column("A"), Column("B"))
         lines = drawn(Table(columns, rows, indent=6), width=width)
-        assert [line[6:] for line in lines] == drawn(Table(columns, rows), width=width - 6)
+        assert [line[6:] for line in lines] == drawn(
+            Table(columns, rows), width=width - 6
+        )
 
     def test_that_fits_has_its_whole_texts(self) -> None:
         assert drawn(WIDE, width=80) == [
@@ -295,14 +344,25 @@ class TestNarrow:
         ]
 
     def test_has_notes_beside_its_rows_or_below(self) -> None:
-        table = Table((Column("A"),), [TableRow((1,), ("so", "  and so on")), (2,)], notes="WHY")
+        table = Table(
+            (Column("A"),), [TableRow((1,), ("so", "  and so on")), (2,)], notes="WHY"
+        )
         assert drawn(table, width=20) == ["A  WHY", "1  so", "     and so on", "2"]
-        assert drawn(table, width=12) == ["A", "1", "    so", "      and so", "      on", "2"]
+        assert drawn(table, width=12) == [
+            "A",
+            "1",
+            "    so",
+            "      and so",
+            "      on",
+            "2",
+        ]
 
     def test_of_pairs_folds_the_second_beside_the_first_or_below_where_a_word_has_no_room(
         self,
     ) -> None:
-        beside = drawn(pairs([("LOG", "nine iterations are here"), ("X", "y")], width=5), width=26)
+        beside = drawn(
+            pairs([("LOG", "nine iterations are here"), ("X", "y")], width=5), width=26
+        )
         assert beside == ["LOG  nine iterations are", "     here", "X    y"]
         below = drawn(pairs([("REPOSITORY", "in /a/path/of/some/length")]), width=30)
         assert below == ["REPOSITORY", "    in /a/path/of/some/length"]
@@ -310,7 +370,11 @@ class TestNarrow:
     def test_keeps_colours_where_it_is_folded(self) -> None:
         screen = io.StringIO()
         console = Console(
-            file=screen, width=8, force_terminal=True, color_system="standard", highlight=False
+            file=screen,
+            width=8,
+            force_terminal=True,
+            color_system="standard",
+            highlight=False,
         )
         draw([Line([Cell("a word", style="bold"), " and more"])], console)
         assert screen.getvalue() == "\x1b[1ma word\x1b[0m \nand more\n"

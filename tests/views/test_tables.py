@@ -47,7 +47,9 @@ def rows_of(demo: Demo, **how: Any) -> dict[str, list[dict[str, Any]]]:
 
 class TestExamined:
     def test_scores_in_memory_what_has_no_sidecar(self, demo: Demo) -> None:
-        scored = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs).iterations
+        scored = score_log(
+            demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs
+        ).iterations
         found = list(view(demo).examine())
         assert [(one.origin, one.score, one.signals) for one in found] == [
             ("computed", one.persisted, one.signals) for one in scored
@@ -55,7 +57,9 @@ class TestExamined:
         assert not list(demo.iter_log_dir.glob("*.score.yaml"))
 
     @pytest.mark.usefixtures("here")
-    def test_takes_the_sidecar_where_there_is_one(self, demo: Demo, da_score: DaScore) -> None:
+    def test_takes_the_sidecar_where_there_is_one(
+        self, demo: Demo, da_score: DaScore
+    ) -> None:
         da_score("run", "--rubric", "2.0.2")
         path = iteration_score_path(demo.iter_log_dir, 3)
         path.write_text(path.read_text().replace("value: ", "value: 0.25 #", 1))
@@ -65,18 +69,26 @@ class TestExamined:
             0.25,
             False,
         )  # two rubrics
-        assert (three.score.rubric_version, three.computed.rubric_version) == ("2.0.2", "2.1.0")
+        assert (three.score.rubric_version, three.computed.rubric_version) == (
+            "2.0.2",
+            "2.1.0",
+        )
         assert next(
             iter(
                 view(
-                    demo, rubric=released_rubric("2.0.2"), selection=Selection(only=(3,))
+                    demo,
+                    rubric=released_rubric("2.0.2"),
+                    selection=Selection(only=(3,)),
                 ).examine()
             )
         ).differs
         recomputed = next(
             iter(view(demo, recompute=True, selection=Selection(only=(3,))).examine())
         )
-        assert (recomputed.origin, recomputed.score) == ("computed", recomputed.computed)
+        assert (recomputed.origin, recomputed.score) == (
+            "computed",
+            recomputed.computed,
+        )
         rows = [row for row in rows_of(demo)["signals"] if row["iteration"] == 5]
         assert [row["signal"] for row in rows] == [
             spec.id for spec in released_rubric("2.0.2").signals
@@ -115,9 +127,13 @@ class TestTables:
             {row["task_id"] for row in rows["iterations"]}
         )
         for task in rows["tasks"]:
-            mine = [row for row in rows["iterations"] if row["task_id"] == task["task_id"]]
+            mine = [
+                row for row in rows["iterations"] if row["task_id"] == task["task_id"]
+            ]
             assert task["iterations"] == len(mine)
-            assert task["score"] == pytest.approx(sum(row["score"] for row in mine) / len(mine))
+            assert task["score"] == pytest.approx(
+                sum(row["score"] for row in mine) / len(mine)
+            )
             assert task["sessions"] == len({row["session_id"] for row in mine} - {None})
 
     def test_say_who_claimed_too_much(self, demo: Demo) -> None:
@@ -142,7 +158,13 @@ class TestWriters:
         out = io.BytesIO()
         writer = CsvWriter(TABLES["signals"][:5], out)
         writer.add(
-            {"log": 'a,"b"\n', "iteration": 1, "rubric_version": "", "signal": None, "label": True}
+            {
+                "log": 'a,"b"\n',
+                "iteration": 1,
+                "rubric_version": "",
+                "signal": None,
+                "label": True,
+            }
         )
         writer.add(
             {
@@ -159,7 +181,8 @@ class TestWriters:
             io.StringIO(out.getvalue().decode(), newline=""), strict=True
         )
         assert row == ['a,"b"\n', "1", "", "", "true"]
-        assert formulas == ["'=1+1", "-1", "1+1", "'\t=1", "false"]  # none for a spreadsheet
+        # none for a spreadsheet
+        assert formulas == ["'=1+1", "-1", "1+1", "'\t=1", "false"]
         assert controls[0] == "a\rbc"
         assert b'"a\rbc"' in out.getvalue()
 
@@ -180,11 +203,18 @@ class TestExport:
         self, demo: Demo, da_score: DaScore, tmp_path: Path
     ) -> None:
         before = tree(demo.iter_log_dir)
-        found = da_score("export", "--format", "jsonl", "--out", tmp_path / "out" / "deep")
+        found = da_score(
+            "export", "--format", "jsonl", "--out", tmp_path / "out" / "deep"
+        )
         assert (found.status, found.err) == (0, "")
         for table in TABLES:
-            lines = (tmp_path / "out" / "deep" / f"{table}.jsonl").read_text().splitlines()
-            assert all(list(json.loads(line)) == [c.name for c in TABLES[table]] for line in lines)
+            lines = (
+                (tmp_path / "out" / "deep" / f"{table}.jsonl").read_text().splitlines()
+            )
+            assert all(
+                list(json.loads(line)) == [c.name for c in TABLES[table]]
+                for line in lines
+            )
             assert len(lines) == COUNTS.get(table, len(lines)) > 0
         assert tree(demo.iter_log_dir) == before
 
@@ -213,7 +243,9 @@ class TestExport:
         assert (found.status, found.err, list(tables)) == (0, "", list(TABLES))
         for table, rows in tables.items():
             assert len(rows) == COUNTS.get(table, len(rows)) > 0
-            assert all(list(row) == [column.name for column in TABLES[table]] for row in rows)
+            assert all(
+                list(row) == [column.name for column in TABLES[table]] for row in rows
+            )
 
     @pytest.mark.parametrize("option", ["-o", "--out"])
     def test_as_json_into_files_says_which(
@@ -225,7 +257,9 @@ class TestExport:
         assert path.read_text().startswith("log,")
 
     def test_of_several_logs(self, demo: Demo, da_score: DaScore) -> None:
-        found = da_score("export", "--tables", "iterations", "--format", "jsonl", demo.root)
+        found = da_score(
+            "export", "--tables", "iterations", "--format", "jsonl", demo.root
+        )
         assert {json.loads(line)["log"] for line in found.out.splitlines()} == {
             str(demo.iter_log_dir)
         }
@@ -295,7 +329,9 @@ class TestQuery:
             da_score("query", f"@{tmp_path}/q.sql", "--csv").out
             == "iteration,score,session_id\n1,1.0,\n2,0.5,\n"
         )
-        table = "iteration  score  session_id\n1          1      -\n2          0.5    -\n"
+        table = (
+            "iteration  score  session_id\n1          1      -\n2          0.5    -\n"
+        )
         assert da_score("query", f"@{tmp_path}/q.sql").out == table
 
     @pytest.mark.parametrize(
@@ -309,7 +345,9 @@ class TestQuery:
             ("@missing.sql", "missing.sql: no such file"),
         ],
     )
-    def test_mistakes_are_said_in_a_line(self, da_score: DaScore, sql: str, said: str) -> None:
+    def test_mistakes_are_said_in_a_line(
+        self, da_score: DaScore, sql: str, said: str
+    ) -> None:
         found = da_score("query", sql)
         assert (found.status, found.err.count("\n"), said in found.err) == (1, 1, True)
 
@@ -319,9 +357,12 @@ class TestQuery:
             "where hash(a.range * b.range) % 7 = 3"
         )
         command = [sys.executable, "-m", "scoring", "query", endless]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
             try:
-                for _ in range(30):  # the first may come before there is anything to interrupt
+                # the first may come before there is anything to interrupt
+                for _ in range(30):
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(1)
                         break
@@ -358,13 +399,19 @@ def test_the_document_lists_every_column() -> None:
         for row in text.splitlines()
         if row.startswith("| `")
     ]
-    listed = [(name, *rest) for names, *rest in cells for name in re.findall(r"`(\w+)`", names)]
+    listed = [
+        (name, *rest)
+        for names, *rest in cells
+        for name in re.findall(r"`(\w+)`", names)
+    ]
     rows: dict[tuple[str, ...], None] = {}
     for table in TABLES.values():
         meaning = ""
         for c in table:
             meaning = meaning if c.meaning == "likewise" else c.meaning
-            rows[c.name, c.kind, c.unit or "-", "yes" if c.may_miss else "no", meaning] = None
+            rows[
+                c.name, c.kind, c.unit or "-", "yes" if c.may_miss else "no", meaning
+            ] = None
     assert listed == list(rows)
     sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, re.M | re.S))
     assert list(sections) == list(TABLES)
@@ -385,11 +432,18 @@ class TestFrames:
             assert frames.arrow(table, *log).to_pylist() == rows
             frame = frames.pandas(table, *log)
             assert list(frame.columns) == [c.name for c in TABLES[table]]
-            assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
+            assert (
+                frame.astype(object).where(frame.notna(), None).to_dict("records")
+                == rows
+            )
 
-    def test_of_an_empty_log_and_of_an_unknown_table(self, demo: Demo, tmp_path: Path) -> None:
+    def test_of_an_empty_log_and_of_an_unknown_table(
+        self, demo: Demo, tmp_path: Path
+    ) -> None:
         (tmp_path / "log").mkdir()
         assert frames.arrow("iterations", tmp_path / "log", demo.repo_dir).num_rows == 0
         assert len(frames.pandas("signals", tmp_path / "log", demo.repo_dir)) == 0
-        with pytest.raises(InputError, match="table 'nope' is unknown; known: iterations, signals"):
+        with pytest.raises(
+            InputError, match="table 'nope' is unknown; known: iterations, signals"
+        ):
             list(frames.rows("nope", tmp_path / "log", demo.repo_dir))

@@ -23,7 +23,9 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
         session = made.session(f"s{n}")
         text = TEXT.replace("made", f"made{n}")
         writes(session, 1000 * n, 10 * n, f"src/{n}.py", text)
-        session.run(1000 * n + 10, 10 * n + 1, "pytest", f"{n} failed in 0.1s", failed=True)
+        session.run(
+            1000 * n + 10, 10 * n + 1, "pytest", f"{n} failed in 0.1s", failed=True
+        )
         mark = made.commit(1000 * n + 50, f"Step {n}", files={f"src/{n}.py": text})
         session.commits(1000 * n + 50, 10 * n + 2, mark, f"Step {n}")
         made.entry(mark, f"Step {n}", f"s{n}")
@@ -38,7 +40,9 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
 def check(history: History, da_score: Any) -> Check:
     def ran(*options: str) -> Outcome:
         places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
-        found: Outcome = da_score("check", *places, "--rubric", "3.1.0", "--no-cache", *options)
+        found: Outcome = da_score(
+            "check", *places, "--rubric", "3.1.0", "--no-cache", *options
+        )
         return found
 
     return ran
@@ -67,7 +71,9 @@ def test_fails(check: Check, gate: list[str], why: str) -> None:
     assert found.status == 3
     (line,) = [line for line in found.out.splitlines() if line.startswith("FAIL")]
     assert line.startswith(f"FAIL  the work: {gate[0].removeprefix('--')}: {why}")
-    assert re.search("; (allow|bring back|land|run) [a-z ]+", line), "it says what to change"
+    assert re.search("; (allow|bring back|land|run) [a-z ]+", line), (
+        "it says what to change"
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,14 @@ def test_fails(check: Check, gate: list[str], why: str) -> None:
         ["--max-reverted", "40%"],
         ["--max-taken-back", "0"],
         ["--max-lost-cost", "1"],
-        ["--no-failing-tests", "--max-reverted", "0", "--since", "2027-01-01", "--allow-empty"],
+        [
+            "--no-failing-tests",
+            "--max-reverted",
+            "0",
+            "--since",
+            "2027-01-01",
+            "--allow-empty",
+        ],
     ],
     ids=" ".join,
 )
@@ -110,7 +123,10 @@ def test_only_of_a_pull_request(check: Check, history: History) -> None:
     assert "note  there is" not in check(*gates, "--base", base, "--allow-empty").out
     assert check("--no-failing-tests", "--base", f"{base}~3").status == 3
     found = check("--no-failing-tests", "--base", "nothing")
-    assert (found.status, "--base 'nothing' is not a commit of" in found.err) == (2, True)
+    assert (found.status, "--base 'nothing' is not a commit of" in found.err) == (
+        2,
+        True,
+    )
 
 
 def test_a_tag_is_not_the_base(check: Check, history: History) -> None:
@@ -141,7 +157,9 @@ def test_a_limit_is_a_number_or_a_share(check: Check, given: str) -> None:
     assert (found.status, "must be a number such as 2" in found.err) == (2, True)
 
 
-def test_without_a_gate_a_new_log_holds(check: Check, history: History, da_score: Any) -> None:
+def test_without_a_gate_a_new_log_holds(
+    check: Check, history: History, da_score: Any
+) -> None:
     """What is checked then holds for entries that claim nothing, as ``derive`` writes them."""
     for path in history.log.iterdir():
         path.unlink()
@@ -155,7 +173,9 @@ def test_without_a_gate_a_new_log_holds(check: Check, history: History, da_score
     assert check("--trusted").status == 0
 
 
-def test_without_a_log_gates_on_work_look_at_the_work(check: Check, history: History) -> None:
+def test_without_a_log_gates_on_work_look_at_the_work(
+    check: Check, history: History
+) -> None:
     for path in history.log.iterdir():
         path.unlink()
     history.log.rmdir()
@@ -173,10 +193,22 @@ def test_work_that_a_person_committed_has_the_test_runs_of_its_session(
     made = History(tmp_path)
     session = made.session("s1")
     writes(session, 1000, 500, "src/by_hand.py")
-    session.run(1010, 505, "pytest", f"1 {'failed' if failed else 'passed'} in 0.1s", failed=failed)
+    session.run(
+        1010,
+        505,
+        "pytest",
+        f"1 {'failed' if failed else 'passed'} in 0.1s",
+        failed=failed,
+    )
     made.commit(2000, "Commit by hand", files={"src/by_hand.py": TEXT})
     made.write()
-    places = "--repo-dir", str(made.repo), "--transcript-dir", str(made.home), "--no-cache"
+    places = (
+        "--repo-dir",
+        str(made.repo),
+        "--transcript-dir",
+        str(made.home),
+        "--no-cache",
+    )
 
     found = da_score("check", "--no-failing-tests", *places)
     assert found.status == (3 if failed else 0)
@@ -191,20 +223,35 @@ def test_the_last_line_says_what_was_looked_at(
     """Work is read with transcripts under every rubric, and is not the log."""
     *_, last = check("--no-failing-tests").out.splitlines()
     assert last.startswith("check failed: 2 of 2 iterations hold, mean score ")
-    assert ", 3 units of work looked at, 2 with a test run, the work does not hold   " in last
+    assert (
+        ", 3 units of work looked at, 2 with a test run, the work does not hold   "
+        in last
+    )
 
     for path in history.log.iterdir():
         path.unlink()
     history.log.rmdir()
-    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    places = (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+    )
     *_, last = da_score("check", *places, "--max-reverted", "1").out.splitlines()
-    assert last.startswith("check passed: 3 units of work looked at, 2 with a test run   Source: ")
+    assert last.startswith(
+        "check passed: 3 units of work looked at, 2 with a test run   Source: "
+    )
     assert "transcripts from the default folders" in last
 
 
 @pytest.mark.parametrize(
     "gates",
-    [["--min-score", "0"], ["--no-over-claims"], ["--no-unscored", "--max-reverted", "0"]],
+    [
+        ["--min-score", "0"],
+        ["--no-over-claims"],
+        ["--no-unscored", "--max-reverted", "0"],
+    ],
 )
 def test_without_a_log_other_gates_say_what_to_do(
     check: Check, history: History, gates: list[str]

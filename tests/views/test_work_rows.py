@@ -33,12 +33,26 @@ def history(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> History:
 
 @pytest.fixture
 def query(history: History, da_score: Any) -> Any:
-    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    places = (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+    )
     return lambda sql, *more: da_score("query", sql, "--json", *places, *more).json
 
 
-def test_the_views_are_what_work_says(history: History, query: Any, da_score: Any) -> None:
-    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+def test_the_views_are_what_work_says(
+    history: History, query: Any, da_score: Any
+) -> None:
+    places = (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+    )
     work = da_score("work", "--json", *places).json
     states = query(
         "select kind, state, count(*)::int n, sum(cost) cost from work group by all order by all"
@@ -49,29 +63,42 @@ def test_the_views_are_what_work_says(history: History, query: Any, da_score: An
         ("talk", "talk", 1),
     ]
     assert sum(row["cost"] for row in states) == pytest.approx(work["summary"]["cost"])
-    for view, name in (("by_month", "month"), ("by_model", "model"), ("by_harness", "harness")):
+    for view, name in (
+        ("by_month", "month"),
+        ("by_model", "model"),
+        ("by_harness", "harness"),
+    ):
         (row,), (said,) = query(f"from {view}"), work["by"][name]
         assert {
-            key: row[key] for key in (*STATES, "units", "decided", "judged", "defective", "cost")
+            key: row[key]
+            for key in (*STATES, "units", "decided", "judged", "defective", "cost")
         } == {
             key: pytest.approx(said[key])
             for key in (*STATES, "units", "decided", "judged", "defective", "cost")
         }
         for share in ("landed", "defective"):
             shown = [row[f"{share}_{end}"] for end in ("share", "low", "high")]
-            assert shown == [pytest.approx(end) for end in said[f"{share}_share"].values()]
+            assert shown == [
+                pytest.approx(end) for end in said[f"{share}_share"].values()
+            ]
     assert (row["harness"], row["decided"]) == ("claude", 3)
-    assert [row["landed_low"], row["landed_high"]] == [pytest.approx(end) for end in wilson(2, 3)]
+    assert [row["landed_low"], row["landed_high"]] == [
+        pytest.approx(end) for end in wilson(2, 3)
+    ]
 
 
 def test_a_score_without_enough_evidence_is_in_no_mean(query: Any) -> None:
     """The entries say only the commit, which landed; the transcript shows who made it."""
-    asked = "select iteration, score, score_raw, band, harness, model, cost from iterations"
+    asked = (
+        "select iteration, score, score_raw, band, harness, model, cost from iterations"
+    )
     rows = query(asked, "--rubric", "3.1.0")
     assert [(row["score"], row["score_raw"] > 0.9, row["band"]) for row in rows] == [
         (None, True, "insufficient")
     ] * 2
-    assert {(row["harness"], row["model"]) for row in rows} == {("claude", "claude-opus-4-1")}
+    assert {(row["harness"], row["model"]) for row in rows} == {
+        ("claude", "claude-opus-4-1")
+    }
     (whole,) = query("select sum(cost) cost from work where iteration is not null")
     assert sum(row["cost"] for row in rows) == pytest.approx(whole["cost"])
 
@@ -104,7 +131,9 @@ def test_a_fleet_has_each_unit_once_whatever_rubrics_it_has(
         "model",
         "yield",
     )
-    here = [{name: row[name] for name in mine} for row in query("from work order by unit")]
+    here = [
+        {name: row[name] for name in mine} for row in query("from work order by unit")
+    ]
     score_here(fleet, "3.1.0")
     score_here(fleet, "3.1.0")
     score_here(fleet, "3.0.0")
@@ -120,5 +149,7 @@ def test_a_fleet_has_each_unit_once_whatever_rubrics_it_has(
     asked = "select log, sum(cost) cost, count(*)::int n from work group by all"
     (found,) = json.loads(da_score("query", "--fleet", str(fleet), asked, "--json").out)
     assert (found["log"], found["n"]) == (rows[0]["repository"], 4)
-    (month,) = json.loads(da_score("query", "--fleet", str(fleet), "from by_month", "--json").out)
+    (month,) = json.loads(
+        da_score("query", "--fleet", str(fleet), "from by_month", "--json").out
+    )
     assert month["cost"] == pytest.approx(found["cost"])

@@ -30,7 +30,12 @@ class Place:
 
     def ask(self, *arguments: str | Path, fresh: bool = False) -> Outcome:
         kept = ["--no-cache"] if fresh else ["--cache-dir", self.cache]
-        where = "--iter-log-dir", self.demo.iter_log_dir, "--repo-dir", self.demo.repo_dir
+        where = (
+            "--iter-log-dir",
+            self.demo.iter_log_dir,
+            "--repo-dir",
+            self.demo.repo_dir,
+        )
         return self.da_score(*arguments, *where, *kept)
 
     def look(self, rubric: str) -> None:
@@ -59,10 +64,13 @@ class Place:
 
 
 @pytest.fixture
-def place(demo: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(
+    demo: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Place:
     monkeypatch.setattr(store, "SETTLED", 0)  # what was written just now is kept too
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    (demo.repo_dir / ".agents" / "da-score.toml").unlink()  # it names the transcripts of the demo
+    # it names the transcripts of the demo
+    (demo.repo_dir / ".agents" / "da-score.toml").unlink()
     sessions = tmp_path / "claude" / "projects" / "here"
     sessions.mkdir(parents=True)
     for path in sorted((demo.root / "transcripts" / "claude").iterdir()):
@@ -103,21 +111,29 @@ CHANGES: dict[str, Callable[[Place], object]] = {
     "an entry is gone": lambda p: p.entry().unlink(),
     "an entry has another name": lambda p: p.entry().rename(p.entry(901)),
     "an entry is broken": lambda p: p.entry().write_text("{"),
-    "a hook outcome": lambda p: p.entry().with_name("iter-2.hook-outcomes.yaml").write_text(HOOK),
-    "a label": lambda p: p.entry().with_name("iter-2.labels.yaml").write_text("labels: []\n"),
+    "a hook outcome": lambda p: (
+        p.entry().with_name("iter-2.hook-outcomes.yaml").write_text(HOOK)
+    ),
+    "a label": lambda p: (
+        p.entry().with_name("iter-2.labels.yaml").write_text("labels: []\n")
+    ),
     "a DR transcript": lambda p: p.entry().with_name("iter-2.dr.json").write_text("{}"),
     "an artifact is edited": lambda p: edit(p.artifact()),
     "an artifact is gone": lambda p: p.artifact().unlink(),
     "an artifact is a link": lambda p: replace_by_a_link(
         p.artifact(), p.demo.repo_dir / "moved.yaml"
     ),
-    "artifacts are outside": lambda p: replace_by_a_link(p.artifact().parent, p.demo.root / "away"),
+    "artifacts are outside": lambda p: replace_by_a_link(
+        p.artifact().parent, p.demo.root / "away"
+    ),
     "a plan": lambda p: edit(
         next((p.demo.repo_dir / ".agents" / "workflow" / "plans").glob("*/TASKS.yaml"))
     ),
     "a session goes on": lambda p: p.session().write_text(p.session().read_text() * 2),
     "a session is gone": lambda p: p.session().unlink(),
-    "a session is new": lambda p: shutil.copy(p.session(), p.session().with_name("other.jsonl")),
+    "a session is new": lambda p: shutil.copy(
+        p.session(), p.session().with_name("other.jsonl")
+    ),
     "a folder of sessions is new": lambda p: shutil.copytree(
         p.session().parent, p.session().parents[1] / "b"
     ),
@@ -146,7 +162,9 @@ def test_what_the_user_is_called_is_seen(place: Place, name: str) -> None:
     place.git("config", name, "")
     place.git("config", "--unset-all", name)
     place.look("3.1.0")
-    Repo.at(place.demo.repo_dir).git("config", "--file", str(Path.home() / ".gitconfig"), name, "x")
+    Repo.at(place.demo.repo_dir).git(
+        "config", "--file", str(Path.home() / ".gitconfig"), name, "x"
+    )
     place.look("3.1.0")
 
 
@@ -156,7 +174,9 @@ def test_a_change_is_seen_in_one_iteration(place: Place, change: str) -> None:
     name = str(place.artifact().relative_to(place.demo.repo_dir))
     records = load_iteration_log(place.demo.iter_log_dir)
     number = (
-        next(r.iteration for r in records if name in r.artifacts) if "artifact" in change else 2
+        next(r.iteration for r in records if name in r.artifacts)
+        if "artifact" in change
+        else 2
     )
     assert place.ask("run", "--rubric", "3.1.0").status == 0
     CHANGES[change](place)
@@ -192,7 +212,11 @@ def test_all_of_the_work_is_not_read_again(
 ) -> None:
     for path in place.demo.iter_log_dir.glob("iter-*.yaml"):
         path.write_text(path.read_text().replace("artifact:", "of:"))
-    asks: list[tuple[str, ...]] = [("work", "--json"), ("cost", "--json"), ("outcomes", "--json")]
+    asks: list[tuple[str, ...]] = [
+        ("work", "--json"),
+        ("cost", "--json"),
+        ("outcomes", "--json"),
+    ]
     options = {
         "run": ["--no-write", "--rubric", "3.1.0"],
         "work": [],
@@ -220,7 +244,12 @@ STEPS = int(os.environ.get("DA_SCORE_STEPS", "0")) or (
 )
 """How many random changes are made, one after the other; each hundred in a new place."""
 
-OF_GIT = ".git/objects/??/*", ".git/objects/pack/*.pack", ".git/packed-refs", ".git/refs/heads/*"
+OF_GIT = (
+    ".git/objects/??/*",
+    ".git/objects/pack/*.pack",
+    ".git/packed-refs",
+    ".git/refs/heads/*",
+)
 
 
 class Walk:
@@ -229,7 +258,9 @@ class Walk:
     A step fails where what it changes is gone.
     """
 
-    def __init__(self, place: Place, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    def __init__(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch, seed: int
+    ) -> None:
         self.place, self.patch, self.rng = place, monkeypatch, random.Random(seed)
         self.repo, self.root, self.store = (
             place.demo.repo_dir,
@@ -261,7 +292,9 @@ class Walk:
 
     def other_text(self) -> None:
         path, end = self.file(), self.rng.choice([*["\n", "# x\n", "\n\n"] * 4, "{"])
-        path.write_text(path.read_text()[: self.rng.choice([*[None, -1] * 4, -20])] + end)
+        path.write_text(
+            path.read_text()[: self.rng.choice([*[None, -1] * 4, -20])] + end
+        )
 
     def put_away(self) -> None:
         """A file, an object of git or a folder is gone until a later step."""
@@ -277,7 +310,9 @@ class Walk:
 
     def as_before(self) -> None:
         """The log and its settings are again those of the beginning."""
-        shutil.copytree(self.before / ".agents", self.repo / ".agents", dirs_exist_ok=True)
+        shutil.copytree(
+            self.before / ".agents", self.repo / ".agents", dirs_exist_ok=True
+        )
 
     def anew(self) -> None:
         """Make the repository that of the beginning: broken settings would hide every change."""
@@ -294,10 +329,14 @@ class Walk:
             replace_by_a_link(path, self.root / f"moved-{self.rng.random()}")
 
     def commit(self) -> None:
-        (self.repo / self.rng.choice(["src/a.py", "b.txt", "c/d.txt"])).parent.mkdir(exist_ok=True)
+        (self.repo / self.rng.choice(["src/a.py", "b.txt", "c/d.txt"])).parent.mkdir(
+            exist_ok=True
+        )
         self.one("*.*", "src/*").write_text(str(self.rng.random()))
         self.place.git(
-            "commit", "-aqm", self.rng.choice(["more", "Fix more", "Revert more", self.subject()])
+            "commit",
+            "-aqm",
+            self.rng.choice(["more", "Fix more", "Revert more", self.subject()]),
         )
 
     def subject(self) -> str:
@@ -332,8 +371,14 @@ class Walk:
                 ["remote", "add", "origin", "https://example.org/x.git"],
                 ["remote", "remove", "origin"],
             ),
-            *(["update-ref", "refs/remotes/origin/master", back], ["tag", "-f", "v1", back]),
-            *(["commit-graph", "write", "--reachable"], ["config", "core.commitGraph", "false"]),
+            *(
+                ["update-ref", "refs/remotes/origin/master", back],
+                ["tag", "-f", "v1", back],
+            ),
+            *(
+                ["commit-graph", "write", "--reachable"],
+                ["config", "core.commitGraph", "false"],
+            ),
         ]
         self.place.git(*self.rng.choice(calls))
 
@@ -427,7 +472,12 @@ class Walk:
 
     def agrees(self, made: list[str]) -> None:
         rubric = self.rng.choice(["2.1.0", "3.1.0", "3.1.0"])
-        asks = [("run", "--no-write"), ("run", "--no-write"), ("explain", "3"), ("work",)]
+        asks = [
+            ("run", "--no-write"),
+            ("run", "--no-write"),
+            ("explain", "3"),
+            ("work",),
+        ]
         if self.place.entry(3).with_name("iter-3.score.yaml").exists():
             asks += [("iteration", "3")] * 2
         ask = self.rng.choice(asks)
@@ -439,7 +489,9 @@ class Walk:
             with contextlib.suppress(OSError):
                 path.chmod(path.stat().st_mode | 0o055)
         with no_privileges() if self.closed else contextlib.nullcontext():
-            warm, fresh = (self.place.ask(*ask, "--json", fresh=fresh) for fresh in (False, True))
+            warm, fresh = (
+                self.place.ask(*ask, "--json", fresh=fresh) for fresh in (False, True)
+            )
         self.silent = 0 if warm.status == 0 and warm.out else self.silent + 1
         assert "internal error" not in warm.err + fresh.err, (
             ask,
@@ -476,7 +528,11 @@ def test_after_random_changes_what_is_kept_says_what_is_read_anew(
 @pytest.mark.parametrize("folder", [False, True], ids=["the file", "its folder"])
 @pytest.mark.parametrize("rubric", ["2.1.0", "3.1.0"])
 def test_rights_that_were_lost_are_seen(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rubric: str, folder: bool
+    place: Place,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rubric: str,
+    folder: bool,
 ) -> None:
     (tmp_path / ".gitconfig").write_text("[safe]\ndirectory = *\n")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -503,9 +559,13 @@ def test_a_plan_that_moves_no_score_leaves_it_current_with_the_store_and_without
     assert place.ask("run").status == 0
     plans = place.demo.repo_dir / ".agents" / "workflow" / "plans"
     plan = next(plans.glob("*/TASKS.yaml"))
-    plan.write_text(plan.read_text().replace("write_scope:", "notes: more\n    write_scope:"))
+    plan.write_text(
+        plan.read_text().replace("write_scope:", "notes: more\n    write_scope:")
+    )
     for ask in (("explain", number), ("iteration", number)):
-        warm, fresh = (place.ask(*ask, "--json", fresh=fresh) for fresh in (False, True))
+        warm, fresh = (
+            place.ask(*ask, "--json", fresh=fresh) for fresh in (False, True)
+        )
         assert warm == fresh, ask
         assert warm.json["state"] == "current", ask
 

@@ -13,7 +13,9 @@ MOST = {"2.1.0": 4, "3.1.0": 45}
 
 
 @pytest.mark.parametrize(
-    "command", [["run"], ["iteration", "7", "--recompute"], ["iteration", "7"]], ids=" ".join
+    "command",
+    [["run"], ["iteration", "7", "--recompute"], ["iteration", "7"]],
+    ids=" ".join,
 )
 @pytest.mark.parametrize("rubric", MOST)
 def test_git_is_started_as_often_as_it_has_to_be(
@@ -27,7 +29,12 @@ def test_git_is_started_as_often_as_it_has_to_be(
         "--rubric",
         rubric,
     ]
-    where += ["--transcript-dir", demo.transcript_dirs[0], "--cache-dir", tmp_path / "cache"]
+    where += [
+        "--transcript-dir",
+        demo.transcript_dirs[0],
+        "--cache-dir",
+        tmp_path / "cache",
+    ]
     assert da_score("run", *where).status == 0
     assert da_score(*command, *where).status == 0
     with watched_doors() as doors:

@@ -32,10 +32,14 @@ from scoring.score import score_log_under
 CASES = sorted(path.name for path in GOLDEN.iterdir())
 EXPECTED = {name: Expected(GOLDEN / name) for name in CASES}
 SHARED = Path(
-    os.environ.get("DA_SCORE_SHARED_GOLDEN", GOLDEN.parent.parent.parent / "shared" / "golden")
+    os.environ.get(
+        "DA_SCORE_SHARED_GOLDEN", GOLDEN.parent.parent.parent / "shared" / "golden"
+    )
 )
 FUZZ = SHARED / "fuzz.tar.gz"
-needs_shared = pytest.mark.skipif(not FUZZ.exists(), reason=f"the shared cases are not at {SHARED}")
+needs_shared = pytest.mark.skipif(
+    not FUZZ.exists(), reason=f"the shared cases are not at {SHARED}"
+)
 
 SHOWN_ESCAPED = {"task-detail-text", "hook-detail-text"}
 """Cases whose text holds control characters, which we show escaped and the reference does not."""
@@ -50,9 +54,13 @@ def import_history(stream: bytes, path: Path) -> None:
     """Make a work tree of a history in a directory that is not there yet."""
     Repo(path)
     command = ["git", "-c", "core.fsync=none", "-C", str(path)]
-    subprocess.run([*command, "fast-import", "--quiet", "--done"], input=stream, check=True)
+    subprocess.run(
+        [*command, "fast-import", "--quiet", "--done"], input=stream, check=True
+    )
     # A case without a branch master has nothing to check out.
-    subprocess.run([*command, "reset", "-q", "--hard"], stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(
+        [*command, "reset", "-q", "--hard"], stderr=subprocess.DEVNULL, check=False
+    )
 
 
 class Staged:
@@ -64,7 +72,11 @@ class Staged:
         meta = json.loads((case / "case.json").read_bytes())
         if meta["git"]:
             import_history((case / "repo.fast-import").read_bytes(), where / "repo")
-        for kind, to in (("log", "log"), ("worktree", "repo"), ("transcripts", "transcripts")):
+        for kind, to in (
+            ("log", "log"),
+            ("worktree", "repo"),
+            ("transcripts", "transcripts"),
+        ):
             (where / to).mkdir(parents=True, exist_ok=True)
             if (case / kind).exists():
                 shutil.copytree(case / kind, where / to, dirs_exist_ok=True)
@@ -94,7 +106,9 @@ class Staged:
 
 
 @pytest.fixture
-def staged(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Staged]:
+def staged(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Staged]:
     monkeypatch.chdir(tmp_path)
     yield Staged(GOLDEN / name, tmp_path)
     shutil.rmtree(tmp_path)
@@ -112,13 +126,17 @@ def difference(want: Any, got: Any, path: str = "") -> str:
             if key in got
         )
         return (
-            f"{path}: no {', '.join(sorted(missing))}" if missing else next(filter(None, inner), "")
+            f"{path}: no {', '.join(sorted(missing))}"
+            if missing
+            else next(filter(None, inner), "")
         )
     if isinstance(want, list):
         if not isinstance(got, list) or len(want) != len(got):
             return f"{path}: want {want!r}, got {got!r}"
         pairs = enumerate(zip(want, got, strict=True))
-        return next(filter(None, (difference(w, g, f"{path}[{n}]") for n, (w, g) in pairs)), "")
+        return next(
+            filter(None, (difference(w, g, f"{path}[{n}]") for n, (w, g) in pairs)), ""
+        )
     if isinstance(want, str) and isinstance(got, str):
         want, got = REASON.sub(r"\1", want), REASON.sub(r"\1", got)
     same = want == got and isinstance(want, bool) == isinstance(got, bool)
@@ -128,7 +146,9 @@ def difference(want: Any, got: Any, path: str = "") -> str:
 def without_reason(text: str) -> str:
     """Cut out the reason of a failed parse or read of a hook-outcomes file."""
     text = re.sub(
-        r"(detail:) [|>][-+0-9]*\n\s*(?=cannot (?:parse|read) hook-outcomes)", r"\1 ", text
+        r"(detail:) [|>][-+0-9]*\n\s*(?=cannot (?:parse|read) hook-outcomes)",
+        r"\1 ",
+        text,
     )
     lines, inside = [], False
     for line in text.splitlines():
@@ -138,7 +158,9 @@ def without_reason(text: str) -> str:
         if re.search(r"cannot (parse|read) hook-outcomes sidecar for iter-", line):
             inside = line.lstrip().startswith("detail:")
             line = re.sub(
-                r"['\"]?cannot (parse|read) hook-outcomes sidecar for iter-.*", r"cannot \1", line
+                r"['\"]?cannot (parse|read) hook-outcomes sidecar for iter-.*",
+                r"cannot \1",
+                line,
             )
         lines.append(line)
     return "\n".join(lines)
@@ -147,7 +169,9 @@ def without_reason(text: str) -> str:
 def text_difference(want: bytes, got: bytes) -> str:
     if want == got:
         return ""
-    wanted, given = (without_reason(text.decode(errors="surrogateescape")) for text in (want, got))
+    wanted, given = (
+        without_reason(text.decode(errors="surrogateescape")) for text in (want, got)
+    )
     if wanted == given and b"hook-outcomes sidecar for iter-" in want:
         return ""
     lines = zip(wanted.splitlines(), given.splitlines(), strict=False)
@@ -184,34 +208,54 @@ def differences(case: Staged, da_score: DaScore) -> Iterator[tuple[str, str]]:
         ("signals", "signals", case.evidence),
     ):
         found = read_difference(
-            case, f"{command}.json", da_score(command, *source), case.status[state] == "ok"
+            case,
+            f"{command}.json",
+            da_score(command, *source),
+            case.status[state] == "ok",
         )
         yield command, found
     yield "reading writes nothing", "" if case.files() == before else "files changed"
     outcome = da_score("run", *case.evidence)
     if case.status["run"]:
         yield "run", read_difference(case, "", outcome, False)
-        yield "an error writes nothing", "" if case.files() == before else "files changed"
+        yield (
+            "an error writes nothing",
+            "" if case.files() == before else "files changed",
+        )
         return
-    yield "run status", "" if outcome.status == 0 else f"exit {outcome.status}: {outcome.err}"
+    yield (
+        "run status",
+        "" if outcome.status == 0 else f"exit {outcome.status}: {outcome.err}",
+    )
     yield "run text", shown_difference(case, "run.txt", outcome)
     want = {
-        f"log/{name.removeprefix('sidecars/')}": name for name in case.expected.names("sidecars/*")
+        f"log/{name.removeprefix('sidecars/')}": name
+        for name in case.expected.names("sidecars/*")
     }
     after = case.files()
     there = {name for name in after if name.endswith(".score.yaml")}
-    yield "sidecars", "" if there == want.keys() else f"differ by {sorted(there ^ want.keys())}"
+    yield (
+        "sidecars",
+        "" if there == want.keys() else f"differ by {sorted(there ^ want.keys())}",
+    )
     others = {name: data for name, data in after.items() if name not in there}
     inputs = {name: data for name, data in before.items() if name not in there}
     yield "nothing else", "" if others == inputs else "files changed"
     for name in sorted(want.keys() & there):
         yield (
             name,
-            text_difference(case.expected.text(want[name]), (case.where / name).read_bytes()),
+            text_difference(
+                case.expected.text(want[name]), (case.where / name).read_bytes()
+            ),
         )
-    for shown in case.expected.names("iteration-*.txt") + case.expected.names("session-*.txt"):
+    for shown in case.expected.names("iteration-*.txt") + case.expected.names(
+        "session-*.txt"
+    ):
         command, which = shown.removesuffix(".txt").split("-", 1)
-        yield shown, shown_difference(case, shown, da_score(command, which, *case.source))
+        yield (
+            shown,
+            shown_difference(case, shown, da_score(command, which, *case.source)),
+        )
 
 
 def shown_difference(case: Staged, expected: str, outcome: Outcome) -> str:
@@ -228,8 +272,12 @@ def shown_difference(case: Staged, expected: str, outcome: Outcome) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_case_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
-    assert [(check, found) for check, found in differences(staged, da_score) if found] == []
+def test_a_case_comes_out_as_the_reference_had_it(
+    staged: Staged, da_score: DaScore
+) -> None:
+    assert [
+        (check, found) for check, found in differences(staged, da_score) if found
+    ] == []
 
 
 CLAIMS = ["the log is read once", "sidecars are whole"]
@@ -254,7 +302,9 @@ def give_dr_transcripts(case: Staged) -> None:
 
 
 @pytest.mark.sampled(25)
-@pytest.mark.parametrize("name", [name for name in CASES if "records.json" in EXPECTED[name]])
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if "records.json" in EXPECTED[name]]
+)
 def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(
     staged: Staged, da_score: DaScore
 ) -> None:
@@ -265,17 +315,25 @@ def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(
         nonlocal blocks
         outcome = da_score(*arguments)
         out, found = (
-            DR_BLOCK.subn("", outcome.out) if arguments[0] == "iteration" else (outcome.out, 0)
+            DR_BLOCK.subn("", outcome.out)
+            if arguments[0] == "iteration"
+            else (outcome.out, 0)
         )
         blocks += found
         return Outcome(outcome.status, out, outcome.err)
 
-    assert [(check, found) for check, found in differences(staged, without_block) if found] == []
+    assert [
+        (check, found) for check, found in differences(staged, without_block) if found
+    ] == []
     numbers = [record["iteration"] for record in staged.expected.json("records.json")]
-    assert blocks == sum(f"iteration-{number}.txt" in staged.expected for number in numbers)
+    assert blocks == sum(
+        f"iteration-{number}.txt" in staged.expected for number in numbers
+    )
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if EXPECTED[name].names("sidecars/*")])
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if EXPECTED[name].names("sidecars/*")]
+)
 def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
     rubrics = [released_rubric("2.1.0"), released_rubric("2.2.0")]
     transcripts = [
@@ -291,7 +349,8 @@ def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
         assert abs(new.score.value - old.score.value) <= 1e-12
         *same, last = new.score.breakdown
         assert [
-            replace(row, nominal_weight=0, effective_weight=0, contribution=0) for row in same
+            replace(row, nominal_weight=0, effective_weight=0, contribution=0)
+            for row in same
         ] == [
             replace(row, nominal_weight=0, effective_weight=0, contribution=0)
             for row in old.score.breakdown
@@ -304,8 +363,12 @@ def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
         assert abs(later.value - earlier.value) <= 1e-12
 
 
-@pytest.mark.parametrize("name", ["v2-nested-entry", "sessions-aggregate", "hook-detail-text"])
-def test_a_second_run_changes_no_byte_and_no_time(staged: Staged, da_score: DaScore) -> None:
+@pytest.mark.parametrize(
+    "name", ["v2-nested-entry", "sessions-aggregate", "hook-detail-text"]
+)
+def test_a_second_run_changes_no_byte_and_no_time(
+    staged: Staged, da_score: DaScore
+) -> None:
     first = da_score("run", *staged.evidence)
     stamps = {path: path.stat().st_mtime_ns for path in staged.where.rglob("*")}
     assert da_score("run", *staged.evidence) == first
@@ -315,10 +378,14 @@ def test_a_second_run_changes_no_byte_and_no_time(staged: Staged, da_score: DaSc
 def test_the_checks_tell_a_difference() -> None:
     want = {"a": [1, {"b": True, "c": "x"}], "d": None}
     assert (
-        difference(want, {"a": [1, {"b": True, "c": "x", "more": 1}], "d": None, "more": 2}) == ""
+        difference(
+            want, {"a": [1, {"b": True, "c": "x", "more": 1}], "d": None, "more": 2}
+        )
+        == ""
     )
     assert (
-        difference(want, {"a": [1, {"b": 1, "c": "x"}], "d": None}) == ".a[1].b: want True, got 1"
+        difference(want, {"a": [1, {"b": 1, "c": "x"}], "d": None})
+        == ".a[1].b: want True, got 1"
     )
     assert (
         difference(want, {"a": [1, {"b": True, "c": "y"}], "d": None})
@@ -335,7 +402,8 @@ def test_the_checks_tell_a_difference() -> None:
     assert text_difference(reason % b"theirs", reason % b"ours") == ""
     assert (
         text_difference(
-            reason % b"theirs", reason.replace(b"iter-1", b"iter-2").replace(b"0.1", b"0.2")
+            reason % b"theirs",
+            reason.replace(b"iter-1", b"iter-2").replace(b"0.1", b"0.2"),
         )
         != ""
     )
@@ -344,7 +412,9 @@ def test_the_checks_tell_a_difference() -> None:
 def test_the_cases_are_all_here() -> None:
     assert len(CASES) == 92
     assert (GOLDEN / "backfill-bytes" / "transcripts" / "a" / ".hidden.jsonl").exists()
-    assert (GOLDEN / "bad-entry-is-a-directory" / "log" / "iter-2.yaml" / ".keep").exists()
+    assert (
+        GOLDEN / "bad-entry-is-a-directory" / "log" / "iter-2.yaml" / ".keep"
+    ).exists()
     assert (GOLDEN.parent / ".gitattributes").read_bytes() == b"* -text\n"
 
 
@@ -354,8 +424,14 @@ def test_shared_cases_are_those_of_the_copy(tmp_path: Path) -> None:
     assert sorted(path.name for path in shared) == CASES
     for case in shared:
         import_case(case, tmp_path)
-    names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert {str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*") if path.is_file()} == names
+    names = {
+        str(path.relative_to(tmp_path))
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
+    assert {
+        str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*") if path.is_file()
+    } == names
     assert filecmp.cmpfiles(tmp_path, GOLDEN, names, shallow=False)[1:] == ([], [])
 
 
@@ -369,11 +445,16 @@ def test_shared_fuzz_cases_come_out_as_the_reference_had_them(
     cases = sorted((tmp_path / "cases").iterdir())
 
     wrong, checks = [], 0
-    with ThreadPoolExecutor(2) as pool:  # git lays out the next cases while this one runs
-        for case in pool.map(lambda case: Staged(case, tmp_path / "staged" / case.name), cases):
+    # git lays out the next cases while this one runs
+    with ThreadPoolExecutor(2) as pool:
+        for case in pool.map(
+            lambda case: Staged(case, tmp_path / "staged" / case.name), cases
+        ):
             monkeypatch.chdir(case.where)
             found = list(differences(case, da_score))
             checks += len(found)
-            wrong += [(case.name, check, different) for check, different in found if different]
+            wrong += [
+                (case.name, check, different) for check, different in found if different
+            ]
     assert wrong == []
     assert (len(cases), checks > 2000) == (150, True)

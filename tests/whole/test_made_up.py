@@ -28,7 +28,12 @@ CLAIMS: dict[str, Any] = {
         "tests_total_pass": True,
     },
     "verifiers": [
-        {"type": "unit", "status": "pass", "result_artifact": ARTIFACT, "tests_total_pass": True}
+        {
+            "type": "unit",
+            "status": "pass",
+            "result_artifact": ARTIFACT,
+            "tests_total_pass": True,
+        }
     ],
     "session_tokens": {
         "input_tokens": 1,
@@ -51,15 +56,21 @@ class Log:
         self, done: tuple[str, str] | None = None, printed: str = PASSED, **commit: Any
     ) -> int:
         """Edit, test, write the artifact, verify and commit, and return the mark of the commit."""
-        begun, self.clock, turns = self.clock, self.clock + 100, len(self.session.lines) * 10
+        begun, self.clock, turns = (
+            self.clock,
+            self.clock + 100,
+            len(self.session.lines) * 10,
+        )
         self.session.edit(begun + 10, turns + 1, "src/a.py")
         self.session.run(begun + 20, turns + 2, "pytest -q", printed)
         if done:
             how, what = done
-            self.session.edit(begun + 30, 7777, what) if how == "edit" else self.session.run(
-                begun + 30, 7777, what, ""
-            )
-        self.session.run(begun + 40, turns + 4, f"scripts/verify --out {ARTIFACT}", "done")
+            self.session.edit(
+                begun + 30, 7777, what
+            ) if how == "edit" else self.session.run(begun + 30, 7777, what, "")
+        self.session.run(
+            begun + 40, turns + 4, f"scripts/verify --out {ARTIFACT}", "done"
+        )
         mark = self.history.commit(begun + 50, "work", **commit)
         self.session.commits(begun + 50, turns + 5, mark, "work")
         return mark
@@ -82,7 +93,9 @@ class Log:
         os.link(artifact, self.history.repo / "twin.yaml")
         return [
             one.score
-            for one in score_log(self.history.log, self.history.repo, rubric=RUBRIC).iterations
+            for one in score_log(
+                self.history.log, self.history.repo, rubric=RUBRIC
+            ).iterations
         ]
 
 
@@ -98,15 +111,22 @@ def row(score: Score, signal: str) -> SignalContribution:
 
 
 @pytest.mark.parametrize(("how", "what"), tables.cases("made_up", "written"))
-def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, how: str, what: str) -> None:
+def test_an_artifact_that_the_agent_wrote_has_no_vote(
+    log: Log, how: str, what: str
+) -> None:
     log.entry(log.work((how, what)))
     (score,) = log.scores()
     why = "none of 1 verifiers observed: the agent wrote its artifact itself; evidence by commit"
-    assert (row(score, "verifier").present, row(score, "verifier").detail) == (False, why)
+    assert (row(score, "verifier").present, row(score, "verifier").detail) == (
+        False,
+        why,
+    )
 
 
 @pytest.mark.parametrize(("how", "what"), tables.cases("made_up", "not written"))
-def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, how: str, what: str) -> None:
+def test_an_artifact_that_the_agent_did_not_write_has_one(
+    log: Log, how: str, what: str
+) -> None:
     log.entry(log.work((how, what)))
     (score,) = log.scores()
     assert row(score, "verifier").present
@@ -116,25 +136,32 @@ def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, how: str, wh
     "command",
     [
         pytest.param(
-            ": " + "x" * 70_000 + f"; echo x > {ARTIFACT}", id="behind more than is looked at"
+            ": " + "x" * 70_000 + f"; echo x > {ARTIFACT}",
+            id="behind more than is looked at",
         ),
         pytest.param(
-            "".join(f": > {n};" for n in range(250)) + f": > {ARTIFACT}", id="behind many others"
+            "".join(f": > {n};" for n in range(250)) + f": > {ARTIFACT}",
+            id="behind many others",
         ),
         *tables.cases("made_up", "perhaps written"),
     ],
 )
-def test_an_artifact_that_a_command_may_have_written_has_no_vote(log: Log, command: str) -> None:
+def test_an_artifact_that_a_command_may_have_written_has_no_vote(
+    log: Log, command: str
+) -> None:
     log.entry(log.work(("run", command)))
     (score,) = log.scores()
     why = "unknown whether the agent wrote its artifact: a command may have copied or written to it"
     assert not row(score, "verifier").present
     assert (
-        row(score, "verifier").detail == f"none of 1 verifiers observed: {why}; evidence by commit"
+        row(score, "verifier").detail
+        == f"none of 1 verifiers observed: {why}; evidence by commit"
     )
 
 
-@pytest.mark.parametrize(("kind", "command", "counts"), tables.cases("made_up", "verifiers"))
+@pytest.mark.parametrize(
+    ("kind", "command", "counts"), tables.cases("made_up", "verifiers")
+)
 def test_a_verifier_is_observed_when_a_command_of_its_own_kind_ran(
     log: Log, kind: str, command: str, counts: bool
 ) -> None:
@@ -142,7 +169,9 @@ def test_a_verifier_is_observed_when_a_command_of_its_own_kind_ran(
     log.entry(log.work(("run", command)), verifiers=verifiers)
     (score,) = log.scores()
     assert row(score, "verifier").present is counts
-    assert counts or "no command is seen that ran for it" in row(score, "verifier").detail
+    assert (
+        counts or "no command is seen that ran for it" in row(score, "verifier").detail
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +184,10 @@ def test_a_verifier_is_observed_when_a_command_of_its_own_kind_ran(
 )
 def test_claims_alone_give_no_band(log: Log, commit: str | None) -> None:
     theirs = log.history.commit(10, "of a person")
-    log.entry(theirs if commit is None else commit, impl=CLAIMS["impl"] | {"summary": "made up"})
+    log.entry(
+        theirs if commit is None else commit,
+        impl=CLAIMS["impl"] | {"summary": "made up"},
+    )
     (score,) = log.scores()
     assert score.band == BAND_INSUFFICIENT
     assert {r.signal for r in score.breakdown if r.present} <= {"landed"}

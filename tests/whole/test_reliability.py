@@ -67,7 +67,12 @@ class Log:
             "close-task": ["--strict", "--iter-log-dir", str(self.log)],
             "backfill": [str(self.log), "--jobs", "1"],
         }[command]
-        where = ["--repo-dir", str(self.repo), "--transcript-dir", str(self.transcript.parent)]
+        where = [
+            "--repo-dir",
+            str(self.repo),
+            "--transcript-dir",
+            str(self.transcript.parent),
+        ]
         return [command, *options, *where, "--cache-dir", str(self.cache)]
 
     def outcome(self, result: str) -> None:
@@ -124,7 +129,9 @@ def make_log(root: Path) -> Log:
             "cache_creation_input_tokens": 10,
         }
         lines.append(
-            json.dumps({"type": "assistant", "timestamp": stamp, "message": {"usage": usage}})
+            json.dumps(
+                {"type": "assistant", "timestamp": stamp, "message": {"usage": usage}}
+            )
             + "\n"
         )
     found.transcript.write_text("".join(lines))
@@ -137,7 +144,12 @@ def log(disk: Path) -> Log:
     return make_log(disk / "one")
 
 
-NAMES = {"iter-1.score.yaml", "iter-2.score.yaml", "iter-3.score.yaml", "session-s.score.yaml"}
+NAMES = {
+    "iter-1.score.yaml",
+    "iter-2.score.yaml",
+    "iter-3.score.yaml",
+    "session-s.score.yaml",
+}
 COMMANDS = ["run", "close-task", "backfill"]
 
 
@@ -148,19 +160,27 @@ def states_of(log: Log, command: str) -> tuple[dict[str, bytes], dict[str, bytes
     log.outcome(NEW)
     assert run(log.arguments(command)) == 0
     new = log.sidecars()
-    changed = {"iter-3.score.yaml", "session-s.score.yaml"} if command == "close-task" else NAMES
+    changed = (
+        {"iter-3.score.yaml", "session-s.score.yaml"}
+        if command == "close-task"
+        else NAMES
+    )
     assert set(old) == set(new) == NAMES
     assert {name for name in NAMES if old[name] != new[name]} == changed
     log.restore(old)
     return old, new
 
 
-def check_whole(log: Log, before: Mapping[str, bytes], new: Mapping[str, bytes]) -> None:
+def check_whole(
+    log: Log, before: Mapping[str, bytes], new: Mapping[str, bytes]
+) -> None:
     """Every sidecar is what it was, or what it is to be; none is lost."""
     found = log.sidecars()
     assert set(before) <= set(found) <= NAMES
     assert [
-        name for name, content in found.items() if content not in (before.get(name), new[name])
+        name
+        for name, content in found.items()
+        if content not in (before.get(name), new[name])
     ] == []
 
 
@@ -230,7 +250,9 @@ class HangingGit:
         )
         (folder / "git").write_text("#!/bin/sh\n" + script)
         (folder / "git").chmod(0o755)
-        self.environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+        self.environment = os.environ | {
+            "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"
+        }
 
     def begun(self) -> bool:
         """Wait until it has been asked about that repository."""
@@ -249,14 +271,20 @@ class TestInterrupted:
     @pytest.mark.sampled(1)
     @pytest.mark.parametrize("jobs", ["1", "2"])
     @pytest.mark.parametrize(
-        "number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["INT", "TERM", "KILL"]
+        "number",
+        [signal.SIGINT, signal.SIGTERM, signal.SIGKILL],
+        ids=["INT", "TERM", "KILL"],
     )
     def test_backfill_redoes_nothing_that_was_finished(
         self, disk: Path, number: signal.Signals, jobs: str
     ) -> None:
         logs = [make_log(disk / f"{n}") for n in range(5)]
         stuck = logs[3]
-        done = [log for log in logs if log is not stuck and (jobs == "2" or log is not logs[4])]
+        done = [
+            log
+            for log in logs
+            if log is not stuck and (jobs == "2" or log is not logs[4])
+        ]
         hang = HangingGit(disk, stuck.repo)
         arguments = [
             "backfill",
@@ -280,7 +308,9 @@ class TestInterrupted:
             assert hang.begun()
             assert process.stdout is not None
             said = [process.stdout.readline().decode() for _ in done]
-            assert sorted(said) == [f"{log.log}: 3 scored, 0 up to date\n" for log in done]
+            assert sorted(said) == [
+                f"{log.log}: 3 scored, 0 up to date\n" for log in done
+            ]
             assert len(alive_in_group(process.pid)) >= int(jobs)
             process.send_signal(number)
             out, err = process.communicate(timeout=300)
@@ -335,7 +365,9 @@ class TestCrowd:
 
     @pytest.mark.sampled(1)
     @pytest.mark.parametrize("cache", [["--cache-dir"], ["--no-cache"]], ids=" ".join)
-    def test_of_two_backfills_ends_as_one_does(self, disk: Path, cache: list[str]) -> None:
+    def test_of_two_backfills_ends_as_one_does(
+        self, disk: Path, cache: list[str]
+    ) -> None:
         logs = [make_log(disk / f"{n}") for n in range(4)]
         assert run(["run", "--repo-dir", str(logs[0].repo), "--no-cache"]) == 0
         wanted = logs[0].sidecars()
@@ -357,7 +389,11 @@ def said_by(log: Log, command: str, limit: int) -> tuple[int, str]:
     line = [sys.executable, "-m", "scoring", *log.arguments(command)]
     # With preexec_fn, because otherwise the limit would hold for the tests too.
     done = subprocess.run(
-        line, stdin=subprocess.DEVNULL, capture_output=True, preexec_fn=limited, check=False
+        line,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        preexec_fn=limited,
+        check=False,
     )
     text = (done.stdout if command == "backfill" else done.stderr).decode()
     return done.returncode, text
@@ -372,9 +408,8 @@ class TestNoRoom:
         old, new = states_of(log, command)
         status, said = said_by(log, command, limit=256)
         first = "iter-3" if command == "close-task" else "iter-1"
-        error = (
-            f"{log.log}/{first}.score.yaml: cannot write: file too large; the old file is untouched"
-        )
+        path = f"{log.log}/{first}.score.yaml"
+        error = f"{path}: cannot write: file too large; the old file is untouched"
         assert (
             f"{log.log}: failed: {error}\n"
             if command == "backfill"
@@ -405,7 +440,8 @@ class TestClocks:
         assert run(log.arguments("run")) == 0
         wanted, chance = log.sidecars(), random.Random(7)
         everything = ["--score-recompute", "all"] if command == "close-task" else []
-        for when in (0, 1, 4_102_444_800, 253_402_300_799):  # 1970, 2100 and the end of 9999
+        # 1970, 2100 and the end of 9999
+        for when in (0, 1, 4_102_444_800, 253_402_300_799):
             for path in log.root.rglob("*"):
                 if ".git" not in path.parts:
                     os.utime(path, (when, when))
@@ -417,13 +453,19 @@ class TestClocks:
                 assert main([*log.arguments(command), *everything]) == 0
             assert log.sidecars() == wanted
 
-    def test_that_stand_still_do_not_hide_a_change_of_a_transcript(self, log: Log) -> None:
+    def test_that_stand_still_do_not_hide_a_change_of_a_transcript(
+        self, log: Log
+    ) -> None:
         """The index trusts no time alone: neither one that is the same, nor one that went back."""
         assert run(log.arguments("run")) == 0
         before, stat = log.sidecars(), log.transcript.stat()
         text = log.transcript.read_text()
         with log.transcript.open("r+") as f:  # the same inode, the same size
-            f.write(text.replace('"cache_read_input_tokens": 10', '"cache_read_input_tokens": 90'))
+            f.write(
+                text.replace(
+                    '"cache_read_input_tokens": 10', '"cache_read_input_tokens": 90'
+                )
+            )
         os.utime(log.transcript, ns=(stat.st_atime_ns, stat.st_mtime_ns))
         assert run(log.arguments("run")) == 0
         after = log.sidecars()
@@ -438,7 +480,9 @@ class TestClocks:
 class TestChangingLog:
     @pytest.mark.sampled(1)
     @pytest.mark.parametrize("command", COMMANDS)
-    def test_is_scored_or_refused_and_never_by_halves(self, log: Log, command: str) -> None:
+    def test_is_scored_or_refused_and_never_by_halves(
+        self, log: Log, command: str
+    ) -> None:
         """Entries appear, change and vanish; each sidecar is right for some state of its entry."""
         sha = Repo.at(log.repo).head()
         states = [entry(4, sha, "", retries) for retries in range(3)]
@@ -449,7 +493,13 @@ class TestChangingLog:
             assert run(log.arguments("run")) == 0
             for name, content in log.sidecars().items():
                 allowed.setdefault(name, set()).add(content)
-        assert [len(contents) for _, contents in sorted(allowed.items())] == [1, 1, 1, 3, 1]
+        assert [len(contents) for _, contents in sorted(allowed.items())] == [
+            1,
+            1,
+            1,
+            3,
+            1,
+        ]
 
         stop = threading.Event()
 
@@ -468,7 +518,9 @@ class TestChangingLog:
         try:
             for _ in range(25 if SLOW else 10):
                 streams = (
-                    (str(said), os.devnull) if command == "backfill" else (os.devnull, str(said))
+                    (str(said), os.devnull)
+                    if command == "backfill"
+                    else (os.devnull, str(said))
                 )
                 statuses.append(end(begin(log.arguments(command), None, *streams)))
                 gone = "iter-4.yaml: disappeared while the log was read; run again"
@@ -500,11 +552,19 @@ class TestManyLogs:
             log = repo.path / f"package-{k:04}" / LOG
             log.mkdir(parents=True)
             for n, sha in enumerate(shas, 1):
-                (log / f"iter-{n}.yaml").write_text(entry(n, sha, f"s{n % 7}", retries=k % 5))
+                (log / f"iter-{n}.yaml").write_text(
+                    entry(n, sha, f"s{n % 7}", retries=k % 5)
+                )
         broken = repo.path / "package-0007" / LOG / "iter-3.yaml"
         whole = broken.read_text()
         broken.write_text("iteration: [\n")
-        arguments = ["backfill", str(disk / "root"), "--json", "--cache-dir", str(disk / "cache")]
+        arguments = [
+            "backfill",
+            str(disk / "root"),
+            "--json",
+            "--cache-dir",
+            str(disk / "cache"),
+        ]
 
         def totals(status: int) -> dict[str, int]:
             said = str(disk / "said")
@@ -514,7 +574,11 @@ class TestManyLogs:
             return {name: count for name, count in found.items() if count}
 
         everything = self.LOGS * self.ITERATIONS
-        assert totals(1) == {"logs": self.LOGS, "scored": everything - self.ITERATIONS, "failed": 1}
+        assert totals(1) == {
+            "logs": self.LOGS,
+            "scored": everything - self.ITERATIONS,
+            "failed": 1,
+        }
         broken.write_text(whole)
         assert totals(0) == {
             "logs": self.LOGS,
@@ -523,5 +587,8 @@ class TestManyLogs:
         }
         assert totals(0) == {"logs": self.LOGS, "up_to_date": everything}
         sessions = min(7, self.ITERATIONS)
-        assert len(list(repo.path.rglob("*.score.yaml"))) == everything + self.LOGS * sessions
+        assert (
+            len(list(repo.path.rglob("*.score.yaml")))
+            == everything + self.LOGS * sessions
+        )
         assert list(disk.rglob(".da-score-*")) == []

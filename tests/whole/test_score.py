@@ -65,17 +65,25 @@ def entry(
 
 
 class TestScoreLog:
-    def test_scores_every_iteration_in_order(self, demo: Demo, scored: ScoredLog) -> None:
-        assert {i.score.iteration: repr(i.score.value) for i in scored.iterations} == VALUES
+    def test_scores_every_iteration_in_order(
+        self, demo: Demo, scored: ScoredLog
+    ) -> None:
+        assert {
+            i.score.iteration: repr(i.score.value) for i in scored.iterations
+        } == VALUES
         assert [i.record.iteration for i in scored.iterations] == list(VALUES)
         assert [i.signals.iteration for i in scored.iterations] == list(VALUES)
         assert scored.rubric is default_rubric()
-        assert [i.record for i in scored.iterations] == load_iteration_log(demo.iter_log_dir)
+        assert [i.record for i in scored.iterations] == load_iteration_log(
+            demo.iter_log_dir
+        )
         for i in scored.iterations:
             assert default_rubric().score(i.signals) == i.score
             assert i.persisted.breakdown == i.score.breakdown
         assert [
-            i.score.iteration for i in scored.iterations if i.persisted.linked_traces_to_outcomes
+            i.score.iteration
+            for i in scored.iterations
+            if i.persisted.linked_traces_to_outcomes
         ] == [3]
 
     def test_wants_a_repository_and_entries_that_can_be_read(
@@ -101,23 +109,33 @@ class TestScoreLog:
 
 class TestOneIteration:
     @pytest.mark.parametrize("iteration", [0, 10, -1, 10**30])
-    def test_that_is_not_there_is_named_by_its_path(self, demo: Demo, iteration: int) -> None:
+    def test_that_is_not_there_is_named_by_its_path(
+        self, demo: Demo, iteration: int
+    ) -> None:
         path = demo.iter_log_dir / f"iter-{iteration}.yaml"
         message = re.escape(f"{path}: no entry for iteration {iteration} in this log")
         for find in (examine_iteration, score_iteration):
             with pytest.raises(NotFoundError, match=message):
                 find(demo.iter_log_dir, demo.repo_dir, iteration)
 
-    def test_is_found_by_its_field_and_not_by_its_file(self, log: Path, repo: Repo) -> None:
+    def test_is_found_by_its_field_and_not_by_its_file(
+        self, log: Path, repo: Repo
+    ) -> None:
         entry(log, 7).rename(log / "iter-1.yaml")
         assert examine_iteration(log, repo.path, 7).record.iteration == 7
         with pytest.raises(
             NotFoundError, match=r"iter-1\.yaml: no entry for iteration 1 in this log"
         ):
             examine_iteration(log, repo.path, 1)
-        (log / "historical.yaml").write_text("iterations:\n- {iteration: 4, retries: 1}\n")
+        (log / "historical.yaml").write_text(
+            "iterations:\n- {iteration: 4, retries: 1}\n"
+        )
         score, record = score_iteration(log, repo.path, 4)
-        assert (record.schema_version, record.impl.retries, score.scored) == (1, 1, True)
+        assert (record.schema_version, record.impl.retries, score.scored) == (
+            1,
+            1,
+            True,
+        )
 
 
 class TestWriting:

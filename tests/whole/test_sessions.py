@@ -4,12 +4,19 @@ import pytest
 
 from rubric import Rubric, Score, default_rubric
 from scoring.log.model import AgentInfo, IterationRecord
-from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, session_score
+from scoring.sessions import (
+    SessionIterRef,
+    SessionScore,
+    aggregate_sessions,
+    session_score,
+)
 
 RUBRIC = default_rubric()
 
 
-def member(iteration: int, session: str, value: float | None) -> tuple[IterationRecord, Score]:
+def member(
+    iteration: int, session: str, value: float | None
+) -> tuple[IterationRecord, Score]:
     """An iteration of a session with its score; None is unscored."""
     scored = value is not None
     band = "unscored" if value is None else RUBRIC.band(value)
@@ -28,10 +35,18 @@ def sessions_of(
 @pytest.mark.parametrize(
     ("values", "scored", "mean", "band"),
     [
-        pytest.param((0.9, None), True, 0.9, "excellent", id="an unscored member does not vote"),
-        pytest.param((0.9, 0.0), True, 0.45, "poor", id="a member that scored zero does"),
         pytest.param(
-            (None, None), False, 0.0, "unscored", id="without a scored member it is unscored"
+            (0.9, None), True, 0.9, "excellent", id="an unscored member does not vote"
+        ),
+        pytest.param(
+            (0.9, 0.0), True, 0.45, "poor", id="a member that scored zero does"
+        ),
+        pytest.param(
+            (None, None),
+            False,
+            0.0,
+            "unscored",
+            id="without a scored member it is unscored",
         ),
         pytest.param((0.85, 0.85), True, 0.85, "excellent", id="the band begins here"),
         pytest.param((0.8499, 0.8499), True, 0.8499, "good", id="and not below"),
@@ -40,21 +55,29 @@ def sessions_of(
 def test_a_session_is_the_mean_of_its_scored_members(
     values: tuple[float | None, ...], scored: bool, mean: float, band: str
 ) -> None:
-    (session,) = sessions_of(*(member(n, "a", value) for n, value in enumerate(values, 1)))
+    (session,) = sessions_of(
+        *(member(n, "a", value) for n, value in enumerate(values, 1))
+    )
     assert (session.iterations, session.scored, session.value, session.band) == (
         (1, 2),
         scored,
         mean,
         band,
     )
-    assert [ref.scored for ref in session.per_iteration] == [value is not None for value in values]
+    assert [ref.scored for ref in session.per_iteration] == [
+        value is not None for value in values
+    ]
 
 
 def test_values_are_added_in_order_and_divided_once() -> None:
     (ten,) = sessions_of(*(member(n, "a", 0.1) for n in range(10)))
     assert repr(ten.value) == "0.09999999999999999"  # a compensated sum would give 0.1
-    (big_first,) = sessions_of(member(1, "a", 1.0), member(2, "a", 1e-16), member(3, "a", 1e-16))
-    (big_last,) = sessions_of(member(1, "a", 1e-16), member(2, "a", 1e-16), member(3, "a", 1.0))
+    (big_first,) = sessions_of(
+        member(1, "a", 1.0), member(2, "a", 1e-16), member(3, "a", 1e-16)
+    )
+    (big_last,) = sessions_of(
+        member(1, "a", 1e-16), member(2, "a", 1e-16), member(3, "a", 1.0)
+    )
     assert (repr(big_first.value), repr(big_last.value)) == (
         "0.3333333333333333",
         "0.3333333333333334",
@@ -71,7 +94,9 @@ def test_values_are_added_in_order_and_divided_once() -> None:
     ],
     ids=["letters", "beyond the BMP", "bytes that are not UTF-8"],
 )
-def test_sessions_are_sorted_by_the_bytes_of_their_ids(ids: list[str], in_order: list[str]) -> None:
+def test_sessions_are_sorted_by_the_bytes_of_their_ids(
+    ids: list[str], in_order: list[str]
+) -> None:
     found = sessions_of(*(member(n, session, 1.0) for n, session in enumerate(ids)))
     assert [session.session_id for session in found] == in_order
 

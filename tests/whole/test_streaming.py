@@ -55,11 +55,16 @@ def everything(log: Path, demo: Demo) -> list[ExaminedIteration]:
 
 
 @pytest.mark.slow
-def test_export_holds_no_rows(logs: dict[int, Path], demo: Demo, tmp_path: Path) -> None:
+def test_export_holds_no_rows(
+    logs: dict[int, Path], demo: Demo, tmp_path: Path
+) -> None:
     def export(log: Path) -> None:
         rows = table_rows(log, default_rubric(), LogView(log, demo.repo_dir).examine())
         write_directory(
-            rows, tuple(name for name in TABLES if name != "work"), "csv", tmp_path / "out"
+            rows,
+            tuple(name for name in TABLES if name != "work"),
+            "csv",
+            tmp_path / "out",
         )
 
     what_is_held_shows = growth(logs, lambda log: everything(log, demo))

@@ -40,7 +40,9 @@ def gone_through(
 
 
 def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
-    in_memory = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC)
+    in_memory = score_log(
+        demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC
+    )
     items = list(map(run_item, in_memory.iterations))
     before = files_of(demo.iter_log_dir)
     log, said = gone_through(demo)
@@ -59,7 +61,9 @@ def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
     [(Selection(last=3), [7, 8, 9]), (Selection(task="no-such-task"), [])],
     ids=str,
 )
-def test_shows_what_is_chosen(demo: Demo, selection: Selection, shown: list[int]) -> None:
+def test_shows_what_is_chosen(
+    demo: Demo, selection: Selection, shown: list[int]
+) -> None:
     assert [line.iteration for line in gone_through(demo, selection)[0].lines] == shown
 
 
@@ -80,7 +84,9 @@ def test_writes_what_a_log_in_memory_writes(
     found = files_of(demo.iter_log_dir)
     for name in found:
         (demo.iter_log_dir / name).unlink()
-    in_memory = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC)
+    in_memory = score_log(
+        demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, rubric=RUBRIC
+    )
     iterations, sessions = write_scored_log(demo.iter_log_dir, in_memory)
     assert found == files_of(demo.iter_log_dir)
     assert log.written == (len(iterations), len(sessions))
@@ -102,7 +108,9 @@ def test_keeps_no_iteration_whole(tmp_path: Path, keeps: bool) -> None:
 
     def show(one: ScoredIteration, _: tuple[Loss, ...]) -> None:
         kept.extend([one] * keeps)
-        counts.append(sum(isinstance(other, ScoredIteration) for other in gc.get_objects()))
+        counts.append(
+            sum(isinstance(other, ScoredIteration) for other in gc.get_objects())
+        )
 
     gc.freeze()  # what is there already need not be looked at
     try:

@@ -80,7 +80,9 @@ def restore(work: Repo, files: dict[str, bytes]) -> None:
         (work.path / name).write_bytes(data)
 
 
-def states(work: Repo, arguments: list[str]) -> tuple[dict[str, bytes], dict[str, bytes]]:
+def states(
+    work: Repo, arguments: list[str]
+) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """What is there before a command, and after it; it is as before again."""
     before = written(work)
     assert run(arguments) == 0
@@ -95,7 +97,9 @@ def check_whole(work: Repo, before: dict[str, bytes], after: dict[str, bytes]) -
     found = written(work)
     assert before.keys() <= found.keys() <= after.keys()
     for name, data in found.items():
-        same = data in (before.get(name), after[name]) or timeless(data) == timeless(after[name])
+        same = data in (before.get(name), after[name]) or timeless(data) == timeless(
+            after[name]
+        )
         assert same, (name, data)
 
 
@@ -157,7 +161,13 @@ def test_of_five_at_once_all_is_there(work: Repo, command: str) -> None:
         assert [record.iteration for record in records] == [1, 2, 3, 4, 5, 6]
     elif command == "entry set":
         one = records[0]
-        assert (one.impl.retries, one.impl.summary, one.task_id, one.branch, one.agent.model) == (
+        assert (
+            one.impl.retries,
+            one.impl.summary,
+            one.task_id,
+            one.branch,
+            one.agent.model,
+        ) == (
             7,
             *["7"] * 4,
         )
@@ -165,7 +175,9 @@ def test_of_five_at_once_all_is_there(work: Repo, command: str) -> None:
         labels = yaml.safe_load((log / "iter-1.labels.yaml").read_text())["labels"]
         assert {label["actor"] for label in labels} == {f"ann{n}" for n in range(5)}
     elif command == "hook record":
-        found = yaml.safe_load((log / "iter-1.hook-outcomes.yaml").read_text())["records"]
+        found = yaml.safe_load((log / "iter-1.hook-outcomes.yaml").read_text())[
+            "records"
+        ]
         assert {one["rule_id"] for one in found} == {f"gate.r{n}" for n in range(5)}
     else:
         check_whole(work, alone, alone)

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from scoring.evidence.attribution.iteration_shares import Verification
-from scoring.evidence.attribution.session_trees import AllWork
 from scoring.evidence.commands.file_writes import ANY_BELOW
 from scoring.evidence.transcripts.events import TEXT_LIMIT, Edit, PossibleEdit
 from scoring.evidence.transcripts.streams import File
 from scoring.files import identity_of
+
+from .iteration_shares import Verification
+from .session_trees import AllWork
 
 _ANY_FOLDERS = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}|\*\*|`")
 _VARIABLE = re.compile(r".*\$(?:\{[^}]*\}?|\(\)|\w+|\W)?")
@@ -38,7 +39,11 @@ class Writes:
         def artifacts_at(paths: Iterable[str]) -> set[str]:
             """Return the artifacts to which paths lead."""
             identities = (identity_of(root / path) for path in paths)
-            return {artifact_of[identity] for identity in identities if identity in artifact_of}
+            return {
+                artifact_of[identity]
+                for identity in identities
+                if identity in artifact_of
+            }
 
         paths = _paths(files, Edit)
         self._linked = artifacts_at(paths)
@@ -46,7 +51,9 @@ class Writes:
         for path in paths:
             self._written.setdefault(posixpath.basename(path), set()).add(path)
         self._possible = _paths(files, PossibleEdit)
-        self._maybe_linked = artifacts_at(path.removeprefix("$") for path in self._possible)
+        self._maybe_linked = artifacts_at(
+            path.removeprefix("$") for path in self._possible
+        )
 
         inside = tuple(f"{top}/" for top in tops)
         folders = {span.cwd for file in files for span in file.events.spans}
@@ -76,7 +83,11 @@ class Writes:
         if verifier.place in self._maybe_linked:
             return True
 
-        below = [path for path in _paths(session_files, PossibleEdit) if path.endswith(ANY_BELOW)]
+        below = [
+            path
+            for path in _paths(session_files, PossibleEdit)
+            if path.endswith(ANY_BELOW)
+        ]
         for name in verifier.paths:
             if any(may_be_written(name, path) for path in self._possible):
                 return True
@@ -88,7 +99,9 @@ class Writes:
 def _paths(files: Iterable[File], kind: type[Edit] | type[PossibleEdit]) -> set[str]:
     paths: set[str] = set()
     for file in files:
-        paths.update(posixpath.normpath(file.text(event.path)) for event in file.events.of(kind))
+        paths.update(
+            posixpath.normpath(file.text(event.path)) for event in file.events.of(kind)
+        )
     return paths
 
 

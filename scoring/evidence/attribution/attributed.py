@@ -11,16 +11,6 @@ from typing import NamedTuple, Self
 from msgspec.structs import replace
 
 from scoring.errors import DaScoreError
-from scoring.evidence.attribution.attribution import attribute
-from scoring.evidence.attribution.iteration_shares import NO_TRANSCRIPT, NOT_READ, Question, Share
-from scoring.evidence.attribution.neighbourhood import Neighbourhood
-from scoring.evidence.attribution.observing_iterations import (
-    AttributedFacts,
-    IterationsSeen,
-    count_against_each,
-)
-from scoring.evidence.attribution.session_trees import AllWork
-from scoring.evidence.attribution.written import LinesAdded
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.git.checkpoints import (
@@ -45,11 +35,28 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
     timestamp_ns,
 )
-from scoring.evidence.transcripts.scan import ELSEWHERE, NO_FOLDER, NOTHING_USABLE, Scan, file_found
+from scoring.evidence.transcripts.scan import (
+    ELSEWHERE,
+    NO_FOLDER,
+    NOTHING_USABLE,
+    Scan,
+    file_found,
+)
 from scoring.evidence.transcripts.streams import File, Session, count_once, sessions_of
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
 from scoring.evidence.transcripts.work_trees import WorkTrees
+
+from .attribution import attribute
+from .iteration_shares import NO_TRANSCRIPT, NOT_READ, Question, Share
+from .neighbourhood import Neighbourhood
+from .observing_iterations import (
+    AttributedFacts,
+    IterationsSeen,
+    count_against_each,
+)
+from .session_trees import AllWork
+from .written import LinesAdded
 
 NOT_HERE = "its object is not in this clone"
 
@@ -81,7 +88,9 @@ class AttributedScan(Scan):
                     self.checkpoints = read_checkpoints(
                         repository, self._warn, self._places.trusted
                     )
-                self._discovery = checkpoint_transcripts(self.checkpoints.values(), repository)
+                self._discovery = checkpoint_transcripts(
+                    self.checkpoints.values(), repository
+                )
         return super().start()
 
     def read(self) -> AllWork:
@@ -131,7 +140,9 @@ class AttributedScan(Scan):
         self.work = work
         self._report_unread(shares, read)
 
-        seen = IterationsSeen(work, shares, totals, lines_added, Path(self._places.repo_dir))
+        seen = IterationsSeen(
+            work, shares, totals, lines_added, Path(self._places.repo_dir)
+        )
         self._counted = seen.harnesses
         answers = [seen.facts(share) for share in shares]
         if self._places.trusted:
@@ -145,13 +156,17 @@ class AttributedScan(Scan):
             missing.update(share.question.checkpoints)
             if share.stated or share.problem == NO_TRANSCRIPT:
                 for agent in self._unread_agents(share.question.checkpoints, read):
-                    share.problem = NOT_READ.format(agent=agent or "a harness without a name")
+                    share.problem = NOT_READ.format(
+                        agent=agent or "a harness without a name"
+                    )
                     break
 
         missing.difference_update(self.checkpoints)
         self._not_fetched = sorted(filter(has_own_ref, missing))
 
-    def _unread_agents(self, names: Iterable[str], read: Collection[str]) -> Iterable[str]:
+    def _unread_agents(
+        self, names: Iterable[str], read: Collection[str]
+    ) -> Iterable[str]:
         """Yield the agents of transcripts in some checkpoints that are here and are not read."""
         for name in names:
             if name in self.checkpoints and name not in read:
@@ -189,7 +204,9 @@ class AttributedScan(Scan):
 
         files = [*survey.files, *_files_found(self.work.files)]
         files.sort(key=lambda file: os.fsencode(file.path))
-        return replace(survey, files=tuple(files), unclaimed=tuple(_unclaimed(self.work)))
+        return replace(
+            survey, files=tuple(files), unclaimed=tuple(_unclaimed(self.work))
+        )
 
     def session_ids(self) -> set[str]:
         """Return the ids of all sessions in transcripts and checkpoints.
@@ -224,7 +241,9 @@ def checkpoint_transcripts(
                 count += 1
             if session.missing:
                 names = (session.session_id,) if session.session_id else ()
-                left_out.append(FileFound(Path(session.path), sessions=names, left_out=NOT_HERE))
+                left_out.append(
+                    FileFound(Path(session.path), sessions=names, left_out=NOT_HERE)
+                )
             elif session.blobs:
                 transcript = TranscriptFile(
                     str(Path(session.path)),
@@ -248,7 +267,9 @@ class _ReadTranscript(NamedTuple):
     events: TranscriptEvents
 
 
-def _files_of(read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoint]) -> list[File]:
+def _files_of(
+    read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoint]
+) -> list[File]:
     """Return transcripts as files: those of checkpoints first, once for each checkpoint."""
     holders: dict[tuple[str, ...], list[tuple[str, CheckpointSession]]] = {}
     for checkpoint in checkpoints:
@@ -266,7 +287,9 @@ def _files_of(read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoin
         events = harness.original(as_read, by_harness[harness.name].__getitem__)
         if transcript.blobs:
             for checkpoint_id, stated in holders[transcript.blobs]:
-                file = File(transcript, harness, events, checkpoint_id, stated.session_id)
+                file = File(
+                    transcript, harness, events, checkpoint_id, stated.session_id
+                )
                 file.start = events.line_of_message(stated.start)
                 file.stored = timestamp_ns(stated.created_at)
                 files.append(file)
@@ -278,7 +301,11 @@ def _files_of(read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoin
     for file in files:
         file.events.lines = []  # what is known of them is in the files
     files.sort(
-        key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.name))
+        key=lambda file: (
+            not file.checkpoint,
+            file.order,
+            os.fsencode(file.transcript.name),
+        )
     )
     return files
 
@@ -301,11 +328,15 @@ def _unclaimed(work: AllWork) -> list[SessionFound]:
     """Return the sessions with work in the repository that belongs to no iteration, by path."""
     unclaimed = []
     for session in work.sessions.values():
-        is_free = not any(0 <= work.owners[line] < work.entries for line in session.lines)
+        is_free = not any(
+            0 <= work.owners[line] < work.entries for line in session.lines
+        )
         if session.lines and is_free:
             path = session.files[0].transcript.path
             unclaimed.append(SessionFound(*session.key, path, len(session.lines)))
-    return sorted(unclaimed, key=lambda session: (os.fsencode(session.path), session.session))
+    return sorted(
+        unclaimed, key=lambda session: (os.fsencode(session.path), session.session)
+    )
 
 
 def _files_found(files: Sequence[File]) -> list[FileFound]:

@@ -5,8 +5,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from scoring.evidence.attribution.cuts import ChangedFiles, cut_trees
-from scoring.evidence.attribution.iteration_shares import (
+from scoring.evidence.git.checkpoints import Checkpoint
+from scoring.evidence.transcripts.facts import NS_MAX
+from scoring.evidence.transcripts.streams import File, Session, SessionKey, line_count
+
+from .cuts import ChangedFiles, cut_trees
+from .iteration_shares import (
     EMPTY,
     OTHER_WORK,
     PARTLY_HERE,
@@ -18,16 +22,13 @@ from scoring.evidence.attribution.iteration_shares import (
     give_by_time,
     note_totals,
 )
-from scoring.evidence.attribution.session_trees import (
+from .session_trees import (
     NO_ITERATION,
     AllWork,
     SessionPart,
     Tree,
     trees_of,
 )
-from scoring.evidence.git.checkpoints import Checkpoint
-from scoring.evidence.transcripts.facts import NS_MAX
-from scoring.evidence.transcripts.streams import File, Session, SessionKey, line_count
 
 
 def attribute(
@@ -47,7 +48,9 @@ def attribute(
         stated: the ids of the checkpoints of which only the totals are known.
     """
     listing = _session_ids_by_checkpoint(checkpoints, work.files)
-    recorded = {session_id for session_ids in listing.values() for session_id in session_ids}
+    recorded = {
+        session_id for session_ids in listing.values() for session_id in session_ids
+    }
     changed = ChangedFiles(questions)
     tree_of = trees_of(work, recorded, changed.name_of)
     trees = list(dict.fromkeys(tree_of.values()))
@@ -87,7 +90,9 @@ def _session_ids_by_checkpoint(
     """Return the session ids of each checkpoint, as it lists them and names its transcripts."""
     session_ids: dict[str, set[str]] = {}
     for name, checkpoint in checkpoints.items():
-        session_ids[name] = {session.session_id for session in checkpoint.sessions} - {""}
+        session_ids[name] = {session.session_id for session in checkpoint.sessions} - {
+            ""
+        }
     for file in files:
         if file.checkpoint:
             session_ids[file.checkpoint].add(file.owner)
@@ -108,7 +113,9 @@ def _note_counted_twice(shares: Iterable[Share]) -> None:
     """Note the iterations that have a commit which an earlier entry names."""
     first: dict[str, int] = {}
     for share in shares:
-        earliest = [first.setdefault(name, share.index) for name in share.question.commits]
+        earliest = [
+            first.setdefault(name, share.index) for name in share.question.commits
+        ]
         if min(earliest, default=share.index) < share.index:
             share.counted_for = min(earliest)
 
@@ -164,7 +171,9 @@ class _Linker(NamedTuple):
 
     def is_by_helpers(self, part: SessionPart) -> bool:
         """Return whether all lines of a part are those of sub-agents, or of reviewers."""
-        return all(session.parent or session.id in self.reviewers for session in part.sessions)
+        return all(
+            session.parent or session.id in self.reviewers for session in part.sessions
+        )
 
     def link(self, share: Share) -> list[SessionPart]:
         """Fill in the share of an iteration, which gets a method and sessions, or a problem.
@@ -184,7 +193,9 @@ class _Linker(NamedTuple):
 
         own_times = chain.from_iterable(part.times for part in share.parts)
         began = min(own_times, default=NS_MAX)
-        at_the_time = [part.since(bisect_left(part.tree.times, began)) for part in others]
+        at_the_time = [
+            part.since(bisect_left(part.tree.times, began)) for part in others
+        ]
         share.also = _keys_of(_sessions_in(at_the_time) - own_sessions)
 
         may_have_stored = map(share.question.may_have_stored, share.listed)
@@ -241,7 +252,9 @@ class _Linker(NamedTuple):
         for session in part.tree.sessions:
             if session.key in relatives or session.parent_key in own_keys:
                 return True
-        return bool(own_keys) and all(session.id in self.reviewers for session in part.sessions)
+        return bool(own_keys) and all(
+            session.id in self.reviewers for session in part.sessions
+        )
 
 
 def _other_listed_parts(share: Share) -> Iterable[SessionPart]:
@@ -278,7 +291,9 @@ def _keys_of(sessions: Iterable[Session]) -> tuple[SessionKey, ...]:
     return tuple(sorted(session.key for session in sessions))
 
 
-def _share_series(tree: Tree, shares: Sequence[Share], changed: ChangedFiles, entries: int) -> None:
+def _share_series(
+    tree: Tree, shares: Sequence[Share], changed: ChangedFiles, entries: int
+) -> None:
     """Let commits without edits share the part before in a tree, where it edited their files.
 
     An iteration shares no part of a commit that has no entry, which are those from ``entries`` on.
@@ -298,7 +313,9 @@ def _share_series(tree: Tree, shares: Sequence[Share], changed: ChangedFiles, en
                 share.method = "shared"
                 share.shared = previous.place
                 share.problem = ""
-                share.sessions = tuple(sorted({*share.sessions, *_keys_of(previous.sessions)}))
+                share.sessions = tuple(
+                    sorted({*share.sessions, *_keys_of(previous.sessions)})
+                )
 
 
 def _took_edits(
@@ -332,7 +349,9 @@ def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:
     for number, (owner, _) in enumerate(order):
         if owner != no_owner:
             own_parts = shares[owner].own
-            shares[owner].own = range(own_parts.start if own_parts else number, number + 1)
+            shares[owner].own = range(
+                own_parts.start if own_parts else number, number + 1
+            )
     for share in shares:
         share.voting = tuple(share.own)
     for number, (_, voted_on) in enumerate(order):

@@ -7,11 +7,18 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TypeAlias
 
-from scoring.evidence.attribution.iteration_shares import Share
-from scoring.evidence.attribution.sightings import Sighting, Sightings
-from scoring.evidence.transcripts.events import AgentStarted, ChatText, CommitMade, Edit, TestRun
+from scoring.evidence.transcripts.events import (
+    AgentStarted,
+    ChatText,
+    CommitMade,
+    Edit,
+    TestRun,
+)
 from scoring.evidence.transcripts.observed_facts import ClaimResult, ClaimSeen
 from scoring.evidence.transcripts.streams import File, SessionKey
+
+from .iteration_shares import Share
+from .sightings import Sighting, Sightings
 
 
 @dataclass
@@ -25,12 +32,16 @@ class _Stream:
     """
 
     sightings: list[Sighting] = field(default_factory=list)
-    said: defaultdict[int, list[Sighting]] = field(default_factory=lambda: defaultdict(list))
+    said: defaultdict[int, list[Sighting]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     first_file: dict[int, File] = field(default_factory=dict)
 
     def after(self, time: int) -> list[Sighting]:
         """Return what came after a time."""
-        return self.sightings[bisect_right(self.sightings, time, key=attrgetter("time")) :]
+        return self.sightings[
+            bisect_right(self.sightings, time, key=attrgetter("time")) :
+        ]
 
 
 Spoken: TypeAlias = dict[SessionKey, _Stream]
@@ -62,7 +73,9 @@ def spoken_in(files: Iterable[File], wanted: Iterable[SessionKey]) -> Spoken:
     return streams
 
 
-def claims_seen(share: Share, spoken: Spoken, sightings: Sightings) -> Iterable[ClaimSeen]:
+def claims_seen(
+    share: Share, spoken: Spoken, sightings: Sightings
+) -> Iterable[ClaimSeen]:
     """Yield the claims about one iteration.
 
     Args:
@@ -123,7 +136,9 @@ def _result(
                 runs.append(sighting)
 
     if not runs and not all_runs:
-        asked_agents = any(started.time <= claim.time for started in sightings.of(AgentStarted))
+        asked_agents = any(
+            started.time <= claim.time for started in sightings.of(AgentStarted)
+        )
         return None if asked_agents else "no run"
 
     last = max(runs or all_runs, key=attrgetter("time"))

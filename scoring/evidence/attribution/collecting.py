@@ -7,8 +7,6 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
-from scoring.evidence.attribution.iteration_shares import Share
-from scoring.evidence.attribution.sightings import Sighting, Sightings
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     Call,
@@ -24,6 +22,9 @@ from scoring.evidence.transcripts.events import (
 )
 from scoring.evidence.transcripts.observed_facts import LinesFound, SeenAt
 from scoring.evidence.transcripts.streams import File, SessionCommit, SessionKey
+
+from .iteration_shares import Share
+from .sightings import Sighting, Sightings
 
 SAID_WRONG = "words of the user that read as a correction"
 """How it is described that the user said that something is wrong."""
@@ -49,7 +50,8 @@ class _Collector:
     def __init__(self, count: int, iteration_of: Mapping[int, int]) -> None:
         self._iteration_of = iteration_of
         self._edited: dict[SessionKey, dict[str, int]] = {}
-        self._calls: dict[tuple[SessionKey, int], Sighting] = {}  # runs with results elsewhere
+        # runs with results elsewhere
+        self._calls: dict[tuple[SessionKey, int], Sighting] = {}
         self._results: list[Sighting] = []  # of runs that were called in another file
         self.sightings = [Sightings(edited=self._edited) for _ in range(count)]
 
@@ -130,7 +132,9 @@ class _Collector:
                 run = _without_result(run)  # only its call counts here
                 ended = began
             text = file.text(run.command)
-            sighting = Sighting(file.times[ended], file, run, part, text, file.times[began])
+            sighting = Sighting(
+                file.times[ended], file, run, part, text, file.times[began]
+            )
 
             if not run.ended and run.call:
                 self._calls[file.key, run.call] = sighting
@@ -153,7 +157,11 @@ class _Collector:
 
         for stop in file.events.of(UserBreak):
             last_call = bisect_left(calls, stop.line) - 1
-            if stop.kind == "interruption" and last_call >= 0 and calls[last_call] in unanswered:
+            if (
+                stop.kind == "interruption"
+                and last_call >= 0
+                and calls[last_call] in unanswered
+            ):
                 index = file.at(calls[last_call])
                 if index >= 0 and file.parts[index] != file.part(stop.line):
                     continue
@@ -210,7 +218,9 @@ def sightings_of(
     return collector.finish()
 
 
-def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int, SeenAt]:
+def lines_that_made(
+    files: Iterable[File], shares: Iterable[Share]
+) -> dict[int, SeenAt]:
     """Return where the lines are that show the commits of iterations, by their numbers."""
     wanted = {share.made.line for share in shares if share.made}
     places: dict[int, SeenAt] = {}
@@ -219,7 +229,9 @@ def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int,
             continue
         for number, line in zip(file.numbers, file.ids, strict=True):
             if line in wanted:
-                places.setdefault(line, SeenAt("commit", file.transcript.path, number + 1))
+                places.setdefault(
+                    line, SeenAt("commit", file.transcript.path, number + 1)
+                )
     return places
 
 
@@ -260,7 +272,9 @@ def lines_found(files: Iterable[File], count: int) -> list[tuple[LinesFound, ...
     lines: list[list[LinesFound]] = [[] for _ in range(count)]
     for file in files:
         numbers_of: dict[int, list[int]] = {}
-        for number, part, fresh in zip(file.numbers, file.parts, file.fresh, strict=True):
+        for number, part, fresh in zip(
+            file.numbers, file.parts, file.fresh, strict=True
+        ):
             if fresh and part >= 0:
                 numbers_of.setdefault(part, []).append(number + 1)
         for part, numbers in numbers_of.items():
@@ -269,7 +283,9 @@ def lines_found(files: Iterable[File], count: int) -> list[tuple[LinesFound, ...
     return [tuple(lines_of_part) for lines_of_part in lines]
 
 
-def missing_sub_agents(files: Iterable[File], groups: Iterable[Iterable[int]]) -> list[int]:
+def missing_sub_agents(
+    files: Iterable[File], groups: Iterable[Iterable[int]]
+) -> list[int]:
     """Return for each group of parts how many sub-agents started in it that have no line there.
 
     Args:

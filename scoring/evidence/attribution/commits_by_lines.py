@@ -7,13 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from scoring.evidence.attribution.written import (
-    LEAST_LINES,
-    SAME_PATCH,
-    WrittenLines,
-    least_share,
-    lines_left_by_file,
-)
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
 from scoring.evidence.git.commit_history import WrittenCommit
@@ -22,8 +15,21 @@ from scoring.evidence.git.walk import Commit
 from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.events import LinesWritten, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import File, Session, SessionCommit, commits_shown
+from scoring.evidence.transcripts.streams import (
+    File,
+    Session,
+    SessionCommit,
+    commits_shown,
+)
 from scoring.text import trim
+
+from .written import (
+    LEAST_LINES,
+    SAME_PATCH,
+    WrittenLines,
+    least_share,
+    lines_left_by_file,
+)
 
 _NEAR_SECONDS = 5
 """How far the author time of a commit may be from when its checkpoint was stored."""
@@ -33,7 +39,9 @@ _HORIZON = 14 * 86_400
 
 
 def commits_of_unnamed(
-    checkpoints: Iterable[Checkpoint], sessions: Iterable[Session], git: AttributedHistory
+    checkpoints: Iterable[Checkpoint],
+    sessions: Iterable[Session],
+    git: AttributedHistory,
 ) -> dict[str, str]:
     """Return the SHAs of the commits of checkpoints that no message names, by their ids.
 
@@ -78,7 +86,11 @@ class _Candidates(NamedTuple):
             files: the paths that each commit changed.
         """
         touched = self.checkpoint.files_touched
-        return [sha for sha in self.shas if not files.get(sha, frozenset()).isdisjoint(touched)]
+        return [
+            sha
+            for sha in self.shas
+            if not files.get(sha, frozenset()).isdisjoint(touched)
+        ]
 
 
 def _files_of(
@@ -95,7 +107,9 @@ def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str,
     for checkpoint in unnamed:
         near: set[str] = set()
         for time in _times_stored(checkpoint):
-            near.update(git.authored_between(time - _NEAR_SECONDS, time + _NEAR_SECONDS))
+            near.update(
+                git.authored_between(time - _NEAR_SECONDS, time + _NEAR_SECONDS)
+            )
         candidates.append(_Candidates(checkpoint, near, {}))
 
     files = _files_of(candidates, git)
@@ -121,7 +135,9 @@ def _by_lines(
 
     candidates = []
     for checkpoint in unnamed:
-        changes = _changes_for(files_of.get(checkpoint.id, ()), checkpoint.files_touched)
+        changes = _changes_for(
+            files_of.get(checkpoint.id, ()), checkpoint.files_touched
+        )
         written = lines_left_by_file(changes)
         if sum(map(len, written.values())) >= LEAST_LINES:
             made_after = _made_after(min(_times_stored(checkpoint)), git)
@@ -154,11 +170,15 @@ def _changes_for(
     for file in files:
         for event in file.events.of(LinesWritten):
             written_file = file.written_file(event)
-            if event.line >= (file.start or 0) and f"/{written_file.path}".endswith(tails):
+            if event.line >= (file.start or 0) and f"/{written_file.path}".endswith(
+                tails
+            ):
                 yield written_file, event.hashes
 
 
-def _commit_with(written: WrittenLines, added: Mapping[str, Mapping[FileLine, int]]) -> str:
+def _commit_with(
+    written: WrittenLines, added: Mapping[str, Mapping[FileLine, int]]
+) -> str:
     """Return the commit that has some lines, or most of them after a split, or "" without one."""
     total = sum(map(len, written.values()))
     parts: dict[str, float] = {}
@@ -235,9 +255,14 @@ def _add_shown(
     commits = git.written(shas.values())
     added = []
     for session, call in quiet:
-        for sha in dict.fromkeys(shas[digits] for digits in call.shown if digits in shas):
+        for sha in dict.fromkeys(
+            shas[digits] for digits in call.shown if digits in shas
+        ):
             committed = commits[sha].committed if sha in commits else None
-            if committed is not None and call.begun // NS <= committed <= call.time // NS:
+            if (
+                committed is not None
+                and call.begun // NS <= committed <= call.time // NS
+            ):
                 added.append(_commit_of(call, commits[sha]))
                 session.made.append(added[-1])
     return added

@@ -5,9 +5,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from scoring.evidence.attribution.iteration_shares import Question, Share
-from scoring.evidence.attribution.makers import known_commits
-from scoring.evidence.attribution.session_trees import (
+from scoring.evidence.transcripts.edits import WrittenFile
+from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.streams import File
+
+from .iteration_shares import Question, Share
+from .makers import known_commits
+from .session_trees import (
     A_SECOND,
     NO_ITERATION,
     OTHER_COMMIT,
@@ -15,9 +19,6 @@ from scoring.evidence.attribution.session_trees import (
     SessionPart,
     Tree,
 )
-from scoring.evidence.transcripts.edits import WrittenFile
-from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.streams import File
 
 _A_MINUTE = 60 * NS
 
@@ -52,8 +53,12 @@ class ChangedFiles:
             edited = part.last_edit(name)
             if edited is None:
                 continue
-            takers = {change.iteration for change in self._between(name, edited, index)[:2]}
-            if takers <= {index} and not self._is_in_amended(name, edited, index, part.tree):
+            takers = {
+                change.iteration for change in self._between(name, edited, index)[:2]
+            }
+            if takers <= {index} and not self._is_in_amended(
+                name, edited, index, part.tree
+            ):
                 pending.add(name)
         return pending
 
@@ -109,7 +114,9 @@ class ChangedFiles:
         is_own = part.place in (index, NO_ITERATION)
         if part.place >= 0:
             other_checkpoints = self._questions[part.place].checkpoints
-            is_own = is_own or not set(question.checkpoints).isdisjoint(other_checkpoints)
+            is_own = is_own or not set(question.checkpoints).isdisjoint(
+                other_checkpoints
+            )
         if is_own:
             return any(part.last_edit(name) is not None for name in question.files)
         return self.takes_pending(index, part)
@@ -208,7 +215,8 @@ class _TreeCutter(NamedTuple):
         """Cut a tree, and return parts with cuts that only count where no other tree has them."""
         tree.cuts = []
         idle: list[SessionPart] = []
-        last_edited = SessionPart(tree, 0, 0)  # the last part in which something was edited
+        # the last part in which something was edited
+        last_edited = SessionPart(tree, 0, 0)
         for cut in candidates:
             start = 0 if idle and not tree.cuts else self._start(tree, cut)
             if start is None:
@@ -259,7 +267,8 @@ class _TreeCutter(NamedTuple):
             start = max(start, at)
 
         if start and start >= cut.at:
-            return 0 if cut.made else None  # a line that shows the commit was begun before
+            # a line that shows the commit was begun before
+            return 0 if cut.made else None
         if start:
             tree.cuts.append(Cut(start, OTHER_COMMIT))
         return start
@@ -288,7 +297,11 @@ def _lines_before(share: Share, tree: Tree) -> int | None:
         return None
 
     committed = question.committed
-    if share.made is None and committed is not None and abs(committed - end) > _A_MINUTE:
+    if (
+        share.made is None
+        and committed is not None
+        and abs(committed - end) > _A_MINUTE
+    ):
         for file in tree.files:
             last_time = file.order[0]
             if file.checkpoint in question.checkpoints and last_time <= committed:
@@ -303,7 +316,11 @@ def _files_with_a_start(tree: Tree, checkpoints: Collection[str]) -> Iterable[Fi
     """
     files = [file for file in tree.files if file.checkpoint]
     for file in files:
-        if file.checkpoint not in checkpoints or not file.start or not file.events.begins_session:
+        if (
+            file.checkpoint not in checkpoints
+            or not file.start
+            or not file.events.begins_session
+        ):
             continue
         for other in files:
             if other.order < file.order and other.checkpoint not in checkpoints:

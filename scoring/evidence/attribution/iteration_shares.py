@@ -9,11 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scoring.evidence.attribution.session_trees import NO_ITERATION, SessionPart, Tree
 from scoring.evidence.git.agents import StatedAgent
 from scoring.evidence.transcripts.facts import NS, IterationWindow
 from scoring.evidence.transcripts.observed_facts import Method
 from scoring.evidence.transcripts.streams import Session, SessionCommit, SessionKey
+
+from .session_trees import NO_ITERATION, SessionPart, Tree
 
 DAY = 86_400 * NS
 """How far the author time may be from when a session made a commit of the same subject."""
@@ -25,7 +26,9 @@ EMPTY = "session found, no turns in its part"
 OTHER_WORK = "the sessions that its checkpoint names did other work"
 NOT_READ = "the transcript of its checkpoint is of {agent}, in a form that is not read"
 PARTLY_HERE = "a session that its checkpoint names has no transcript of that time here"
-STORED_BEFORE = "the checkpoint that its commit names is more than a day older than the commit"
+STORED_BEFORE = (
+    "the checkpoint that its commit names is more than a day older than the commit"
+)
 NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
 """Why an iteration has no lines, or none of its own."""
 
@@ -98,7 +101,9 @@ class Question:
 
     def may_have_stored(self, tree: Tree) -> bool:
         """Return whether a tree has a checkpoint that may be the commit's: at most a day older."""
-        stored = [file.stored for file in tree.files if file.checkpoint in self.checkpoints]
+        stored = [
+            file.stored for file in tree.files if file.checkpoint in self.checkpoints
+        ]
         if not stored or self.authored is None:
             return True
         earliest = self.authored - DAY
@@ -168,7 +173,9 @@ class OwnedLines:
         """Return the lines in a window that belong to no iteration, by the roots of their trees."""
         free: dict[SessionKey, list[int]] = {}
         for tree in trees:
-            first = 0 if window.start is None else bisect_right(tree.times, window.start)
+            first = (
+                0 if window.start is None else bisect_right(tree.times, window.start)
+            )
             lines = tree.lines[first : bisect_right(tree.times, window.end)]
             without_owner = list(filter(self.is_free, lines))
             if without_owner:
@@ -237,7 +244,9 @@ def note_totals(shares: Sequence[Share], stated: Iterable[str]) -> None:
             share.stated = tuple(filter(sole.__contains__, share.question.checkpoints))
 
 
-def give_by_time(shares: Iterable[Share], trees: Sequence[Tree], ownership: OwnedLines) -> None:
+def give_by_time(
+    shares: Iterable[Share], trees: Sequence[Tree], ownership: OwnedLines
+) -> None:
     """Give iterations without lines the free ones in their windows, if they are one session's.
 
     Where a commit names a checkpoint, that says which sessions did it, and no other one counts.

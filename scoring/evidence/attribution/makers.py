@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from scoring.evidence.attribution.iteration_shares import Question
-from scoring.evidence.attribution.session_trees import NO_ITERATION, OTHER_COMMIT, Tree
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import SessionCommit
+
+from .iteration_shares import Question
+from .session_trees import NO_ITERATION, OTHER_COMMIT, Tree
 
 _LEAST_DIGITS = 7
 
@@ -69,7 +70,8 @@ class HeldCommit(NamedTuple):
 
     def _is_at(self, made: SessionCommit) -> bool:
         """Return whether the author time is between a command and its result."""
-        return made.begun - made.begun % NS <= self.authored <= made.time  # git has whole seconds
+        # git has whole seconds
+        return made.begun - made.begun % NS <= self.authored <= made.time
 
 
 def amended(
@@ -96,7 +98,9 @@ def amended(
             first = bisect_left(by_time, (commit.begun - NS,))
             end = bisect_left(by_time, (commit.time + 1,))
             names = [
-                name for _, name in by_time[first:end] if held[name].was_made_in(session, commit)
+                name
+                for _, name in by_time[first:end]
+                if held[name].was_made_in(session, commit)
             ]
             if len(names) == 1:
                 became[commit] = names[0]

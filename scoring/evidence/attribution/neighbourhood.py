@@ -17,7 +17,12 @@ from scoring.evidence.commands.run_folders import is_private_or_temporary
 from scoring.evidence.git.remote_urls import same_remote
 from scoring.evidence.transcripts.events import Edit
 from scoring.evidence.transcripts.facts import NS_MAX
-from scoring.evidence.transcripts.streams import File, Session, SessionCommit, user_times
+from scoring.evidence.transcripts.streams import (
+    File,
+    Session,
+    SessionCommit,
+    user_times,
+)
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
 
@@ -91,7 +96,9 @@ class Neighbourhood:
         """Mark the lines of a session: by their folders, then by what they led to."""
         is_known = self._is_known(session)
         is_recorded = any(file.checkpoint for file in session.files)
-        folders = {span.cwd for file in session.files for span in file.events.spans if span.cwd}
+        folders = {
+            span.cwd for file in session.files for span in file.events.spans if span.cwd
+        }
         judge = _Judge(self.trees, self.is_its_commit, folders if is_recorded else ())
         session.elsewhere = frozenset(
             commit.sha for commit in session.made if judge.is_of_another(commit)
@@ -134,7 +141,9 @@ class Neighbourhood:
         folders = file.harness.folders(file.events.spans)
         counts = [self._counts(folder, is_known) for folder in folders]
         any_counts = any(counts)
-        for folder, folder_counts, numbers in zip(folders, counts, file.events.covers, strict=True):
+        for folder, folder_counts, numbers in zip(
+            folders, counts, file.events.covers, strict=True
+        ):
             if folder_counts or (not folder and any_counts):
                 for number in numbers:
                     here[file.at(number)] = True
@@ -173,7 +182,9 @@ class _Judge:
         for index, edit in file.located(Edit, session.id):
             edited_file = file.written_file(edit)
             path = edited_file.whole_path
-            is_below = not edited_file.folder or path.startswith(f"{edited_file.folder}/")
+            is_below = not edited_file.folder or path.startswith(
+                f"{edited_file.folder}/"
+            )
             sign = _Sign(index, False, is_below and bool(here[index]), edit.by_tool)
             signs.append(self._judged(sign, path, posixpath.dirname(path), here))
 
@@ -184,7 +195,9 @@ class _Judge:
             if index >= 0:
                 is_outside = commit.sha in session.elsewhere
                 sign = _Sign(index, True, self.is_its_commit(commit.sha), is_outside)
-                signs.append(self._judged(sign, f"{commit.folder}/", commit.folder, here))
+                signs.append(
+                    self._judged(sign, f"{commit.folder}/", commit.folder, here)
+                )
         return sorted(signs, key=itemgetter(0, 1))
 
     def _judged(self, sign: _Sign, path: str, folder: str, here: bytearray) -> _Sign:
@@ -203,7 +216,9 @@ class _Judge:
                 is_ours = True
             elif is_private or here[sign.line_index]:
                 is_ours = None
-        return sign._replace(is_ours=is_ours, is_outside=sign.is_outside and not is_private)
+        return sign._replace(
+            is_ours=is_ours, is_outside=sign.is_outside and not is_private
+        )
 
     def is_of_another(self, commit: SessionCommit) -> bool:
         """Return whether a commit is another repository's."""
@@ -248,7 +263,9 @@ def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
     return evidence
 
 
-def _with_reports(evidence: Sequence[_Evidence], prompts: Sequence[int]) -> Sequence[_Evidence]:
+def _with_reports(
+    evidence: Sequence[_Evidence], prompts: Sequence[int]
+) -> Sequence[_Evidence]:
     """Return evidence with what reports work here: up to when the user writes again.
 
     Args:

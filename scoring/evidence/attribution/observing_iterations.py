@@ -6,24 +6,25 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from scoring.evidence.attribution.artifact_writes import Writes
-from scoring.evidence.attribution.claims import claims_seen, spoken_in
-from scoring.evidence.attribution.collecting import (
+from scoring.evidence.git.checkpoints import TokenTotals
+from scoring.evidence.transcripts.counting import count_lines, files_about
+from scoring.evidence.transcripts.facts import TranscriptFacts
+from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
+from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
+
+from .artifact_writes import Writes
+from .claims import claims_seen, spoken_in
+from .collecting import (
     lines_found,
     lines_that_made,
     missing_sub_agents,
     places_seen,
     sightings_of,
 )
-from scoring.evidence.attribution.iteration_shares import Share
-from scoring.evidence.attribution.session_trees import AllWork
-from scoring.evidence.attribution.sightings import together
-from scoring.evidence.attribution.written import SAME_PATCH, LinesAdded, least_share, written_lines
-from scoring.evidence.git.checkpoints import TokenTotals
-from scoring.evidence.transcripts.counting import count_lines, files_about
-from scoring.evidence.transcripts.facts import TranscriptFacts
-from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
-from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
+from .iteration_shares import Share
+from .session_trees import AllWork
+from .sightings import together
+from .written import SAME_PATCH, LinesAdded, least_share, written_lines
 
 
 class AttributedFacts(NamedTuple):
@@ -80,11 +81,15 @@ class IterationsSeen:
                 written_parts.update(share.voting)
             if question.is_wanted:
                 wanted.append(share)
-                artifacts.update(each.place for each in question.verifiers if each.artifact)
+                artifacts.update(
+                    each.place for each in question.verifiers if each.artifact
+                )
 
         self._sightings = sightings_of(files, part_count, iteration_of)
         self._lines = lines_found(files, part_count)
-        self._spoken = spoken_in(files, {key for share in wanted for key in share.sessions})
+        self._spoken = spoken_in(
+            files, {key for share in wanted for key in share.sessions}
+        )
         self._commits = lines_that_made(files, wanted)
         self._written = written_lines(files, written_parts)
         self._added = lines_added(written_shas)
@@ -106,7 +111,9 @@ class IterationsSeen:
         if share.method is None or not question.is_wanted:
             return AttributedFacts(TranscriptFacts(), observed)
 
-        lines_written = [self._written[part] for part in share.voting if part in self._written]
+        lines_written = [
+            self._written[part] for part in share.voting if part in self._written
+        ]
         by_agents = least_share(self._added.get(question.written, {}), lines_written)
         share_written = by_agents or 0
         if question.is_strict and share_written < SAME_PATCH:
@@ -149,7 +156,9 @@ class IterationsSeen:
             shared_with=shared_with,
             tool_calls=sum(part.tool_calls for part in voting),
             failed_calls=_failed_calls(voting),
-            elsewhere=sum(lines.total for part in of_others for lines in self._lines[part]),
+            elsewhere=sum(
+                lines.total for part in of_others for lines in self._lines[part]
+            ),
             tests=tests,
             corrections=corrections,
             written=frozenset(written_artifacts),
@@ -211,9 +220,13 @@ def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) 
         tests = first.tests
         corrections = first.corrections
         against = Observed(
-            tests=tests if tests.last_passed is False or tests.edited_after else TestsSeen(),
+            tests=tests
+            if tests.last_passed is False or tests.edited_after
+            else TestsSeen(),
             corrections=corrections,
-            tool_calls=first.tool_calls if corrections.corrections or corrections.resets else 0,
+            tool_calls=first.tool_calls
+            if corrections.corrections or corrections.resets
+            else 0,
             failed_calls=first.failed_calls,
             seen=first.seen,
         )

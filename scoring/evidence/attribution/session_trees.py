@@ -10,7 +10,12 @@ from typing import NamedTuple
 from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.events import AgentStarted, Edit, FileRemoved
 from scoring.evidence.transcripts.facts import NS, NS_MAX
-from scoring.evidence.transcripts.streams import File, Session, SessionCommit, SessionKey
+from scoring.evidence.transcripts.streams import (
+    File,
+    Session,
+    SessionCommit,
+    SessionKey,
+)
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
 A_SECOND = NS - 1
@@ -154,7 +159,9 @@ class SessionPart(NamedTuple):
 
     def inside(self, positions: Sequence[int]) -> Sequence[int]:
         """Return those of some positions in the tree that are in it."""
-        return positions[bisect_left(positions, self.start) : bisect_left(positions, self.end)]
+        return positions[
+            bisect_left(positions, self.start) : bisect_left(positions, self.end)
+        ]
 
     def reports_until(self, user_times: Sequence[int]) -> int:
         """Return when the report of the commit before it ends: with a text of the user, or an edit.
@@ -267,10 +274,13 @@ def _tree_of(sessions: list[Session]) -> Tree:
 
 
 def _note_edits(
-    work: AllWork, tree_of: Mapping[SessionKey, Tree], name_of: Callable[[WrittenFile], str]
+    work: AllWork,
+    tree_of: Mapping[SessionKey, Tree],
+    name_of: Callable[[WrittenFile], str],
 ) -> None:
     """Note in trees where files of the repository were edited, and where sub-agents started."""
-    names: dict[WrittenFile, str | None] = {}  # None for a file outside of the repository
+    # None for a file outside of the repository
+    names: dict[WrittenFile, str | None] = {}
     for file in work.files:
         trees = [tree_of[key] for key in file.session_keys if key in tree_of]
         edits: list[tuple[int, Edit | FileRemoved]] = [*file.located(Edit)]

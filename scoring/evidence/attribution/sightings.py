@@ -25,7 +25,11 @@ from scoring.evidence.transcripts.events import (
     WorkReset,
     key_of,
 )
-from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, TestsSeen, WorkSeen
+from scoring.evidence.transcripts.observed_facts import (
+    CorrectionsSeen,
+    TestsSeen,
+    WorkSeen,
+)
 from scoring.evidence.transcripts.streams import File, SessionKey
 
 _TEST_VERIFIERS = frozenset(
@@ -91,7 +95,8 @@ class _Corrections:
         self.sightings: list[Sighting] = []
         self.stops = 0
         self.by_words = 0
-        self._stopped_by: dict[SessionKey, Sighting] = {}  # until the session calls a tool
+        # until the session calls a tool
+        self._stopped_by: dict[SessionKey, Sighting] = {}
         self._words: dict[SessionKey, Sighting] = {}  # likewise
         self._responses: set[int] = set()
 
@@ -114,7 +119,9 @@ class _Corrections:
             self.sightings.append(sighting)
             self.by_words += stopped_by is None
             self._words[session] = sighting
-        elif kind == "goes_on" and stopped_by and stopped_by.event.kind == "interruption":
+        elif (
+            kind == "goes_on" and stopped_by and stopped_by.event.kind == "interruption"
+        ):
             self.sightings.remove(self._stopped_by.pop(session))
             self.stops -= 1
 
@@ -127,7 +134,9 @@ class _Corrections:
             self._responses.add(response)
         self._stopped_by[sighting.session] = sighting
 
-    def _note_interruption(self, sighting: Sighting, stopped_by: Sighting | None) -> None:
+    def _note_interruption(
+        self, sighting: Sighting, stopped_by: Sighting | None
+    ) -> None:
         """Count an interruption.
 
         Where the agent had not begun, no work was stopped. Words that the person took back by
@@ -200,7 +209,9 @@ class Sightings:
         tests = replace(
             tests,
             last_passed=last.event.passed,
-            edited_after=any(last.time < edit.time <= (end or edit.time) for edit in edits),
+            edited_after=any(
+                last.time < edit.time <= (end or edit.time) for edit in edits
+            ),
             command=last.text,
             passed_tests=last.event.passed_tests,
             failed_tests=last.event.failed_tests,
@@ -220,7 +231,9 @@ class Sightings:
 
         resets = self._resets()
         kinds = Counter(sighting.event.kind for sighting in self.of(UserBreak, Prompt))
-        words: int | None = sum(seen.event.kind == "wrong" for seen in corrections.sightings)
+        words: int | None = sum(
+            seen.event.kind == "wrong" for seen in corrections.sightings
+        )
         if not words and kinds["foreign"]:
             words = None
         counts = CorrectionsSeen(
@@ -273,7 +286,11 @@ class Sightings:
         for path, time in self.edited.get(reset.session, {}).items():
             if time > reset.time:
                 continue
-            if name == "." or f"/{path}".endswith(f"/{name}") or f"/{name}/" in f"/{path}":
+            if (
+                name == "."
+                or f"/{path}".endswith(f"/{name}")
+                or f"/{name}/" in f"/{path}"
+            ):
                 return True
         return False
 

@@ -9,12 +9,19 @@ from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.git.patches import FileLine, line_hash
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.edits import WrittenFile, apply_change, is_word, word_hashes
+from scoring.evidence.transcripts.edits import (
+    WrittenFile,
+    apply_change,
+    is_word,
+    word_hashes,
+)
 from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.streams import File
 from scoring.text import composed
 
-LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
+LinesAdded: TypeAlias = Callable[
+    [Collection[str]], Mapping[str, Mapping[FileLine, int]]
+]
 """Returns how often commits add each significant line, by their SHAs."""
 
 WrittenLines: TypeAlias = "dict[WrittenFile, array[int]]"
@@ -43,13 +50,17 @@ def written_lines(
     Returns:
         The lines by part.
     """
-    changes: dict[int, list[tuple[WrittenFile, Sequence[int]]]] = {part: [] for part in wanted}
+    changes: dict[int, list[tuple[WrittenFile, Sequence[int]]]] = {
+        part: [] for part in wanted
+    }
     for file in files if wanted else ():
         for part, event in file.in_parts(LinesWritten):
             if part in changes:
                 changes[part].append((file.written_file(event), event.hashes))
 
-    return {part: lines_left_by_file(of_part, words) for part, of_part in changes.items()}
+    return {
+        part: lines_left_by_file(of_part, words) for part, of_part in changes.items()
+    }
 
 
 def lines_left_by_file(
@@ -63,7 +74,9 @@ def lines_left_by_file(
     return {file: array("q", lines.elements()) for file, lines in left.items()}
 
 
-def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) -> float | None:
+def least_share(
+    added: Mapping[FileLine, int], written: Iterable[WrittenLines]
+) -> float | None:
     """Return the share of a commit's added lines that were written.
 
     Args:
@@ -74,7 +87,9 @@ def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) 
         A share above 0 up to 1; None where none of the lines is known to be written.
     """
     names = _by_last_part({name for name, _ in added})
-    lines_of = {name: Counter(lines) for name, lines in _by_file(names, written).items()}
+    lines_of = {
+        name: Counter(lines) for name, lines in _by_file(names, written).items()
+    }
 
     written_count = 0
     for (name, line), count in added.items():
@@ -99,7 +114,9 @@ def _by_file(
         for file, lines in lines_written.items():
             written_file = WrittenFile(composed(file.folder), composed(file.path))
             candidates = names.get(posixpath.basename(written_file.path), ())
-            fitting = [name for name in candidates if _is_file(composed(name), written_file)]
+            fitting = [
+                name for name in candidates if _is_file(composed(name), written_file)
+            ]
             if fitting:
                 lines_of.setdefault(fitting[-1], array("q")).extend(lines)
     return lines_of
@@ -235,7 +252,9 @@ def are_rewritten(
     words_at: dict[str, set[int]] = {}
     with repository.objects() as content:
         for location, blob in repository.blob_ids(locations).items():
-            words_at[location] = word_hashes(b"".join(content(blob)).decode("utf-8", "replace"))
+            words_at[location] = word_hashes(
+                b"".join(content(blob)).decode("utf-8", "replace")
+            )
 
     answers = []
     for request, words_of in zip(asked, words_by_file, strict=True):

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from scoring.evidence.commands.programs import read_table
+from .programs import read_table
 
 _TEXT_LIMIT = 20_000
 """How many characters of a text are searched, from its end."""
@@ -83,5 +83,7 @@ def _clause_claims(clause: str) -> bool:
 @cache
 def _claim_forms() -> _ClaimForms:
     forms_by_kind = read_table("claims.toml")
-    patterns = {kind: re.compile("|".join(forms)) for kind, forms in forms_by_kind.items()}
+    patterns = {
+        kind: re.compile("|".join(forms)) for kind, forms in forms_by_kind.items()
+    }
     return _ClaimForms(**patterns)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from scoring.evidence.commands.programs import (
+from .programs import (
     OptionRule,
     Words,
     base_name,
@@ -16,14 +16,14 @@ from scoring.evidence.commands.programs import (
     rows_by_program,
     without_version,
 )
-from scoring.evidence.commands.run_folders import (
+from .run_folders import (
     TEMPORARY_FOLDERS,
     PlacedCommand,
     leaves_folder_unknown,
     with_folders,
 )
-from scoring.evidence.commands.shell import commands_of
-from scoring.evidence.commands.shell_command import Commands
+from .shell import commands_of
+from .shell_command import Commands
 
 ANY_BELOW = "/**"
 """The end of a path that means everything below it."""
@@ -31,7 +31,9 @@ ANY_BELOW = "/**"
 _FIND_ACTIONS = ("-exec", "-execdir", "-ok", "-okdir")
 _FIND_OUTPUTS = ("-fprint", "-fls")
 
-_COPIES_FOLDERS = re.compile(r"-[a-zA-Z]*[rRas]|--recursive|--archive|--symbolic|--parents")
+_COPIES_FOLDERS = re.compile(
+    r"-[a-zA-Z]*[rRas]|--recursive|--archive|--symbolic|--parents"
+)
 _MOVES_FOLDERS = ("mv", "git mv", "rsync")
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)$")
 
@@ -178,7 +180,9 @@ def is_given_code(program: str, arguments: Words) -> bool:
     options = _CODE_OPTIONS.get(program)
     if options is None:
         return False
-    return not arguments or any(re.fullmatch(options, argument) for argument in arguments)
+    return not arguments or any(
+        re.fullmatch(options, argument) for argument in arguments
+    )
 
 
 def possible_targets(
@@ -335,7 +339,9 @@ def maybe_written(commands: Commands, folder: str, line: str) -> Iterator[str]:
         is_lost = is_lost or leaves_folder_unknown(placed.command)
 
 
-def _possible_paths(placed: PlacedCommand, line: str, *, is_lost: bool) -> Iterator[str]:
+def _possible_paths(
+    placed: PlacedCommand, line: str, *, is_lost: bool
+) -> Iterator[str]:
     """Yield the paths that one command may write."""
     command = placed.command
     parts = [command]

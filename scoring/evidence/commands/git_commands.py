@@ -6,14 +6,14 @@ from functools import reduce
 from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
-from scoring.evidence.commands.programs import (
+from .programs import (
     Words,
     base_name,
     git_subcommand_index,
     is_option,
 )
-from scoring.evidence.commands.run_folders import folder_of
-from scoring.evidence.commands.shell_command import Commands, ShellCommand
+from .run_folders import folder_of
+from .shell_command import Commands, ShellCommand
 
 ROOT_COMMIT = "(root-commit)"
 """What git writes after the branch of the first commit of a repository."""
@@ -32,7 +32,9 @@ _MAKE_COMMITS = frozenset({"commit", "cherry-pick", "revert", "rebase", "merge"}
 _QUIET_OPTION = re.compile(r"--quiet|--dry-run|-[aeinopsvz]*q\w*")
 _MESSAGE_OPTIONS = frozenset({"-m", "-am", "--message"})
 
-_SHOW_TEXT = frozenset({"cat", "head", "tail", "sed", "awk", "grep", "rg", "echo", "printf"})
+_SHOW_TEXT = frozenset(
+    {"cat", "head", "tail", "sed", "awk", "grep", "rg", "echo", "printf"}
+)
 
 _SHOW_COMMITS = frozenset({"log", "show", "rev-parse", "reflog"})
 _SHOWN_SHA = re.compile(r"^(?:commit )?([0-9a-f]{7,40})(?=[ :\r\n]|\Z)", re.MULTILINE)
@@ -58,7 +60,9 @@ MAY_COMMIT = re.compile(r"\b(?:git|jj|gt|sl|but)\b")
 """A word that each command line has that makes commits."""
 
 _CONTINUE_A_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})
-_RESTORE_VALUED_OPTIONS = frozenset({"-s", "--source", "--pathspec-from-file", "--conflict"})
+_RESTORE_VALUED_OPTIONS = frozenset(
+    {"-s", "--source", "--pathspec-from-file", "--conflict"}
+)
 
 _REMOTE_REVISION = re.compile(r"(?:remotes/)?(?:origin|upstream)/|FETCH_HEAD|\S*@\{u")
 """A revision of a remote: to reset to it updates the work tree."""
@@ -142,7 +146,9 @@ def commit_requests(commands: Commands) -> list[CommitRequest]:
     undoes_last = False
     for command in git_commands(commands):
         if command.subcommand in _MAKE_COMMITS:
-            folder = folder_of(commands, command.position, command.options, _FOLDER_OPTIONS)
+            folder = folder_of(
+                commands, command.position, command.options, _FOLDER_OPTIONS
+            )
             if folder is not None:
                 folder = folder.removesuffix("/.git")
 
@@ -192,13 +198,18 @@ def _undoes_after(undoes: bool, command: GitCommand) -> bool:
 
 def shows_commits(commands: Commands) -> bool:
     """Return whether a line shows which commits there are."""
-    return any(command.subcommand in _SHOW_COMMITS for command in git_commands(commands))
+    return any(
+        command.subcommand in _SHOW_COMMITS for command in git_commands(commands)
+    )
 
 
 def shas_shown(output: str, *, anywhere: bool = False) -> tuple[str, ...]:
     """Return the first SHAs that begin lines of an output, or are anywhere in it."""
     form = _ANY_SHA if anywhere else _SHOWN_SHA
-    return tuple(match.group().split()[-1] for match in islice(form.finditer(output), _SHOWN_LIMIT))
+    return tuple(
+        match.group().split()[-1]
+        for match in islice(form.finditer(output), _SHOWN_LIMIT)
+    )
 
 
 def _shows_text(command: ShellCommand) -> bool:
@@ -206,7 +217,10 @@ def _shows_text(command: ShellCommand) -> bool:
     words = command.words
     if not words or command.connector == "|":
         return False
-    return base_name(words[0]) in _SHOW_TEXT or words[:2] in (("git", "log"), ("git", "show"))
+    return base_name(words[0]) in _SHOW_TEXT or words[:2] in (
+        ("git", "log"),
+        ("git", "show"),
+    )
 
 
 def _subject(arguments: Words) -> str:
@@ -252,7 +266,9 @@ def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[Comm
 
         count = len(printing)
         if len(matches) > count:
-            with_summary = [match for match in matches if _SUMMARY.match(output, match.end())]
+            with_summary = [
+                match for match in matches if _SUMMARY.match(output, match.end())
+            ]
             matches = with_summary or matches
         matches = matches[-count:] if printing[-1].is_last else matches[:count]
     return list(map(_commit_line, matches))

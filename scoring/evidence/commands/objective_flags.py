@@ -48,7 +48,9 @@ def command_flags(command: str) -> int:
     flags = BASH
     if is_test_command(command):
         flags |= TESTS
-    if LOOP_STATE_FILE in command and any(map(_shows_loop_state, _SEPARATOR.split(command))):
+    if LOOP_STATE_FILE in command and any(
+        map(_shows_loop_state, _SEPARATOR.split(command))
+    ):
         flags |= LOOP_STATE
     return flags
 

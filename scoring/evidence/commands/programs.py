@@ -73,7 +73,9 @@ class OptionRule(Frozen):
         """Return whether the program does it with these options."""
         if any(self.unless.fullmatch(option) for option in options):
             return False
-        return self.when is None or any(self.when.fullmatch(option) for option in options)
+        return self.when is None or any(
+            self.when.fullmatch(option) for option in options
+        )
 
 
 def read_table(name: str) -> PlainData:

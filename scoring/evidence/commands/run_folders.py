@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from scoring.evidence.commands.programs import Words, base_name
-from scoring.evidence.commands.shell_command import Commands, ShellCommand
-from scoring.evidence.commands.shell_reader import SHELLS
+from .programs import Words, base_name
+from .shell_command import Commands, ShellCommand
+from .shell_reader import SHELLS
 
 TEMPORARY_FOLDERS = (
     "/tmp/",  # noqa: S108 - a name to compare with
@@ -123,7 +123,9 @@ def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> b
         folder: the folder that its command runs in, from there.
         session_folders: the folders of the session, work trees that it adds among them.
     """
-    path = posixpath.normpath(posixpath.join(start, expand_home(folder, session_folders)))
+    path = posixpath.normpath(
+        posixpath.join(start, expand_home(folder, session_folders))
+    )
     if not path.startswith("/"):
         return path.startswith("..") or not _THROWN_AWAY.isdisjoint(path.split("/"))
 
@@ -203,12 +205,18 @@ def folder_after(commands: Iterable[ShellCommand], folder: str) -> str:
     """
     for command in commands:
         is_cd = command.words[:1] == ("cd",) and len(command.words) == 2
-        if is_cd and command.words[1] and not command.words[1].startswith(_UNKNOWN_FOLDERS):
+        if (
+            is_cd
+            and command.words[1]
+            and not command.words[1].startswith(_UNKNOWN_FOLDERS)
+        ):
             folder = posixpath.join(folder, command.words[1])
     return folder
 
 
-def with_folders(commands: Iterable[ShellCommand], folder: str) -> Iterator[PlacedCommand]:
+def with_folders(
+    commands: Iterable[ShellCommand], folder: str
+) -> Iterator[PlacedCommand]:
     """Yield each command with the folder that it runs in.
 
     The first one runs in ``folder``.

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.evidence.commands.shell_command import (
+from .shell_command import (
     Between,
     Commands,
     ShellCommand,
     ShellEvent,
 )
-from scoring.evidence.commands.shell_reader import ShellReader
+from .shell_reader import ShellReader
 
 COMMAND_LIMIT = 65_536
 """How many characters of a command line are read; the rest is cut off."""
@@ -138,7 +138,9 @@ def _settled(events: Sequence[ShellEvent], *, is_whole: bool) -> list[ShellComma
         elif event is Between.GROUP_CLOSES or event is Between.HIDDEN_GROUP_CLOSES:
             outside.append(following)
             hides = following.hides_command or event is Between.HIDDEN_GROUP_CLOSES
-            following = _Following(hides_group=hides, hides_statement=hides, hides_command=hides)
+            following = _Following(
+                hides_group=hides, hides_statement=hides, hides_command=hides
+            )
         elif event is Between.GROUP_OPENS:
             if outside:
                 had_command = following.has_command

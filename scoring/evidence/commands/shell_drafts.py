@@ -5,14 +5,16 @@ from dataclasses import dataclass, field
 from string import digits
 from typing import NamedTuple
 
-from scoring.evidence.commands.programs import Words
-from scoring.evidence.commands.shell_command import ShellCommand
+from .programs import Words
+from .shell_command import ShellCommand
 
 _TEXT_OPTION = re.compile(r"-[a-z]*c[a-z]*|--run|--command")
 NEEDS_QUOTES = re.compile(r"[\s|&;()<>'\"`]")
 _TO_STANDARD_OUTPUT = re.compile(r"1?>|&>")
 
-_TERMINALS = frozenset({"/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"})
+_TERMINALS = frozenset(
+    {"/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"}
+)
 
 
 class Redirection(NamedTuple):

@@ -10,9 +10,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scoring.evidence.commands.programs import STARTERS, base_name
-from scoring.evidence.commands.shell_command import Between, ShellCommand, ShellEvent
-from scoring.evidence.commands.shell_drafts import (
+from .programs import STARTERS, base_name
+from .shell_command import Between, ShellCommand, ShellEvent
+from .shell_drafts import (
     NEEDS_QUOTES,
     CommandDraft,
     end_of_documents,
@@ -51,7 +51,9 @@ _SPECIAL = re.compile(
 
 _IN_DOUBLE_QUOTES = re.compile(r'"|`|\\.?|\$\(', re.DOTALL)
 _EMPTY_PARENTHESES = re.compile(r"[ \t]{0,9}\)")  # after the opening one
-_ESCAPE = re.compile(r"\\(?:x[\da-fA-F]{1,2}|[uU][\da-fA-F]{1,8}|[0-7]{1,3}|(.))", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:x[\da-fA-F]{1,2}|[uU][\da-fA-F]{1,8}|[0-7]{1,3}|(.))", re.DOTALL
+)
 
 _SEPARATORS = {
     "&&": Between.AND,
@@ -66,7 +68,9 @@ _SEPARATORS = {
     ";;&": Between.SEQUENCE,
 }
 
-_OPENING_KEYWORDS = frozenset({"if", "then", "elif", "else", "do", "while", "until", "{", "!"})
+_OPENING_KEYWORDS = frozenset(
+    {"if", "then", "elif", "else", "do", "while", "until", "{", "!"}
+)
 _CLOSING_KEYWORDS = frozenset({"fi", "done", "esac", "}"})
 _HIDING_KEYWORDS = frozenset({"if", "elif", "while", "until", "!"})
 """Keywords after which a status is that of a condition, or is inverted."""
@@ -107,7 +111,8 @@ class ShellReader:
     events: list[ShellEvent] = field(default_factory=list)
     draft: CommandDraft = field(default_factory=CommandDraft)
     groups: list[_Group] = field(default_factory=list)
-    open: Counter[str] = field(default_factory=Counter)  # groups, by the text that closes them
+    # groups, by the text that closes them
+    open: Counter[str] = field(default_factory=Counter)
     pending_documents: list[str] = field(default_factory=list)
     expects_body: bool = False  # of a function, after its name
 
@@ -149,7 +154,8 @@ class ShellReader:
         if mark == "(":
             return self._open_parenthesis(position)
         if mark == ")":
-            return self._close_group(")", position)  # of a function or a case, if none is open
+            # of a function or a case, if none is open
+            return self._close_group(")", position)
 
         if mark in ("<(", ">("):
             self.draft.end_word()
@@ -282,7 +288,9 @@ class ShellReader:
             if parentheses:
                 self.draft = CommandDraft()
                 self.expects_body = True
-                self.events.append(ShellCommand((draft.words[-1],), defines_function=True))
+                self.events.append(
+                    ShellCommand((draft.words[-1],), defines_function=True)
+                )
                 return parentheses.end()
 
         if draft.words and draft.words[-1] in _OPENING_KEYWORDS:
@@ -316,7 +324,11 @@ class ShellReader:
             if script:
                 command = self._strip(command._replace(words=tuple(script)))
         elif program == "tee":
-            files = [word for word in command.words[1:] if not word.startswith(("-", "/dev/"))]
+            files = [
+                word
+                for word in command.words[1:]
+                if not word.startswith(("-", "/dev/"))
+            ]
             command = command._replace(writes=(*command.writes, *files))
         elif program == "case":
             self.events.append(Between.BRANCHES_OPEN)

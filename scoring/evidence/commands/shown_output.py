@@ -9,8 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.commands.file_writes import is_given_code, rewritten_path
-from scoring.evidence.commands.programs import (
+from scoring.evidence.scopes import is_code
+from scoring.settings_table import read_toml
+
+from .file_writes import is_given_code, rewritten_path
+from .programs import (
     OptionRule,
     Words,
     WordSet,
@@ -19,9 +22,7 @@ from scoring.evidence.commands.programs import (
     rows_by_program,
     without_version,
 )
-from scoring.evidence.commands.shell_command import Commands, ShellCommand
-from scoring.evidence.scopes import is_code
-from scoring.settings_table import read_toml
+from .shell_command import Commands, ShellCommand
 
 READER_TABLE = Path(__file__).parent / "output_readers.toml"
 
@@ -32,7 +33,9 @@ PRINTED_WORD = re.compile(r"[\w.]+")
 """A word of a text that a command prints."""
 
 _COLOR_CODE = re.compile(r"\\(?:033|x1[bB]|e)\[[\d;]*m")
-_COMPOSED = re.compile(r"\\[x0uU]|%[^s%\s]|\w%s|%s\w|\$\{[^}#]{1,99}(?:[/#%^,]|:[\s\d])")
+_COMPOSED = re.compile(
+    r"\\[x0uU]|%[^s%\s]|\w%s|%s\w|\$\{[^}#]{1,99}(?:[/#%^,]|:[\s\d])"
+)
 """What makes a printed text differ from the words of the command."""
 
 _RUN_LIMIT = 9
@@ -114,7 +117,9 @@ def readers_of(commands: Commands, index: int) -> Iterator[ShellCommand]:
         depth = min(depth, command.outer_depth)
 
 
-def shown_output(commands: Commands, run_indices: Collection[int], line: str) -> ShownOutput:
+def shown_output(
+    commands: Commands, run_indices: Collection[int], line: str
+) -> ShownOutput:
     """Return which commands may have put summaries in the output of a line.
 
     Args:
@@ -179,7 +184,9 @@ def _adds_no_summary(command: ShellCommand, index: int, files: _RunFiles) -> boo
     """
     program = without_version(base_name(command.words[0]).lower())
     reads_runs = command in files.readers
-    writes_elsewhere = command.output_file or (not files.written and rewritten_path(command.words))
+    writes_elsewhere = command.output_file or (
+        not files.written and rewritten_path(command.words)
+    )
 
     if writes_elsewhere and not reads_runs:
         return command.output_file not in files.written
@@ -197,7 +204,9 @@ def _adds_no_summary(command: ShellCommand, index: int, files: _RunFiles) -> boo
     return True
 
 
-def _shows_files_of_runs(command: ShellCommand, rule: LineRule, files: _RunFiles) -> bool:
+def _shows_files_of_runs(
+    command: ShellCommand, rule: LineRule, files: _RunFiles
+) -> bool:
     """Return whether a command shows whole lines, and of files with summaries of the runs only.
 
     Where no run writes into a file, source code may be shown as well.
@@ -241,7 +250,9 @@ def leaves_failures(words: Words, text: str, failures: Words) -> bool:
         return _left_less_than_head_may(words, text)
     if program == "awk" or (program == "sed" and "-n" in options):
         return False
-    if program not in FILTERS or any(_CONTEXT_OPTION.match(option) for option in options):
+    if program not in FILTERS or any(
+        _CONTEXT_OPTION.match(option) for option in options
+    ):
         return True
     return _pattern_leaves(words, options, failures)
 
@@ -265,7 +276,9 @@ def _pattern_leaves(words: Words, options: Words, failures: Words) -> bool:
 
     A pattern of a transcript is never tried: that could take any time.
     """
-    pattern = next((word for word in words[1:] if not is_option(word) and not word.isdecimal()), "")
+    pattern = next(
+        (word for word in words[1:] if not is_option(word) and not word.isdecimal()), ""
+    )
     short_options = "".join(option for option in options if not option.startswith("--"))
     inverted = "v" in short_options or "--invert-match" in options
 

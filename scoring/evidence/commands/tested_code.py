@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from scoring.evidence.commands.git_commands import GitCommand, git_commands
-from scoring.evidence.commands.programs import is_option
-from scoring.evidence.commands.shell_command import Commands
+from .git_commands import GitCommand, git_commands
+from .programs import is_option
+from .shell_command import Commands
 
 _OLDER = re.compile(
     r"[0-9a-f]{7,64}|v?\d+(?:\.\d+)+|.*(?:[~^]|@\{).*|(?:refs/remotes/)?(?:origin|upstream)/.*",

@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from scoring.evidence.commands.git_commands import commit_requests
-from scoring.evidence.commands.programs import FAIL_BY_THEMSELVES, Words
-from scoring.evidence.commands.run_folders import folder_of
-from scoring.evidence.commands.shell_command import Commands, ShellCommand
-from scoring.evidence.commands.shown_output import ShownOutput, readers_of, shown_output
-from scoring.evidence.commands.tested_code import tests_other_code
-from scoring.evidence.commands.tool_table import OWN_COMMANDS, SCRIPT_TOOL, program_name, tool_table
+from .git_commands import commit_requests
+from .programs import FAIL_BY_THEMSELVES, Words
+from .run_folders import folder_of
+from .shell_command import Commands, ShellCommand
+from .shown_output import ShownOutput, readers_of, shown_output
+from .tested_code import tests_other_code
+from .tool_table import OWN_COMMANDS, SCRIPT_TOOL, program_name, tool_table
 
 LABEL_LIMIT = 60
 """How many characters of a command reports name."""
@@ -101,7 +101,9 @@ class TestTools:
             return True
         return any(own[0] in line for own in self._own_commands)
 
-    def run_of(self, commands: Commands, line: str, *, stashed: bool = False) -> TestCommand | None:
+    def run_of(
+        self, commands: Commands, line: str, *, stashed: bool = False
+    ) -> TestCommand | None:
         """Return what tests a command line runs.
 
         Return None when it runs none.
@@ -130,7 +132,9 @@ class TestTools:
         for index, tool in tools.items():
             words = commands[index].words
             is_script = tool == SCRIPT_TOOL
-            folders[index] = folder_of(commands, index, words, table.folders, is_script=is_script)
+            folders[index] = folder_of(
+                commands, index, words, table.folders, is_script=is_script
+            )
 
         return TestCommand(
             tool=tools[last_index],
@@ -140,7 +144,9 @@ class TestTools:
             folder=folders[last_index],
             other_tools=_tools_of_others(commands, tools),
             readers=tuple(reader.words for reader in readers_of(commands, last_index)),
-            after_cd=any(command.words[:1] in (("cd",), ("pushd",)) for command in required),
+            after_cd=any(
+                command.words[:1] in (("cd",), ("pushd",)) for command in required
+            ),
             hooks=_hooks_in(commands, first_index),
             repeats_failed=len(tools) > 1
             and (last.connector == "||" or last.words in earlier_runs),
@@ -248,10 +254,16 @@ def are_run(commands: Commands) -> list[bool]:
     for command in commands:
         if uncalled_depth is not None and command.depth <= uncalled_depth:
             uncalled_depth = None
-        if command.defines_function and uncalled_depth is None and command.words[0] not in called:
+        if (
+            command.defines_function
+            and uncalled_depth is None
+            and command.words[0] not in called
+        ):
             uncalled_depth = command.depth
 
-        is_program = not command.defines_function and defined.isdisjoint(command.words[:1])
+        is_program = not command.defines_function and defined.isdisjoint(
+            command.words[:1]
+        )
         runs.append(is_program and uncalled_depth is None)
     return runs
 
@@ -266,7 +278,9 @@ def _tools_of_others(commands: Commands, runs: Mapping[int, str]) -> frozenset[s
     return frozenset(tools)
 
 
-def _hooks_in(commands: Commands, first_run_index: int) -> Literal["", "before", "after"]:
+def _hooks_in(
+    commands: Commands, first_run_index: int
+) -> Literal["", "before", "after"]:
     """Return where hooks of git run: before the first test run, or after.
 
     It is "" where none run.
@@ -275,7 +289,9 @@ def _hooks_in(commands: Commands, first_run_index: int) -> Literal["", "before",
         first_words = command.words[1 : 1 + _HOOK_WORD_LIMIT]
         if command.words[:1] != ("git",) or "--no-verify" in command.words:
             continue
-        if "stash" not in first_words and not tool_table().hooks.isdisjoint(first_words):
+        if "stash" not in first_words and not tool_table().hooks.isdisjoint(
+            first_words
+        ):
             if index < first_run_index:
                 return "before"
             return "after"

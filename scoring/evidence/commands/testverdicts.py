@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from itertools import chain, islice
 from typing import NamedTuple
 
-from scoring.evidence.commands.shown_output import FILTERS, PRINTED_WORD, leaves_failures
-from scoring.evidence.commands.testruns import TestCommand
-from scoring.evidence.commands.tool_table import (
+from .shown_output import FILTERS, PRINTED_WORD, leaves_failures
+from .testruns import TestCommand
+from .tool_table import (
     SummaryForm,
     TestTool,
     any_form_in,
@@ -49,7 +49,9 @@ class TestVerdict(NamedTuple):
 _UNKNOWN = TestVerdict()
 
 
-def verdict_of(command: TestCommand | None, output: str, failed: bool | None) -> TestVerdict | None:
+def verdict_of(
+    command: TestCommand | None, output: str, failed: bool | None
+) -> TestVerdict | None:
     """Return how a test run ended, or None where no test can have run.
 
     Args:
@@ -93,7 +95,11 @@ def verdict_of(command: TestCommand | None, output: str, failed: bool | None) ->
         if last_start(passing, text) > last_start(failing, text):
             is_contradictory = True
     may_be_of_others = command.hooks != "" or command.repeats_failed
-    if command.other_code or command.hooks == "before" or (is_contradictory and may_be_of_others):
+    if (
+        command.other_code
+        or command.hooks == "before"
+        or (is_contradictory and may_be_of_others)
+    ):
         return by_status
     if verdict is None:
         return by_status
@@ -127,7 +133,11 @@ def _by_status(
     text: str, command: TestCommand, tools: Iterable[TestTool], failed: bool | None
 ) -> TestVerdict:
     """Return what the exit status says, where nothing but the run can have set it."""
-    if failed and command.proof.of_failure and not any_form_in(tool_table().unstarted, text):
+    if (
+        failed
+        and command.proof.of_failure
+        and not any_form_in(tool_table().unstarted, text)
+    ):
         return TestVerdict(False)
 
     if failed is False and command.proof.of_success:
@@ -202,7 +212,9 @@ class _Summaries(NamedTuple):
     def _has_form(self, form: SummaryForm) -> bool:
         """Return whether a line has a form, and may have it under the form's condition."""
         command = self.command
-        if form.condition == "filtered" and not any(words[0] in FILTERS for words in self._readers):
+        if form.condition == "filtered" and not any(
+            words[0] in FILTERS for words in self._readers
+        ):
             return False
 
         is_of_program = form.condition in ("sole", "named")
@@ -236,7 +248,9 @@ class _Summaries(NamedTuple):
         # The last line of each form counts, and all of them where a tool sums up.
         by_start: dict[int, str] = {}
         for form in (*self._forms, *self.tool.counting):
-            by_start.update(islice(form.lines_in(self.text), None if self.tool.sums else 1))
+            by_start.update(
+                islice(form.lines_in(self.text), None if self.tool.sums else 1)
+            )
 
         lines = by_start.values()
         passed_tests = _number(self.tool.passed, lines)

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from scoring.evidence.commands.programs import Words, read_table
-from scoring.evidence.commands.run_folders import script_of
 from scoring.frozen import Frozen
+
+from .programs import Words, read_table
+from .run_folders import script_of
 
 SCRIPT_TOOL = "script"
 """The name of the tool that the repository's own scripts are."""
@@ -237,7 +238,10 @@ class ToolTable(Frozen, dict=True):
         return carriers
 
     def _add_starts(
-        self, starts: dict[str, list[CommandStart]], texts: Iterable[str], tool: str = ""
+        self,
+        starts: dict[str, list[CommandStart]],
+        texts: Iterable[str],
+        tool: str = "",
     ) -> None:
         for text in texts:
             first, *words = text.split()
@@ -357,7 +361,9 @@ def _is_wanted(wanted: str, word: str) -> bool:
 @cache
 def tool_table() -> ToolTable:
     """Return the table of test tools, which is read once."""
-    return msgspec.convert(read_table("test_tools.toml"), ToolTable, dec_hook=_read_pattern)
+    return msgspec.convert(
+        read_table("test_tools.toml"), ToolTable, dec_hook=_read_pattern
+    )
 
 
 def _read_pattern(_: Any, cell: str | list[str]) -> re.Pattern[str]:
@@ -379,5 +385,7 @@ def _text_in_every(start: str) -> str:
         if text in start:
             return text
 
-    words = [word for word in re.split(r"[ *.]+", start) if word not in ("python", "-m")]
+    words = [
+        word for word in re.split(r"[ *.]+", start) if word not in ("python", "-m")
+    ]
     return max(words, key=len)

@@ -1,13 +1,13 @@
 """Which programs a command runs, and which of them run for a verifier (``verifiers.toml``)."""
 
-from scoring.evidence.commands.programs import (
+from .programs import (
     Words,
     base_name,
     is_option,
     read_table,
     without_version,
 )
-from scoring.evidence.commands.shell_reader import SHELLS
+from .shell_reader import SHELLS
 
 _TARGET_LIMIT = 8
 """How many targets of one call of a task runner count, the first ones."""
@@ -62,7 +62,9 @@ def program_names(words: Words) -> list[str]:
         arguments = script[1:]
 
     stem = name.partition(".")[0] or name
-    operands = [word for word in arguments if word[:1] not in ("-", "+") and "=" not in word]
+    operands = [
+        word for word in arguments if word[:1] not in ("-", "+") and "=" not in word
+    ]
 
     names = [name, stem]
     if operands:

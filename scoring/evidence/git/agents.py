@@ -45,7 +45,9 @@ def names_of_user(user: Identity) -> set[str]:
     """
     names = {name for name in user if name}
     if not names:
-        raise OptionError("--mine: git has no user.name and no user.email here; give --author NAME")
+        raise OptionError(
+            "--mine: git has no user.name and no user.email here; give --author NAME"
+        )
     return names
 
 
@@ -177,7 +179,9 @@ def _only(values: set[str]) -> str:
     return ""
 
 
-def _known(signatures: Iterable[Identity], are_tools: bool = False) -> dict[Identity, _Agent]:
+def _known(
+    signatures: Iterable[Identity], are_tools: bool = False
+) -> dict[Identity, _Agent]:
     """Return the agents with some names and addresses, without those of people.
 
     Args:
@@ -187,7 +191,9 @@ def _known(signatures: Iterable[Identity], are_tools: bool = False) -> dict[Iden
     agents = {}
     for signature in signatures:
         for agent in _agents():
-            is_agent = agent.has_email(signature.email) or agent.has_name(signature.name)
+            is_agent = agent.has_email(signature.email) or agent.has_name(
+                signature.name
+            )
             if are_tools and not signature.email:
                 is_agent = is_agent or agent.is_tool(signature.name)
             if is_agent:

@@ -10,18 +10,19 @@ from itertools import islice
 from msgspec.structs import replace
 
 from scoring.errors import GitError
-from scoring.evidence.git.commit_history import LIST_FILES, CommitHistory
-from scoring.evidence.git.commit_names import without_number
-from scoring.evidence.git.facts import MESSAGE, STANDS, Landing, TrunkWork, Unknown
-from scoring.evidence.git.followed_lines import DAY, Counts, FollowedTrunk
-from scoring.evidence.git.holders import HeldWork
-from scoring.evidence.git.landed_lines import HORIZON
-from scoring.evidence.git.starter import as_text
-from scoring.evidence.git.trunk_work import WorkOnTrunk
-from scoring.evidence.git.walk import Commit
 from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
+
+from .commit_history import LIST_FILES, CommitHistory
+from .commit_names import without_number
+from .facts import MESSAGE, STANDS, Landing, TrunkWork, Unknown
+from .followed_lines import DAY, Counts, FollowedTrunk
+from .holders import HeldWork
+from .landed_lines import HORIZON
+from .starter import as_text
+from .trunk_work import WorkOnTrunk
+from .walk import Commit
 
 _DAY = timedelta(days=1)
 _HORIZON = timedelta(seconds=HORIZON)
@@ -217,13 +218,17 @@ class AttributedHistory(CommitHistory):
         """
         asked = list(dict.fromkeys(shas))
         if not self.trunk.commit:
-            no_trunk = partial(Landing, self.rules, self.trunk, unknown=Unknown.NO_TRUNK)
+            no_trunk = partial(
+                Landing, self.rules, self.trunk, unknown=Unknown.NO_TRUNK
+            )
             return {sha: no_trunk(sha, sha) for sha in asked}
 
         new = [sha for sha in asked if sha not in self._landing_by_sha]
         if new:
             numbers = {sha: number for number, sha in enumerate(new)}
-            landings = self._landings_of(self._graph_with(new), self._commits(new), numbers)
+            landings = self._landings_of(
+                self._graph_with(new), self._commits(new), numbers
+            )
             decided = self._with_undone(list(map(landings.of, new)))
             self._landing_by_sha.update(zip(new, decided, strict=True))
         return {sha: self._landing_by_sha[sha] for sha in asked}

@@ -5,9 +5,10 @@ from contextlib import closing, suppress
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from scoring.errors import GitError, TooLargeError
-from scoring.evidence.git.limits import MOST_FAILURES, Reply, ask_in_batches
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import as_lines, as_text, time_limit
+
+from .limits import MOST_FAILURES, Reply, ask_in_batches
+from .repository import GitRepository
+from .starter import as_lines, as_text, time_limit
 
 COMPARISON_TIMEOUT = 30
 """Seconds that git may take to compare two commits."""
@@ -89,7 +90,9 @@ def net_changes(
 
 
 def changes(
-    repository: GitRepository, pairs: Iterable[CommitPair], renames: str = "--no-renames"
+    repository: GitRepository,
+    pairs: Iterable[CommitPair],
+    renames: str = "--no-renames",
 ) -> dict[CommitPair, ChangedFiles]:
     """Return what changed over each pair, without the pairs that git cannot compare.
 
@@ -218,7 +221,9 @@ def ask_about_commits(
 def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Parsed:
     commit, answer = next(answers, ("", None))
     if answer is None or commit != pair.commit:
-        raise GitError(f"git diff-tree says nothing of {pair.commit[:12]}, which may be no commit")
+        raise GitError(
+            f"git diff-tree says nothing of {pair.commit[:12]}, which may be no commit"
+        )
     return answer
 
 

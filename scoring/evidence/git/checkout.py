@@ -5,7 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
-from scoring.evidence.git.starter import Git
+from .starter import Git
 
 IMPORTED_BRANCH = "master"
 """The branch that an imported stream holds, and that is checked out."""

@@ -6,8 +6,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from scoring.errors import Warn
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import as_lines, as_text, on_one_line
+
+from .repository import GitRepository
+from .starter import as_lines, as_text, on_one_line
 
 BRANCH = "entire/checkpoints/v1"
 """The branch with checkpoints in folders of their own."""
@@ -35,11 +36,15 @@ _FILE_ON_BRANCH = re.compile(
     rb"100(?:644|755) blob ([0-9a-f]{40,64})\t([0-9a-f]{2})/([0-9a-f]{10})/(?:([0-9]{1,9})/)?"
     + _FILE_NAMES
 )
-_TREE_ENTRY = re.compile(rb"(?:100(?:644|755) " + _FILE_NAMES + rb"|40000 ([0-9]{1,9}))")
+_TREE_ENTRY = re.compile(
+    rb"(?:100(?:644|755) " + _FILE_NAMES + rb"|40000 ([0-9]{1,9}))"
+)
 
 ULID = "[0-9A-HJKMNP-TV-Z]{26}"
 """A pattern for the ids of checkpoints that have refs of their own."""
-_REF_OF_CHECKPOINT = re.compile(rf"([0-9a-f]{{40,64}}) {REFS}(..)/([0-9a-f]{{12}}|{ULID})")
+_REF_OF_CHECKPOINT = re.compile(
+    rf"([0-9a-f]{{40,64}}) {REFS}(..)/([0-9a-f]{{12}}|{ULID})"
+)
 
 OidByName = dict[str, str]
 """The object ids of files, by their names."""
@@ -59,7 +64,9 @@ class CheckpointFiles(NamedTuple):
     folders: dict[str, OidByName]
 
 
-def tips_with_checkpoints(repository: GitRepository, *, only_trusted: bool) -> dict[str, str]:
+def tips_with_checkpoints(
+    repository: GitRepository, *, only_trusted: bool
+) -> dict[str, str]:
     """Return the tips of the branches with checkpoints, the local one first, then origin's.
 
     Args:
@@ -78,11 +85,15 @@ def tips_with_checkpoints(repository: GitRepository, *, only_trusted: bool) -> d
 def name_of_branch(repository: GitRepository) -> str:
     """Return what ``git show`` calls the first branch with checkpoints that is here."""
     for name in tips_with_checkpoints(repository, only_trusted=False):
-        return name.removeprefix("refs/").removeprefix("heads/").removeprefix("remotes/")
+        return (
+            name.removeprefix("refs/").removeprefix("heads/").removeprefix("remotes/")
+        )
     return BRANCH
 
 
-def files_on_branch(repository: GitRepository, tip: str, warn: Warn) -> list[CheckpointFiles]:
+def files_on_branch(
+    repository: GitRepository, tip: str, warn: Warn
+) -> list[CheckpointFiles]:
     """Return the files of the checkpoints at a commit, by ascending id of the checkpoint.
 
     Files with other names are ignored.
@@ -133,12 +144,16 @@ def trees_of_refs(repository: GitRepository, warn: Warn) -> dict[str, str]:
             trees[checkpoint_id] = tree
 
     if len(trees) > MOST_CHECKPOINTS:
-        warn(f"checkpoints {REFS}: more than {MOST_CHECKPOINTS}; the older ones are skipped")
+        warn(
+            f"checkpoints {REFS}: more than {MOST_CHECKPOINTS}; the older ones are skipped"
+        )
     newest = sorted(trees)[-MOST_CHECKPOINTS:]
     return {checkpoint_id: trees[checkpoint_id] for checkpoint_id in newest}
 
 
-def files_in_trees(repository: GitRepository, trees: Mapping[str, str]) -> list[CheckpointFiles]:
+def files_in_trees(
+    repository: GitRepository, trees: Mapping[str, str]
+) -> list[CheckpointFiles]:
     """Return the files of the checkpoints that have refs of their own.
 
     Checkpoints are left out where their trees are not in this clone.
@@ -220,7 +235,9 @@ def sizes_in_clone(
 
     # This git gives up at the first object that it would have to fetch.
     trees = as_lines(f"{root}^{{tree}}" for root in roots)
-    listing = repository.ask("rev-list", "--objects", "--missing=print", "--stdin", stdin=trees)
+    listing = repository.ask(
+        "rev-list", "--objects", "--missing=print", "--stdin", stdin=trees
+    )
 
     there = dict.fromkeys(oids)
     for line in listing.stdout.split(b"\n"):

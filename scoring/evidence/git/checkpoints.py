@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scoring.errors import Warn, silent
-from scoring.evidence.git.checkpoint_files import (
+
+from .checkpoint_files import (
     BRANCH,
     METADATA_NAME,
     NEW_TRANSCRIPT_PREFIX,
@@ -27,7 +28,7 @@ from scoring.evidence.git.checkpoint_files import (
     tips_with_checkpoints,
     trees_of_refs,
 )
-from scoring.evidence.git.repository import GitRepository
+from .repository import GitRepository
 
 METADATA_LIMIT = 1 << 20
 """Bytes of the largest metadata file that is read."""
@@ -153,7 +154,9 @@ def read_checkpoints(
         warn: takes a line for each place that is skipped.
         trusted: whether of the branches only the local one and origin's count.
     """
-    tips = dict.fromkeys(tips_with_checkpoints(repository, only_trusted=trusted).values())
+    tips = dict.fromkeys(
+        tips_with_checkpoints(repository, only_trusted=trusted).values()
+    )
     trees = trees_of_refs(repository, warn)
 
     listed = []
@@ -179,13 +182,19 @@ def read_checkpoints(
 
 
 def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
-    complete = [session for session in checkpoint.sessions if session.blobs and not session.missing]
+    complete = [
+        session
+        for session in checkpoint.sessions
+        if session.blobs and not session.missing
+    ]
     total_size = sum(session.size for session in complete)
     return len(complete), total_size, len(checkpoint.sessions)
 
 
 def _read_metadata(
-    repository: GitRepository, listed: Iterable[CheckpointFiles], sizes: Mapping[str, int]
+    repository: GitRepository,
+    listed: Iterable[CheckpointFiles],
+    sizes: Mapping[str, int],
 ) -> dict[str, Metadata]:
     """Return the metadata of checkpoints and sessions, by object ids, up to the limits."""
     wanted: dict[str, None] = {}
@@ -219,7 +228,9 @@ def _checkpoint(
         folder = files.folders[number]
         about = metadata.get(folder.get(METADATA_NAME, ""), {})
         if number:
-            sessions.append(_session(f"{files.location}{number}/", about, folder, sizes))
+            sessions.append(
+                _session(f"{files.location}{number}/", about, folder, sizes)
+            )
             touched += _paths(about)
         else:
             own_folder = folder
@@ -233,11 +244,15 @@ def _checkpoint(
     return Checkpoint(
         id=files.id,
         files_touched=tuple(dict.fromkeys(touched)),
-        sessions=tuple(session for session in sessions if session.session_id or session.blobs),
+        sessions=tuple(
+            session for session in sessions if session.session_id or session.blobs
+        ),
     )
 
 
-def _has_own_transcript(own_folder: OidByName, sessions: Sequence[CheckpointSession]) -> bool:
+def _has_own_transcript(
+    own_folder: OidByName, sessions: Sequence[CheckpointSession]
+) -> bool:
     """Return whether a checkpoint's own folder has a transcript, as older tools wrote it.
 
     Where all sessions have transcripts, a ``transcript.jsonl`` there is a compact copy.

@@ -8,14 +8,14 @@ from itertools import accumulate
 from operator import itemgetter, neg
 from typing import NamedTuple
 
-from scoring.evidence.git.agents import NO_AGENTS, CommitAgents, Identity, agents_of
-from scoring.evidence.git.changes import CommitPair, ask_about_commits, changes, net_changes
-from scoring.evidence.git.checkpoints import checkpoint_ids
-from scoring.evidence.git.history import TrunkHistory
-from scoring.evidence.git.holders import Holder, commits_held, own_changes
-from scoring.evidence.git.patches import FileLine, hashes_added
-from scoring.evidence.git.starter import as_lines, as_text
-from scoring.evidence.git.walk import Commit
+from .agents import NO_AGENTS, CommitAgents, Identity, agents_of
+from .changes import CommitPair, ask_about_commits, changes, net_changes
+from .checkpoints import checkpoint_ids
+from .history import TrunkHistory
+from .holders import Holder, commits_held, own_changes
+from .patches import FileLine, hashes_added
+from .starter import as_lines, as_text
+from .walk import Commit
 
 _NUMSTAT = (
     "diff-tree",
@@ -311,7 +311,9 @@ class CommitHistory(TrunkHistory):
 
         Commits that git cannot compare are left out.
         """
-        pairs = [CommitPair.with_first_parent(each.sha, each.parents) for each in commits]
+        pairs = [
+            CommitPair.with_first_parent(each.sha, each.parents) for each in commits
+        ]
         changed = changes(self.repository, pairs)
 
         files = {}

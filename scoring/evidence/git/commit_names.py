@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from scoring.evidence.git.walk import Commit
 from scoring.text import fold, trim
+
+from .walk import Commit
 
 _NUMBERED = re.compile(r"(.*) \([#!](\d{1,9})\)")
 _MERGED_REQUEST = re.compile(
@@ -35,7 +36,8 @@ _UNDO = (
     r"|undo(?:es|ne|ing)?|undid)\b"
 )
 _TAKE_OUT = (
-    r"\btak(?:e|es|en|ing)\b.{1,40}\bout\b|\btak(?:e|es|en|ing) out\b|\btook\b.{1,40}\bout\b"
+    r"\btak(?:e|es|en|ing)\b.{1,40}\bout\b|\btak(?:e|es|en|ing) out\b"
+    r"|\btook\b.{1,40}\bout\b"
 )
 _DROP = r"\b(?:drop(?:s|ped|ping)?|remov(?:e|es|ed|ing))\b"
 
@@ -189,7 +191,8 @@ def _titles_in(subject: str) -> set[str]:
     plain = without_number(trim(subject))
     quoted = _QUOTED.search(plain)
 
-    if _REAPPLY.match(plain):  # Reapply "X" takes back the commit that is called Revert "X"
+    # Reapply "X" takes back the commit that is called Revert "X"
+    if _REAPPLY.match(plain):
         if quoted is None:
             return set()
         return {
@@ -208,12 +211,18 @@ def _titles_in(subject: str) -> set[str]:
 
 def _add_named(line: str, names: TakenBackNames) -> None:
     """Add the SHAs and numbers that stand near a word that takes something back."""
-    words = [word for word in WORDS.finditer(line) if not _NEGATED.search(line[: word.start()])]
+    words = [
+        word
+        for word in WORDS.finditer(line)
+        if not _NEGATED.search(line[: word.start()])
+    ]
     if not words:
         return
 
     for name in _TAKEN_BACK_NAME.finditer(line):
-        gaps = [max(name.start() - word.end(), word.start() - name.end()) for word in words]
+        gaps = [
+            max(name.start() - word.end(), word.start() - name.end()) for word in words
+        ]
         if min(gaps) > _NEAR:
             continue
         if name["number"]:

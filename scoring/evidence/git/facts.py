@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, NamedTuple, TypeAlias
 
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.walk import Commit, ShownCommit
 from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
 from scoring.text import trim
+
+from .repository import GitRepository
+from .walk import Commit, ShownCommit
 
 Rules = Literal["reference", "attributed"]
 """The rules under which a fact was found. Their details are worded differently."""

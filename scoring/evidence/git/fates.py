@@ -9,17 +9,20 @@ from functools import partial
 from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
-from scoring.evidence.git.changes import CommitPair, changes
-from scoring.evidence.git.followed_lines import Fate, FollowedLines, FollowedTrunk, LineIds, State
-from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.patches import FilePatch, Hunk, Patch
+from .changes import CommitPair, changes
+from .followed_lines import Fate, FollowedLines, FollowedTrunk, LineIds, State
+from .graph import CommitGraph
+from .patches import FilePatch, Hunk, Patch
 
 _NEW_LINE = -1  # in a merge: a line that is new to one parent and counts
 _NEW_BLANK = -2  # in a merge: a line that is new to one parent and does not count
-_MOST_SPLITS = 100  # files of a commit, gone or new, among which split files are looked for
+# files of a commit, gone or new, among which split files are looked for
+_MOST_SPLITS = 100
 
 
-def fates(trunk: FollowedTrunk, works: Sequence[str]) -> Iterator[tuple[str, Fate | None]]:
+def fates(
+    trunk: FollowedTrunk, works: Sequence[str]
+) -> Iterator[tuple[str, Fate | None]]:
     """Follow the lines of works through their horizon.
 
     Args:
@@ -55,7 +58,11 @@ def fates(trunk: FollowedTrunk, works: Sequence[str]) -> Iterator[tuple[str, Fat
 
 
 def _fate(
-    trunk: FollowedTrunk, lines: FollowedLines, work: str, gone: Iterable[int], added: int
+    trunk: FollowedTrunk,
+    lines: FollowedLines,
+    work: str,
+    gone: Iterable[int],
+    added: int,
 ) -> Fate:
     introduced = trunk.graph.introduced
     end = trunk.end(work)
@@ -63,7 +70,9 @@ def _fate(
     taken_by = Counter[str]()
     for line in gone:
         written = lines.commits[lines.owners[line]]
-        takers = [taker for taker in written.takers.get(line, ()) if introduced[taker] >= end]
+        takers = [
+            taker for taker in written.takers.get(line, ()) if introduced[taker] >= end
+        ]
         takers = list(dict.fromkeys(takers))
         taken.append(tuple(takers))
         taken_by.update(takers)
@@ -84,7 +93,9 @@ def _commits_to_read(
     newest = min((graph.mainline_index[end] for end in ends), default=0)
     needed: dict[str, None] = {}
     for commit in reversed(graph.trunk):
-        is_needed = commit in followed or any(each in needed for each in graph.parents[commit])
+        is_needed = commit in followed or any(
+            each in needed for each in graph.parents[commit]
+        )
         if is_needed and graph.introduced[commit] >= newest:
             needed[commit] = None
     return list(needed)
@@ -111,8 +122,12 @@ class _Walk(NamedTuple):
         """Yield each commit, and where the followed lines are in it."""
         pairs_of = {commit: self._pairs(commit) for commit in order}
         pairs = list(chain.from_iterable(pairs_of.values()))
-        simple = self._simple_merges([sides for sides in pairs_of.values() if len(sides) > 1])
-        patches = self.trunk.history.patches([pair for pair in pairs if pair not in simple])
+        simple = self._simple_merges(
+            [sides for sides in pairs_of.values() if len(sides) > 1]
+        )
+        patches = self.trunk.history.patches(
+            [pair for pair in pairs if pair not in simple]
+        )
 
         children = Counter(pair.base for pair in pairs)
         states: dict[str, State] = {}
@@ -134,7 +149,11 @@ class _Walk(NamedTuple):
                 patch = [*patch, *self._split_files(pair, state, patch)]
                 sides.append(_Side(state, patch, _files_after(patch)))
 
-            state = self._merge(sides, commit) if sides[1:] else self._step(sides[0], commit)
+            state = (
+                self._merge(sides, commit)
+                if sides[1:]
+                else self._step(sides[0], commit)
+            )
             if children[commit]:
                 states[commit] = state
             yield commit, state
@@ -160,13 +179,17 @@ class _Walk(NamedTuple):
                 for line in state.pop(path, ()):
                     self.lines.lost_sight.add(self.lines.owners[line])
 
-    def _simple_merges(self, merges: Sequence[Sequence[CommitPair]]) -> dict[CommitPair, Patch]:
+    def _simple_merges(
+        self, merges: Sequence[Sequence[CommitPair]]
+    ) -> dict[CommitPair, Patch]:
         """Return what merges change that have no file of which each parent has other content."""
         files = self.trunk.history.files(list(chain.from_iterable(merges)))
 
         simple: dict[CommitPair, Patch] = {}
         for pairs in merges:
-            patches = [patch for patch in islice(files, len(pairs)) if patch is not None]
+            patches = [
+                patch for patch in islice(files, len(pairs)) if patch is not None
+            ]
             changed = [set(_files_after(patch)) for patch in patches]
             if len(patches) == len(pairs) and not set.intersection(*changed):
                 simple.update(zip(pairs, patches, strict=True))

@@ -6,9 +6,9 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.walk import Commit
+from .graph import CommitGraph
+from .line_history import LineHistory
+from .walk import Commit
 
 DAY = 86_400
 

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from scoring.evidence.git.changes import CommitPair
+from .changes import CommitPair
 
 Parents = dict[str, tuple[str, ...]]
 """The SHAs of the parents of each commit, the first parent first, by its SHA."""
@@ -115,7 +115,8 @@ class CommitGraph:
                 of_parents.add(boundaries.get(parent, self._trunk_set & {parent}))
 
             if len(of_parents) == 1:
-                boundaries[sha] = of_parents.pop()  # shared, because a branch has one boundary
+                # shared, because a branch has one boundary
+                boundaries[sha] = of_parents.pop()
             else:
                 boundaries[sha] = frozenset().union(*of_parents)
         return boundaries
@@ -162,7 +163,9 @@ class CommitGraph:
         """Return how many of some commits each commit off the trunk contains, itself included."""
         counts: dict[str, int] = {}
         for sha in reversed(self._off_trunk):
-            of_parents = [counts[parent] for parent in self.parents[sha] if counts.get(parent)]
+            of_parents = [
+                counts[parent] for parent in self.parents[sha] if counts.get(parent)
+            ]
             if len(of_parents) > 1:
                 # Both parents may contain the same commits, so their counts cannot be added.
                 counts[sha] = sum(commit in shas for commit in self.side(sha))
@@ -245,7 +248,9 @@ class CommitGraph:
             return (commit,)
         introduced = self.introduced
         brought = self.between(commit, self.parents[commit][:1])
-        return tuple(part for part in brought if introduced.get(part) == introduced[commit])
+        return tuple(
+            part for part in brought if introduced.get(part) == introduced[commit]
+        )
 
     @cached_property
     def mainline(self) -> list[str]:
@@ -271,7 +276,9 @@ class CommitGraph:
                 newest[sha] = self.mainline_index[sha]
                 continue
 
-            of_parents = [newest[parent] for parent in self.parents[sha] if parent in newest]
+            of_parents = [
+                newest[parent] for parent in self.parents[sha] if parent in newest
+            ]
             if of_parents:
                 newest[sha] = min(of_parents)  # the newest commit has index 0
         return newest
@@ -321,9 +328,13 @@ class CommitGraph:
             if commit == sha:
                 return merges
             merges.append(commit)
-            commit = next(parent for parent in self.parents[commit][1:] if parent in holders)
+            commit = next(
+                parent for parent in self.parents[commit][1:] if parent in holders
+            )
 
-    def nearest(self, shas: Sequence[str], may_be_base: Sequence[bool]) -> list[int | None]:
+    def nearest(
+        self, shas: Sequence[str], may_be_base: Sequence[bool]
+    ) -> list[int | None]:
         """Return, for each commit, the nearest one before it in the list that it contains.
 
         Args:

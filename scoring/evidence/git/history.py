@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import InputError, Warn, silent
-from scoring.evidence.git.changes import ChangedFiles, CommitPair, net_changes
-from scoring.evidence.git.facts import Changed, GitFacts, Landing, Tip, Unknown
-from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.landed_lines import AttributedLandings
-from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.trunk import read_branches, short_name
-from scoring.evidence.git.walk import Commit, lines_off_trunk, named_commits, trunk_commits
 from scoring.files import read_file
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
+
+from .changes import ChangedFiles, CommitPair, net_changes
+from .facts import Changed, GitFacts, Landing, Tip, Unknown
+from .graph import CommitGraph
+from .landed_lines import AttributedLandings
+from .line_history import LineHistory
+from .repository import GitRepository
+from .trunk import read_branches, short_name
+from .walk import Commit, lines_off_trunk, named_commits, trunk_commits
 
 
 class ScopeRange(NamedTuple):
@@ -240,7 +241,9 @@ class TrunkHistory(GitFacts):
     def iterations(self) -> list[tuple[int, str]]:
         """The iterations that name a commit, each with the SHA."""
         iterations = []
-        for number, field in zip(self._records.numbers, self._records.commits, strict=True):
+        for number, field in zip(
+            self._records.numbers, self._records.commits, strict=True
+        ):
             sha = self._resolved[trim(field)]
             if sha:
                 iterations.append((number, sha))
@@ -290,7 +293,8 @@ class TrunkHistory(GitFacts):
             return CommitGraph(trunk, {})
 
         tips: dict[str, None] = {}
-        if trunk:  # without a trunk nothing lands, and no branch can show that something did
+        # without a trunk nothing lands, and no branch can show that something did
+        if trunk:
             tips = dict.fromkeys(self._branches.tips.values())
             tips |= dict.fromkeys(head.sha for head in self.repository.request_heads)
 

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.commit_names import TakenBackIndex
-from scoring.evidence.git.facts import NOT_LANDED, RELEASED, Landing, Tip, Trunk, Unknown
-from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.lines_on_trunk import MOST_READ, TrunkLines
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.trunk import USUAL_NAMES, Branches
-from scoring.evidence.git.walk import Commit, lines_off_trunk, named_commits
+from .changes import CommitPair
+from .commit_names import TakenBackIndex
+from .facts import NOT_LANDED, RELEASED, Landing, Tip, Trunk, Unknown
+from .line_history import LineHistory
+from .lines_on_trunk import MOST_READ, TrunkLines
+from .repository import GitRepository
+from .trunk import USUAL_NAMES, Branches
+from .walk import Commit, lines_off_trunk, named_commits
 
 _VERSION = (
     r"v?\d+(?:\.\d+)+"
@@ -71,7 +71,9 @@ def _release_holders(branches: Branches, trunk: str) -> list[Holder]:
         name = _PLACE.sub("", ref)
         is_release = _RELEASE_LINE.fullmatch(name) is not None
         is_default = ref in branches.targets.values() or name in USUAL_NAMES
-        is_elsewhere = ref.startswith("refs/remotes/") and not ref.startswith(of_this_remote)
+        is_elsewhere = ref.startswith("refs/remotes/") and not ref.startswith(
+            of_this_remote
+        )
         if ref != trunk and (is_release or (is_default and is_elsewhere)):
             holders.append(Holder(_BRANCH_OR_TAG.sub("", ref), sha, is_release))
     return sorted(holders, key=lambda holder: not holder.is_release)
@@ -134,7 +136,9 @@ class HeldWork:
             if sha and not landing.landed and not landing.part_of:
                 decided[sha] = self._where(sha, landing)
 
-        lost = [sha for sha, landing in decided.items() if landing.found_by == NOT_LANDED]
+        lost = [
+            sha for sha, landing in decided.items() if landing.found_by == NOT_LANDED
+        ]
         for sha, holder in self._with_half_of_lines(lost).items():
             decided[sha] = _held_by(holder, decided[sha], unknown=Unknown.HELD_IN_PART)
         return [decided.get(landing.sha or "", landing) for landing in landings]
@@ -166,8 +170,12 @@ class HeldWork:
         """Return what the commits of a holder say."""
         shas = [sha for sha, commit in self._held.items() if commit.holder == holder]
         commits = named_commits(self._repository, shas)
-        index = TakenBackIndex((commit.sha, commit.message) for commit in commits.values())
-        return _Messages(index, {sha: commit.subject for sha, commit in commits.items()})
+        index = TakenBackIndex(
+            (commit.sha, commit.message) for commit in commits.values()
+        )
+        return _Messages(
+            index, {sha: commit.subject for sha, commit in commits.items()}
+        )
 
     def _with_half_of_lines(self, shas: Sequence[str]) -> dict[str, Holder]:
         """Return, by commit, what has half of the lines that it adds, as after a squash."""
@@ -197,7 +205,11 @@ def own_changes(commits: Mapping[str, Commit | CommitOffTrunk]) -> list[CommitPa
 
 
 def _held_by(
-    holder: Holder, landing: Landing, *, found_by: str = "", unknown: Unknown | None = None
+    holder: Holder,
+    landing: Landing,
+    *,
+    found_by: str = "",
+    unknown: Unknown | None = None,
 ) -> Landing:
     tip = Tip(holder.tip, branch=holder.name)
     return replace(landing, found_by=found_by, unknown=unknown, tip=tip)

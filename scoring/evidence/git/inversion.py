@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.git.followed_lines import Counts
-from scoring.evidence.git.patches import Patch
+from .followed_lines import Counts
+from .patches import Patch
 
 LinesByFile: TypeAlias = dict[str, Counter[int]]
 """The keys of lines by the path of their file, each as often as it is there."""
@@ -109,7 +109,8 @@ def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Invers
     taken = {}
     for path, taken_from, common in _common_lines(work_added, other_removed):
         for key in common:
-            if key not in removed_by_work:  # else the work moved the line, and this moves it back
+            # else the work moved the line, and this moves it back
+            if key not in removed_by_work:
                 common[key] = min(common[key], net_removed[key])
         common = +common
         if common:
@@ -164,7 +165,9 @@ def does_again(patch: Patch, inverted: Inversion) -> bool:
             that were restored to be removed again.
     """
     lines = _changed_lines(patch)
-    again = _common(inverted.taken, lines.added) + _common(inverted.restored, lines.removed)
+    again = _common(inverted.taken, lines.added) + _common(
+        inverted.restored, lines.removed
+    )
     return inverted.inverted > 0 and again >= HALF * inverted.inverted
 
 

@@ -13,12 +13,13 @@ from itertools import chain
 from typing import NamedTuple
 
 from scoring.errors import GitError
-from scoring.evidence.git.changes import ChangedFiles, CommitPair, changes
-from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.limits import ask_in_batches
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import Git, as_lines
 from scoring.temporary import temporary_directory
+
+from .changes import ChangedFiles, CommitPair, changes
+from .graph import CommitGraph
+from .limits import ask_in_batches
+from .repository import GitRepository
+from .starter import Git, as_lines
 
 MOST_COMPARED = 200_000
 """Commits of the trunk, newest first, that are compared with others."""
@@ -84,7 +85,11 @@ def isolated_repository(repository: GitRepository, sha: str) -> Iterator[Git]:
             (path / "config").write_text(_CONFIG.format(object_format))
             # Quoted, a path may have any characters in a list of alternates.
             objects = os.fsencode(repository.common_dir / "objects")
-            escaped = objects.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+            escaped = (
+                objects.replace(b"\\", b"\\\\")
+                .replace(b'"', b'\\"')
+                .replace(b"\n", b"\\n")
+            )
             (path / "objects/info/alternates").write_bytes(b'"%b"\n' % escaped)
         except OSError as e:
             raise GitError(
@@ -132,7 +137,9 @@ def merged_trees(
     return ask_in_batches(ask, shas, isolated.time)
 
 
-def _merged_one_by_one(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str] | None:
+def _merged_one_by_one(
+    isolated: Git, tip: str, shas: Sequence[str]
+) -> dict[str, str] | None:
     trees = {}
     for sha in shas:
         answer = isolated.ask(*_MERGE_TREE, "-z", tip, sha)
@@ -201,7 +208,9 @@ def same_changes(
     # Of the trunk, what not all of the commits contain is compared, without merges.
     no_mainline = len(graph.mainline)
     oldest = max(graph.newest_mainline.get(sha, no_mainline) for sha in wanted)
-    recent = [sha for sha in graph.trunk[:MOST_COMPARED] if graph.introduced[sha] < oldest]
+    recent = [
+        sha for sha in graph.trunk[:MOST_COMPARED] if graph.introduced[sha] < oldest
+    ]
 
     # Patches are read only where the same paths changed in the same way.
     trunk_pairs = defaultdict(list)
@@ -217,7 +226,9 @@ def same_changes(
     same = SameChanges({}, set())
     for pair, of_trunk in candidates.items():
         own_id = ids.get(pair, "")
-        same.commits[pair] = [each.commit for each in of_trunk if ids.get(each) == own_id]
+        same.commits[pair] = [
+            each.commit for each in of_trunk if ids.get(each) == own_id
+        ]
         if not ids.keys() >= {pair, *of_trunk}:
             same.unknown.add(pair.commit)
     return same
@@ -245,7 +256,8 @@ def _digests_of_patches(lines: Iterable[bytes]) -> Iterator[str]:
     digest = blake2b(digest_size=16)
     has_header = False
     index_line = b""
-    old_left = 0  # lines of this hunk that are still to come, of the old file and of the new one
+    # lines of this hunk that are still to come, of the old file and of the new one
+    old_left = 0
     new_left = 0
 
     for line in lines:
@@ -273,7 +285,8 @@ def _digests_of_patches(lines: Iterable[bytes]) -> Iterator[str]:
             index_line = line + b"\n"
         elif not line.startswith(b"\\"):
             if line.startswith(b"Binary files "):
-                digest.update(index_line)  # the ids of the contents stand for what is not printed
+                # the ids of the contents stand for what is not printed
+                digest.update(index_line)
             digest.update(line + b"\n")
 
     if has_header:

@@ -8,9 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.git.plain_files import folders_of_objects
 from scoring.frozen import Frozen
 from scoring.store import Store, last_change
+
+from .plain_files import folders_of_objects
 
 _MOST_FILES = 50_000  # loose objects and packs, after which nothing is kept
 _LENGTH_OF_FOLDER = 2  # of the names of folders with loose objects
@@ -127,7 +128,9 @@ def _is_commit(path: str) -> bool:
     """Return whether a file is a loose commit or tag."""
     try:
         with open(path, "rb", buffering=0) as f:
-            start = zlib.decompressobj().decompress(f.read(_START_LENGTH), len(b"commit"))
+            start = zlib.decompressobj().decompress(
+                f.read(_START_LENGTH), len(b"commit")
+            )
     except (OSError, zlib.error):
         return False
     return start.startswith((b"commit", b"tag "))

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.commit_names import MessageNames, without_number
-from scoring.evidence.git.facts import (
+from .changes import CommitPair
+from .commit_names import MessageNames, without_number
+from .facts import (
     LATER_ANCESTOR,
     LINES,
     LISTED,
@@ -30,11 +30,12 @@ from scoring.evidence.git.facts import (
     Tip,
     Unknown,
 )
-from scoring.evidence.git.landing import MOST_TIPS, Landings
-from scoring.evidence.git.lines_on_trunk import MOST_READ, CountedLines, TrunkLines
-from scoring.evidence.git.walk import named_commits
+from .landing import MOST_TIPS, Landings
+from .lines_on_trunk import MOST_READ, CountedLines, TrunkLines
+from .walk import named_commits
 
-HORIZON = 14 * 86_400  # seconds after which work that has left no line on the trunk is not there
+# seconds after which work that has left no line on the trunk is not there
+HORIZON = 14 * 86_400
 
 _EXACT = {PATCH_ID, SQUASH}
 _BEST_FIRST = (NAMED, PULL_REQUEST, NUMBERED, LISTED, SUBJECT, LINES, LATER_ANCESTOR)
@@ -82,7 +83,9 @@ class AttributedLandings(Landings):
     def _lines(self) -> TrunkLines:
         """The lines that the commits in question add, and those of the trunk since then."""
         wanted = [*self._graph.pairs(self._asked), *self._tips]
-        return TrunkLines(self._history, wanted, self._graph.pairs(self._since[:MOST_READ]))
+        return TrunkLines(
+            self._history, wanted, self._graph.pairs(self._since[:MOST_READ])
+        )
 
     @cached_property
     def _removed(self) -> TrunkLines:
@@ -127,7 +130,9 @@ class AttributedLandings(Landings):
                 continue
             by_lines = tip._replace(method=LINES)
             for commit in counted.commits_with_most():
-                candidate = _Candidate(LATER_ANCESTOR, commit, is_sure=True, tip=by_lines)
+                candidate = _Candidate(
+                    LATER_ANCESTOR, commit, is_sure=True, tip=by_lines
+                )
                 for sha in self._held_by(tip.sha):
                     candidates[sha].append(candidate)
         return candidates
@@ -268,14 +273,18 @@ class AttributedLandings(Landings):
             if can_be_merged:
                 return before
             was_read = pair in self._lines.wanted
-            return self._landing(sha, unknown=Unknown.LARGE if was_read else Unknown.OBJECTS)
+            return self._landing(
+                sha, unknown=Unknown.LARGE if was_read else Unknown.OBJECTS
+            )
 
         came_with_later = self._came_with_later(sha, before, counted)
         if came_with_later and before.commit:
             return replace(before, lines=counted.share(before.commit))
 
         candidates = self._candidates(sha)
-        candidates = [each for each in candidates if not self._graph.contains(sha, each.commit)]
+        candidates = [
+            each for each in candidates if not self._graph.contains(sha, each.commit)
+        ]
         landed = self._in_one(sha, counted, candidates)
         if landed is not None:
             return landed
@@ -291,7 +300,9 @@ class AttributedLandings(Landings):
             candidates.append(_Candidate(LATER_ANCESTOR, before.commit, is_sure=True))
         return self._not_found(sha, counted, candidates, before)
 
-    def _came_with_later(self, sha: str, before: Landing, counted: CountedLines) -> bool:
+    def _came_with_later(
+        self, sha: str, before: Landing, counted: CountedLines
+    ) -> bool:
         """Return whether half of the lines are where a later commit is said to have landed."""
         if before.found_by != LATER_ANCESTOR:
             return False
@@ -311,7 +322,8 @@ class AttributedLandings(Landings):
             return None
 
         proposed = list(candidates)
-        if self._lines.wanted[self._graph.pair(sha)]:  # to remove the same is not yet the same work
+        # to remove the same is not yet the same work
+        if self._lines.wanted[self._graph.pair(sha)]:
             for commit in counted.commits_with_most():
                 if self._time(commit) <= self._end(sha):
                     proposed.append(_Candidate(LINES, commit))
@@ -339,7 +351,11 @@ class AttributedLandings(Landings):
         )
 
     def _not_found(
-        self, sha: str, counted: CountedLines, candidates: Sequence[_Candidate], before: Landing
+        self,
+        sha: str,
+        counted: CountedLines,
+        candidates: Sequence[_Candidate],
+        before: Landing,
     ) -> Landing:
         """Return that a commit did not land, if no line is there in time, or why it is unknown."""
         sure = [candidate.commit for candidate in candidates if candidate.is_sure]

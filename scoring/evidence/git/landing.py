@@ -9,8 +9,10 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import chain
 
-from scoring.evidence.git.changes import ChangedFiles, CommitPair, changes
-from scoring.evidence.git.facts import (
+from scoring.frozen import Frozen
+
+from .changes import ChangedFiles, CommitPair, changes
+from .facts import (
     ANCESTOR,
     LATER_ANCESTOR,
     MERGE_GIT,
@@ -25,17 +27,16 @@ from scoring.evidence.git.facts import (
     Trunk,
     Unknown,
 )
-from scoring.evidence.git.graph import NO_INDICES, CommitGraph, IndexSet
-from scoring.evidence.git.isolated import (
+from .graph import NO_INDICES, CommitGraph, IndexSet
+from .isolated import (
     git_version,
     isolated_repository,
     merged_trees,
     same_changes,
 )
-from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.starter import Git
-from scoring.evidence.git.walk import Commit
-from scoring.frozen import Frozen
+from .line_history import LineHistory
+from .starter import Git
+from .walk import Commit
 
 MOST_TIPS = 200
 """Branches with commits that did not land by themselves, of which the change is looked for."""
@@ -135,9 +136,13 @@ class Landings:
             return kept.landings[question]
 
         landings = self._weigh()
-        may_change = [each.old_git or each.unknown in _NOT_HERE for each in landings.values()]
+        may_change = [
+            each.old_git or each.unknown in _NOT_HERE for each in landings.values()
+        ]
         if not any(may_change):
-            self._history.keep(_KEPT_NAME, _Kept(state, kept.landings | {question: landings}))
+            self._history.keep(
+                _KEPT_NAME, _Kept(state, kept.landings | {question: landings})
+            )
         return landings
 
     def _weigh(self) -> LandingBySha:
@@ -164,7 +169,8 @@ class Landings:
         self._ask_changes_up_to(tips, missing, containing, landed | by_subject)
 
         # Commits of later iterations come first, because they can show the landing of earlier ones.
-        showing = -1 << len(tried)  # the indices of branches and of commits that landed, as bits
+        # the indices of branches and of commits that landed, as bits
+        showing = -1 << len(tried)
         for index in range(len(tried) - 1, -1, -1):
             sha = tried[index].sha
             if sha not in landed:
@@ -184,7 +190,11 @@ class Landings:
         return decided
 
     def _is_comparable(self, sha: str) -> bool:
-        return sha in self._commits and sha in self._graph and not self._graph.is_merge(sha)
+        return (
+            sha in self._commits
+            and sha in self._graph
+            and not self._graph.is_merge(sha)
+        )
 
     def _undecidable(self, shas: Iterable[str]) -> LandingBySha:
         """Return the landing of the commits that cannot be compared, or change nothing."""
@@ -261,7 +271,9 @@ class Landings:
         self._ask_changes(chain.from_iterable(wanted.values()))
 
         with isolated_repository(self._repository, shas[0]) as isolated:
-            same = same_changes(self._repository, self._graph, isolated, wanted, self._changes)
+            same = same_changes(
+                self._repository, self._graph, isolated, wanted, self._changes
+            )
             self._unsure |= same.unknown
 
             landings = {}
@@ -276,7 +288,10 @@ class Landings:
             return landings | self._by_merge(isolated, unmerged)
 
     def _by_patch(
-        self, sha: str, pairs: Iterable[CommitPair], same: Mapping[CommitPair, Sequence[str]]
+        self,
+        sha: str,
+        pairs: Iterable[CommitPair],
+        same: Mapping[CommitPair, Sequence[str]],
     ) -> Landing | None:
         """Return the landing of a commit by its own patch or by that of its side.
 
@@ -309,14 +324,18 @@ class Landings:
         if not trees:
             return {}
 
-        tree_of_tip = self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
+        tree_of_tip = (
+            self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
+        )
         landings = {}
         for sha in shas:
             if trees.get(sha) == tree_of_tip:
                 landings[sha] = self._landing(sha, MERGE_TREE)
         return landings
 
-    def _by_later(self, sha: str, tips: Iterable[Tip], landed: LandingBySha) -> Landing | None:
+    def _by_later(
+        self, sha: str, tips: Iterable[Tip], landed: LandingBySha
+    ) -> Landing | None:
         """Return the landing of a commit by the first one that contains it and landed."""
         for tip in tips:
             later = landed.get(tip.sha)
@@ -381,7 +400,9 @@ class Landings:
 
     def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
         """Return the trunk commits that a commit does not contain, which came without it."""
-        return [commit for commit in trunk_commits if not self._graph.contains(sha, commit)]
+        return [
+            commit for commit in trunk_commits if not self._graph.contains(sha, commit)
+        ]
 
     def _paths(self, sha: str) -> set[str]:
         """Return what a commit changed against its first parent, as far as git can say."""
@@ -394,4 +415,6 @@ class Landings:
 
 
 def _digest(about: object) -> bytes:
-    return blake2b(repr(about).encode("utf-8", "backslashreplace"), digest_size=16).digest()
+    return blake2b(
+        repr(about).encode("utf-8", "backslashreplace"), digest_size=16
+    ).digest()

@@ -14,18 +14,20 @@ from typing import NamedTuple
 import msgspec
 
 from scoring.errors import GitError, Warn, silent
-from scoring.evidence.git.changes import CommitPair, compare
-from scoring.evidence.git.checkpoint_files import sizes_in_clone
-from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
-from scoring.evidence.git.kept_objects import may_change, object_stamps
-from scoring.evidence.git.patches import FilePatch, Patch, read_added_text, read_patches
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import Git, as_lines
 from scoring.store import Store, Value
+
+from .changes import CommitPair, compare
+from .checkpoint_files import sizes_in_clone
+from .isolated import git_version, isolated_repository, merged_trees
+from .kept_objects import may_change, object_stamps
+from .patches import FilePatch, Patch, read_added_text, read_patches
+from .repository import GitRepository
+from .starter import Git, as_lines
 
 _CHUNK = 512  # commits that are looked up, and read, at once
 _MOST_HELD = 48 << 20  # bytes of patches that are held in memory
-_MOST_KEPT = 16 << 20  # bytes of a commit's lines; what is larger is read again each time
+# bytes of a commit's lines; what is larger is read again each time
+_MOST_KEPT = 16 << 20
 
 _OPTIONS = (
     "-r",
@@ -72,7 +74,10 @@ class LineHistory:
     """
 
     def __init__(
-        self, repository: GitRepository, cache_dir: Path | None = None, warn: Warn = silent
+        self,
+        repository: GitRepository,
+        cache_dir: Path | None = None,
+        warn: Warn = silent,
     ) -> None:
         """Take an open repository, where to keep what is read, and a taker of warnings.
 
@@ -96,7 +101,9 @@ class LineHistory:
         for first in range(0, len(pairs), _CHUNK):
             yield from self._chunk(pairs[first : first + _CHUNK])
 
-    def readable_patches(self, pairs: Sequence[CommitPair]) -> Iterator[ReadablePatch | None]:
+    def readable_patches(
+        self, pairs: Sequence[CommitPair]
+    ) -> Iterator[ReadablePatch | None]:
         """Yield the same, without the files that this clone lacks, as it may lack large ones."""
         for pair, patch in zip(pairs, self.patches(pairs), strict=True):
             if patch is not None:
@@ -106,7 +113,10 @@ class LineHistory:
 
     def _without_missing_files(self, pair: CommitPair) -> ReadablePatch | None:
         """Return what changes in the files that are here, or None where none of them is."""
-        if self._partly_read >= _MOST_PARTLY_READ or self._unreadable >= _MOST_UNREADABLE:
+        if (
+            self._partly_read >= _MOST_PARTLY_READ
+            or self._unreadable >= _MOST_UNREADABLE
+        ):
             return None
         self._partly_read += 1
         listed = next(self._read([pair], (*_OPTIONS, "--no-renames")))
@@ -116,8 +126,12 @@ class LineHistory:
 
         roots = [sha for sha in pair if sha]
         blobs = {blob for file in listed for blob in (file.old_blob, file.new_blob)}
-        here = sizes_in_clone(self.repository, roots, blobs).keys() | {"0" * len(pair.commit)}
-        missing = [file.path for file in listed if not here >= {file.old_blob, file.new_blob}]
+        here = sizes_in_clone(self.repository, roots, blobs).keys() | {
+            "0" * len(pair.commit)
+        }
+        missing = [
+            file.path for file in listed if not here >= {file.old_blob, file.new_blob}
+        ]
         if len(missing) in (0, len(listed)):
             self._unreadable += 1
             return None
@@ -139,7 +153,9 @@ class LineHistory:
         """
         return self._read(pairs, _OPTIONS)
 
-    def file_made_of(self, pair: CommitPair, sources: Sequence[str], path: str) -> FilePatch | None:
+    def file_made_of(
+        self, pair: CommitPair, sources: Sequence[str], path: str
+    ) -> FilePatch | None:
         """Return what one new file was made of.
 
         Only ``sources``, files that are gone, are looked at.
@@ -163,7 +179,9 @@ class LineHistory:
 
     def _read_merge(self, merge: str, first: str, second: str) -> Patch | None:
         with isolated_repository(self.repository, merge) as isolated:
-            clean = merged_trees(isolated, git_version(isolated), first, [second]).get(second)
+            clean = merged_trees(isolated, git_version(isolated), first, [second]).get(
+                second
+            )
             if clean:
                 return _patch_printed(isolated, merge, (clean, f"{merge}^{{tree}}"))
         return self.patch(CommitPair(merge, first))
@@ -235,7 +253,8 @@ class LineHistory:
     def _keep_patch(self, store: Store, key: bytes, patch: Patch | None) -> None:
         if patch is None:
             return
-        with contextlib.suppress(UnicodeEncodeError):  # a path of a file need not be UTF-8
+        # a path of a file need not be UTF-8
+        with contextlib.suppress(UnicodeEncodeError):
             value = msgspec.msgpack.encode(patch)
             if len(value) <= _MOST_KEPT:
                 store.put("lines", key, self._stamp, value)
@@ -250,9 +269,13 @@ class LineHistory:
             _, oldest = self._recent.popitem(last=False)
             self._recent_bytes -= _size_of(oldest)
 
-    def _read(self, pairs: Sequence[CommitPair], options: Sequence[str]) -> Iterator[Patch | None]:
+    def _read(
+        self, pairs: Sequence[CommitPair], options: Sequence[str]
+    ) -> Iterator[Patch | None]:
         """Return the patches of some pairs as git prints them, or None where git fails."""
-        return compare(self.repository, pairs, options, read_patches, self._report_unread)
+        return compare(
+            self.repository, pairs, options, read_patches, self._report_unread
+        )
 
     def _report_unread(self, pair: CommitPair, error: GitError) -> None:
         sha = pair.commit[:12]

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.facts import LineShare
-from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.patches import FileLine, lines_changed
 from scoring.text import composed
+
+from .changes import CommitPair
+from .facts import LineShare
+from .line_history import LineHistory
+from .patches import FileLine, lines_changed
 
 MOST_READ = 20_000  # trunk commits, newest first, that are searched for lines
 MOST_LINES = 1_000_000  # different lines that are searched for
@@ -42,7 +43,10 @@ class CountedLines(NamedTuple):
         """Return the commits that have nine tenths of the lines, and enough different ones."""
         with_most = []
         for commit, count in self.by_commit.items():
-            if count * 10 >= self.lines * 9 and self.distinct[commit] >= _LEAST_DISTINCT:
+            if (
+                count * 10 >= self.lines * 9
+                and self.distinct[commit] >= _LEAST_DISTINCT
+            ):
                 with_most.append(commit)
         return with_most
 
@@ -92,7 +96,9 @@ class TrunkLines:
 
         lines_of = {}
         for pair, lines in self._read(history, trunk):
-            lines_of[pair.commit] = {line: lines[line] for line in lines if line[1] in keys}
+            lines_of[pair.commit] = {
+                line: lines[line] for line in lines if line[1] in keys
+            }
         self.is_whole = self.is_whole and len(lines_of) == len(trunk)
 
         for commit, counts in lines_of.items():  # now all moves are known
@@ -113,7 +119,9 @@ class TrunkLines:
                         self._files[self._file(file.old_path)] = self._file(file.path)
                 yield pair, lines_changed(readable.patch, removed=self._removed)
 
-    def count(self, pair: CommitPair, counts: Callable[[str], bool]) -> CountedLines | None:
+    def count(
+        self, pair: CommitPair, counts: Callable[[str], bool]
+    ) -> CountedLines | None:
         """Return which lines of a pair the commits of the trunk have that ``counts`` accepts.
 
         None where the lines are not known.
@@ -134,7 +142,9 @@ class TrunkLines:
         anywhere = 0
         for (file, key), count in lines.items():
             total = 0
-            commits: Mapping[str, int] = self._commits_with.get((moved.get(file, file), key), {})
+            commits: Mapping[str, int] = self._commits_with.get(
+                (moved.get(file, file), key), {}
+            )
             for commit, times in commits.items():
                 if is_counted(commit):
                     by_commit[commit] += min(times, count)
@@ -166,7 +176,9 @@ class TrunkLines:
 
         moved = {}
         for file, keys in keys_of.items():
-            files_with = [self._files_with[key] for key in keys if key in self._files_with]
+            files_with = [
+                self._files_with[key] for key in keys if key in self._files_with
+            ]
             at_home = sum(file in files for files in files_with)
             if at_home * 2 >= len(keys):
                 continue

@@ -17,8 +17,8 @@ from zlib import crc32
 
 import msgspec
 
-from scoring.evidence.git.changes import MOST_CHANGES, refuse_many
-from scoring.evidence.git.starter import as_text
+from .changes import MOST_CHANGES, refuse_many
+from .starter import as_text
 
 FileLine = tuple[str, int]  # the path of a file, and the key of a line in it
 
@@ -45,7 +45,11 @@ def bare_text(line: bytes) -> bytes:
     if b'\\n"' in line[-6:]:
         string = _JSON_STRING.fullmatch(line)
         with contextlib.suppress(msgspec.MsgspecError):
-            line = msgspec.json.decode(string[1] + b'"', type=str).encode() if string else line
+            line = (
+                msgspec.json.decode(string[1] + b'"', type=str).encode()
+                if string
+                else line
+            )
     text = line.translate(None, b" \t\r\f\v")
     if len(text) > _LONG:
         return blake2b(text, digest_size=16).digest()
@@ -187,7 +191,9 @@ def hashes_added(patch: Patch, *, is_strict: bool = False) -> Counter[FileLine]:
         keys = list(file.added())
         hashes.update((file.path, key >> 32) for key in keys)
         if is_strict:
-            not_blank = sum(len(hunk.added) - hunk.added.count(0) for hunk in file.hunks)
+            not_blank = sum(
+                len(hunk.added) - hunk.added.count(0) for hunk in file.hunks
+            )
             other = not_blank - len(keys)
             if other > len(keys):
                 hashes[file.path, 0] += other
@@ -256,7 +262,8 @@ def _read_hunk(head: "re.Match[bytes]", lines: Iterator[bytes]) -> Hunk:
     removed, added = _lines_of_hunk(head, lines)
     start = int(head[1])
     if removed:
-        start -= 1  # git counts lines from 1, and names the line above where none is removed
+        # git counts lines from 1, and names the line above where none is removed
+        start -= 1
     return Hunk(start, _packed(removed), _packed(added))
 
 
@@ -266,7 +273,8 @@ def _lines_of_hunk(
     """Take the lines of a hunk, those removed and those added, each with its sign."""
     removed = list(islice(lines, int(head[2] or 1)))
     added = list(islice(lines, int(head[4] or 1)))
-    if added and added[0][:1] == b"\\":  # the last line removed ends without a line break
+    # the last line removed ends without a line break
+    if added and added[0][:1] == b"\\":
         added = [*added[1:], next(lines)]
     return removed, added
 

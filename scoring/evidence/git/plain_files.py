@@ -10,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from scoring.errors import GitError, InputError
-from scoring.evidence.git.starter import Git
 from scoring.files import read_file, reason, refuse_special, size_in_words
 from scoring.paths import checkout_around
+
+from .starter import Git
 
 PLAIN_FILES = {
     "HEAD": 64 << 10,
@@ -37,7 +38,8 @@ _MOST_REPLACEMENTS = 10_000
 
 _SETTINGS_FILES = ("config", "config.worktree")
 _INCLUDES = r"^include(if\..*)?\.path$"
-_MOST_INCLUDES = 100  # files that settings include; git reads one as often as it is included
+# files that settings include; git reads one as often as it is included
+_MOST_INCLUDES = 100
 _TIMEOUT = 30  # seconds
 
 
@@ -66,7 +68,9 @@ def refuse_pipes_in(repository: Path) -> None:
     replacements = (repository / "refs/replace").rglob("*")
     for count, path in enumerate(replacements):
         if count == _MOST_REPLACEMENTS:
-            raise GitError(f"{repository}: more than {_MOST_REPLACEMENTS:,} replacements")
+            raise GitError(
+                f"{repository}: more than {_MOST_REPLACEMENTS:,} replacements"
+            )
         refuse_pipe(path)
 
     for path in (repository / "worktrees").glob("*/*"):
@@ -144,7 +148,9 @@ def refuse_pipe(path: Path, limit: int | None = None) -> None:
     except OSError as e:
         raise GitError(f"{path}: {reason(e)}; git would wait for it forever") from e
     if limit is not None and size > limit:
-        raise GitError(f"{path}: larger than {size_in_words(limit)}; git would read it for long")
+        raise GitError(
+            f"{path}: larger than {size_in_words(limit)}; git would read it for long"
+        )
 
 
 def _refuse_pipes_included(settings: Path) -> None:

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import GitError, NotARepositoryError
-from scoring.evidence.git.agents import Identity
-from scoring.evidence.git.limits import memory_for_history
-from scoring.evidence.git.plain_files import (
+
+from .agents import Identity
+from .limits import memory_for_history
+from .plain_files import (
     refuse_pipes_around,
     refuse_pipes_below,
     refuse_pipes_in,
 )
-from scoring.evidence.git.starter import (
+from .starter import (
     WORDS_ABOUT_OBJECT,
     Answer,
     Git,
@@ -100,7 +101,9 @@ class GitRepository(Git):
         if answer.returncode and _is_owned_by_another(answer):
             # Git reads the caller's trusted directories, which are not read here, so ask again.
             trusted = Git(Path("/")).callers_setting("--get-all", "safe.directory")
-            self.settings = tuple(f"safe.directory={path}" for path in trusted.splitlines())
+            self.settings = tuple(
+                f"safe.directory={path}" for path in trusted.splitlines()
+            )
             answer = self.ask(*_OPENING_QUESTION, timeout=timeout)
 
         is_inside, _, common_dir = answer.stdout.rstrip(b"\n").partition(b"\n")
@@ -184,7 +187,9 @@ class GitRepository(Git):
     @cached_property
     def request_heads(self) -> list[RequestHead]:
         """The heads of pull and merge requests that were fetched, under any name."""
-        rows = self._reference_rows("%(objectname) %(refname)", (*_REQUESTS, "refs/remotes/"))
+        rows = self._reference_rows(
+            "%(objectname) %(refname)", (*_REQUESTS, "refs/remotes/")
+        )
 
         heads = []
         for sha, name in rows:
@@ -217,7 +222,9 @@ class GitRepository(Git):
                 urls[key.removeprefix("remote.").removesuffix(".url")] = url
         return urls
 
-    def resolve(self, names: Iterable[str], *, searches: bool = False) -> dict[str, str | None]:
+    def resolve(
+        self, names: Iterable[str], *, searches: bool = False
+    ) -> dict[str, str | None]:
         """Return the commit SHA of each name, or None.
 
         A name is a SHA, a branch, or anything like ``HEAD~1``. It cannot become an option.
@@ -264,7 +271,10 @@ class GitRepository(Git):
         return next(filter(None, resolved.values()), None)
 
     def _resolve(
-        self, waiting: Sequence[str], resolved: dict[str, str | None], timeout: float | None = None
+        self,
+        waiting: Sequence[str],
+        resolved: dict[str, str | None],
+        timeout: float | None = None,
     ) -> None:
         """Add what is found to ``resolved``, within some seconds for all."""
         ends_at = time.monotonic() + (timeout or 0)
@@ -275,7 +285,9 @@ class GitRepository(Git):
             if timeout is not None:
                 timeout = max(ends_at - time.monotonic(), 0)
             questions = as_lines(f"{name}^{{commit}}" for name in waiting)
-            answer = self.ask("cat-file", "--batch-check", stdin=questions, timeout=timeout)
+            answer = self.ask(
+                "cat-file", "--batch-check", stdin=questions, timeout=timeout
+            )
 
             lines = answer.stdout.split(b"\n")[:-1]
             for name, line in zip(waiting, lines, strict=False):
@@ -293,7 +305,9 @@ class GitRepository(Git):
             self.run("cat-file", "--batch-check", stdin=_NO_COMMIT)
             waiting = waiting[len(lines) + 1 :]
 
-    def files_at(self, sha: str, folder: str, is_wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    def files_at(
+        self, sha: str, folder: str, is_wanted: Callable[[str], bool]
+    ) -> dict[str, bytes]:
         """Return the contents of files that are directly in a folder of a commit, by name.
 
         Args:
@@ -362,7 +376,10 @@ class GitRepository(Git):
                 entries = b"".join(read_object(tree))
                 for name in folders[folder]:
                     file_name = posixpath.basename(name.partition(":")[2])
-                    if b" %b\0" % file_name.encode("utf-8", "surrogateescape") in entries:
+                    if (
+                        b" %b\0" % file_name.encode("utf-8", "surrogateescape")
+                        in entries
+                    ):
                         listed.add(name)
         return listed
 

@@ -14,8 +14,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from pathlib import Path
 
 from scoring.errors import GitError
-from scoring.evidence.git import limits
 from scoring.files import size_in_words
+
+from . import limits
 
 # The file has two paragraphs: settings for ``git -c``, and variables for git's environment.
 _SETTINGS_TEXT, _VARIABLES_TEXT = (
@@ -147,7 +148,9 @@ class Git:
         Of a line that is longer than :data:`LINE_LIMIT` only the beginning is yielded.
         """
         unfinished = bytearray()
-        with contextlib.closing(self.chunks(*arguments, stdin=stdin, timeout=timeout)) as chunks:
+        with contextlib.closing(
+            self.chunks(*arguments, stdin=stdin, timeout=timeout)
+        ) as chunks:
             for chunk in chunks:
                 first, *others = chunk.split(end)
                 unfinished += first[: LINE_LIMIT - len(unfinished)]
@@ -174,7 +177,9 @@ class Git:
             def read(oid: str) -> Iterator[bytes]:
                 nonlocal process
                 if not process:
-                    process = stack.enter_context(self._started(("cat-file", "--batch")))
+                    process = stack.enter_context(
+                        self._started(("cat-file", "--batch"))
+                    )
 
                 try:
                     yield from process.content(oid)
@@ -195,7 +200,9 @@ class Git:
         return as_text(self.ask("config", *question, environment=environment).stdout)
 
     def _environment(self) -> dict[str, str]:
-        callers = {name: os.environ[name] for name in _CALLERS_VARIABLES if name in os.environ}
+        callers = {
+            name: os.environ[name] for name in _CALLERS_VARIABLES if name in os.environ
+        }
         return callers | _ENVIRONMENT | self.variables
 
     def _command(self, arguments: Iterable[str]) -> list[str]:
@@ -228,7 +235,9 @@ class Git:
                 bufsize=0,
             )
         except FileNotFoundError as e:
-            raise GitError("git was not found on PATH; install git 2.32 or newer") from e
+            raise GitError(
+                "git was not found on PATH; install git 2.32 or newer"
+            ) from e
         except (OSError, ValueError) as e:
             raise GitError(f"git could not be started: {e}") from e
 
@@ -242,7 +251,9 @@ class Git:
                     os.killpg(popen.pid, signal.SIGKILL)
                 raise
 
-    def _refuse_failure(self, arguments: Sequence[str], exit_status: int, errors: bytes) -> None:
+    def _refuse_failure(
+        self, arguments: Sequence[str], exit_status: int, errors: bytes
+    ) -> None:
         if exit_status:
             reason = on_one_line(errors) or f"exit {exit_status}"
             raise GitError(f"{self.directory}: git {arguments[0]} failed: {reason}")
@@ -255,7 +266,9 @@ class GitProcess:
         errors: the beginning of what it printed about errors.
     """
 
-    def __init__(self, popen: "subprocess.Popen[bytes]", git: Git, timeout: float) -> None:
+    def __init__(
+        self, popen: "subprocess.Popen[bytes]", git: Git, timeout: float
+    ) -> None:
         """Take a git that was started with pipes, where, and its seconds without output."""
         assert popen.stdin
         assert popen.stdout
@@ -379,7 +392,9 @@ def time_limit() -> float:
 
 def as_lines(questions: Iterable[str]) -> bytes:
     """Return questions as git takes them on standard input, one on each line."""
-    return "".join(f"{question}\n" for question in questions).encode("utf-8", "surrogateescape")
+    return "".join(f"{question}\n" for question in questions).encode(
+        "utf-8", "surrogateescape"
+    )
 
 
 def as_text(raw: bytes) -> str:

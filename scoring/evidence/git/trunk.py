@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from scoring.errors import GitError
-from scoring.evidence.git.facts import Trunk
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import as_text
+
+from .facts import Trunk
+from .repository import GitRepository
+from .starter import as_text
 
 USUAL_NAMES = ("main", "master")
 """Names that are tried, of the remote and then here, when the remote names no default branch."""
@@ -116,12 +117,16 @@ class Branches(NamedTuple):
             answer = self.repository.ask("symbolic-ref", "--quiet", head)
             lost = answer.stdout.decode(errors="replace").strip()
             if lost:
-                lost_default = f"; {remote}/HEAD points to {short_name(lost)}, which is gone"
+                lost_default = (
+                    f"; {remote}/HEAD points to {short_name(lost)}, which is gone"
+                )
 
             for name in USUAL_NAMES:
                 of_remote = self.of_remote(name)
                 if of_remote in self.tips:
-                    how = f"{remote} names no default branch and has {name}{lost_default}"
+                    how = (
+                        f"{remote} names no default branch and has {name}{lost_default}"
+                    )
                     return self._or_of_parent(self._newer_of_pair(of_remote, how))
 
         for name in USUAL_NAMES:
@@ -144,7 +149,9 @@ class Branches(NamedTuple):
         if self.holds(local, remote_branch):
             short = short_name(remote_branch)
             return _Choice(local, f"{how}; the local branch holds all of {short}")
-        return _Choice(remote_branch, f"{how}; the local branch {name} does not hold all of it")
+        return _Choice(
+            remote_branch, f"{how}; the local branch {name} does not hold all of it"
+        )
 
     def _default(self, target: str) -> _Choice:
         """Choose the default branch of the remote, to which the remote's HEAD points here.
@@ -164,10 +171,10 @@ class Branches(NamedTuple):
         name = short_name(ahead)
         advice = f"run git remote set-head {remote} --auto"
         answer = self.repository.ask("rev-parse", "--symbolic-full-name", "@{upstream}")
-        if as_text(answer.stdout).strip() == ahead:  # tracked by the branch that is checked out
-            doubt = (
-                f"{remote}/HEAD is out of date: {name} holds all of {short_name(target)}; {advice}"
-            )
+        # tracked by the branch that is checked out
+        if as_text(answer.stdout).strip() == ahead:
+            held = f"{name} holds all of {short_name(target)}"
+            doubt = f"{remote}/HEAD is out of date: {held}; {advice}"
             how = f"tracked by the branch that is checked out; {doubt}"
             return self._newer_of_pair(ahead, how)._replace(doubt=doubt)
 

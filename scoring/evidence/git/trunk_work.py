@@ -11,9 +11,9 @@ from hashlib import blake2b
 
 import msgspec
 
-from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.commit_names import WORDS, TakenBackIndex, says_so
-from scoring.evidence.git.facts import (
+from .changes import CommitPair
+from .commit_names import WORDS, TakenBackIndex, says_so
+from .facts import (
     STANDS,
     CameBack,
     PartlyReverted,
@@ -21,10 +21,10 @@ from scoring.evidence.git.facts import (
     TrunkWork,
     Undone,
 )
-from scoring.evidence.git.fates import fates
-from scoring.evidence.git.followed_lines import Fate, FollowedTrunk
-from scoring.evidence.git.inversion import HALF, WHOLE, does_again, has_content_of, inversion
-from scoring.evidence.git.undoing import LEAST_LINES, Candidate, Work
+from .fates import fates
+from .followed_lines import Fate, FollowedTrunk
+from .inversion import HALF, WHOLE, does_again, has_content_of, inversion
+from .undoing import LEAST_LINES, Candidate, Work
 
 _MOST_RETURNS = 10  # how often work that came back may be taken back again
 _MOST_NAMING = 50  # commits that name one work, which are compared with it
@@ -146,7 +146,11 @@ class WorkOnTrunk:
         for key, each in works.items():
             answers[key] = self._undone(each, suspects[each.commit])
 
-        back = [TrunkWork(each.came_back.back_in) for each in answers.values() if each.came_back]
+        back = [
+            TrunkWork(each.came_back.back_in)
+            for each in answers.values()
+            if each.came_back
+        ]
         if not back or not returns:
             return answers
 
@@ -170,7 +174,9 @@ class WorkOnTrunk:
         naming = self._naming(work.commit, work.also)
         position = self._graph.position
         partly = None
-        for commit in sorted({*naming, *suspects}, key=position.__getitem__, reverse=True):
+        for commit in sorted(
+            {*naming, *suspects}, key=position.__getitem__, reverse=True
+        ):
             candidate = self._candidate(work, commit, names_work=commit in naming)
             if candidate is None:
                 continue
@@ -185,12 +191,16 @@ class WorkOnTrunk:
             if back_in is not None:
                 return Undone(came_back=CameBack(commit, back_in))
             return Undone(
-                state="reverted" if candidate.says_so or all_text.is_exact else "taken_back",
+                state="reverted"
+                if candidate.says_so or all_text.is_exact
+                else "taken_back",
                 taken_back=self._taken_back(candidate),
             )
         return Undone(partly_reverted=partly)
 
-    def _candidate(self, work: Work, commit: str, *, names_work: bool) -> Candidate | None:
+    def _candidate(
+        self, work: Work, commit: str, *, names_work: bool
+    ) -> Candidate | None:
         """Return a commit as a candidate, or None where git cannot say what it changes."""
         patch = self._history.own_patch(commit, self._graph.parents[commit])
         if patch is None:
@@ -198,7 +208,8 @@ class WorkOnTrunk:
 
         code = inversion(work.patch, patch, self._trunk.counts)
         all_text = code
-        if names_work or code.is_whole:  # no rule asks about the text of any other commit
+        # no rule asks about the text of any other commit
+        if names_work or code.is_whole:
             all_text = inversion(work.patch, patch)
         return Candidate(
             trunk=self._trunk,
@@ -274,10 +285,14 @@ class WorkOnTrunk:
             for file in work.patch:
                 works_with[file.old_path, file.old_blob].append(work.commit)
 
-        for (commit, _), patch in zip(later, self._history.patches(list(later)), strict=True):
+        for (commit, _), patch in zip(
+            later, self._history.patches(list(later)), strict=True
+        ):
             for file in patch or ():
                 for work_commit in works_with.get((file.path, file.new_blob), ()):
-                    if commit != work_commit and self._graph.contains(commit, work_commit):
+                    if commit != work_commit and self._graph.contains(
+                        commit, work_commit
+                    ):
                         suspects[work_commit].add(commit)
         return suspects
 

@@ -11,15 +11,17 @@ from itertools import chain
 from typing import NamedTuple
 
 from scoring.errors import GitError
-from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.followed_lines import Fate, FollowedTrunk
-from scoring.evidence.git.inversion import HALF, WHOLE, Inversion, put_back
-from scoring.evidence.git.patches import Patch
+
+from .changes import CommitPair
+from .followed_lines import Fate, FollowedTrunk
+from .inversion import HALF, WHOLE, Inversion, put_back
+from .patches import Patch
 
 LEAST_LINES = 5  # lines of code that work changed at least, to be judged without words
 _LEAST_PLAIN = 10  # lines that a plain removal took at least
 _LEFT = 0.1  # of what was taken, at most this much may stand in its place
-_ELSEWHERE = 0.05  # of what was taken, at most this much may a plain removal add elsewhere
+# of what was taken, at most this much may a plain removal add elsewhere
+_ELSEWHERE = 0.05
 _LEAST_RESTORED = 5  # lines restored in the one file that was changed
 _LEAST_RUN = 2  # commits that a stale tree undoes at least
 _LONGEST_RUN = 50  # commits before a stale tree that are read at most
@@ -83,7 +85,9 @@ class Candidate(NamedTuple):
             return True  # rule s
 
         code = self.code
-        is_whole = code.is_whole and self.all_text.share >= HALF and code.lines >= LEAST_LINES
+        is_whole = (
+            code.is_whole and self.all_text.share >= HALF and code.lines >= LEAST_LINES
+        )
         if not is_whole or not self._undoes_every_file():
             return False
         fate = self.work.fate
@@ -92,7 +96,8 @@ class Candidate(NamedTuple):
         if self.all_text.is_exact:
             return True  # rule a
 
-        is_removal = self._is_put_back() or self._is_plain_removal(fate)  # rules b1 and b2
+        # rules b1 and b2
+        is_removal = self._is_put_back() or self._is_plain_removal(fate)
         if is_removal and self._left_nothing():
             return True
         return self._undoes_run() and not self._defines_again()  # rule b3
@@ -109,7 +114,9 @@ class Candidate(NamedTuple):
         return bool(files) and len(restored) >= HALF * len(files)
 
     def _restores(self, path: str, blob: str) -> bool:
-        return any(file.old_path == path and file.new_blob == blob for file in self.patch)
+        return any(
+            file.old_path == path and file.new_blob == blob for file in self.patch
+        )
 
     def _undoes_every_file(self) -> bool:
         """Return whether at least half of the work is undone in each file that it changed.
@@ -171,13 +178,17 @@ class Candidate(NamedTuple):
         elsewhere = 0
         deleted = set()
         for file in self.patch:
-            if file.old_path not in self.code.took_from and not _SIDE_FILES.search(file.path):
+            if file.old_path not in self.code.took_from and not _SIDE_FILES.search(
+                file.path
+            ):
                 elsewhere += len(list(file.added()))
             if file.status == "D":
                 deleted.add(file.old_path)
         if elsewhere > _ELSEWHERE * self.code.took:
             return False
-        return not any(file.status == "M" and file.path in deleted for file in self.work.patch)
+        return not any(
+            file.status == "M" and file.path in deleted for file in self.work.patch
+        )
 
     def _left_nothing(self) -> bool:
         """Return whether next to nothing came in the place of what it took.
@@ -187,7 +198,9 @@ class Candidate(NamedTuple):
         """
         change = self.trunk.graph.pair(self.work.commit)
         try:
-            removed = self.trunk.history.text_added(CommitPair(change.base, change.commit))
+            removed = self.trunk.history.text_added(
+                CommitPair(change.base, change.commit)
+            )
             added = self._text_added(self.commit)
             new = _names(_IDENTIFIER, self._text_added(self.work.commit).values())
         except GitError:
@@ -253,7 +266,9 @@ class Candidate(NamedTuple):
 
 def _blobs_after(patch: Patch) -> dict[str, str]:
     """Return the blobs of the paths that a patch changes; that of a path that is gone is zeros."""
-    blobs = {file.old_path: "0" * len(file.old_blob) for file in patch if file.status == "R"}
+    blobs = {
+        file.old_path: "0" * len(file.old_blob) for file in patch if file.status == "R"
+    }
     return blobs | {file.path: file.new_blob for file in patch}
 
 

@@ -6,12 +6,12 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.git.agents import Identity
-from scoring.evidence.git.changes import ask_about_commits
-from scoring.evidence.git.graph import Parents
-from scoring.evidence.git.limits import MOST_FAILURES, ask_in_batches
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import as_lines, as_text
+from .agents import Identity
+from .changes import ask_about_commits
+from .graph import Parents
+from .limits import MOST_FAILURES, ask_in_batches
+from .repository import GitRepository
+from .starter import as_lines, as_text
 
 _FEWEST_SHA_DIGITS = 7
 
@@ -222,12 +222,15 @@ def lines_off_trunk(
     return parents_of
 
 
-def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, ShownCommit]:
+def shown_commits(
+    repository: GitRepository, shas: Iterable[str]
+) -> dict[str, ShownCommit]:
     """Return times and changed files of commits, as ``git show --name-only`` prints them.
 
     The files are None where git cannot list them. A commit that git cannot read is left out.
     """
-    names: dict[str, str] = {}  # one text for each, as many commits change the same file
+    # one text for each, as many commits change the same file
+    names: dict[str, str] = {}
 
     def ask(batch: Sequence[str]) -> Mapping[str, ShownCommit] | None:
         answer = repository.ask(*_SHOW_FILES, _SHOW_FORMAT, stdin=as_lines(batch))

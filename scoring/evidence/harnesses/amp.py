@@ -6,7 +6,9 @@
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from scoring.evidence.harnesses.fields import (
+from scoring.frozen import PlainData
+
+from .fields import (
     TokenFields,
     failure_in,
     items_in,
@@ -16,9 +18,8 @@ from scoring.evidence.harnesses.fields import (
     text_in,
     time_in,
 )
-from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.frozen import PlainData
+from .harness import FileNames, Harness
+from .tool_calls import ToolNames, ToolReader
 
 _TOKENS = TokenFields(
     "usage.outputTokens",

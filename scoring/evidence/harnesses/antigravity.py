@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from scoring.evidence.harnesses.event_reader import lines_in
-from scoring.evidence.harnesses.fields import (
+from scoring.frozen import PlainData
+
+from .event_reader import lines_in
+from .fields import (
     TokenFields,
     Tokens,
     failure_in,
@@ -23,11 +25,10 @@ from scoring.evidence.harnesses.fields import (
     time_in,
     value_of,
 )
-from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.protobuf import first_text, numbers_in, packed_numbers
-from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.frozen import PlainData
+from .harness import FileNames, Harness
+from .protobuf import first_text, numbers_in, packed_numbers
+from .sqlite_store import Ask, opened_database, tables_of
+from .tool_calls import ToolNames, ToolReader
 
 _LOGS = ".system_generated/logs"
 
@@ -61,7 +62,8 @@ class AntigravityReader(ToolReader):
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
-        self._waiting: deque[_OpenCall] = deque()  # the calls of the last response without results
+        # the calls of the last response without results
+        self._waiting: deque[_OpenCall] = deque()
 
     def entry(self, line: PlainData) -> None:
         """Take a step."""
@@ -70,7 +72,9 @@ class AntigravityReader(ToolReader):
         session = text_in(self.shown, "session")
         model = text_in(measured, "model")
         self.in_session(text_in(self.shown, "folder"), session, model=model)
-        if not self.event(time_in(line, "created_at"), session or json.dumps(line), index):
+        if not self.event(
+            time_in(line, "created_at"), session or json.dumps(line), index
+        ):
             return
 
         source = line.get("source")
@@ -101,7 +105,9 @@ class AntigravityReader(ToolReader):
             asked = member(call, "args")
             if tool in self.tools.edits and isinstance(asked, dict):
                 # One call may replace several parts of a file. An artifact is not an edit.
-                replacements = [value for value in asked.values() if isinstance(value, list)]
+                replacements = [
+                    value for value in asked.values() if isinstance(value, list)
+                ]
                 asked = asked | {"edits": [asked, *chain(*replacements)]}
                 if asked.get("IsArtifact") is True:
                     tool = ""
@@ -231,7 +237,9 @@ def _about(ask: Ask) -> PlainData:
     about: PlainData = {"responses": {}}
     tables = tables_of(ask)
     if "trajectory_metadata_blob" in tables:
-        for (data,) in ask("SELECT data FROM trajectory_metadata_blob WHERE id = 'main'"):
+        for (data,) in ask(
+            "SELECT data FROM trajectory_metadata_blob WHERE id = 'main'"
+        ):
             root = first_text(data, 1, 1)
             if root.startswith("file://"):
                 about["folder"] = unquote(root.removeprefix("file://"))

@@ -5,7 +5,9 @@
 
 from typing import Any
 
-from scoring.evidence.harnesses.fields import (
+from scoring.frozen import PlainData
+
+from .fields import (
     TokenFields,
     Tokens,
     items_in,
@@ -13,10 +15,9 @@ from scoring.evidence.harnesses.fields import (
     text_in,
     time_in,
 )
-from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.frozen import PlainData
+from .harness import FileNames, Harness
+from .json_reader import OTHER_TYPE
+from .tool_calls import ToolNames, ToolReader
 
 _TOKENS = TokenFields(
     "metrics.completion_tokens",
@@ -61,7 +62,9 @@ class AtifReader(ToolReader):
         for trajectory in items_in(line, "subagent_trajectories"):
             self._take_trajectory(trajectory, session, is_agent=True)
 
-    def _take_trajectory(self, trajectory: Any, session: str, *, is_agent: bool) -> None:
+    def _take_trajectory(
+        self, trajectory: Any, session: str, *, is_agent: bool
+    ) -> None:
         """Take the steps of the session, or of one of its sub-agents."""
         time: int | None = None
         states_tokens = False
@@ -78,7 +81,9 @@ class AtifReader(ToolReader):
                 self.opens = False
                 continue
 
-            model = text_in(step, "model_name") or text_in(trajectory, "agent.model_name")
+            model = text_in(step, "model_name") or text_in(
+                trajectory, "agent.model_name"
+            )
             self.in_session("", session, model=model, agent=is_agent)
             if step.get("source") not in _SOURCES:
                 self.unknown(step.get("source"))
@@ -111,7 +116,8 @@ class AtifReader(ToolReader):
         self.note_calls(calls, ("tool_call_id", "function_name", "arguments"))
         for position, result in enumerate(items_in(step, "observation.results")):
             call_id = member(result, "source_call_id")
-            if not call_id and position < len(calls):  # then it is that of the call there
+            # then it is that of the call there
+            if not call_id and position < len(calls):
                 call_id = member(calls[position], "tool_call_id")
             self.result(call_id, None, text_in(result, "content"))
         return tokens.are_stated

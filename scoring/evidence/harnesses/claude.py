@@ -14,7 +14,14 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import LOOP_STATE, reads_loop_state
-from scoring.evidence.harnesses.claude_lines import (
+from scoring.evidence.transcripts.edits import path_in
+from scoring.evidence.transcripts.events import Call, CallResult, Response, key_of
+from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.transcript_events import LineSpan
+from scoring.frozen import PlainData
+from scoring.paths import expanded
+
+from .claude_lines import (
     ClaudeItem,
     ClaudeLine,
     ClaudeMessage,
@@ -25,17 +32,11 @@ from scoring.evidence.harnesses.claude_lines import (
     still_runs,
     text_of,
 )
-from scoring.evidence.harnesses.event_reader import lines_in
-from scoring.evidence.harnesses.fields import items_in, member, text_in, value_in, value_of
-from scoring.evidence.harnesses.harness import FileNames, Harness, Home, Hook
-from scoring.evidence.harnesses.json_reader import NO_TIME
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
-from scoring.evidence.transcripts.edits import path_in
-from scoring.evidence.transcripts.events import Call, CallResult, Response, key_of
-from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.transcript_events import LineSpan
-from scoring.frozen import PlainData
-from scoring.paths import expanded
+from .event_reader import lines_in
+from .fields import items_in, member, text_in, value_in, value_of
+from .harness import FileNames, Harness, Home, Hook
+from .json_reader import NO_TIME
+from .tool_calls import ToolNames, ToolReader, names
 
 SYNTHETIC = "API error or other words of the harness"
 
@@ -55,7 +56,9 @@ REASON = re.compile("[Tt]he user said:\n")
 _QUEUED_PROMPT = ("queued_command", "prompt")
 """The type and mode of an attachment that is a prompt, given while the agent works."""
 
-_ARGUMENTS = names("command file_path notebook_path edits content old_string new_string new_source")
+_ARGUMENTS = names(
+    "command file_path notebook_path edits content old_string new_string new_source"
+)
 """The arguments of commands and edits that mean something."""
 
 _SYNTHETIC_MODEL = "<synthetic>"
@@ -88,9 +91,11 @@ class ClaudeReader(ToolReader):
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
-        self._responses: dict[object, Response] = {}  # by what their copies have in common
+        # by what their copies have in common
+        self._responses: dict[object, Response] = {}
         self._knows_parent = False
-        self._files_of_reads: dict[str, str] = {}  # by the id of the call that reads them
+        # by the id of the call that reads them
+        self._files_of_reads: dict[str, str] = {}
 
     def entry(self, line: ClaudeLine) -> bool:
         """Take a line. One with a ``payload`` is that of another harness."""
@@ -128,7 +133,10 @@ class ClaudeReader(ToolReader):
             if line.subtype == _COMPACTION:
                 self.compacted()
         elif line.type == "attachment":
-            kind = (member(line.attachment, "type"), member(line.attachment, "commandMode"))
+            kind = (
+                member(line.attachment, "type"),
+                member(line.attachment, "commandMode"),
+            )
             if kind == _QUEUED_PROMPT and not line.isSidechain:
                 self.seen.prompt(text_in(line.attachment, "prompt"))
         elif line.type in ("assistant", "user") and line.message:
@@ -168,7 +176,9 @@ class ClaudeReader(ToolReader):
         self.asked()
         if text.startswith(INTERRUPTED):
             self.interrupted()
-        elif not (line.isSidechain or line.isMeta is True or line.isCompactSummary is True):
+        elif not (
+            line.isSidechain or line.isMeta is True or line.isCompactSummary is True
+        ):
             self.seen.prompt(text)
 
     def _note_response(self, line: ClaudeLine, message: ClaudeMessage) -> None:
@@ -266,14 +276,18 @@ class ClaudeCode(Harness):
         if not line.keys().isdisjoint(("sessionId", "leafUuid", "snapshot")):
             return True
         message = line.get("message")
-        return isinstance(message, dict) and not message.keys().isdisjoint(_KEYS_OF_MESSAGE)
+        return isinstance(message, dict) and not message.keys().isdisjoint(
+            _KEYS_OF_MESSAGE
+        )
 
 
 class Cowork(Harness):
     """Sessions of Claude Code in a virtual machine, with folders of this one in it."""
 
     name = "cowork"
-    files = (FileNames("*.jsonl", "store", f"{_FOLDER_OF_COWORK}/*/.claude/projects/*"),)
+    files = (
+        FileNames("*.jsonl", "store", f"{_FOLDER_OF_COWORK}/*/.claude/projects/*"),
+    )
     reader = ClaudeReader
     places = (
         ("", "~/Library/Application Support/Claude", _FOLDER_OF_COWORK),
@@ -295,7 +309,9 @@ class Cowork(Harness):
             inside = f"{root}/mnt/{PureWindowsPath(folder).name}"
             folders[_escaped(inside)] = _escaped(folder)
         only_folder = next(iter(folders.values()), b"") if len(folders) == 1 else b""
-        own_folder = re.compile(rb'("cwd"\s*:\s*")' + re.escape(_escaped(root)) + rb'(?:/[^"]*)?"')
+        own_folder = re.compile(
+            rb'("cwd"\s*:\s*")' + re.escape(_escaped(root)) + rb'(?:/[^"]*)?"'
+        )
 
         for line in lines_in(path):
             for path_inside, path_here in folders.items():

@@ -6,10 +6,16 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from scoring.evidence.harnesses.fields import Count, RawField, count_in, text_in, value_of
-from scoring.evidence.harnesses.json_reader import MODEL_LIMIT
-from scoring.evidence.transcripts.events import BilledApart, Response, TokensStated, key_of
+from scoring.evidence.transcripts.events import (
+    BilledApart,
+    Response,
+    TokensStated,
+    key_of,
+)
 from scoring.evidence.transcripts.facts import special_service
+
+from .fields import Count, RawField, count_in, text_in, value_of
+from .json_reader import MODEL_LIMIT
 
 _RUNS_IN_BACKGROUND = b'"Command running in background with ID'
 """How the result of a command begins that has not ended yet."""
@@ -164,7 +170,13 @@ def _billed_apart(iterations: RawField, model: str | None) -> tuple[BilledApart,
 
 
 known_tokens = attrgetter(
-    "output", "input", "cache_reads", "cache_writes", "cache_writes_1h", "web_searches", "apart"
+    "output",
+    "input",
+    "cache_reads",
+    "cache_writes",
+    "cache_writes_1h",
+    "web_searches",
+    "apart",
 )
 """Returns what tells which copy of a response knows most."""
 

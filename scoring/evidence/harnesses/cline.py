@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.harnesses.fields import (
+from scoring.frozen import PlainData
+
+from .fields import (
     TokenFields,
     items_in,
     json_in,
@@ -20,15 +22,14 @@ from scoring.evidence.harnesses.fields import (
     text_in,
     value_in,
 )
-from scoring.evidence.harnesses.harness import (
+from .harness import (
     FileNames,
     ForeignFileError,
     Harness,
     Home,
     home_named,
 )
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.frozen import PlainData
+from .tool_calls import ToolNames, ToolReader
 
 _TOKENS = TokenFields(
     "metrics.outputTokens",
@@ -70,7 +71,11 @@ class ClineReader(ToolReader):
     def _take(self, message: PlainData) -> None:
         role = message.get("role")
         content = message.get("content")
-        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        parts = (
+            content
+            if isinstance(content, list)
+            else [{"type": "text", "text": content}]
+        )
         if role not in ("user", "assistant"):
             self.unknown(role)
             return
@@ -92,14 +97,20 @@ class ClineReader(ToolReader):
     def _take_call(self, call: object, tool: str, asked: Any) -> None:
         """Take a call, which may run several commands: each has a result of its own."""
         if tool in self.tools.shells:
-            commands = [text_in(item, "", "command") for item in items_in(asked, "commands")]
+            commands = [
+                text_in(item, "", "command") for item in items_in(asked, "commands")
+            ]
             self._commands[text_in(call)] = len(commands)
             self.command(call, commands[0] if commands else "")
             for number, command in enumerate(commands[1:], 1):
                 self.seen.command(f"{text_in(call)} {number}", command, self.folder)
             return
 
-        if tool in self.tools.edits and isinstance(asked, dict) and "old_text" not in asked:
+        if (
+            tool in self.tools.edits
+            and isinstance(asked, dict)
+            and "old_text" not in asked
+        ):
             if member(asked, "insert_line") is None:
                 asked = {"path": asked.get("path"), "content": asked.get("new_text")}
         self.note_call(call, tool, asked)

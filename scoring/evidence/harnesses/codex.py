@@ -12,9 +12,17 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import astuple
 
-from scoring.evidence.harnesses.codex_calls import CodexCalls
-from scoring.evidence.harnesses.codex_counts import TokenCount, TokenNumbers, settle
-from scoring.evidence.harnesses.codex_lines import (
+from scoring.evidence.transcripts.facts import special_service, timestamp_ns
+from scoring.evidence.transcripts.transcript_events import (
+    LineSpan,
+    SpanOpening,
+    TranscriptEvents,
+)
+from scoring.frozen import PlainData
+
+from .codex_calls import CodexCalls
+from .codex_counts import TokenCount, TokenNumbers, settle
+from .codex_lines import (
     RESULTS,
     CodexInfo,
     CodexLine,
@@ -22,25 +30,22 @@ from scoring.evidence.harnesses.codex_lines import (
     CodexUsage,
     only_text,
 )
-from scoring.evidence.harnesses.codex_sessions import (
+from .codex_sessions import (
     count_rollout,
     folders_of,
     introduction_of,
     joined_events,
     without_replay,
 )
-from scoring.evidence.harnesses.fields import (
+from .fields import (
     BROKEN,
     decoded,
     items_in,
     member,
     text_in,
 )
-from scoring.evidence.harnesses.harness import Copy, Harness, Home, Hook, home_named
-from scoring.evidence.harnesses.json_reader import NO_TIME, OTHER_TYPE
-from scoring.evidence.transcripts.facts import special_service, timestamp_ns
-from scoring.evidence.transcripts.transcript_events import LineSpan, SpanOpening, TranscriptEvents
-from scoring.frozen import PlainData
+from .harness import Copy, Harness, Home, Hook, home_named
+from .json_reader import NO_TIME, OTHER_TYPE
 
 ARCHIVE = "archived_sessions"
 """The name of the folder for sessions that were put away."""
@@ -75,7 +80,8 @@ class CodexReader(CodexCalls):
         self._is_started_by_agent = False
         self._has_prompt_events = False
         self._goes_on_from_file = False
-        self._own_from: int | None = None  # the ordinal of its first own line, until that comes
+        # the ordinal of its first own line, until that comes
+        self._own_from: int | None = None
 
     def entry(self, line: CodexLine) -> bool:
         """Take a line. One without a ``payload`` is that of another harness."""
@@ -206,7 +212,9 @@ class CodexReader(CodexCalls):
         if not (totals or last):  # an event about rate limits alone
             return
 
-        count = TokenCount(*self.at, totals, last, self._goes_on_from_file, self._service)
+        count = TokenCount(
+            *self.at, totals, last, self._goes_on_from_file, self._service
+        )
         self.counted[TokenCount].append(count)
         self._goes_on_from_file = False
 
@@ -266,7 +274,10 @@ class Codex(Harness):
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders of sessions and of archived ones."""
         home = home_named(environment, "CODEX_HOME", "~/.codex")
-        return [Home(home.path / folder, home.origin, PREFIX) for folder in ("sessions", ARCHIVE)]
+        return [
+            Home(home.path / folder, home.origin, PREFIX)
+            for folder in ("sessions", ARCHIVE)
+        ]
 
     def copy(self, path: Path) -> Copy | None:
         """Return of which rollout a file is a copy, by its name.

@@ -11,18 +11,19 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scoring.evidence.commands.objective_flags import command_flags
-from scoring.evidence.harnesses.codex_lines import (
+from scoring.evidence.transcripts.edits import lines_patched, paths_patched
+from scoring.evidence.transcripts.events import Call, CallResult
+
+from .codex_lines import (
     OF_PROGRAM,
     CodexPayload,
     only_text,
     output_of,
     was_refused,
 )
-from scoring.evidence.harnesses.event_reader import EventReader
-from scoring.evidence.harnesses.fields import failure_in, json_in, member, text_in
-from scoring.evidence.harnesses.tool_calls import script_of
-from scoring.evidence.transcripts.edits import lines_patched, paths_patched
-from scoring.evidence.transcripts.events import Call, CallResult
+from .event_reader import EventReader
+from .fields import failure_in, json_in, member, text_in
+from .tool_calls import script_of
 
 _COMMAND_ARGUMENTS = {
     "shell": "command",
@@ -37,7 +38,9 @@ _STILL_RUNS = re.compile(r"(Process|Script) running with (?:session|cell) ID (\S
 
 _QUOTED = r"""(?:"((?:[^"\\\n]|\\.)*+)"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`)"""
 _COMMAND = re.compile(rf"""\b(?:cmd|command)["']?\s*[:=]\s*{_QUOTED}""", re.DOTALL)
-_CONTINUES = re.compile(r"""\bwrite_stdin\s*\(\s*\{[^{}]*?\bsession_id["']?\s*:\s*["']?(\d+)""")
+_CONTINUES = re.compile(
+    r"""\bwrite_stdin\s*\(\s*\{[^{}]*?\bsession_id["']?\s*:\s*["']?(\d+)"""
+)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t"}
 
@@ -48,7 +51,8 @@ _MOST_VALUES = 100
 _STATE_OF_RESULT = ("exit_code", "session_id", "wall_time_seconds")
 """The fields next to the output by which the result of a command is known."""
 
-_json_decoder = json.JSONDecoder(strict=False)  # a cut output has line breaks in its strings
+# a cut output has line breaks in its strings
+_json_decoder = json.JSONDecoder(strict=False)
 
 
 class CodexCalls(EventReader):
@@ -61,10 +65,13 @@ class CodexCalls(EventReader):
     def set_up(self) -> None:
         """Prepare to read a transcript."""
         self.called: set[str | None] = set()
-        self._running: dict[str, str] = {}  # by a process or a program, the call that started it
+        # by a process or a program, the call that started it
+        self._running: dict[str, str] = {}
         self._printed: dict[str, str] = {}  # by such a call, what it has printed so far
-        self._continued: dict[str, str] = {}  # by a call for more output, the call it is about
-        self._programs: dict[str | None, int] = {}  # calls of programs: how many commands they run
+        # by a call for more output, the call it is about
+        self._continued: dict[str, str] = {}
+        # calls of programs: how many commands they run
+        self._programs: dict[str | None, int] = {}
 
     def id_of(self, call: object) -> str | None:
         """Return the id of a call as it is written, whatever it hides."""
@@ -102,7 +109,9 @@ class CodexCalls(EventReader):
             folder = text_in(given, "workdir", "working_directory")
             script = script_of(member(given, argument))
             patch = script if "apply_patch" in script else ""
-            self.command(call, script, folder, paths_patched(patch), lines_patched(patch))
+            self.command(
+                call, script, folder, paths_patched(patch), lines_patched(patch)
+            )
         else:
             self.call(call, agent=tool == "spawn_agent")
 
@@ -172,7 +181,9 @@ class CodexCalls(EventReader):
         else:
             earlier_output = self._printed.pop(starting_call or "", "")
             self.seen.result(
-                starting_call, failed, lambda: earlier_output + output_of(payload).printed
+                starting_call,
+                failed,
+                lambda: earlier_output + output_of(payload).printed,
             )
 
     def _take_program_result(
@@ -265,7 +276,9 @@ def _commands_in(program: str) -> list[str]:
     def unescaped(escape: re.Match[str]) -> str:
         return _ESCAPES.get(escape[1], escape[1])
 
-    return [_ESCAPED.sub(unescaped, "".join(quoted)) for quoted in _COMMAND.findall(program)]
+    return [
+        _ESCAPED.sub(unescaped, "".join(quoted)) for quoted in _COMMAND.findall(program)
+    ]
 
 
 def _program_output(text: str) -> _ProgramOutput:
@@ -303,7 +316,9 @@ def _program_output(text: str) -> _ProgramOutput:
 def _results_in(value: Any) -> Iterator[dict[str, Any]]:
     """Yield the results of commands that are in a value."""
     if isinstance(value, dict):
-        if isinstance(value.get("output"), str) and any(map(value.__contains__, _STATE_OF_RESULT)):
+        if isinstance(value.get("output"), str) and any(
+            map(value.__contains__, _STATE_OF_RESULT)
+        ):
             yield value
         else:
             for part in value.values():

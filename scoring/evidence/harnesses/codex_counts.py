@@ -62,7 +62,12 @@ class CountedTurn(Event):
         """Whether it only repeats the count before it: then it has no tokens."""
         response = self.response
         return not any(
-            (response.output, response.input, response.cache_reads, response.cache_writes)
+            (
+                response.output,
+                response.input,
+                response.cache_reads,
+                response.cache_writes,
+            )
         )
 
 
@@ -119,7 +124,9 @@ def _step_to(
 
     stated = _each(_stated, count.totals, totals)
     has_fallen = any(map(lt, count.totals, totals)) and any(map(lt, stated, totals))
-    if _tokens(stated) == _tokens(totals) or (has_fallen and _tokens(stated) in earlier):
+    if _tokens(stated) == _tokens(totals) or (
+        has_fallen and _tokens(stated) in earlier
+    ):
         return _Step(stated, stated)
     if not count.last:
         return _Step(_FROM_ZERO if has_fallen else totals, stated)

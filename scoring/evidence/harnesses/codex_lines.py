@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from scoring.evidence.harnesses.fields import (
+from .fields import (
     Count,
     RawField,
     failure_in,

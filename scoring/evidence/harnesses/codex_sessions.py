@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from scoring.evidence.harnesses.codex_counts import CountedTurn, TokenCount, settle
 from scoring.evidence.transcripts.counter import EventsOfSession, LineClock, count_calls
 from scoring.evidence.transcripts.events import (
     OBSERVED,
@@ -16,7 +15,13 @@ from scoring.evidence.transcripts.events import (
 )
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.tally import Tally
-from scoring.evidence.transcripts.transcript_events import LineSpan, SpanOpening, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import (
+    LineSpan,
+    SpanOpening,
+    TranscriptEvents,
+)
+
+from .codex_counts import CountedTurn, TokenCount, settle
 
 
 def introduction_of(spans: Sequence[LineSpan]) -> LineSpan:
@@ -90,7 +95,11 @@ def _replay_end(events: TranscriptEvents, events_of: EventsOfSession) -> _Replay
         replayed = max(_equal_counts(counts, parent) for parent in parents)
     else:  # those that were written within a second after the session began
         times = _times_of(events)
-        later = (index for index, count in enumerate(counts) if times[count.line] - own.time >= NS)
+        later = (
+            index
+            for index, count in enumerate(counts)
+            if times[count.line] - own.time >= NS
+        )
         replayed = next(later, len(counts))
     return _ReplayEnd(0, replayed, counts[replayed - 1] if replayed else None)
 
@@ -103,7 +112,9 @@ def _first_span_born_after(spans: Sequence[LineSpan], own: LineSpan) -> int | No
     if own.born < 0:
         return None
 
-    turns = [index for index, span in enumerate(spans) if span.opens == SpanOpening.TURN]
+    turns = [
+        index for index, span in enumerate(spans) if span.opens == SpanOpening.TURN
+    ]
     for index in turns:
         if spans[index].born >= own.born:
             return index
@@ -137,12 +148,16 @@ def _lines_after(events: TranscriptEvents, end: _ReplayEnd) -> list[list[int]]:
     if last:
         times = _times_of(events)
         numbers_by_span[last.span] = [
-            number for number in numbers_by_span[last.span] if times[number] > times[last.line]
+            number
+            for number in numbers_by_span[last.span]
+            if times[number] > times[last.line]
         ]
     return numbers_by_span
 
 
-def without_replay(events: TranscriptEvents, events_of: EventsOfSession) -> TranscriptEvents:
+def without_replay(
+    events: TranscriptEvents, events_of: EventsOfSession
+) -> TranscriptEvents:
     """Return the events of a forked session without its replay.
 
     It then counts like one that was not forked.
@@ -153,7 +168,11 @@ def without_replay(events: TranscriptEvents, events_of: EventsOfSession) -> Tran
 
     end = _replay_end(events, events_of)
     covers = _lines_after(events, end)
-    turns = [turn for turn in events.of(CountedTurn) if not turn.repeats and end.is_before(turn)]
+    turns = [
+        turn
+        for turn in events.of(CountedTurn)
+        if not turn.repeats and end.is_before(turn)
+    ]
 
     numbers = {turn.line for turn in turns}.union(*covers)
 
@@ -166,7 +185,9 @@ def without_replay(events: TranscriptEvents, events_of: EventsOfSession) -> Tran
     own.put(TokenCount, ())
     own.put(CountedTurn, turns)
     for counted in (Call, CallResult):
-        own.put(counted, [event for event in events.of(counted) if end.is_before(event)])
+        own.put(
+            counted, [event for event in events.of(counted) if end.is_before(event)]
+        )
     for kind in OBSERVED:
         own.put(kind, [event for event in events.of(kind) if event.line in numbers])
     return own
@@ -183,7 +204,9 @@ def joined_events(
         shift: by how much the numbers of the second part's lines grow.
     """
     span_shift = len(first.spans)
-    shifted_covers = [[number + shift for number in numbers] for numbers in second.covers]
+    shifted_covers = [
+        [number + shift for number in numbers] for numbers in second.covers
+    ]
     joined = TranscriptEvents(
         spans=[*first.spans, *second.spans],
         covers=[*first.covers, *shifted_covers],
@@ -198,7 +221,9 @@ def joined_events(
     return settle(joined)
 
 
-def count_rollout(tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
+def count_rollout(
+    tally: Tally, file: int, events: TranscriptEvents, clock: LineClock
+) -> None:
     """Count a rollout, as :class:`~scoring.evidence.transcripts.counter.CountedHarness` does."""
     session = introduction_of(events.spans).session
     for numbers in events.covers:
@@ -218,8 +243,12 @@ def count_rollout(tally: Tally, file: int, events: TranscriptEvents, clock: Line
 
         model = models[turn.span]
         quarter = clock.quarter(turn.line)
-        tally.turn(time, turn.response, model, quarter, states_writes=turn.states_writes)
+        tally.turn(
+            time, turn.response, model, quarter, states_writes=turn.states_writes
+        )
 
     # The ids of calls are unique in their session only.
     session_key = key_of(session)
-    count_calls(tally, events, clock, lambda key: hash((session_key, key)) if key else 0)
+    count_calls(
+        tally, events, clock, lambda key: hash((session_key, key)) if key else 0
+    )

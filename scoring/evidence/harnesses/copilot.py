@@ -10,7 +10,10 @@ from operator import sub
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.harnesses.fields import (
+from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
+from scoring.frozen import PlainData
+
+from .fields import (
     TokenFields,
     Tokens,
     count_in,
@@ -20,13 +23,15 @@ from scoring.evidence.harnesses.fields import (
     text_in,
     time_in,
 )
-from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
-from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
-from scoring.frozen import PlainData
+from .harness import FileNames, Harness, Hook
+from .tool_calls import ToolNames, ToolReader, names
 
 _TOKENS = TokenFields(
-    "outputTokens", "inputTokens", "cacheReadTokens", "cacheWriteTokens", holds_cached=True
+    "outputTokens",
+    "inputTokens",
+    "cacheReadTokens",
+    "cacheWriteTokens",
+    holds_cached=True,
 )
 
 _SHOW_SHELLS = frozenset({"read_bash", "read_powershell"})
@@ -80,9 +85,11 @@ class CopilotReader(ToolReader):
         self._refused_calls: set[str] = set()
         self._running: dict[str, _RunningCommand] = {}  # by the id of the shell
         self._part_begins_at = 0  # the line after the last end of the session
-        self._part_outputs: Counter[str] = Counter()  # of the responses since then, by model
+        # of the responses since then, by model
+        self._part_outputs: Counter[str] = Counter()
         self._last_end: dict[str, Tokens] = {}  # by model
-        self._names: dict[str, str] = {}  # those of models, as the end of a session states them
+        # those of models, as the end of a session states them
+        self._names: dict[str, str] = {}
 
     def entry(self, line: PlainData) -> None:
         """Take an event."""
@@ -210,7 +217,8 @@ class CopilotReader(ToolReader):
                 self.event(time, self.where.session, self.place, model)
                 if model in self._part_outputs:
                     self.totals(self._part_begins_at, measured)
-                elif measured.output or measured.uncached:  # of helpers, which write no responses
+                # of helpers, which write no responses
+                elif measured.output or measured.uncached:
                     self.response("", measured)
 
         self._part_begins_at = self.place + 1
@@ -252,7 +260,9 @@ class CopilotReader(ToolReader):
         events = super().events()
         for index, span in enumerate(events.spans):
             model = self._names.get(span.model, span.model)
-            events.spans[index] = span._replace(model="" if model.startswith("\0") else model)
+            events.spans[index] = span._replace(
+                model="" if model.startswith("\0") else model
+            )
         return events
 
     def _tokens_of_part(self, metrics: PlainData) -> dict[str, Tokens]:
@@ -270,7 +280,9 @@ class CopilotReader(ToolReader):
             outputs = self._part_outputs.get(model, 0)
             if unnamed == [model]:  # what names none of the models is of this one
                 outputs = sum(
-                    count for name, count in self._part_outputs.items() if name not in metrics
+                    count
+                    for name, count in self._part_outputs.items()
+                    if name not in metrics
                 )
             since = list(map(sub, stated, self._last_end.get(model, Tokens(0, 0))))
             is_sum = min(since) >= 0 and since[0] >= outputs

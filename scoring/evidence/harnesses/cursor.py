@@ -9,13 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.harnesses.fields import member, parts_in, text_in
-from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
 from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER
 from scoring.frozen import PlainData
+
+from .fields import member, parts_in, text_in
+from .harness import FileNames, Harness, Hook
+from .tool_calls import ToolNames, ToolReader
 
 FOLDER = "agent-transcripts"
 
@@ -80,13 +81,17 @@ class CursorReader(ToolReader):
         folder = text_in(self.shown, "project")
         if folder:
             folder = SPELLED_FOLDER + folder
-        self.in_session(folder, text_in(self.shown, "session"), text_in(self.shown, "parent"))
+        self.in_session(
+            folder, text_in(self.shown, "session"), text_in(self.shown, "parent")
+        )
 
         for number, line in self._waiting:
             self.place = number
             # Copies of a transcript, as in checkpoints, begin with the same line and have the
             # same lines at the same numbers.
-            if self.event(self._time, self._key_of_first_line, number, json.dumps(line)):
+            if self.event(
+                self._time, self._key_of_first_line, number, json.dumps(line)
+            ):
                 self._take(line)
         self._waiting = []
 
@@ -129,7 +134,9 @@ class Cursor(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "cursor"
-    hook = Hook(".cursor/hooks.json", "CURSOR_CONFIG_DIR", "hooks.json", "stop", flat=True)
+    hook = Hook(
+        ".cursor/hooks.json", "CURSOR_CONFIG_DIR", "hooks.json", "stop", flat=True
+    )
     files = (FileNames("*.jsonl", "store", f"projects/*/{FOLDER}*"),)
     places = (("CURSOR_CONFIG_DIR", "~/.cursor", "projects"),)
     reader = CursorReader

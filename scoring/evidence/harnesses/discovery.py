@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scoring.errors import Warn
-from scoring.evidence.harnesses.harness import Copy, Harness, Home
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
 from scoring.files import identity_of, reason
 from scoring.paths import in_checkout, is_inside, is_of_the_system
+
+from .harness import Copy, Harness, Home
 
 MOST_FILES = 300_000
 """How many files and folders may be in a folder of transcripts and below it."""
@@ -21,7 +22,9 @@ SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
 
 
-def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn) -> Discovery:
+def discover(
+    places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn
+) -> Discovery:
     """Look for the transcripts of harnesses in some places and below them.
 
     Args:
@@ -50,7 +53,9 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
     return Discovery(tuple(transcripts), tuple(left_out), tuple(roots))
 
 
-def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequence[Harness]:
+def writers(
+    harnesses: Sequence[Harness], transcript: TranscriptFile
+) -> Sequence[Harness]:
     """Return the harnesses that may have written a transcript.
 
     Documents and stores are known by their names; any harness may have written lines.
@@ -61,7 +66,9 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
     kind = "store" if transcript.store else "document"
     writers = []
     for harness in harnesses:
-        if any(names.kind == kind and names.fit(transcript.name) for names in harness.files):
+        if any(
+            names.kind == kind and names.fit(transcript.name) for names in harness.files
+        ):
             writers.append(harness)
     return writers
 
@@ -71,7 +78,9 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
 
     Of the usual ones, ``trusted`` leaves out those in the repository itself.
     """
-    of_any = tuple(dict.fromkeys(names for harness in harnesses for names in harness.files))
+    of_any = tuple(
+        dict.fromkeys(names for harness in harnesses for names in harness.files)
+    )
     for directory in places.directories:
         yield Home(directory, "--transcript-dir", names=of_any, whole=True)
     for directory in places.hinted:

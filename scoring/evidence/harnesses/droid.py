@@ -6,7 +6,10 @@
 import re
 from pathlib import Path
 
-from scoring.evidence.harnesses.fields import (
+from scoring.evidence.transcripts.events import Response
+from scoring.frozen import PlainData
+
+from .fields import (
     TokenFields,
     items_in,
     json_in,
@@ -16,10 +19,8 @@ from scoring.evidence.harnesses.fields import (
     time_in,
     value_in,
 )
-from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.evidence.transcripts.events import Response
-from scoring.frozen import PlainData
+from .harness import FileNames, Harness, Hook
+from .tool_calls import ToolNames, ToolReader
 
 _ATTACHED_BY_HARNESS = ("<system-reminder>", "Contents of ")
 """How the texts in a prompt begin that the harness adds."""
@@ -27,7 +28,9 @@ _ATTACHED_BY_HARNESS = ("<system-reminder>", "Contents of ")
 _STATE_LINES = ("todo_state", "agent_turn_outcome")
 """The kinds of lines that hold nothing of interest."""
 
-_TOKENS = TokenFields("outputTokens", "inputTokens", "cacheReadTokens", "cacheCreationTokens")
+_TOKENS = TokenFields(
+    "outputTokens", "inputTokens", "cacheReadTokens", "cacheCreationTokens"
+)
 _EXITED = re.compile(r"\[Process exited with code (-?\d+)\]\s*\Z")
 _FAILED = re.compile(r"\AError: Command failed \(exit code: (-?\d+)\)")
 
@@ -118,7 +121,9 @@ class Droid(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "droid"
-    hook = Hook(".factory/settings.json", "FACTORY_HOME_OVERRIDE", ".factory/settings.json")
+    hook = Hook(
+        ".factory/settings.json", "FACTORY_HOME_OVERRIDE", ".factory/settings.json"
+    )
     files = (FileNames("*.jsonl", "store", ".factory/sessions*"),)
     places = (("FACTORY_HOME_OVERRIDE", "~", ".factory/sessions"),)
     reader = DroidReader

@@ -9,14 +9,6 @@ import msgspec
 
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.fields import BROKEN, Tokens, id_in
-from scoring.evidence.harnesses.json_reader import (
-    DOCUMENT_LIMIT,
-    MODEL_LIMIT,
-    NO_TIME,
-    OTHER_TYPE,
-    JsonReader,
-)
 from scoring.evidence.transcripts.edits import NO_LINES, AddedLines
 from scoring.evidence.transcripts.events import (
     Call,
@@ -32,6 +24,15 @@ from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, SPELLED_FOLDER
 from scoring.files import READ_PLAIN, refuse_special
 from scoring.frozen import PlainData
+
+from .fields import BROKEN, Tokens, id_in
+from .json_reader import (
+    DOCUMENT_LIMIT,
+    MODEL_LIMIT,
+    NO_TIME,
+    OTHER_TYPE,
+    JsonReader,
+)
 
 _MOST_KINDS = 40
 """How many reasons to skip a line are kept apart before further kinds count together."""
@@ -123,7 +124,12 @@ class EventReader(JsonReader):
         return foreign
 
     def in_session(
-        self, cwd: str, session: str, parent: str = "", model: str = "", agent: bool = False
+        self,
+        cwd: str,
+        session: str,
+        parent: str = "",
+        model: str = "",
+        agent: bool = False,
     ) -> None:
         """Note to which session the following belongs.
 
@@ -277,7 +283,9 @@ class EventReader(JsonReader):
         lines: AddedLines = NO_LINES,
     ) -> None:
         """Note a call that runs shell commands. See :meth:`Observations.command`."""
-        key = self.seen.command(self.id_of(call), text, folder or self.folder, patched, lines)
+        key = self.seen.command(
+            self.id_of(call), text, folder or self.folder, patched, lines
+        )
         self.count_call(key, command_flags(text))
 
     def edit(
@@ -312,7 +320,9 @@ class EventReader(JsonReader):
         """Return the events that were read. Calls that the user refused are not among them."""
         self.finish()
         events = TranscriptEvents(
-            spans=[span._replace(model=span.model[:MODEL_LIMIT]) for span in self.spans],
+            spans=[
+                span._replace(model=span.model[:MODEL_LIMIT]) for span in self.spans
+            ],
             covers=[list(numbers) for numbers in self.covers],
             skipped=dict(self.skipped),
             messages=self.messages,

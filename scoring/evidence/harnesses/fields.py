@@ -49,11 +49,15 @@ def decoded(decoder: msgspec.json.Decoder[Any], text: "bytes | msgspec.Raw") -> 
             whole = json.loads(bytes(text).decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             raise e from None
-        return decoder.decode(json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace"))
+        return decoder.decode(
+            json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace")
+        )
 
 
 def value_of(
-    raw: bytes | RawField, decoder: msgspec.json.Decoder[Any] = _anything, otherwise: Any = None
+    raw: bytes | RawField,
+    decoder: msgspec.json.Decoder[Any] = _anything,
+    otherwise: Any = None,
 ) -> Any:
     """Return what a JSON text or a field holds.
 
@@ -111,7 +115,10 @@ def text_in(value: Any, *paths: str) -> str:
     for path in paths or ("",):
         content = member(value, path)
         if isinstance(content, list):
-            texts = [part if isinstance(part, str) else member(part, "text") for part in content]
+            texts = [
+                part if isinstance(part, str) else member(part, "text")
+                for part in content
+            ]
             content = "\n".join(text for text in texts if isinstance(text, str))
         if content and isinstance(content, str):
             return content

@@ -6,12 +6,13 @@
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member, text_in, time_in
-from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, shell_answer
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 from scoring.frozen import PlainData
+
+from .fields import Tokens, count_in, items_in, member, text_in, time_in
+from .harness import FileNames, Harness, Hook
+from .json_reader import OTHER_TYPE
+from .tool_calls import ToolNames, ToolReader, shell_answer
 
 CANCELLED_BY_USER = "Request cancelled."
 """What a message of the type info says when the user stopped the agent."""
@@ -49,7 +50,8 @@ class GeminiReader(ToolReader):
         """Prepare to read a transcript."""
         # By their ids, or by their numbers without one; each stays where it was first.
         self._messages: dict[str | int, Any] = {}
-        self._active_ids: dict[str, None] = {}  # those of the conversation now, in its order
+        # those of the conversation now, in its order
+        self._active_ids: dict[str, None] = {}
         self._summary_ids: set[str] = set()  # those of messages that replaced others
         self._about: PlainData = {}
         self._is_in_lines = False
@@ -66,7 +68,9 @@ class GeminiReader(ToolReader):
         patch = line.get("$patch")
 
         if "sessionId" in line or "projectHash" in line:
-            self._about |= {key: value for key, value in line.items() if key != "messages"}
+            self._about |= {
+                key: value for key, value in line.items() if key != "messages"
+            }
         elif "id" in line:
             self._put(line)
         elif isinstance(changed, dict):
@@ -125,7 +129,9 @@ class GeminiReader(ToolReader):
         if not isinstance(message, dict):
             return
 
-        changed_calls = {text_in(call, "id"): call for call in items_in(change, "toolCalls")}
+        changed_calls = {
+            text_in(call, "id"): call for call in items_in(change, "toolCalls")
+        }
         calls = []
         for call in items_in(message, "toolCalls"):
             if isinstance(call, dict):

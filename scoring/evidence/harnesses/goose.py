@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.harnesses.event_reader import encoded
-from scoring.evidence.harnesses.fields import (
+from scoring.frozen import PlainData
+
+from .event_reader import encoded
+from .fields import (
     TokenFields,
     failure_in,
     items_in,
@@ -18,19 +20,22 @@ from scoring.evidence.harnesses.fields import (
     seconds,
     text_in,
 )
-from scoring.evidence.harnesses.harness import (
+from .harness import (
     FileNames,
     ForeignFileError,
     Harness,
     Home,
     home_named,
 )
-from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.frozen import PlainData
+from .sqlite_store import Ask, opened_database, tables_of
+from .tool_calls import ToolNames, ToolReader
 
 _TOKENS = TokenFields(
-    "output_tokens", "input_tokens", "cache_read_tokens", "cache_write_tokens", holds_cached=True
+    "output_tokens",
+    "input_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    holds_cached=True,
 )
 _TOTALS = TokenFields(
     "accumulated_output_tokens",
@@ -96,7 +101,9 @@ class GooseReader(ToolReader):
         session = self.where
         time = member(usage, "created_timestamp")
         self.where = session._replace(model=text_in(usage, "model") or session.model)
-        if self.event(seconds(time), session.session, "usage", time, member(usage, "id")):
+        if self.event(
+            seconds(time), session.session, "usage", time, member(usage, "id")
+        ):
             self.response("", _TOKENS.of(usage))
             if member(usage, "is_compaction") == 1:
                 self.compacted()
@@ -108,7 +115,9 @@ class GooseReader(ToolReader):
         parts = items_in(json_in(message, "content_json"))
         content = text_in(message, "content_json")
         name = member(message, "message_id")
-        if not self.event(seconds(time), self.where.session, role, time, content, name=name):
+        if not self.event(
+            seconds(time), self.where.session, role, time, content, name=name
+        ):
             return
 
         if role == "assistant":
@@ -129,7 +138,10 @@ class GooseReader(ToolReader):
         for part in parts_in(parts, "toolRequest"):
             tool = text_in(part, "toolCall.value.name").removeprefix(_OF_EXTENSION)
             asked = member(part, "toolCall.value.arguments")
-            if tool == "text_editor" and member(asked, "command") in ("view", "undo_edit"):
+            if tool == "text_editor" and member(asked, "command") in (
+                "view",
+                "undo_edit",
+            ):
                 tool = ""
             self.note_call(part.get("id"), tool, asked)
 
@@ -153,7 +165,10 @@ class GooseReader(ToolReader):
             self.interrupted()
             return
 
-        failed = member(result, "status") == "error" or member(result, "value.isError") is True
+        failed = (
+            member(result, "status") == "error"
+            or member(result, "value.isError") is True
+        )
         stated = failure_in(result, "value.structuredContent.exit_code")
         if stated is not None:
             failed = stated
@@ -191,8 +206,12 @@ class Goose(Harness):
             if not tables >= {"sessions", "messages"}:
                 raise ForeignFileError
 
-            for session in list(map(dict, ask("SELECT * FROM sessions ORDER BY created_at, id"))):
-                yield from encoded(_lines_of_session(ask, session, "usage_ledger" in tables))
+            for session in list(
+                map(dict, ask("SELECT * FROM sessions ORDER BY created_at, id"))
+            ):
+                yield from encoded(
+                    _lines_of_session(ask, session, "usage_ledger" in tables)
+                )
 
     def sibling_files(self, path: Path) -> list[Path]:
         """Return the log of the database."""
@@ -206,7 +225,9 @@ def _lines_of_session(ask: Ask, session: PlainData, has_ledger: bool) -> Iterato
     if has_ledger:
         usage = list(map(dict, ask(_OF_SESSION.format("usage_ledger"), name)))
     lines = [{"usage": row} for row in usage]
-    lines += [{"message": dict(row)} for row in ask(_OF_SESSION.format("messages"), name)]
+    lines += [
+        {"message": dict(row)} for row in ask(_OF_SESSION.format("messages"), name)
+    ]
     lines.sort(key=_time_of)
 
     yield {"head": session, "has_usage": bool(usage)}

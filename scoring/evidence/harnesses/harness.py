@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import lines_in
-from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.transcripts.counter import CountedHarness
 from scoring.frozen import PlainData
 from scoring.paths import expanded
+
+from .event_reader import lines_in
+from .json_reader import JsonReader
 
 
 class ForeignFileError(Exception):
@@ -71,7 +72,9 @@ class Home(NamedTuple):
         return self._replace(path=self.path / folder)
 
 
-def home_named(environment: Mapping[str, str], variables: str, usual: str, below: str = "") -> Home:
+def home_named(
+    environment: Mapping[str, str], variables: str, usual: str, below: str = ""
+) -> Home:
     """Return a folder below the one that the first variable of some names, or the usual one.
 
     Its origin is the variable, or the usual folder.

@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from scoring.evidence.harnesses.fields import BROKEN, decoded, is_too_deep
 from scoring.evidence.transcripts.events import Event
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
+
+from .fields import BROKEN, decoded, is_too_deep
 
 DOCUMENT_LIMIT = 256 << 20
 """The longest document that is read, in bytes."""

@@ -7,23 +7,29 @@ import json
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.harnesses.fields import (
+from scoring.frozen import PlainData
+
+from .fields import (
     TokenFields,
     member,
     milliseconds,
     text_in,
     value_in,
 )
-from scoring.evidence.harnesses.harness import FileNames, Harness
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
-from scoring.frozen import PlainData
+from .harness import FileNames, Harness
+from .tool_calls import ToolNames, ToolReader, names
 
 _TOKENS = TokenFields(
-    "usage.output", "usage.inputOther", "usage.inputCacheRead", "usage.inputCacheCreation"
+    "usage.output",
+    "usage.inputOther",
+    "usage.inputCacheRead",
+    "usage.inputCacheCreation",
 )
 _MAIN_AGENT = "main"
 _WITHOUT_INTEREST = tuple(
-    names("context. cron. goal. llm. mcp. permission. plan swarm_mode. task. tools. turn. usage.")
+    names(
+        "context. cron. goal. llm. mcp. permission. plan swarm_mode. task. tools. turn. usage."
+    )
 )
 """How the kinds of lines begin that hold nothing else of interest; usage is that of steps again."""
 
@@ -37,7 +43,8 @@ class KimiReader(ToolReader):
 
     def set_up(self) -> None:
         """Prepare to read a transcript."""
-        self._begun: dict[str, tuple[int, int]] = {}  # the span and line of steps, by their ids
+        # the span and line of steps, by their ids
+        self._begun: dict[str, tuple[int, int]] = {}
 
     def entry(self, line: PlainData) -> None:
         """Take a line."""
@@ -77,7 +84,10 @@ class KimiReader(ToolReader):
         elif kind == "permission.record_approval_result":
             if member(line, "result.decision") == "rejected":
                 self.refused(line.get("toolCallId"), text_in(line, "result.feedback"))
-        elif not kind.startswith(_WITHOUT_INTEREST) and kind not in ("config.update", "forked"):
+        elif not kind.startswith(_WITHOUT_INTEREST) and kind not in (
+            "config.update",
+            "forked",
+        ):
             self.unknown(kind)
 
     def _take_event(self, event: Any) -> None:
@@ -99,7 +109,9 @@ class KimiReader(ToolReader):
             self.note_calls([event], ("toolCallId", "name", "args"))
         elif kind == "tool.result":
             failed = member(event, "result.isError") is True
-            self.result(event.get("toolCallId"), failed, text_in(event, "result.output"))
+            self.result(
+                event.get("toolCallId"), failed, text_in(event, "result.output")
+            )
         else:
             self.unknown(kind)
 

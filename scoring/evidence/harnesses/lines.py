@@ -11,19 +11,23 @@ from itertools import chain
 from pathlib import Path
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.fields import keys_of, value_of
-from scoring.evidence.harnesses.harness import ForeignFileError, Harness
-from scoring.evidence.harnesses.json_reader import (
+from scoring.evidence.transcripts.opening import BLOCK, chunks, decompressed
+from scoring.evidence.transcripts.transcript_events import (
+    EventsByHarness,
+    TranscriptEvents,
+)
+from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
+
+from .fields import keys_of, value_of
+from .harness import ForeignFileError, Harness
+from .json_reader import (
     DOCUMENT_LIMIT,
     HALF_WRITTEN,
     NOT_JSON,
     TOO_LONG,
     JsonReader,
 )
-from scoring.evidence.harnesses.unread import NOT_KNOWN
-from scoring.evidence.transcripts.opening import BLOCK, chunks, decompressed
-from scoring.evidence.transcripts.transcript_events import EventsByHarness, TranscriptEvents
-from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
+from .unread import NOT_KNOWN
 
 LINE_LIMIT = 16 << 20
 """The longest line that is read, in bytes. A longer one is skipped with a warning."""
@@ -63,7 +67,9 @@ class Lines:
         too_long: TooLong = lambda _: None,
     ) -> None:
         self._harnesses = harnesses
-        self._of_documents = [harness for harness in harnesses if harness.writes_documents]
+        self._of_documents = [
+            harness for harness in harnesses if harness.writes_documents
+        ]
         self._tools = tools
         self.too_long = too_long
         self._readers: dict[str, JsonReader] = {}
@@ -104,7 +110,9 @@ class Lines:
         """Return the reader of lines that no harness claims."""
         if self._first:
             return self._first
-        return self._reader(self._harnesses[0] if len(self._harnesses) == 1 else NOT_KNOWN)
+        return self._reader(
+            self._harnesses[0] if len(self._harnesses) == 1 else NOT_KNOWN
+        )
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line.
@@ -177,7 +185,9 @@ class Lines:
 
         order = list(reversed(self._harnesses))
         if self._first:
-            order.sort(key=lambda harness: self._readers.get(harness.name) is not self._first)
+            order.sort(
+                key=lambda harness: self._readers.get(harness.name) is not self._first
+            )
         harness = _claimant(order, line)
         if harness:
             return self._reader(harness)
@@ -200,7 +210,9 @@ def _claimant(harnesses: Iterable[Harness], text: bytes) -> Harness | None:
     return None
 
 
-def read_whole(fd: int, compressed: bool, document: bool, lines: Lines) -> EventsByHarness:
+def read_whole(
+    fd: int, compressed: bool, document: bool, lines: Lines
+) -> EventsByHarness:
     """Read a transcript from an open file.
 
     Args:
@@ -220,14 +232,17 @@ def read_whole(fd: int, compressed: bool, document: bool, lines: Lines) -> Event
     return lines.events()
 
 
-def read_store(path: Path, harness: Harness, tools: TestTools | None) -> EventsByHarness:
+def read_store(
+    path: Path, harness: Harness, tools: TestTools | None
+) -> EventsByHarness:
     """Read a transcript of which the harness makes the lines.
 
     Raises:
         OSError: it cannot be read, or its form is not known.
     """
     reader = harness.reader(tools)
-    with contextlib.suppress(RecursionError):  # what a file states may be nested too deep
+    # what a file states may be nested too deep
+    with contextlib.suppress(RecursionError):
         # Through JSON and back: what a reader cannot take from a line it is not given here.
         reader.shown = value_of(json.dumps(harness.shown(path)).encode())
     try:

@@ -9,8 +9,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.harnesses.event_reader import encoded
-from scoring.evidence.harnesses.fields import (
+from scoring.evidence.transcripts.transcript_events import LineSpan
+from scoring.frozen import PlainData
+
+from .event_reader import encoded
+from .fields import (
     TokenFields,
     Tokens,
     count_in,
@@ -25,18 +28,16 @@ from scoring.evidence.harnesses.fields import (
     value_in,
     value_of,
 )
-from scoring.evidence.harnesses.harness import (
+from .harness import (
     FileNames,
     ForeignFileError,
     Harness,
     Home,
     home_named,
 )
-from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, OTHER_TYPE
-from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader, names
-from scoring.evidence.transcripts.transcript_events import LineSpan
-from scoring.frozen import PlainData
+from .json_reader import DOCUMENT_LIMIT, OTHER_TYPE
+from .sqlite_store import Ask, opened_database, tables_of
+from .tool_calls import ToolNames, ToolReader, names
 
 _TOKENS = TokenFields("output", "input", "cache.read", "cache.write")
 
@@ -52,7 +53,9 @@ _ABORTED = "Tool execution aborted"
 _RUN_BY_USER = "The following tool was executed by the user"
 """How a prompt begins before a response that only holds a command that the user ran."""
 
-_ROWS_OF_SESSION = "SELECT {}, CAST(data AS BLOB) FROM {} WHERE session_id = ? ORDER BY {}"
+_ROWS_OF_SESSION = (
+    "SELECT {}, CAST(data AS BLOB) FROM {} WHERE session_id = ? ORDER BY {}"
+)
 
 _NEWER_TABLE = "session_v2"
 """The table that only newer versions have, and the key of a line that names it."""
@@ -167,7 +170,9 @@ class OpenCodeReader(ToolReader):
             stated = [info.get("tokens")]
         tokens = list(filter(any, map(_tokens_of, stated)))
         began = self._began
-        if self._is_run_by_user or not self.event(began, "assistant", began, *map(tuple, tokens)):
+        if self._is_run_by_user or not self.event(
+            began, "assistant", began, *map(tuple, tokens)
+        ):
             return
 
         name = f"at {began}"
@@ -186,7 +191,10 @@ class OpenCodeReader(ToolReader):
             self._take_call(part, f"{call} {equal_calls[call]}")
 
         # What stops a sub-agent is the stop of the session that started it.
-        if member(info, "error.name") == "MessageAbortedError" and not self._session.agent:
+        if (
+            member(info, "error.name") == "MessageAbortedError"
+            and not self._session.agent
+        ):
             ended = milliseconds(info, "time.completed")
             if self.event(ended or began, "aborted", began):
                 self.interrupted()
@@ -216,7 +224,9 @@ class OpenCodeReader(ToolReader):
 
 def _text_of(parts: list[PlainData]) -> str:
     """Return what a person, or the model, wrote in a message."""
-    return text_in([part for part in parts_in(parts, "text") if not part.get("synthetic")])
+    return text_in(
+        [part for part in parts_in(parts, "text") if not part.get("synthetic")]
+    )
 
 
 def _tokens_of(tokens: Any) -> Tokens:
@@ -246,7 +256,9 @@ class OpenCode(Harness):
         named = home_named(environment, f"{self.name.upper()}_DB", "")
         database = data.path / (named.path if named.origin else self.name)
         return [
-            Home(database.parent, named.origin or data.origin, database.name, below=False),
+            Home(
+                database.parent, named.origin or data.origin, database.name, below=False
+            ),
             data.inside("storage/session"),
             data.inside("project"),
         ]
@@ -326,18 +338,27 @@ def _lines_of_database(path: Path) -> Iterator[Any]:
         if not tables & {"session", _NEWER_TABLE}:
             raise ForeignFileError
 
-        for session in list(map(dict, ask("SELECT * FROM session ORDER BY time_created, id"))):
+        for session in list(
+            map(dict, ask("SELECT * FROM session ORDER BY time_created, id"))
+        ):
             yield {"info": session, "messages": []}
             yield from _messages_in(ask, session["id"])
-        if _NEWER_TABLE in tables and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone():
+        if (
+            _NEWER_TABLE in tables
+            and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone()
+        ):
             yield {_NEWER_TABLE: True}
 
 
 def _messages_in(ask: Ask, session: object) -> Iterator[Any]:
     """Yield the messages of a session in a database."""
     parts: dict[object, list[Any]] = {}
-    for message, data in ask(_ROWS_OF_SESSION.format("message_id", "part", "id"), (session,)):
+    for message, data in ask(
+        _ROWS_OF_SESSION.format("message_id", "part", "id"), (session,)
+    ):
         parts.setdefault(message, []).append(value_of(data or b""))
 
-    for name, data in ask(_ROWS_OF_SESSION.format("id", "message", "time_created, id"), (session,)):
+    for name, data in ask(
+        _ROWS_OF_SESSION.format("id", "message", "time_created, id"), (session,)
+    ):
         yield {"info": value_of(data or b""), "id": name, "parts": parts.get(name, ())}

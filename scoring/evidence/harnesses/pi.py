@@ -6,7 +6,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scoring.evidence.harnesses.fields import (
+from scoring.frozen import PlainData
+from scoring.paths import expanded
+
+from .fields import (
     TokenFields,
     id_in,
     items_in,
@@ -17,12 +20,12 @@ from scoring.evidence.harnesses.fields import (
     time_in,
     value_in,
 )
-from scoring.evidence.harnesses.harness import Harness, Home, home_named
-from scoring.evidence.harnesses.tool_calls import ToolNames, ToolReader
-from scoring.frozen import PlainData
-from scoring.paths import expanded
+from .harness import Harness, Home, home_named
+from .tool_calls import ToolNames, ToolReader
 
-_TOKENS = TokenFields("usage.output", "usage.input", "usage.cacheRead", "usage.cacheWrite")
+_TOKENS = TokenFields(
+    "usage.output", "usage.input", "usage.cacheRead", "usage.cacheWrite"
+)
 
 _SUMMARIES = ("compaction", "branch_summary")
 """The kinds of lines that a model wrote for the harness."""
@@ -37,7 +40,13 @@ _STATE_LINES = (
 )
 """The kinds of lines that hold nothing of interest."""
 
-_OTHER_ROLES = ("bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary")
+_OTHER_ROLES = (
+    "bashExecution",
+    "custom",
+    "hookMessage",
+    "branchSummary",
+    "compactionSummary",
+)
 """The roles of what the person ran, and of what extensions say."""
 
 _TASK = "Task: "

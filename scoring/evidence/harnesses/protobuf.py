@@ -62,7 +62,9 @@ def first_text(data: object, *path: int) -> str:
 def numbers_in(data: object, *path: int) -> dict[int, int]:
     """Return the numbers in the message at a path, by their fields."""
     message = bytes_in(data, *path)
-    return {field: value for field, value in fields_of(message) if isinstance(value, int)}
+    return {
+        field: value for field, value in fields_of(message) if isinstance(value, int)
+    }
 
 
 def packed_numbers(data: object, field: int) -> list[int]:

@@ -3,7 +3,9 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a chat.
 """
 
-from scoring.evidence.harnesses.fields import (
+from scoring.frozen import PlainData
+
+from .fields import (
     TokenFields,
     count_in,
     items_in,
@@ -11,19 +13,21 @@ from scoring.evidence.harnesses.fields import (
     text_in,
     time_in,
 )
-from scoring.evidence.harnesses.gemini import (
+from .gemini import (
     CONTEXT,
     FILES,
     GeminiReader,
     answer_of,
     holds_results,
 )
-from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames
-from scoring.frozen import PlainData
+from .harness import FileNames, Harness, Hook
+from .tool_calls import ToolNames
 
 _TOKENS = TokenFields(
-    "candidatesTokenCount", "promptTokenCount", "cachedContentTokenCount", holds_cached=True
+    "candidatesTokenCount",
+    "promptTokenCount",
+    "cachedContentTokenCount",
+    holds_cached=True,
 )
 
 _TYPED_SUBTYPES = (None, "mid_turn_user_message")
@@ -118,7 +122,9 @@ class QwenReader(GeminiReader):
         texts = [text_in(part, "text") for part in parts if not member(part, "thought")]
         self.said("\n".join(texts))
 
-        self.note_calls([member(part, "functionCall") for part in parts], ("id", "name", "args"))
+        self.note_calls(
+            [member(part, "functionCall") for part in parts], ("id", "name", "args")
+        )
 
     def _take_results(self, line: PlainData) -> None:
         """Take the results of calls. How one of them ended may be stated for the whole line."""

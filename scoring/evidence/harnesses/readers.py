@@ -3,22 +3,22 @@
 See docs/ARCHITECTURE.md, "A harness", for how to add one.
 """
 
-from scoring.evidence.harnesses.amp import Amp
-from scoring.evidence.harnesses.antigravity import Antigravity
-from scoring.evidence.harnesses.atif import Atif
-from scoring.evidence.harnesses.claude import ClaudeCode, Cowork
-from scoring.evidence.harnesses.cline import Cline
-from scoring.evidence.harnesses.codex import Codex
-from scoring.evidence.harnesses.copilot import CopilotCli
-from scoring.evidence.harnesses.cursor import Cursor
-from scoring.evidence.harnesses.droid import Droid
-from scoring.evidence.harnesses.gemini import GeminiCli
-from scoring.evidence.harnesses.goose import Goose
-from scoring.evidence.harnesses.harness import Harness
-from scoring.evidence.harnesses.kimi import KimiCode
-from scoring.evidence.harnesses.opencode import Kilo, OpenCode
-from scoring.evidence.harnesses.pi import Pi
-from scoring.evidence.harnesses.qwen import QwenCode
+from .amp import Amp
+from .antigravity import Antigravity
+from .atif import Atif
+from .claude import ClaudeCode, Cowork
+from .cline import Cline
+from .codex import Codex
+from .copilot import CopilotCli
+from .cursor import Cursor
+from .droid import Droid
+from .gemini import GeminiCli
+from .goose import Goose
+from .harness import Harness
+from .kimi import KimiCode
+from .opencode import Kilo, OpenCode
+from .pi import Pi
+from .qwen import QwenCode
 
 HARNESSES: tuple[Harness, ...] = (
     ClaudeCode(),

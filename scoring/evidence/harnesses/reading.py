@@ -12,9 +12,6 @@ from scoring.errors import GitError, Warn
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import ReadObject
-from scoring.evidence.harnesses.discovery import discover, writers
-from scoring.evidence.harnesses.harness import Harness
-from scoring.evidence.harnesses.lines import Copies, Lines, read_parts, read_store, read_whole
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.opening import opened
 from scoring.evidence.transcripts.prompts import said_in
@@ -24,9 +21,17 @@ from scoring.evidence.transcripts.transcript_events import (
     decode_events,
     encode_events,
 )
-from scoring.evidence.transcripts.transcript_files import Discovery, FileRead, TranscriptFile
+from scoring.evidence.transcripts.transcript_files import (
+    Discovery,
+    FileRead,
+    TranscriptFile,
+)
 from scoring.files import reason
 from scoring.worker_processes import end_with_parent
+
+from .discovery import discover, writers
+from .harness import Harness
+from .lines import Copies, Lines, read_parts, read_store, read_whole
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -54,7 +59,9 @@ class Reading:
     """
 
     def __init__(
-        self, harnesses: Sequence[Harness], make_tools: Callable[[], TestTools] | None = None
+        self,
+        harnesses: Sequence[Harness],
+        make_tools: Callable[[], TestTools] | None = None,
     ) -> None:
         self._harnesses = harnesses
         self._make_tools = make_tools
@@ -81,7 +88,9 @@ class Reading:
             warnings.append(f"transcript {transcript.path}: {why}; skipped")
         return FileRead(events, warnings)
 
-    def _events_of(self, transcript: TranscriptFile, warnings: list[str]) -> EventsByHarness | None:
+    def _events_of(
+        self, transcript: TranscriptFile, warnings: list[str]
+    ) -> EventsByHarness | None:
         path = transcript.path
         repository = transcript.repository
         harnesses = writers(self._harnesses, transcript)
@@ -89,7 +98,9 @@ class Reading:
             return read_store(path, harnesses[0], self._tools)
 
         def too_long(offset: int) -> None:
-            warnings.append(f"transcript {path}: the line at byte {offset} is over 16 MiB; skipped")
+            warnings.append(
+                f"transcript {path}: the line at byte {offset} is over 16 MiB; skipped"
+            )
 
         lines = Lines(harnesses, self._tools, too_long)
         if repository is None:
@@ -144,9 +155,9 @@ def transcript_rules(
         start_pool=lambda transcripts, make_tools, processes: Pool(
             Reading((*unread, *harnesses()), make_tools), transcripts, processes
         ),
-        companions=lambda transcript: writers((*unread, *harnesses()), transcript)[0].sibling_files(
-            transcript.path
-        ),
+        companions=lambda transcript: writers((*unread, *harnesses()), transcript)[
+            0
+        ].sibling_files(transcript.path),
         tools=tools,
     )
 
@@ -180,11 +191,17 @@ class Pool:
         # The copies of a session are together, the shortest first.
         groups: dict[str | int, list[int]] = {}
         for number in sorted(transcripts, key=lambda number: transcripts[number][1]):
-            groups.setdefault(transcripts[number][0].session or number, []).append(number)
+            groups.setdefault(transcripts[number][0].session or number, []).append(
+                number
+            )
         self._groups = sorted(groups.values(), key=min)
 
-        sizes = [sum(transcripts[number][1] for number in group) for group in self._groups]
-        count = min(_process_count(processes, sum(sizes) // WORTH_A_PROCESS), len(sizes))
+        sizes = [
+            sum(transcripts[number][1] for number in group) for group in self._groups
+        ]
+        count = min(
+            _process_count(processes, sum(sizes) // WORTH_A_PROCESS), len(sizes)
+        )
         if count > 1:
             self._start(count, sizes)
 
@@ -203,7 +220,9 @@ class Pool:
         # The largest come first, and small ones together.
         tasks: list[list[int]] = []
         room = 0
-        by_size = sorted(zip(sizes, self._groups, strict=True), key=lambda sized: -sized[0])
+        by_size = sorted(
+            zip(sizes, self._groups, strict=True), key=lambda sized: -sized[0]
+        )
         for size, group in by_size:
             room -= size
             if room < 0:
@@ -228,7 +247,11 @@ class Pool:
                     read = self._tasks.pop(0).result()
                     for number, sent in read.items():
                         done.add(number)
-                        events = None if sent.encoded is None else decode_events(sent.encoded)
+                        events = (
+                            None
+                            if sent.encoded is None
+                            else decode_events(sent.encoded)
+                        )
                         yield number, sent._replace(events=events)
 
         with contextlib.closing(self._reading):
@@ -244,7 +267,9 @@ class Pool:
         if self._workers is None:
             return
 
-        masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGINT})
+        masked = signal.pthread_sigmask(
+            signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGINT}
+        )
         try:
             if self._tasks:  # their results are not asked for any more
                 for worker in (self._workers._processes or {}).values():

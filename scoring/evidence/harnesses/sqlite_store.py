@@ -9,9 +9,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeAlias
 
-from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT
 from scoring.files import refuse_special
 from scoring.temporary import temporary_directory
+
+from .json_reader import DOCUMENT_LIMIT
 
 Ask: TypeAlias = Callable[..., sqlite3.Cursor]
 """Asks a database: a statement and its values. A row is a tuple, and a dictionary by ``dict``."""
@@ -57,7 +58,8 @@ def opened_database(path: Path, follow_links: bool = True) -> Iterator[Ask]:
             database.set_progress_handler(lambda: monotonic() > end, _STEPS)
             database.execute("BEGIN")
             yield database.execute
-    except (sqlite3.Error, UnicodeError) as e:  # names in a damaged file may be of any bytes
+    # names in a damaged file may be of any bytes
+    except (sqlite3.Error, UnicodeError) as e:
         raise OSError(errno.EBADMSG, f"no database that can be read ({e})") from None
 
 
@@ -115,4 +117,6 @@ def _copy(source: Path, target: Path) -> None:
 
 def tables_of(ask: Ask) -> set[str]:
     """Return the names of the tables of a database, without views."""
-    return {name for (name,) in ask("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return {
+        name for (name,) in ask("SELECT name FROM sqlite_master WHERE type = 'table'")
+    }

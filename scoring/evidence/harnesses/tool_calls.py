@@ -8,16 +8,25 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scoring.evidence.commands.git_commands import is_commit_tool
-from scoring.evidence.harnesses.event_reader import EventReader
-from scoring.evidence.harnesses.fields import items_in, member, text_in
 from scoring.evidence.transcripts.edits import lines_added, lines_patched, paths_patched
+
+from .event_reader import EventReader
+from .fields import items_in, member, text_in
 
 _COMMANDS = ("command", "cmd", "CommandLine")
 _FOLDERS = ("cwd", "workdir", "dir_path", "directory", "Cwd")
 _REPOSITORIES = ("repo_path", "repoPath", "path", "cwd", "directory")
 _PATHS = ("file_path", "path", "filePath", "notebook_path", "TargetFile")
 _WHOLE = ("content", "contents", "file_text", "CodeContent")
-_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "before", "TargetContent")
+_OLD = (
+    "old_string",
+    "old_str",
+    "oldString",
+    "oldText",
+    "old_text",
+    "before",
+    "TargetContent",
+)
 _NEW = (
     "new_string",
     "new_str",
@@ -48,7 +57,12 @@ class ToolNames:
     """
 
     def __init__(
-        self, shells: str, edits: str, patches: str = "", questions: str = "", agents: str = ""
+        self,
+        shells: str,
+        edits: str,
+        patches: str = "",
+        questions: str = "",
+        agents: str = "",
     ) -> None:
         self.shells = names(shells)
         self.edits = names(edits)
@@ -85,7 +99,9 @@ class ToolReader(EventReader):
             folder = text_in(_first_of(given, _FOLDERS))
             self.command(call, script_of(_first_of(given, _COMMANDS)), folder)
         elif tool in self.tools.patches:
-            patch = given if isinstance(given, str) else text_in(_first_of(given, _PATCHES))
+            patch = (
+                given if isinstance(given, str) else text_in(_first_of(given, _PATCHES))
+            )
             self.edit(call, paths_patched(patch), lines_patched(patch))
         elif tool in self.tools.edits:
             self._note_edit(call, given)
@@ -151,7 +167,9 @@ def shell_answer(text: str) -> tuple[str, bool | None]:
 
     body, mark, rest = text.rpartition(_EXIT_CODE)
     code, *more_lines = rest.split("\n")
-    if not mark or not all(line.startswith(_AFTER_EXIT_CODE) for line in more_lines if line):
+    if not mark or not all(
+        line.startswith(_AFTER_EXIT_CODE) for line in more_lines if line
+    ):
         body = text
         code = "0"
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.harnesses.fields import member
-from scoring.evidence.harnesses.harness import FileNames, Harness, home_named
-from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
-from scoring.evidence.harnesses.sqlite_store import opened_database
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.frozen import PlainData
+
+from .fields import member
+from .harness import FileNames, Harness, home_named
+from .json_reader import NOT_JSON, JsonReader
+from .sqlite_store import opened_database
 
 _LINES_NOT_READ = "of a harness that is not read"
 
@@ -123,14 +124,18 @@ UNREAD: tuple[UnreadHarness, ...] = (
     UnreadHarness(
         "Windsurf",
         [("", "~/.windsurf", "transcripts/*.jsonl")],
-        wrote=lambda line: isinstance(line.get("status"), str) and str(line.get("type")) in line,
+        wrote=lambda line: (
+            isinstance(line.get("status"), str) and str(line.get("type")) in line
+        ),
     ),
     UnreadHarness(
         "Kiro CLI",
         [("", "~/.kiro", "sessions/cli/*.jsonl")],
         wrote=lambda line: "data" in line and line.get("kind") in _KINDS_OF_KIRO,
     ),
-    UnreadHarness("Cursor's chats", [("CURSOR_CONFIG_DIR", "~/.cursor", "chats/*/*/store.db")]),
+    UnreadHarness(
+        "Cursor's chats", [("CURSOR_CONFIG_DIR", "~/.cursor", "chats/*/*/store.db")]
+    ),
 )
 """The table of harnesses that are only named."""
 
@@ -165,7 +170,12 @@ def _sessions_of_crush(database: Path) -> int:
 
     It comes with the checkout, so no link is followed.
     """
-    with contextlib.suppress(OSError), opened_database(database, follow_links=False) as ask:
-        (count,) = ask("SELECT count(*) FROM sessions WHERE parent_session_id IS NULL").fetchone()
+    with (
+        contextlib.suppress(OSError),
+        opened_database(database, follow_links=False) as ask,
+    ):
+        (count,) = ask(
+            "SELECT count(*) FROM sessions WHERE parent_session_id IS NULL"
+        ).fetchone()
         return int(count)
     return 0

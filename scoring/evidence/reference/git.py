@@ -61,7 +61,8 @@ class ReferenceHistory(GitFacts):
             trunk: the local branch on which work lands, which may be missing.
         """
         self.repository = GitRepository.of(repo_dir)
-        self.repository.variables = {}  # it reads commits as git replace and grafts change them
+        # it reads commits as git replace and grafts change them
+        self.repository.variables = {}
         if trunk is None:
             trunk = TRUNK
         branch = f"refs/heads/{trunk}"
@@ -71,7 +72,9 @@ class ReferenceHistory(GitFacts):
             [*fields, *map(trim, fields), branch], searches=True
         )
         how = "the trunk of the reference's rules"
-        self.trunk = Trunk(branch, trunk, self._resolved[branch], how, self.repository.is_shallow)
+        self.trunk = Trunk(
+            branch, trunk, self._resolved[branch], how, self.repository.is_shallow
+        )
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit among the trunk's, or for one with the summary as its subject."""
@@ -123,12 +126,18 @@ class ReferenceHistory(GitFacts):
 
     @cached_property
     def _named(self) -> dict[str, ShownCommit]:
-        return shown_commits(self.repository, [sha for sha in self._resolved.values() if sha])
+        return shown_commits(
+            self.repository, [sha for sha in self._resolved.values() if sha]
+        )
 
     @cached_property
     def _walk(self) -> list[Commit]:
         """The commits of the trunk, newest first."""
-        return trunk_commits(self.repository, self.trunk.commit) if self.trunk.commit else []
+        return (
+            trunk_commits(self.repository, self.trunk.commit)
+            if self.trunk.commit
+            else []
+        )
 
     @cached_property
     def _indices(self) -> dict[str, int]:

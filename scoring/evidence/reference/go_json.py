@@ -102,7 +102,9 @@ def _refuse_constant(name: str) -> Any:
 
 _parse = json.JSONDecoder(
     object_pairs_hook=_Pairs,
-    parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_INTEGER else _NOT_WHOLE,
+    parse_int=lambda digits: (
+        int(digits) if len(digits) <= _LONGEST_INTEGER else _NOT_WHOLE
+    ),
     parse_float=lambda _: _NOT_WHOLE,
     parse_constant=_refuse_constant,
 ).decode
@@ -124,7 +126,11 @@ def whole_number(value: Any, earlier: Any) -> Any:
     """Decode a whole number of 64 bits."""
     if value is None:
         return earlier
-    if isinstance(value, bool) or not isinstance(value, int) or not INT_MIN <= value <= INT_MAX:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or not INT_MIN <= value <= INT_MAX
+    ):
         raise WrongTypeError
     return value
 
@@ -176,7 +182,9 @@ def object_of(**specs: Spec) -> Spec:
 def optional_object(**specs: Spec) -> Spec:
     """Return the spec of an object that may be missing: null removes it."""
     decode_object = object_of(**specs)
-    return lambda value, earlier: None if value is None else decode_object(value, earlier)
+    return lambda value, earlier: (
+        None if value is None else decode_object(value, earlier)
+    )
 
 
 class _DecodedItems(list[Any]):

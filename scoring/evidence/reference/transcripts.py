@@ -23,17 +23,6 @@ from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
 from scoring.evidence.harnesses.reading import transcript_rules
-from scoring.evidence.reference.go_json import (
-    WrongTypeError,
-    any_value,
-    list_of,
-    object_of,
-    optional_flag,
-    optional_object,
-    parse_json,
-    text,
-    whole_number,
-)
 from scoring.evidence.transcripts.events import Event, Response, TokensStated
 from scoring.evidence.transcripts.facts import (
     COVERED,
@@ -51,6 +40,18 @@ from scoring.files import reason
 from scoring.frozen import PlainData
 from scoring.paths import is_of_the_system
 from scoring.text import wrap64
+
+from .go_json import (
+    WrongTypeError,
+    any_value,
+    list_of,
+    object_of,
+    optional_flag,
+    optional_object,
+    parse_json,
+    text,
+    whole_number,
+)
 
 _CLAUDE_COUNTS = (
     "input_tokens",
@@ -91,14 +92,18 @@ _CODEX_LINE = object_of(
     payload=object_of(
         type=text,
         info=optional_object(
-            last_token_usage=optional_object(**dict.fromkeys(_CODEX_COUNTS, whole_number))
+            last_token_usage=optional_object(
+                **dict.fromkeys(_CODEX_COUNTS, whole_number)
+            )
         ),
     )
 )
 
 _OBJECTIVE_LINE = object_of(
     timestamp=text,
-    message=optional_object(content=list_of(object_of(type=text, name=text, input=any_value))),
+    message=optional_object(
+        content=list_of(object_of(type=text, name=text, input=any_value))
+    ),
 )
 
 _ARGUMENTS = {
@@ -153,7 +158,9 @@ def _claude_content(time: int, line: PlainData) -> LineContent:
     usage = message.get("usage")
     if usage is not None:
         turn = _turn(time, *(usage.get(name) or 0 for name in _CLAUDE_COUNTS))
-    return LineContent(0, time, tool_calls=len(results), tool_errors=len(errors), turn=turn)
+    return LineContent(
+        0, time, tool_calls=len(results), tool_errors=len(errors), turn=turn
+    )
 
 
 def _codex_content(time: int, line: PlainData) -> LineContent:
@@ -269,7 +276,9 @@ class Reference(Harness):
         return True
 
 
-def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) -> Discovery:
+def list_directly(
+    places: TranscriptPlaces, _: Sequence[Harness], warn: Warn
+) -> Discovery:
     """List the files directly inside the named folders, in byte order of their names.
 
     Args:
@@ -296,13 +305,19 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
             warn(f"transcript directory {directory}: {reason(e)}; skipped")
 
         names.sort(key=os.fsencode)
-        transcripts += [TranscriptFile(str(directory / name), whole=True) for name in names]
-        root = RootFound(directory, "--transcript-dir", files=len(names), problem=problem)
+        transcripts += [
+            TranscriptFile(str(directory / name), whole=True) for name in names
+        ]
+        root = RootFound(
+            directory, "--transcript-dir", files=len(names), problem=problem
+        )
         roots.append(root)
     return Discovery(tuple(transcripts), roots=tuple(roots))
 
 
-REFERENCE_TRANSCRIPTS = transcript_rules("transcripts", lambda: (Reference(),), find=list_directly)
+REFERENCE_TRANSCRIPTS = transcript_rules(
+    "transcripts", lambda: (Reference(),), find=list_directly
+)
 """Plain ``*.jsonl`` files directly inside folders that are named by hand."""
 
 
@@ -316,7 +331,9 @@ class ReferenceScan(Scan):
         for number, (transcript, events_by_harness) in enumerate(self._read()):
             for events in events_by_harness.values():
                 _count(tallies.of[Reference.name], number, events)
-            self._files.append(file_found(transcript.path, events_by_harness.items(), ""))
+            self._files.append(
+                file_found(transcript.path, events_by_harness.items(), "")
+            )
 
         self._counted = tallies.everything()
         return tallies.facts()

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.events import Call, CallResult, Response
-from scoring.evidence.transcripts.facts import QUARTER
-from scoring.evidence.transcripts.tally import Tally
-from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
+from .events import Call, CallResult, Response
+from .facts import QUARTER
+from .tally import Tally
+from .transcript_events import LineSpan, TranscriptEvents
 
 EventsOfSession: TypeAlias = Callable[[str], list[TranscriptEvents]]
 """Returns the events of each transcript that has a session, by the session's id."""
@@ -32,13 +32,17 @@ class LineClock(NamedTuple):
 
     def of_lines(self, numbers: Sequence[int]) -> list[int]:
         """Return when each of some lines counts, ascending. Lines that do not are left out."""
-        return sorted(self.places[number] for number in numbers if number in self.places)
+        return sorted(
+            self.places[number] for number in numbers if number in self.places
+        )
 
     def of_response(self, response: Response) -> int | None:
         """Return when a response counts, or None where it does not."""
         if response.line not in self.places:
             return None
-        return self.last.get((response.id, response.request), self.places[response.line])
+        return self.last.get(
+            (response.id, response.request), self.places[response.line]
+        )
 
     def quarter(self, line: int) -> int:
         """Return the quarter of an hour in which a line that counts was written."""
@@ -46,7 +50,10 @@ class LineClock(NamedTuple):
 
 
 def count_calls(
-    tally: Tally, events: TranscriptEvents, clock: LineClock, key_of_call: Callable[[int], int]
+    tally: Tally,
+    events: TranscriptEvents,
+    clock: LineClock,
+    key_of_call: Callable[[int], int],
 ) -> None:
     """Count the calls of a transcript, and their results.
 
@@ -77,7 +84,9 @@ class CountedHarness:
     name: str
     input_holds_cached = False
 
-    def count(self, tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
+    def count(
+        self, tally: Tally, file: int, events: TranscriptEvents, clock: LineClock
+    ) -> None:
         """Count the responses of a transcript, its calls and their results.
 
         Args:

@@ -11,18 +11,19 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from scoring.evidence.git.checkpoints import Checkpoint, TokenTotals
-from scoring.evidence.transcripts.counter import LineClock
-from scoring.evidence.transcripts.events import (
+
+from .counter import LineClock
+from .events import (
     Call,
     CallResult,
     Response,
     StatedTotals,
     TokensStated,
 )
-from scoring.evidence.transcripts.facts import HarnessFacts, IterationWindow, TranscriptFacts
-from scoring.evidence.transcripts.streams import File, SessionKey
-from scoring.evidence.transcripts.tally import Tallies
-from scoring.evidence.transcripts.transcript_events import TranscriptEvents, TranscriptLine
+from .facts import HarnessFacts, IterationWindow, TranscriptFacts
+from .streams import File, SessionKey
+from .tally import Tallies
+from .transcript_events import TranscriptEvents, TranscriptLine
 
 _LastPlaces: TypeAlias = Mapping[str, Mapping[tuple[int, int], int]]
 """Where responses count, by harness and the keys of the response and its request."""
@@ -68,7 +69,8 @@ def count_lines(
         What is in each group, and what is in all lines by harness.
     """
     windows = [
-        IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)
+        IterationWindow(number, group.start, group.stop)
+        for number, group in enumerate(groups)
     ]
     harnesses = {file.harness.name: file.harness.input_holds_cached for file in files}
     tallies = Tallies(windows, harnesses)
@@ -156,7 +158,9 @@ def _files_alone(files: Iterable[File]) -> set[File]:
     return alone
 
 
-def with_stated_totals(events: TranscriptEvents, places: Mapping[int, int]) -> TranscriptEvents:
+def with_stated_totals(
+    events: TranscriptEvents, places: Mapping[int, int]
+) -> TranscriptEvents:
     """Return what of a transcript is counted, with tokens that are stated for several responses.
 
     Totals are spread evenly over the responses that they cover, when all of these count at one
@@ -178,7 +182,9 @@ def with_stated_totals(events: TranscriptEvents, places: Mapping[int, int]) -> T
     ]
     for totals in all_totals:
         covered = [
-            index for index in unmeasured if totals.since <= responses[index].line <= totals.line
+            index
+            for index in unmeasured
+            if totals.since <= responses[index].line <= totals.line
         ]
         lines = {responses[index].line for index in covered}
         if len(set(map(places.get, lines))) != 1:
@@ -186,7 +192,9 @@ def with_stated_totals(events: TranscriptEvents, places: Mapping[int, int]) -> T
 
         model = events.spans[totals.span].model
         of_model = [
-            index for index in covered if events.spans[responses[index].span].model == model
+            index
+            for index in covered
+            if events.spans[responses[index].span].model == model
         ]
         _spread(totals, responses, of_model or covered)
 
@@ -195,7 +203,9 @@ def with_stated_totals(events: TranscriptEvents, places: Mapping[int, int]) -> T
     return countable
 
 
-def _spread(totals: StatedTotals, responses: list[Response], indices: Sequence[int]) -> None:
+def _spread(
+    totals: StatedTotals, responses: list[Response], indices: Sequence[int]
+) -> None:
     """Replace some responses by such that have their share of the totals."""
     stated = TokensStated.ALL
     counts = [totals.output, totals.input, totals.cache_reads, totals.cache_writes]
@@ -205,7 +215,10 @@ def _spread(totals: StatedTotals, responses: list[Response], indices: Sequence[i
         counts[3] = totals.input
 
     for position, index in enumerate(indices):
-        share = [count // len(indices) + (position < count % len(indices)) for count in counts]
+        share = [
+            count // len(indices) + (position < count % len(indices))
+            for count in counts
+        ]
         responses[index] = replace(
             responses[index],
             stated=stated,
@@ -227,7 +240,9 @@ def continued(files: Iterable[File]) -> list[File]:
     for file in files:
         key = file.key
         previous = last.get(key)
-        is_new_part = file.checkpoint and not file.events.begins_session and all(file.fresh)
+        is_new_part = (
+            file.checkpoint and not file.events.begins_session and all(file.fresh)
+        )
         if previous and is_new_part:
             whole = _joined_file(previous, file)
             if whole:
@@ -249,11 +264,16 @@ def _joined_file(first: File, second: File) -> File | None:
     events.lines = [
         *map(TranscriptLine, first.numbers, first.times, first.ids),
         *map(
-            TranscriptLine, (number + shift for number in second.numbers), second.times, second.ids
+            TranscriptLine,
+            (number + shift for number in second.numbers),
+            second.times,
+            second.ids,
         ),
     ]
     events.begins_session = first.events.begins_session
-    whole = File(first.transcript, first.harness, events, first.checkpoint, first.session)
+    whole = File(
+        first.transcript, first.harness, events, first.checkpoint, first.session
+    )
     whole.fresh = first.fresh + second.fresh
     whole.here = first.here + second.here
     whole.parts = [*first.parts, *second.parts]
@@ -282,6 +302,8 @@ def stated_totals(
                 continue
             if not tokens.cache_creation and 0 < tokens.cache_read <= tokens.input:
                 # Codex leaves out what was written: the input that was not read from the cache.
-                tokens = tokens._replace(cache_creation=tokens.input - tokens.cache_read)
+                tokens = tokens._replace(
+                    cache_creation=tokens.input - tokens.cache_read
+                )
             totals[checkpoint.id][session.session_id] = tokens
     return dict(totals)

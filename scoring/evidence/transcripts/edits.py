@@ -12,7 +12,8 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from scoring.evidence.git.patches import line_hash
-from scoring.evidence.transcripts.events import TEXT_LIMIT, Hashes
+
+from .events import TEXT_LIMIT, Hashes
 
 WORD_HASH: Final = 1 << 32
 """Hashes from here on are of words, and those below it of lines."""
@@ -38,7 +39,9 @@ _PATCHED_FILE = re.compile(
 )
 """A file that a patch writes. In a program the patch may be a string with escaped line breaks."""
 
-_PATCH_HEADER = re.compile(r"\*\*\* (?:(?:Add|Update) File|(Move) to):? ?(.*)", re.DOTALL)
+_PATCH_HEADER = re.compile(
+    r"\*\*\* (?:(?:Add|Update) File|(Move) to):? ?(.*)", re.DOTALL
+)
 
 _INTO = r"""[ \t]*>{1,2}[ \t]*["']?(?P<%s>[\w./+-]+)["']?"""
 _HERE = r"""[ \t]*<<-?[ \t]*["']?(?P<%s>\w+)["']?"""
@@ -134,7 +137,10 @@ def _hashes_of(text: str) -> list[int]:
 
 def word_hashes(text: str) -> set[int]:
     """Return the hashes of the different words of at least four letters or digits in a text."""
-    return {WORD_HASH + crc32(word.encode("utf-8", "replace")) for word in _WORD.findall(text)}
+    return {
+        WORD_HASH + crc32(word.encode("utf-8", "replace"))
+        for word in _WORD.findall(text)
+    }
 
 
 def is_word(line_or_word: int) -> bool:
@@ -151,7 +157,8 @@ def paths_patched(patch: str) -> list[str]:
 
 def lines_patched(patch: str) -> Mapping[str, Hashes]:
     """Return what a patch of the tool ``apply_patch`` changes, by the path that a file has then."""
-    changes: dict[str, tuple[list[str], list[str]]] = {}  # lines that are added, and removed
+    # lines that are added, and removed
+    changes: dict[str, tuple[list[str], list[str]]] = {}
     path = ""
     for line in patch.split("\n"):
         header = _PATCH_HEADER.fullmatch(line)
@@ -217,7 +224,9 @@ class PathTexts:
             numbers[self.number(path_in(folder, path))] = None
         return [number for number in numbers if number is not None]
 
-    def changes(self, lines: AddedLines, folder: str, *, whole: bool) -> list[FileChange]:
+    def changes(
+        self, lines: AddedLines, folder: str, *, whole: bool
+    ) -> list[FileChange]:
         """Return what changes of the lines of each file.
 
         Args:
@@ -248,7 +257,9 @@ class PathTexts:
     def take_back(self, changes: Iterable[FileChange]) -> None:
         """Note that a call was refused or failed, so that its changes are not in the files."""
         for change in changes:
-            apply_change(self._lines[change.path], [-line for line in reversed(change.hashes)])
+            apply_change(
+                self._lines[change.path], [-line for line in reversed(change.hashes)]
+            )
 
     def number(self, text: str) -> int | None:
         """Return the number of a text, or None where it is too long to be kept."""

@@ -124,7 +124,17 @@ class HarnessFacts(Frozen):
         return self.flags & (CALLED | ENDED) == CALLED
 
 
-PROMPT_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
+PROMPT_STEPS = (
+    32_000,
+    100_000,
+    128_000,
+    199_999,
+    200_000,
+    256_000,
+    272_000,
+    512_000,
+    524_288,
+)
 """The sizes of prompts, in tokens, above which a token of some model has another price."""
 
 NO_STEP = -1

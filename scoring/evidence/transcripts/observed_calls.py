@@ -14,9 +14,10 @@ from scoring.evidence.commands.shell_command import Commands
 from scoring.evidence.commands.tested_code import leaves_stash
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict, verdict_of
-from scoring.evidence.transcripts.edits import PathTexts
-from scoring.evidence.transcripts.events import CommitMade, TestRun, key_of
-from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall
+
+from .edits import PathTexts
+from .events import CommitMade, TestRun, key_of
+from .open_calls import EventPlace, OpenCall
 
 _NOTHING_TO_STASH = "No local changes to save"
 
@@ -112,7 +113,8 @@ class ObservedCommits:
         """Begin a transcript, with the paths that are noted in it."""
         self.noted: list[tuple[CommitMade, OpenCall | None]] = []
         self._paths = paths
-        self._last_quiet: int | None = None  # which has no SHA yet, if it is of the last command
+        # which has no SHA yet, if it is of the last command
+        self._last_quiet: int | None = None
         self._is_undone = False  # whether an earlier call took the last commit back
 
     def note_command(self, opened: OpenCall, commands: Commands, text: str) -> None:
@@ -188,7 +190,9 @@ class ObservedCommits:
         commit, opened = self.noted[index]
         self.noted[index] = (replace(commit, shown=(*commit.shown, *shas)), opened)
 
-    def _folder_number(self, opened: OpenCall, request: git_commands.CommitRequest) -> int | None:
+    def _folder_number(
+        self, opened: OpenCall, request: git_commands.CommitRequest
+    ) -> int | None:
         """Return the number of the folder in which commits were made, where that is known."""
         if request.folder is None:
             return None
@@ -197,7 +201,9 @@ class ObservedCommits:
         return self._paths.number(folder) if folder.startswith("/") else None
 
 
-def _commit_printed(ended_at: EventPlace, call: int, line: git_commands.CommitLine) -> CommitMade:
+def _commit_printed(
+    ended_at: EventPlace, call: int, line: git_commands.CommitLine
+) -> CommitMade:
     """Return the commit that a line of git's output reports.
 
     Args:

@@ -19,8 +19,9 @@ from scoring.evidence.commands.file_writes import work_trees_added
 from scoring.evidence.commands.git_commands import MAY_COMMIT, CommitRequest
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.transcripts.edits import NO_LINES, AddedLines, PathTexts, with_slashes
-from scoring.evidence.transcripts.events import (
+
+from .edits import NO_LINES, AddedLines, PathTexts, with_slashes
+from .events import (
     OBSERVED,
     AgentStarted,
     ChatText,
@@ -33,10 +34,10 @@ from scoring.evidence.transcripts.events import (
     UserBreak,
     key_of,
 )
-from scoring.evidence.transcripts.observed_calls import ObservedCommits, ObservedRuns
-from scoring.evidence.transcripts.open_calls import EventPlace, OpenCall
-from scoring.evidence.transcripts.prompts import asks, goes_on, said_in
-from scoring.evidence.transcripts.transcript_events import TranscriptEvents, TranscriptLine
+from .observed_calls import ObservedCommits, ObservedRuns
+from .open_calls import EventPlace, OpenCall
+from .prompts import asks, goes_on, said_in
+from .transcript_events import TranscriptEvents, TranscriptLine
 
 
 class Observations:
@@ -68,15 +69,18 @@ class Observations:
 
         self._open_calls: dict[int, OpenCall] = {}
         self._calls_without_id: list[OpenCall] = []
-        self._response_of_ended: dict[int, int] = {}  # keys of ended calls, and of their responses
-        self._failed_before_call: set[int] = set()  # a failure may be written before its call
+        # keys of ended calls, and of their responses
+        self._response_of_ended: dict[int, int] = {}
+        # a failure may be written before its call
+        self._failed_before_call: set[int] = set()
 
         self._response: str | None = None
         self._question_declined = False
         self._idle = False  # whether the agent has done nothing since the last prompt
         self._has_worked = False  # whether it called a tool before
         self._last_prompt = 0  # the key of its text
-        self._is_stopped = False  # whether the user stopped the agent since it was last active
+        # whether the user stopped the agent since it was last active
+        self._is_stopped = False
 
     def line(self, span: int, number: int, time: int, key: int) -> None:
         """Begin a line.
@@ -107,7 +111,9 @@ class Observations:
         """Note a text of the agent to the user. Not for texts of sub-agents."""
         if text.strip():
             self._idle = False
-            self._note(ChatText, by_user=False, claims_tests_pass=claims_tests_pass(text))
+            self._note(
+                ChatText, by_user=False, claims_tests_pass=claims_tests_pass(text)
+            )
 
     def asked(self) -> None:
         """Note a text of the user, or of the harness for the user, which ends a reply."""
@@ -130,7 +136,9 @@ class Observations:
 
     def taken_back(self, since: int) -> None:
         """Note that the user took back the prompts from a line on."""
-        self._events[Prompt] = [prompt for prompt in self._events[Prompt] if prompt.line < since]
+        self._events[Prompt] = [
+            prompt for prompt in self._events[Prompt] if prompt.line < since
+        ]
 
     def interrupted(self) -> None:
         """Note that the user stopped the agent.
@@ -146,7 +154,9 @@ class Observations:
         """Note that the harness replaced what came before by a summary."""
         self._note(Compaction)
 
-    def call(self, call: str | None, question: bool = False, agent: bool = False) -> int:
+    def call(
+        self, call: str | None, question: bool = False, agent: bool = False
+    ) -> int:
         """Note a call of a tool.
 
         Args:
@@ -251,7 +261,9 @@ class Observations:
         opened.note_programs(commands)
         return opened.key
 
-    def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:
+    def result(
+        self, call: str | None, failed: bool | None, output: Callable[[], str]
+    ) -> int:
         """Note how a call ended.
 
         Args:
@@ -315,7 +327,11 @@ class Observations:
         """
         key = _call_key(call)
         opened = self._open_calls.pop(key, None)
-        response = _call_key(opened.response) if opened else self._response_of_ended.pop(key, 0)
+        response = (
+            _call_key(opened.response)
+            if opened
+            else self._response_of_ended.pop(key, 0)
+        )
         if opened is not None:
             self.files.take_back(opened.written)
         self.refused_calls.add(key)

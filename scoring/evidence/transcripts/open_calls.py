@@ -8,20 +8,29 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from scoring.evidence.commands import git_commands
-from scoring.evidence.commands.file_writes import maybe_written, removed_paths, rewritten_path
+from scoring.evidence.commands.file_writes import (
+    maybe_written,
+    removed_paths,
+    rewritten_path,
+)
 from scoring.evidence.commands.git_commands import CommitRequest
-from scoring.evidence.commands.run_folders import folder_after, is_elsewhere, with_folders
+from scoring.evidence.commands.run_folders import (
+    folder_after,
+    is_elsewhere,
+    with_folders,
+)
 from scoring.evidence.commands.shell import is_cut
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.testruns import TestCommand
 from scoring.evidence.commands.verifier_programs import program_names
-from scoring.evidence.transcripts.edits import (
+
+from .edits import (
     PATHS_OF_A_CALL,
     FileChange,
     PathTexts,
     lines_of_documents,
 )
-from scoring.evidence.transcripts.events import (
+from .events import (
     AgentStarted,
     CommitMade,
     Edit,
@@ -85,7 +94,9 @@ class OpenCall:
     effects: list[Event] = field(default_factory=list)
     written: Sequence[FileChange] = ()
 
-    def note(self, kind: Callable[..., Event], numbers: Iterable[int], **about: bool) -> None:
+    def note(
+        self, kind: Callable[..., Event], numbers: Iterable[int], **about: bool
+    ) -> None:
         """Note an effect on each of some files, by their numbers, or a run of each program."""
         self.effects += [kind(*self.place, number, **about) for number in numbers]
 
@@ -122,9 +133,12 @@ class OpenCall:
         """
         return self._are_elsewhere([request.folder for request in self.commits], homes)
 
-    def _are_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
+    def _are_elsewhere(
+        self, folders: Sequence[str | None], homes: Collection[str]
+    ) -> bool:
         return bool(folders) and all(
-            folder is not None and is_elsewhere(self.folder, folder, homes) for folder in folders
+            folder is not None and is_elsewhere(self.folder, folder, homes)
+            for folder in folders
         )
 
     def keep_effects(
@@ -145,7 +159,9 @@ class OpenCall:
             events[type(effect)].append(effect)
 
         for change in () if undone else self.written:
-            events[LinesWritten].append(LinesWritten(*ended, change.number, change.hashes))
+            events[LinesWritten].append(
+                LinesWritten(*ended, change.number, change.hashes)
+            )
 
     def run_without_result(self, run: TestCommand, label: int) -> TestRun:
         """Return its run of tests without a result, by the number of the run's label."""
@@ -168,7 +184,9 @@ class OpenCall:
             amends=self.requests(1)[0].amends,
         )
 
-    def note_writes(self, commands: Sequence[ShellCommand], text: str, paths: PathTexts) -> None:
+    def note_writes(
+        self, commands: Sequence[ShellCommand], text: str, paths: PathTexts
+    ) -> None:
         """Note which files commands write, may write, and change in an unknown way."""
         targets: list[str] = []
         unseen: list[str] = []
@@ -176,7 +194,10 @@ class OpenCall:
         for command, folder in with_folders(commands, self.folder):
             targets += [posixpath.join(folder, path) for path in command.writes]
             if command.words:
-                removed += [posixpath.join(folder, path) for path in removed_paths(command.words)]
+                removed += [
+                    posixpath.join(folder, path)
+                    for path in removed_paths(command.words)
+                ]
                 path = rewritten_path(command.words)
                 if path:
                     unseen.append(posixpath.join(folder, path))

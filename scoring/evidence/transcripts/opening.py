@@ -82,7 +82,8 @@ def decompressed(fd: int) -> Iterator[bytes]:
     Raises:
         OSError: the file cannot be read, or its content is too large.
     """
-    if sys.version_info >= (3, 14):  # loaded here: few machines have compressed transcripts
+    # loaded here: few machines have compressed transcripts
+    if sys.version_info >= (3, 14):
         from compression import zstd
     else:
         from backports import zstd
@@ -111,15 +112,20 @@ def decompressed(fd: int) -> Iterator[bytes]:
             piece = frame.decompress(data, BLOCK)
         except zstd.ZstdError as e:
             detail = str(e).rstrip(".").lower()
-            raise OSError(errno.EBADMSG, f"no zstd data that can be read ({detail})") from e
+            raise OSError(
+                errno.EBADMSG, f"no zstd data that can be read ({detail})"
+            ) from e
         data = b""
 
         length += len(piece)
         if length > LIMIT:
-            raise OSError(errno.EFBIG, f"more than {LIMIT >> 30} GiB when it is decompressed")
+            raise OSError(
+                errno.EFBIG, f"more than {LIMIT >> 30} GiB when it is decompressed"
+            )
         if length > max(FREE, taken * EXPANSION):
             raise OSError(
-                errno.EFBIG, f"more than {EXPANSION} times as long when it is decompressed"
+                errno.EFBIG,
+                f"more than {EXPANSION} times as long when it is decompressed",
             )
         if piece:
             yield piece

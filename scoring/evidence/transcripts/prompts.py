@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from scoring.evidence.transcripts.events import PromptKind
+from .events import PromptKind
 
 DATA = Path(__file__).parent / "corrections.toml"
 
@@ -36,10 +36,12 @@ _REVIEW_WORDS = 20
 
 _TAGS = re.compile(r"<([a-z]+[_-][a-z_-]+)\b[^>]*>.*?</\1>", re.DOTALL)
 _REQUEST = re.compile(
-    r"\A# context from my ide setup:.*^## my request for codex:", re.DOTALL | re.MULTILINE
+    r"\A# context from my ide setup:.*^## my request for codex:",
+    re.DOTALL | re.MULTILINE,
 )
 _QUOTED = re.compile(
-    r'```.*?(?:```|\Z)|""".*?(?:"""|\Z)|^[ \t]*>.*?$|"[^"\n]{40,}"', re.DOTALL | re.MULTILINE
+    r'```.*?(?:```|\Z)|""".*?(?:"""|\Z)|^[ \t]*>.*?$|"[^"\n]{40,}"',
+    re.DOTALL | re.MULTILINE,
 )
 _INLINE = re.compile(r"([\"`])[^\"`\n]*\1|(?<=\S) *\([^()\n]*\)")
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:[.:]\w[^.!?;\n]*)*")
@@ -133,7 +135,9 @@ def _own_words(text: str) -> tuple[str, bool]:
         return _QUOTED.sub("\n", text).strip(), False
 
     lines = _QUOTED.sub("\n", text).split("\n")
-    printed = [number for number, line in enumerate(lines) if is_output(line[:_LINE_LIMIT])]
+    printed = [
+        number for number, line in enumerate(lines) if is_output(line[:_LINE_LIMIT])
+    ]
     if printed:
         lines[printed[0] : printed[-1] + 1] = [""]
     return "\n".join(lines).strip(), True

@@ -18,10 +18,12 @@ from scoring.errors import Warn, silent
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.table_digest import digest_of_tables
-from scoring.evidence.transcripts.counter import CountedHarness
-from scoring.evidence.transcripts.edits import with_slashes
-from scoring.evidence.transcripts.events import key_of
-from scoring.evidence.transcripts.facts import (
+from scoring.store import Store, stamp_of
+
+from .counter import CountedHarness
+from .edits import with_slashes
+from .events import key_of
+from .facts import (
     FileFound,
     HarnessFacts,
     IterationWindow,
@@ -31,21 +33,20 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.opening import opened
-from scoring.evidence.transcripts.transcript_events import (
+from .opening import opened
+from .transcript_events import (
     EventsByHarness,
     TranscriptEvents,
     decode_events,
     encode_events,
     mixed,
 )
-from scoring.evidence.transcripts.transcript_files import (
+from .transcript_files import (
     UNKNOWN_KIND,
     Discovery,
     TranscriptFile,
     TranscriptPool,
 )
-from scoring.store import Store, stamp_of
 
 UNREADABLE = "cannot be read"
 """Why nothing of a transcript counts that cannot be read."""
@@ -65,7 +66,8 @@ NOT_READ = "of a harness that is not read"
 MakeTools = Callable[[], TestTools]
 
 StartPool = Callable[
-    [Mapping[int, tuple[TranscriptFile, int]], MakeTools | None, int | None], TranscriptPool
+    [Mapping[int, tuple[TranscriptFile, int]], MakeTools | None, int | None],
+    TranscriptPool,
 ]
 """Begins to read transcripts, each with its size in bytes, by a number.
 
@@ -140,7 +142,10 @@ class Scan(ABC):
     repository: GitRepository | None = None
 
     def __init__(
-        self, rules: TranscriptRules, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]
+        self,
+        rules: TranscriptRules,
+        places: TranscriptPlaces,
+        **reading: Unpack[ReadingOptions],
     ) -> None:
         self.cache_dir = reading.get("cache_dir")
         self._warn = reading.get("warn", silent)
@@ -207,7 +212,8 @@ class Scan(ABC):
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with. Call it after :meth:`facts`."""
         files = sorted(
-            (*self._files, *self._discovery.left_out), key=lambda file: os.fsencode(file.path)
+            (*self._files, *self._discovery.left_out),
+            key=lambda file: os.fsencode(file.path),
         )
         return TranscriptSurvey(
             roots=self._discovery.roots,
@@ -223,7 +229,9 @@ class Scan(ABC):
         for source in self._sources:
             events = source.events
             if events is None:
-                self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
+                self._files.append(
+                    FileFound(source.transcript.path, left_out=UNREADABLE)
+                )
                 continue
             readable = {}
             for name, part in events.items():
@@ -255,13 +263,17 @@ class Scan(ABC):
                 if store.keeps and source.stamp is not None and not read.warnings:
                     encoded = read.encoded or encode_events(read.events)
                     value = mixed(encoded, store.secret, source.stamp)
-                    store.put("transcript", self._key(source.transcript), source.stamp, value)
+                    store.put(
+                        "transcript", self._key(source.transcript), source.stamp, value
+                    )
                 source.keep(read.events)
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
         """Note a transcript to read, with what the store has of it."""
         if transcript.blobs:
-            source = _Source(transcript, transcript.size, " ".join(transcript.blobs).encode())
+            source = _Source(
+                transcript, transcript.size, " ".join(transcript.blobs).encode()
+            )
         else:
             with opened(transcript.path, self._warn) as fd:
                 if fd is None:

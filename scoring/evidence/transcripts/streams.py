@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.counter import CountedHarness
-from scoring.evidence.transcripts.edits import WrittenFile
-from scoring.evidence.transcripts.events import ChatText, CommitMade, FileEvent
-from scoring.evidence.transcripts.facts import NS_MAX
-from scoring.evidence.transcripts.transcript_events import EventKind, TranscriptEvents
-from scoring.evidence.transcripts.transcript_files import TranscriptFile
+from .counter import CountedHarness
+from .edits import WrittenFile
+from .events import ChatText, CommitMade, FileEvent
+from .facts import NS_MAX
+from .transcript_events import EventKind, TranscriptEvents
+from .transcript_files import TranscriptFile
 
 SessionKey: TypeAlias = tuple[str, str]
 """The name of a harness, and the id of a session; the path of the file where it names none."""
@@ -169,7 +169,9 @@ class File:
 
     def written_file(self, event: FileEvent) -> WrittenFile:
         """Return the file that an event is about."""
-        return WrittenFile(self.events.spans[event.span].cwd, self.events.texts[event.path])
+        return WrittenFile(
+            self.events.spans[event.span].cwd, self.events.texts[event.path]
+        )
 
     @property
     def order(self) -> tuple[int, int]:
@@ -308,9 +310,13 @@ def _order_lines(sessions: Iterable[Session]) -> dict[int, str]:
     age = {}
     for session in set(chain.from_iterable(holders.values())):
         times = times_of[session]
-        began = min((times[line] for line in times.keys() - holders.keys()), default=-NS_MAX)
+        began = min(
+            (times[line] for line in times.keys() - holders.keys()), default=-NS_MAX
+        )
         age[session] = (began, len(times), session.key)
-    owners = {line: min(sharing, key=age.__getitem__) for line, sharing in holders.items()}
+    owners = {
+        line: min(sharing, key=age.__getitem__) for line, sharing in holders.items()
+    }
 
     for session, times in times_of.items():
         own_lines = [line for line in times if owners.get(line, session) is session]
@@ -352,7 +358,8 @@ def _commits_of(session: Session) -> list[SessionCommit]:
     commit counts when the call is there. What ended and printed no commit has no SHA.
     """
     events = list(session.events(CommitMade))
-    calls: dict[int, tuple[int, bool]] = {}  # when each was called, and whether it amends
+    # when each was called, and whether it amends
+    calls: dict[int, tuple[int, bool]] = {}
     for file, index, event in events:
         if not event.sha:
             calls[event.call] = (file.times[index], event.amends)

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from scoring.evidence.transcripts.events import Response, TokensStated
-from scoring.evidence.transcripts.facts import (
+from scoring.text import wrap64
+
+from .events import Response, TokensStated
+from .facts import (
     CALLED,
     COVERED,
     ENDED,
@@ -23,7 +25,6 @@ from scoring.evidence.transcripts.facts import (
     Spent,
     TranscriptFacts,
 )
-from scoring.text import wrap64
 
 
 class _NotedCall(NamedTuple):
@@ -77,7 +78,11 @@ def _distinct_responses(copies: Sequence[_NotedResponse]) -> list[list[_NotedRes
         by_request[noted.response.request].append(noted)
     groups = [by_request[request] for request in sorted(by_request)]
 
-    main = [group for group in groups if not all(noted.response.side_chain for noted in group)]
+    main = [
+        group
+        for group in groups
+        if not all(noted.response.side_chain for noted in group)
+    ]
     with_request = [group for group in main or groups if group[0].response.request]
     responses = with_request or main or groups
     for group in groups:
@@ -135,7 +140,9 @@ class Tally:
         self._results: defaultdict[object, list[_NotedResult]] = defaultdict(list)
         self._slices: defaultdict[int, _Slice] = defaultdict(_Slice)
 
-    def note_response(self, time: int, response: Response, model: str, quarter: int) -> None:
+    def note_response(
+        self, time: int, response: Response, model: str, quarter: int
+    ) -> None:
         """Note a copy of a response, with the name of its model, and when it was written."""
         noted = _NotedResponse(time, response, model, quarter)
         self._responses[response.id or object()].append(noted)
@@ -199,7 +206,10 @@ class Tally:
         uncached = response.input
         cache_writes = response.cache_writes
         prompt = uncached + response.cache_reads + cache_writes
-        if self.input_holds_cached or response.stated == TokensStated.WITHOUT_CACHE_WRITES:
+        if (
+            self.input_holds_cached
+            or response.stated == TokensStated.WITHOUT_CACHE_WRITES
+        ):
             prompt = response.input
             if not states_writes:
                 cache_writes = 0
@@ -268,7 +278,9 @@ class Tally:
         self.end(time, calls=1, errors=0)
 
     def _count_result(
-        self, copies: Sequence[_NotedResult], counted_with: Sequence[_NotedCall | _NotedResult]
+        self,
+        copies: Sequence[_NotedResult],
+        counted_with: Sequence[_NotedCall | _NotedResult],
     ) -> None:
         """Count the result of a call. A failure counts where the call does, if it is known."""
         time = min(counted_with).time
@@ -294,7 +306,9 @@ class Tallies:
         of: the tally of each harness, by its name.
     """
 
-    def __init__(self, windows: Sequence[IterationWindow], harnesses: Mapping[str, bool]) -> None:
+    def __init__(
+        self, windows: Sequence[IterationWindow], harnesses: Mapping[str, bool]
+    ) -> None:
         """Begin to count.
 
         Args:
@@ -305,7 +319,9 @@ class Tallies:
         starts = {window.start for window in windows if window.start is not None}
         self._windows = windows
         self._bounds = sorted(starts | {window.end for window in windows})
-        self.of = {name: Tally(self._bounds, cached) for name, cached in harnesses.items()}
+        self.of = {
+            name: Tally(self._bounds, cached) for name, cached in harnesses.items()
+        }
 
     def facts(self) -> list[TranscriptFacts]:
         """Return what is in each window, in the order of the windows."""
@@ -333,7 +349,11 @@ class Tallies:
                 sessions = {session for _, session in part.files} - {""}
                 files = {file for file, _ in part.files}
                 facts = HarnessFacts(
-                    name, sessions=len(sessions), files=len(files), flags=part.flags, **part.counts
+                    name,
+                    sessions=len(sessions),
+                    files=len(files),
+                    flags=part.flags,
+                    **part.counts,
                 )
                 harnesses.append(facts)
 

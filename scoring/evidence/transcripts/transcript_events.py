@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from scoring.evidence.transcripts.events import Event
+from .events import Event
 
 
 class SpanOpening(IntEnum):
@@ -53,7 +53,9 @@ class LineSpan(NamedTuple):
     agent_id: str = ""
 
 
-class TranscriptLine(msgspec.Struct, array_like=True, frozen=True, order=True, gc=False):
+class TranscriptLine(
+    msgspec.Struct, array_like=True, frozen=True, order=True, gc=False
+):
     """A line that a reader understood.
 
     Attributes:
@@ -150,14 +152,18 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
     def by_session(self) -> "list[TranscriptEvents]":
         """Return the events of each session apart, for a file that holds several."""
         parts = {
-            session: TranscriptEvents(texts=self.texts, begins_session=self.begins_session)
+            session: TranscriptEvents(
+                texts=self.texts, begins_session=self.begins_session
+            )
             for session in self.sessions()
         }
 
         part_of_span = [parts.get(span.session) for span in self.spans]
         new_span = []
         part_of_line: dict[int, TranscriptEvents] = {}
-        for part, span, cover in zip(part_of_span, self.spans, self.covers, strict=True):
+        for part, span, cover in zip(
+            part_of_span, self.spans, self.covers, strict=True
+        ):
             if part is None:
                 new_span.append(-1)
                 continue

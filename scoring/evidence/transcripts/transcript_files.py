@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.facts import FileFound, RootFound
-from scoring.evidence.transcripts.transcript_events import EventsByHarness
+
+from .facts import FileFound, RootFound
+from .transcript_events import EventsByHarness
 
 UNKNOWN_KIND = "of a kind that is not known: "
 """Begins the reason to skip a line of an unknown kind; the name of the kind follows."""

@@ -12,7 +12,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.files import read_file
 
 _POINTER = b"gitdir:"
-_POINTER_LIMIT = 1 << 16  # bytes of the file by which a linked work tree points to its repository
+# bytes of the file by which a linked work tree points to its repository
+_POINTER_LIMIT = 1 << 16
 
 HASHED_FOLDER = "sha256:"
 """Begins the name of a folder of which a transcript only has the SHA-256 of its path."""

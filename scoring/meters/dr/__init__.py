@@ -9,7 +9,8 @@ from msgspec.structs import asdict
 
 from scoring.frozen import Frozen, PlainData, fields_of
 from scoring.meters import rounded
-from scoring.meters.dr.composite import (
+
+from .composite import (
     MAY_BE_CONVERGED,
     CompositeRule,
     Flag,
@@ -19,11 +20,11 @@ from scoring.meters.dr.composite import (
     similarities,
     summary_of,
 )
-from scoring.meters.dr.extraction import FROM_TEXT
-from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
-from scoring.meters.dr.profile import DEFAULT, DRThresholds, Profile, Words
-from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
-from scoring.meters.dr.recommendation import (
+from .extraction import FROM_TEXT
+from .novelty import RoundNovelty, distinct, measure_novelty
+from .profile import DEFAULT, DRThresholds, Profile, Words
+from .readiness import AddedWord, ReadinessMeter, RoundReadiness
+from .recommendation import (
     CHANGES,
     HINTS,
     NOT_CLAIMED,
@@ -31,8 +32,8 @@ from scoring.meters.dr.recommendation import (
     Signal,
     recommend,
 )
-from scoring.meters.dr.semantic import Embed, Meanings, open_embedder
-from scoring.meters.dr.transcript import (
+from .semantic import Embed, Meanings, open_embedder
+from .transcript import (
     Outputs,
     Round,
     Transcript,
@@ -126,7 +127,10 @@ class DRResult(Frozen):
         if self.added_words:
             data["added_words"] = list(map(asdict, self.added_words))
         if self.rough_rounds:
-            data["claims_from_text"] = {"rounds": list(self.rough_rounds), "note": ROUGH}
+            data["claims_from_text"] = {
+                "rounds": list(self.rough_rounds),
+                "note": ROUGH,
+            }
         return data
 
     def _components(self) -> PlainData:
@@ -179,7 +183,10 @@ class DRResult(Frozen):
             "next_action": next_action,
             "change": last.change,
             "first_next_action": first_next_action,
-            "flags": [{"flag": name, "rounds": rounds} for name, rounds in rounds_by_flag.items()],
+            "flags": [
+                {"flag": name, "rounds": rounds}
+                for name, rounds in rounds_by_flag.items()
+            ],
             "does_not_claim": " ".join(notes),
         }
 
@@ -216,7 +223,10 @@ def _part_scores(readiness: RoundReadiness) -> dict[str, float]:
 
 
 def score_transcript(
-    transcript: Transcript, *, profile: Profile | None = None, embed: Embed | None = None
+    transcript: Transcript,
+    *,
+    profile: Profile | None = None,
+    embed: Embed | None = None,
 ) -> DRResult:
     """Score a transcript.
 
@@ -254,5 +264,7 @@ def score_transcript(
         similarity=similarity[-1] if similarity else None,
         composite=compose(novelty, readiness, similarity, profile),
         flags=find_flags(novelty, readiness),
-        rough_rounds=tuple(r.round for r in rounds if r.outputs.claims_from == FROM_TEXT),
+        rough_rounds=tuple(
+            r.round for r in rounds if r.outputs.claims_from == FROM_TEXT
+        ),
     )

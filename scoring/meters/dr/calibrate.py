@@ -11,19 +11,20 @@ from scoring.errors import InputError
 from scoring.files import list_names, read_file
 from scoring.frozen import PlainData, Texts
 from scoring.meters import Level, rounded
-from scoring.meters.dr import DRResult, score_transcript
-from scoring.meters.dr.profile import DEFAULT, Profile
-from scoring.meters.dr.recommendation import Signal
-from scoring.meters.dr.semantic import Embed
-from scoring.meters.dr.transcript import (
+from scoring.meters.plaindata import decode
+from scoring.statistics import wilson
+
+from . import DRResult, score_transcript
+from .profile import DEFAULT, Profile
+from .recommendation import Signal
+from .semantic import Embed
+from .transcript import (
     HEADER,
     Transcript,
     checked_part,
     parse_transcript,
     plain_transcript,
 )
-from scoring.meters.plaindata import decode
-from scoring.statistics import wilson
 
 KEY = "_expected"
 """The key of a label: next to the rounds of a transcript, in JSONL in the header."""
@@ -233,7 +234,9 @@ class Calibration(NamedTuple):
 
         ASK is left out where neither people nor the meter say it, as no older label does.
         """
-        asks = any("ASK" in (each.expected.signal, each.found.signal) for each in self.outcomes)
+        asks = any(
+            "ASK" in (each.expected.signal, each.found.signal) for each in self.outcomes
+        )
         signals = [signal for signal in SIGNALS if signal != "ASK" or asks]
 
         counts = {expected: dict.fromkeys(signals, 0) for expected in signals}
@@ -272,7 +275,9 @@ def calibrate(
 
 def _outcome(item: Labelled, result: DRResult) -> FileOutcome:
     decided = result.recommendations[-1]
-    why_by_rule = dict(zip(("novelty_not_low", "readiness_low"), decided.reasons, strict=False))
+    why_by_rule = dict(
+        zip(("novelty_not_low", "readiness_low"), decided.reasons, strict=False)
+    )
     measured = Label(
         stop_recommendation=result.signal,
         novelty_classification=result.novelty[-1].level,
@@ -319,13 +324,17 @@ def calibration_payload(
             "levels": calibration.setting.levels,
             "agreement": _agreement_data(calibration.agreement),
             "novelty_agreement": _agreement_data(calibration.agreement_on("novelty")),
-            "readiness_agreement": _agreement_data(calibration.agreement_on("readiness")),
+            "readiness_agreement": _agreement_data(
+                calibration.agreement_on("readiness")
+            ),
             "confusion": calibration.confusion(),
             "files": files,
         }
         settings.append(setting)
 
-    broken = [{"file": name, "reason": reason} for name, reason in collection.broken.items()]
+    broken = [
+        {"file": name, "reason": reason} for name, reason in collection.broken.items()
+    ]
     return {
         "labelled": [item.file for item in collection.labelled],
         "unlabelled": collection.unlabelled,

@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple
 
 from scoring.frozen import Frozen
 from scoring.meters import at_least, below
-from scoring.meters.dr.novelty import Claims, RoundNovelty
-from scoring.meters.dr.profile import Profile
-from scoring.meters.dr.readiness import RoundReadiness
-from scoring.meters.dr.semantic import Meanings
-from scoring.meters.dr.transcript import Round
+
+from .novelty import Claims, RoundNovelty
+from .profile import Profile
+from .readiness import RoundReadiness
+from .semantic import Meanings
+from .transcript import Round
 
 
 class RoundSimilarity(NamedTuple):
@@ -125,7 +126,8 @@ def compose(
 # Odd rounds
 
 MAY_BE_CONVERGED = (
-    "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
+    "claim_inflation may be only that: a loop that has converged"
+    " repeats as many claims as before"
 )
 
 INFLATED_SHARE = 0.1

@@ -117,7 +117,8 @@ def with_claims(outputs: PlainData) -> PlainData:
         return outputs
 
     claims, questions = sentences_of(text)
-    extended = copy.copy(outputs)  # copy() keeps which keys the file gave twice, dict() would not
+    # copy() keeps which keys the file gave twice, dict() would not
+    extended = copy.copy(outputs)
     extended["claims"] = claims
     extended["claims_from"] = FROM_TEXT
     extended.setdefault("open_questions", questions)

@@ -49,7 +49,9 @@ class MiniLM:
             units = text.encode("utf-16", "surrogatepass")
             well_formed.append(units.decode("utf-16", "replace"))
 
-        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(well_formed)]
+        tokens = [
+            encoding.ids for encoding in self._tokenizer.encode_batch(well_formed)
+        ]
         vectors: list[array[float]] = [array("f")] * len(texts)
 
         # On a busy machine, threads that wait for each other are slower than one.
@@ -92,7 +94,9 @@ class MiniLM:
 
         def heads(kind: str) -> Numbers:
             projected = self._dense(states, f"{name}.self.{kind}")
-            return projected.reshape(texts, -1, _HEADS, SIZE // _HEADS).transpose(0, 2, 1, 3)
+            return projected.reshape(texts, -1, _HEADS, SIZE // _HEADS).transpose(
+                0, 2, 1, 3
+            )
 
         scale = np.float32(math.sqrt(SIZE // _HEADS))
         scores = heads("query") @ heads("key").transpose(0, 1, 3, 2) / scale
@@ -105,7 +109,9 @@ class MiniLM:
         return self._normalize(residual, f"{name}.output.LayerNorm")
 
     def _dense(self, states: Numbers, name: str) -> Numbers:
-        return states @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        return (
+            states @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        )
 
     def _normalize(self, states: Numbers, name: str) -> Numbers:
         centred = states - states.mean(axis=-1, keepdims=True)

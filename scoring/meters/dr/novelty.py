@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from scoring.frozen import Frozen
 from scoring.meters import Level, at_least, at_most, novelty_level
-from scoring.meters.dr.profile import DEFAULT, Profile
-from scoring.meters.dr.semantic import Meanings
+
+from .profile import DEFAULT, Profile
+from .semantic import Meanings
 
 Claims: TypeAlias = dict[str, str]
 """The claims of a round as level L0 compares them, each with its first spelling."""
@@ -63,7 +64,9 @@ def distinct(claims: Iterable[str]) -> Claims:
 
 
 def measure_novelty(
-    rounds: dict[int, Claims], profile: Profile = DEFAULT, meanings: Meanings | None = None
+    rounds: dict[int, Claims],
+    profile: Profile = DEFAULT,
+    meanings: Meanings | None = None,
 ) -> tuple[RoundNovelty, ...]:
     """Return the novelty of each round.
 
@@ -84,7 +87,9 @@ def measure_novelty(
             most_new[level] = max(most_new[level], new[level])
             rates[level] = new[level] / most_new[level]
 
-        flags_by_claim = zip(*[by_round[index] for by_round in answers.values()], strict=True)
+        flags_by_claim = zip(
+            *[by_round[index] for by_round in answers.values()], strict=True
+        )
         novelty = RoundNovelty(
             round=number,
             claims=len(claims),
@@ -177,7 +182,9 @@ class _WordIndex:
         return True
 
 
-def classify(measured: Iterable[RoundNovelty], profile: Profile) -> tuple[RoundNovelty, ...]:
+def classify(
+    measured: Iterable[RoundNovelty], profile: Profile
+) -> tuple[RoundNovelty, ...]:
     """Return rounds with the classes that the ``k`` and the novelty limits of a profile give them.
 
     Only their rates count, so rounds that have classes already can be classified again.

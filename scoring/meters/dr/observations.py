@@ -14,16 +14,17 @@ from msgspec.structs import replace
 from scoring.errors import InputError
 from scoring.frozen import PlainData
 from scoring.meters import at_least, rounded
-from scoring.meters.dr import DRResult, score_transcript
-from scoring.meters.dr.composite import summary_of
-from scoring.meters.dr.extraction import sentences_of
-from scoring.meters.dr.novelty import classify, normalize
-from scoring.meters.dr.phrases import has_word, plain
-from scoring.meters.dr.profile import DEFAULT, Profile
-from scoring.meters.dr.recommendation import recommend
-from scoring.meters.dr.semantic import Embed, Meanings
-from scoring.meters.dr.transcript import Round, Transcript
 from scoring.text import printable
+
+from . import DRResult, score_transcript
+from .composite import summary_of
+from .extraction import sentences_of
+from .novelty import classify, normalize
+from .phrases import has_word, plain
+from .profile import DEFAULT, Profile
+from .recommendation import recommend
+from .semantic import Embed, Meanings
+from .transcript import Round, Transcript
 
 
 def similarity_of(
@@ -53,13 +54,17 @@ def similarity_of(
             known = ", ".join(map(printable, texts))
             if not known:
                 known = "none: give a round an agent, or its outputs responses by name"
-            raise InputError(f"no response of an agent {printable(agent)}; known: {known}")
+            raise InputError(
+                f"no response of an agent {printable(agent)}; known: {known}"
+            )
 
     first = texts[agents[0]]
     second = texts[agents[1]]
     if embed is not None:
         measured_by = "meaning"
-        similarity = Meanings([first, second], embed).similarity([first], [second]) or 0.0
+        similarity = (
+            Meanings([first, second], embed).similarity([first], [second]) or 0.0
+        )
     else:
         measured_by = "words"
         first_words = set(normalize(first).split())
@@ -108,8 +113,12 @@ AGREEING = (
     "+1",
     "right",
 )
-NEGATIONS = frozenset(("not", "no", "never", "none", "neither", "nor", "cannot", "without"))
-NUMBERS = frozenset(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"))
+NEGATIONS = frozenset(
+    ("not", "no", "never", "none", "neither", "nor", "cannot", "without")
+)
+NUMBERS = frozenset(
+    ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+)
 
 AGREEMENT_LENGTH = 6
 """A sentence of agreement of at most so many words says nothing else."""
@@ -120,7 +129,9 @@ Agreeing: TypeAlias = Literal["modify", "endorse", "rephrase"]
 """What an answer does with an earlier one. To endorse may add a little."""
 
 
-def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> list[PlainData]:
+def agreement_by_round(
+    transcript: Transcript, profile: Profile = DEFAULT
+) -> list[PlainData]:
     """Compare each agent's answer with an earlier one, by claims.
 
     That is the first answer of its round, or in a round of one agent the latest one of another.
@@ -143,7 +154,12 @@ def agreement_by_round(transcript: Transcript, profile: Profile = DEFAULT) -> li
             for first, first_claims in earlier:
                 if first != agent:
                     agreement = _agreement(first_claims, claims, profile)
-                    row = {"round": number, "agent": agent, "first": first, "agreement": agreement}
+                    row = {
+                        "round": number,
+                        "agent": agent,
+                        "first": first,
+                        "agreement": agreement,
+                    }
                     rows.append(row)
                     break
 
@@ -184,7 +200,9 @@ def _agreement(first: list[str], second: list[str], profile: Profile) -> Agreein
             repeated += 1
             continue
 
-        similar = [earlier for earlier in first_words if _says_same(earlier, words, threshold)]
+        similar = [
+            earlier for earlier in first_words if _says_same(earlier, words, threshold)
+        ]
         if not similar:
             continue
         repeated += 1
@@ -283,7 +301,9 @@ def confidence_in(
     thresholds = profile.thresholds
     counts = Counter[str]()
     for paraphrase in _around(thresholds.paraphrase, PARAPHRASE_STEP, 0.01, 1.0):
-        neighbour = replace(profile, thresholds=replace(thresholds, paraphrase=paraphrase))
+        neighbour = replace(
+            profile, thresholds=replace(thresholds, paraphrase=paraphrase)
+        )
         measured = score_transcript(transcript, profile=neighbour, embed=embed)
         for other in _neighbours(neighbour):
             # Measured rounds are only classified otherwise.

@@ -2,8 +2,8 @@
 
 import re
 
-from scoring.meters.dr.phrases import has_word, plain
-from scoring.meters.dr.profile import Profile
+from .phrases import has_word, plain
+from .profile import Profile
 
 _HANDLE = re.compile(r"(?<!\w)@\w")
 _LEADING_NAME = re.compile(r"\s*([^\W\d_][\w'\u2019-]*):(?!//)")
@@ -100,6 +100,10 @@ def _is_name(word: str, profile: Profile) -> bool:
         return False
 
     folded = word.casefold()
-    if folded in profile.labels or folded in profile.words.verbs or folded in profile.tools:
+    if (
+        folded in profile.labels
+        or folded in profile.words.verbs
+        or folded in profile.tools
+    ):
         return False
     return len(word) <= _LONGEST_SURE_NAME or not folded.endswith(_LABEL_ENDINGS)

@@ -13,7 +13,15 @@ from rubric import released_profile
 from scoring.errors import SettingsError
 from scoring.frozen import Frozen, PlainData, Texts
 from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
-from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_table, is_whole
+from scoring.settings_table import (
+    FLAG,
+    TEXT,
+    Kind,
+    Kinds,
+    ListOf,
+    checked_table,
+    is_whole,
+)
 
 
 class DRThresholds(Frozen, rename="kebab"):
@@ -148,19 +156,29 @@ DEFAULT = Profile()
 
 
 def _is_share(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and 0 <= value <= 1
+    )
 
 
 def _count_of(things: str) -> Kind:
-    return Kind(f"a number of {things} from 1", lambda value: is_whole(value, 1, 1_000_000))
+    return Kind(
+        f"a number of {things} from 1", lambda value: is_whole(value, 1, 1_000_000)
+    )
 
 
 _ROUNDS = _count_of("rounds")
-_PHRASE = Kind("a word or phrase", lambda value: TEXT.fits(value) and value.strip() != "")
+_PHRASE = Kind(
+    "a word or phrase", lambda value: TEXT.fits(value) and value.strip() != ""
+)
 _PHRASES = ListOf("a list of words", _PHRASE)
 _LEVEL = Kind("L0 or L1", lambda value: value in ("L0", "L1"))
 _SHARE = Kind("a number from 0 to 1", _is_share)
-_ABOVE_ZERO = Kind("a number above 0, up to 1", lambda value: _is_share(value) and value > 0)
+_ABOVE_ZERO = Kind(
+    "a number above 0, up to 1", lambda value: _is_share(value) and value > 0
+)
 
 
 _THRESHOLD_KINDS: Kinds = {

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from scoring.frozen import Frozen, Texts
 from scoring.meters import Level
-from scoring.meters.dr.owners import says_who_acts
-from scoring.meters.dr.phrases import has_word, has_word_start, pattern_of, plain, starts_with
-from scoring.meters.dr.profile import DEFAULT, Profile
-from scoring.meters.dr.transcript import Round
 from scoring.text import counted, cut, quote
+
+from .owners import says_who_acts
+from .phrases import has_word, has_word_start, pattern_of, plain, starts_with
+from .profile import DEFAULT, Profile
+from .transcript import Round
 
 ACTIONS_WEIGHT = 0.5
 QUESTIONS_WEIGHT = 0.3
@@ -172,8 +173,12 @@ class ReadinessMeter:
         if specific == 1:
             return Part(0.7, "one next action is specific")
         if not any(self.is_owned(action) for action in actions):
-            return Part(0.7, f"{specific} next actions are specific, but none says who acts")
-        return Part(1.0, f"{specific} next actions are specific, and it is said who acts")
+            return Part(
+                0.7, f"{specific} next actions are specific, but none says who acts"
+            )
+        return Part(
+            1.0, f"{specific} next actions are specific, and it is said who acts"
+        )
 
     # Blockers
 
@@ -187,7 +192,9 @@ class ReadinessMeter:
     def _describe_blocker(self, blocker: str) -> str:
         text = self._without_marks(blocker)
         matches = pattern_of(self._profile.words.blockers).finditer(text)
-        only_describes = all(_OTHER_SENSE.match(text, match.start()) for match in matches)
+        only_describes = all(
+            _OTHER_SENSE.match(text, match.start()) for match in matches
+        )
         if not self._profile.sentences or not only_describes:
             return "a blocker"
 
@@ -267,7 +274,9 @@ class ReadinessMeter:
     def added_words(self, deliberation_round: Round) -> Iterator[AddedWord]:
         """Yield the words of the settings that matched in a round, in the order of the lists."""
         actions = [plain(action) for action in deliberation_round.outputs.next_actions]
-        questions = [plain(question) for question in deliberation_round.outputs.open_questions]
+        questions = [
+            plain(question) for question in deliberation_round.outputs.open_questions
+        ]
         for name, matches in _MATCHES.items():
             texts = actions
             if name == "blockers":

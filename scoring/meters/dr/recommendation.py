@@ -5,10 +5,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.frozen import Frozen
 from scoring.meters import below, rounded
-from scoring.meters.dr.novelty import RoundNovelty
-from scoring.meters.dr.profile import Profile
-from scoring.meters.dr.readiness import RoundReadiness
 from scoring.text import cut, quote
+
+from .novelty import RoundNovelty
+from .profile import Profile
+from .readiness import RoundReadiness
 
 Signal: TypeAlias = Literal["CONTINUE", "SHIP", "ASK", "ESCALATE"]
 
@@ -115,7 +116,9 @@ class _Situation(NamedTuple):
         on_novelty = _describe_novelty(self.novelty, self.profile.k)
         parts = "; ".join(part.found for part in self.readiness.parts().values())
         level = self.readiness.level.lower()
-        on_readiness = f"Readiness is {level}, at {rounded(self.readiness.value):g}: {parts}."
+        on_readiness = (
+            f"Readiness is {level}, at {rounded(self.readiness.value):g}: {parts}."
+        )
         return RoundSignal(
             signal=signal,
             reasons=(on_novelty, on_readiness, why),
@@ -126,7 +129,9 @@ class _Situation(NamedTuple):
 
 
 def recommend(
-    novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness], profile: Profile
+    novelty: Sequence[RoundNovelty],
+    readiness: Sequence[RoundReadiness],
+    profile: Profile,
 ) -> tuple[RoundSignal, ...]:
     """Return what to do as of each round, which depends on that round and those before it."""
     signals = []
@@ -185,7 +190,9 @@ def _decide(situation: _Situation) -> RoundSignal:
         return situation.signal("readiness_low", why, change)
 
     if low_run >= profile.stuck_after and not situation.ready_in_run:
-        why = f"In none of these {low_run} rounds was readiness high: the loop is stuck."
+        why = (
+            f"In none of these {low_run} rounds was readiness high: the loop is stuck."
+        )
         return situation.signal("never_ready", why, "agent")
 
     if profile.sentences and readiness.question:

@@ -49,7 +49,11 @@ class Meanings:
 
         raw = embed(unique) if unique else np.zeros((0, 1))
         vectors = np.asarray(raw, dtype=np.float64)
-        if vectors.ndim != 2 or len(vectors) != len(unique) or not np.isfinite(vectors).all():
+        if (
+            vectors.ndim != 2
+            or len(vectors) != len(unique)
+            or not np.isfinite(vectors).all()
+        ):
             raise ValueError(
                 f"the embedder gave no vector of finite numbers for each of {len(unique)} texts"
             )
@@ -61,7 +65,9 @@ class Meanings:
         """Return the vectors of some of the texts, one row for each."""
         return self._vectors[[self._row[text] for text in texts]]
 
-    def new_claims(self, rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]:
+    def new_claims(
+        self, rounds: Sequence[Sequence[str]], threshold: float
+    ) -> list[list[bool]]:
         """Return which claims of each round are new.
 
         Args:
@@ -73,11 +79,15 @@ class Meanings:
         earlier: dict[str, None] = {}
         for claims in rounds:
             highest = self._highest_similarities(claims, list(earlier))
-            answers.append([not at_least(similarity, threshold) for similarity in highest])
+            answers.append(
+                [not at_least(similarity, threshold) for similarity in highest]
+            )
             earlier.update(dict.fromkeys(claims))
         return answers
 
-    def _highest_similarities(self, claims: Sequence[str], earlier: Sequence[str]) -> list[float]:
+    def _highest_similarities(
+        self, claims: Sequence[str], earlier: Sequence[str]
+    ) -> list[float]:
         """Return the highest cosine of each claim with any earlier one, or -1 without any."""
         step = _VECTORS_OF_A_BLOCK
         highest = self._np.full(len(claims), -1.0)
@@ -87,7 +97,9 @@ class Meanings:
             for earlier_start in range(0, len(earlier), step):
                 earlier_vectors = self.of(earlier[earlier_start : earlier_start + step])
                 cosines = vectors @ earlier_vectors.T
-                self._np.maximum(highest_of_block, cosines.max(axis=1), out=highest_of_block)
+                self._np.maximum(
+                    highest_of_block, cosines.max(axis=1), out=highest_of_block
+                )
         return [float(similarity) for similarity in highest]
 
     def similarity(self, first: Sequence[str], second: Sequence[str]) -> float | None:
@@ -100,7 +112,9 @@ class Meanings:
 
         first_mean = self.of(first).mean(axis=0)
         second_mean = self.of(second).mean(axis=0)
-        lengths = float(self._np.linalg.norm(first_mean) * self._np.linalg.norm(second_mean))
+        lengths = float(
+            self._np.linalg.norm(first_mean) * self._np.linalg.norm(second_mean)
+        )
         if not lengths:
             return 0.0
         cosine = float(first_mean @ second_mean) / lengths
@@ -141,7 +155,9 @@ def open_embedder(cache_dir: Path | None = None) -> Embed:
     """
     missing = missing_modules()
     if missing:
-        raise SettingsError(f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)")
+        raise SettingsError(
+            f"--semantic: {NOT_INSTALLED} ({', '.join(missing)} not found)"
+        )
 
     package_dir = Path(_MODULE)
     spec = find_spec(_MODULE)
@@ -155,7 +171,8 @@ def missing_modules() -> list[str]:
     missing = []
     for name in (*_RUNTIME, _MODULE):
         spec = None
-        with suppress(ValueError):  # a module without a spec, as a blocked import leaves it
+        # a module without a spec, as a blocked import leaves it
+        with suppress(ValueError):
             spec = find_spec(name)
         if spec is None:
             missing.append(name)
@@ -211,9 +228,10 @@ def _load(model_dir: Path) -> Callable[[Sequence[str]], list[Vector]]:
     weights = _read_verified(model_dir / "model.safetensors")
     tokenizer = _read_verified(model_dir / "tokenizer.json")
 
-    os.environ["HF_HUB_OFFLINE"] = "1"  # the tokenizer's library can reach a hub, and must never
+    # the tokenizer's library can reach a hub, and must never
+    os.environ["HF_HUB_OFFLINE"] = "1"
     try:
-        from scoring.meters.dr.minilm import MiniLM  # numpy and tokenizers take long to load
+        from .minilm import MiniLM  # numpy and tokenizers take long to load
     except ImportError as e:
         raise SettingsError(
             f"--semantic: level L2 cannot be loaded: {e}; install it again with: {INSTALL}"
@@ -229,5 +247,7 @@ def _read_verified(path: Path) -> bytes:
         raise InputError(f"{e}; {_AGAIN}") from e
 
     if sha256(data).hexdigest() != _DIGESTS[path.name]:
-        raise InputError(f"{path}: not the published file of all-MiniLM-L6-v2; {_AGAIN}")
+        raise InputError(
+            f"{path}: not the published file of all-MiniLM-L6-v2; {_AGAIN}"
+        )
     return data

@@ -13,7 +13,6 @@ from pydantic import BaseModel, Field
 
 from scoring.errors import MeetingError, TranscriptError
 from scoring.frozen import PlainData
-from scoring.meters.dr.extraction import transcript_of, with_claims
 from scoring.meters.plaindata import (
     checked,
     decode,
@@ -27,6 +26,8 @@ from scoring.meters.plaindata import (
 from scoring.settings_table import is_whole
 from scoring.text import shown
 
+from .extraction import transcript_of, with_claims
+
 HEADER = "transcript_header"
 """The type of the line of JSONL that describes the transcript."""
 
@@ -39,7 +40,9 @@ _LINES_SUFFIXES = (".jsonl", ".ndjson")
 _Text = Annotated[pydantic.StrictStr, pydantic.AfterValidator(utf8)]
 _Texts = Annotated[
     tuple[_Text, ...],
-    pydantic.AfterValidator(lambda texts: tuple(text for text in texts if text.strip())),
+    pydantic.AfterValidator(
+        lambda texts: tuple(text for text in texts if text.strip())
+    ),
 ]
 _OptionalTexts = Annotated[
     _Texts,
@@ -76,7 +79,9 @@ class Outputs(_Model):
         default=(), description="Decisions that were taken; not measured."
     )
     citations: Any = _optional("Sources, of any form; not measured.")
-    summary: _Text | None = _optional("The round in a few sentences; compared by level L2.")
+    summary: _Text | None = _optional(
+        "The round in a few sentences; compared by level L2."
+    )
     text: Any = _optional(
         "The running text of the round; da-score dr cuts claims out of it where the round has none."
     )
@@ -113,7 +118,9 @@ def _in_order(rounds: tuple[Round, ...]) -> tuple[Round, ...]:
     by_number: dict[int, Round] = {}
     for item in rounds:
         if item.round in by_number:
-            raise ValueError(f"round {item.round} is given twice; number every round once")
+            raise ValueError(
+                f"round {item.round} is given twice; number every round once"
+            )
         by_number[item.round] = item
     return tuple(by_number[number] for number in sorted(by_number))
 
@@ -184,7 +191,9 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
     """
     with raised_as(TranscriptError):
         if not text.strip():
-            raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
+            raise TranscriptError(
+                f"{source}: is empty; a transcript has at least one round"
+            )
 
         if _is_lines(text, source):
             head, items = _parse_lines(text, source)
@@ -213,7 +222,9 @@ class _RoundItem(NamedTuple):
     value: Any
 
 
-def _checked_rounds(items: list[_RoundItem], source: str, texts: bool) -> tuple[Round, ...]:
+def _checked_rounds(
+    items: list[_RoundItem], source: str, texts: bool
+) -> tuple[Round, ...]:
     rounds: list[Round] = []
     positions: dict[int, str] = {}
     for position, name, value in items:
@@ -237,19 +248,27 @@ def _parse_document(text: str, source: str) -> tuple[PlainData, list[_RoundItem]
     """Return the head and the rounds of a transcript that is one JSON object."""
     document = read_json(text, source)
     if not isinstance(document, dict):
-        raise TranscriptError(f"{source}: {shown(document)} where an object with rounds belongs")
+        raise TranscriptError(
+            f"{source}: {shown(document)} where an object with rounds belongs"
+        )
     if "rounds" not in document:
-        raise TranscriptError(f"{source}: rounds: is missing; a transcript has a list of rounds")
+        raise TranscriptError(
+            f"{source}: rounds: is missing; a transcript has a list of rounds"
+        )
 
     rounds = document.pop("rounds")
     if not isinstance(rounds, list):
-        raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
+        raise TranscriptError(
+            f"{source}: rounds: {shown(rounds)} where a list of rounds belongs"
+        )
 
     items = []
     for index, value in enumerate(rounds):
         position = f"rounds[{index}]"
         name = position
-        if isinstance(value, dict) and is_whole(value.get("round"), -math.inf, math.inf):
+        if isinstance(value, dict) and is_whole(
+            value.get("round"), -math.inf, math.inf
+        ):
             name = f"round {value['round']}"
         items.append(_RoundItem(position, name, value))
     return document, items
@@ -266,7 +285,9 @@ def _parse_lines(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
         position = f"line {number}"
         value = read_json(line, source, number)
         if not isinstance(value, dict):
-            raise TranscriptError(f"{source}: {position}: {shown(value)} where an object belongs")
+            raise TranscriptError(
+                f"{source}: {position}: {shown(value)} where an object belongs"
+            )
 
         kind = value.get("type")
         if kind == ROUND:
@@ -348,7 +369,9 @@ def checked_part(
             others.
     """
     if not isinstance(value, dict):
-        raise TranscriptError(f"{source}: {where}: {shown(value)} where an object belongs")
+        raise TranscriptError(
+            f"{source}: {where}: {shown(value)} where an object belongs"
+        )
 
     try:
         return checked(model, value, where)

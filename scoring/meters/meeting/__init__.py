@@ -3,5 +3,5 @@
 docs/DELIBERATION.md describes it.
 """
 
-from scoring.meters.meeting.verdicts import MeetingVerdict as MeetingVerdict
-from scoring.meters.meeting.verdicts import score_meeting as score_meeting
+from .verdicts import MeetingVerdict as MeetingVerdict
+from .verdicts import score_meeting as score_meeting

@@ -17,9 +17,10 @@ from typing import TypeAlias
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import reason
-from scoring.meters.meeting import driver
-from scoring.meters.meeting.next_step import expert_prompt, judge_question, vote_prompt
-from scoring.meters.meeting.state_file import MeetingState, save_state
+
+from . import driver
+from .next_step import expert_prompt, judge_question, vote_prompt
+from .state_file import MeetingState, save_state
 
 Ask: TypeAlias = Callable[[str], str | bytes]
 """From a prompt to an answer."""
@@ -87,7 +88,9 @@ def _start(label: str, command: str, prompt: str) -> subprocess.Popen[bytes]:
             raise InputError(f"{label} {command}: {reason(e)}") from e
 
 
-def _read_answer(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bool]:
+def _read_answer(
+    process: subprocess.Popen[bytes], seconds: float
+) -> tuple[bytes, bool]:
     """Return what a process answers, and whether it was too slow.
 
     The process ends in any case.
@@ -154,7 +157,9 @@ def run_rounds(
             return state
 
         try:
-            state_after = driver.take_record(state, judge(json.dumps(judge_question(state))))
+            state_after = driver.take_record(
+                state, judge(json.dumps(judge_question(state)))
+            )
         except MeetingError as e:  # it is asked once more, with the faults
             question = judge_question(state, e.faults)
             state_after = driver.take_record(state, judge(json.dumps(question)))
@@ -163,7 +168,9 @@ def run_rounds(
     return state
 
 
-def _ask_experts(path: Path, state: MeetingState, experts: dict[str, Ask]) -> MeetingState:
+def _ask_experts(
+    path: Path, state: MeetingState, experts: dict[str, Ask]
+) -> MeetingState:
     """Ask the experts that have not spoken in the round yet, or not said what they prefer.
 
     For what it prefers an expert is asked once.

@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field, model_validator
 from scoring.errors import InputError, MeetingError
 from scoring.frozen import PlainData, Texts
 from scoring.meters import TOLERANCE
-from scoring.meters.meeting.records import Amount, Block, Name, RoundNumber, Share
 from scoring.meters.plaindata import (
     CONFIG_SUFFIXES,
     checked,
@@ -24,6 +23,8 @@ from scoring.meters.plaindata import (
     read_config,
 )
 from scoring.text import shown
+
+from .records import Amount, Block, Name, RoundNumber, Share
 
 PRESETS = ("default", "tactical", "strategic")
 """The names of the configs that come with da-score."""
@@ -57,7 +58,9 @@ class RoundLimits(Block):
     @model_validator(mode="after")
     def _in_order(self) -> "RoundLimits":
         if self.min_rounds > self.max_rounds:
-            raise ValueError(f"min_rounds {self.min_rounds} is above max_rounds {self.max_rounds}")
+            raise ValueError(
+                f"min_rounds {self.min_rounds} is above max_rounds {self.max_rounds}"
+            )
         return self
 
 
@@ -241,7 +244,9 @@ def config_schema() -> PlainData:
 def _without_required(value: Any) -> Any:
     if not isinstance(value, dict):  # lists have no objects with required keys
         return value
-    return {key: _without_required(item) for key, item in value.items() if key != "required"}
+    return {
+        key: _without_required(item) for key, item in value.items() if key != "required"
+    }
 
 
 def _preset_data(name: str) -> PlainData:

@@ -7,7 +7,9 @@ from msgspec.structs import replace
 
 from scoring.frozen import Frozen, Texts
 from scoring.meters import at_least, at_most, below, novelty_level
-from scoring.meters.meeting.obstacles import (
+from scoring.text import quote
+
+from .obstacles import (
     MUST_GO_ON,
     Situation,
     about_lead,
@@ -16,8 +18,7 @@ from scoring.meters.meeting.obstacles import (
     names,
     words,
 )
-from scoring.meters.meeting.records import Status
-from scoring.text import quote
+from .records import Status
 
 Strength: TypeAlias = Literal["strong", "normal"]
 
@@ -64,11 +65,17 @@ def round_limit(situation: Situation) -> Decision | None:
     if situation.round_index >= max_rounds:
         reason = f"round {situation.round_index} of at most {max_rounds}"
         why_decide = "This was the last round"
-        return _decide_or_park(situation, (reason,), why_decide, "The rounds are used up")
+        return _decide_or_park(
+            situation, (reason,), why_decide, "The rounds are used up"
+        )
 
     cost_limit = situation.config.cost_limit
     total_cost = situation.total_cost
-    if cost_limit is not None and total_cost is not None and at_least(total_cost, cost_limit):
+    if (
+        cost_limit is not None
+        and total_cost is not None
+        and at_least(total_cost, cost_limit)
+    ):
         reason = f"cost {words(total_cost)} of at most {words(cost_limit)}"
         return _decide_or_park(situation, (reason,), "The budget is used up")
 
@@ -115,16 +122,19 @@ def early_consensus(situation: Situation) -> Decision | None:
             f"exploration {words(scores.exploration)} is below {words(rule.exploration_low)}"
         )
     levels = situation.levels
-    untouched = [name for name in situation.not_deep if levels.get(name, "none") == "none"]
+    untouched = [
+        name for name in situation.not_deep if levels.get(name, "none") == "none"
+    ]
     if untouched:
         gaps.append(f"nothing has been said about {names(untouched)}")
     if not gaps:
         return None
 
-    agreed = (
-        f"early consensus: convergence {words(scores.convergence)} in round {situation.round_index}"
+    convergence = f"convergence {words(scores.convergence)}"
+    agreed = f"early consensus: {convergence} in round {situation.round_index}"
+    focus = tuple(
+        dict.fromkeys([*situation.missing_aspects, *rule.forced_next_round_focus])
     )
-    focus = tuple(dict.fromkeys([*situation.missing_aspects, *rule.forced_next_round_focus]))
     topics = DO_NOTHING
     if focus:
         topics = f"let us look at {names(focus)}, and at what happens if we do nothing"
@@ -146,7 +156,9 @@ def must_go_on(situation: Situation) -> Decision | None:
     topics = situation.missing_aspects
     if not topics:
         topics = [name for name, level in situation.levels.items() if level != "deep"]
-    proposal = f"let us go into {names(topics)}" if topics else "let us use another round"
+    proposal = (
+        f"let us go into {names(topics)}" if topics else "let us use another round"
+    )
     prompt = f"It is too early to end: {proposal}."
     return Decision("must_continue", tuple(reasons), prompt)
 
@@ -195,7 +207,11 @@ def stalled(situation: Situation) -> Decision | None:
     """End a debate that repeats itself and does not converge."""
     rule = situation.config.rules.stalled_debate_detection
     gain = situation.convergence_gain
-    if not rule.enabled or situation.round_index < rule.rounds_before_check or gain is None:
+    if (
+        not rule.enabled
+        or situation.round_index < rule.rounds_before_check
+        or gain is None
+    ):
         return None
 
     least = rule.min_delta_convergence_over_2_rounds
@@ -243,9 +259,13 @@ def late_round(situation: Situation) -> Decision | None:
         f"{words(least_exploration)} in exploration or {words(least_convergence)} in convergence; "
         f"there were {words(exploration_gain)} and {words(convergence_gain)}"
     )
-    decision = _decide_or_park(situation, (reason,), "Another round would gain too little")
+    decision = _decide_or_park(
+        situation, (reason,), "Another round would gain too little"
+    )
     if decision.status == "park_or_abort":
-        return replace(decision, prompt=f"{decision.prompt} Or is another round worth it?")
+        return replace(
+            decision, prompt=f"{decision.prompt} Or is another round worth it?"
+        )
     return decision
 
 
@@ -262,7 +282,9 @@ def go_on(situation: Situation) -> Decision:
         topic = f"let us work out what divides us{about_lead(situation)}"
     elif "focus" in situation.obstacles:
         topic = "let us come back to the decision"
-    return Decision("continue_targeted", reasons, f"Another round is worth it: {topic}.")
+    return Decision(
+        "continue_targeted", reasons, f"Another round is worth it: {topic}."
+    )
 
 
 RULES: dict[str, Rule] = {
@@ -326,16 +348,18 @@ def _recommendation(situation: Situation) -> _Recommendation:
     if not repeats:
         reasons.append(f"{_recent_novelty(situation)}, above {words(floor)}")
     if not is_good:
-        reasons.append(f"{completeness} is below {words(mark)}, and not both targets are met")
+        reasons.append(
+            f"{completeness} is below {words(mark)}, and not both targets are met"
+        )
     return _Recommendation(False, tuple(reasons))
 
 
 def _both_targets_met(situation: Situation) -> bool:
     scores = situation.scores
     thresholds = situation.config.thresholds
-    return at_least(scores.exploration, thresholds.exploration.target_good) and at_least(
-        scores.convergence, thresholds.convergence.target_good
-    )
+    return at_least(
+        scores.exploration, thresholds.exploration.target_good
+    ) and at_least(scores.convergence, thresholds.convergence.target_good)
 
 
 def _recent_novelty(situation: Situation) -> str:
@@ -362,5 +386,7 @@ def _decide_or_park(
         prompt = ask_to_decide(situation, why_decide)
         return Decision("ready_to_decide", (*reasons, "ending is allowed"), prompt)
 
-    prompt = ask_to_resolve_or_park(situation, why_park or why_decide, "; ".join(missing))
+    prompt = ask_to_resolve_or_park(
+        situation, why_park or why_decide, "; ".join(missing)
+    )
     return Decision("park_or_abort", (*reasons, *missing), prompt)

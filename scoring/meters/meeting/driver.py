@@ -2,12 +2,13 @@
 
 from scoring.errors import MeetingError
 from scoring.frozen import PlainData
-from scoring.meters.meeting.config import meeting_config
-from scoring.meters.meeting.decision_rules import DOUBTS_ASKED
-from scoring.meters.meeting.record_reading import parse_meeting_records
-from scoring.meters.meeting.state_file import MeetingState
-from scoring.meters.meeting.verdicts import MeetingVerdict
-from scoring.meters.meeting.votes import vote_in
+
+from .config import meeting_config
+from .decision_rules import DOUBTS_ASKED
+from .record_reading import parse_meeting_records
+from .state_file import MeetingState
+from .verdicts import MeetingVerdict
+from .votes import vote_in
 
 VOTE_ASKED = "vote_asked"
 """The key of a message of an expert that was asked again for its option."""
@@ -40,7 +41,11 @@ def needs_vote(state: MeetingState, expert: str) -> bool:
 def take_vote(state: MeetingState, expert: str, text: str) -> MeetingState:
     """Add to an expert's last message what it answers when asked for its option."""
     messages = list(state.messages)
-    own = [index for index, message in enumerate(messages) if message["speaker_id"] == expert]
+    own = [
+        index
+        for index, message in enumerate(messages)
+        if message["speaker_id"] == expert
+    ]
     if own:
         last = messages[own[-1]]
         whole = f"{last['text']}\n{text.strip()}".strip()
@@ -54,10 +59,14 @@ def require_record_wanted(state: MeetingState) -> None:
         phase = state.phase.replace("_", " ")
         raise MeetingError(f"the meeting is over ({phase}); begin another state")
     if state.phase == "needs_answer":
-        raise MeetingError("a question is open; answer it with --answer yes, no or park")
+        raise MeetingError(
+            "a question is open; answer it with --answer yes, no or park"
+        )
 
 
-def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -> MeetingState:
+def take_record(
+    state: MeetingState, text: str | bytes, source: str = "judge"
+) -> MeetingState:
     """Add a judge's record of the next round.
 
     While doubts are asked for, the record may also replace that of the last round.
@@ -83,11 +92,15 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
             earlier = earlier[:-1]
             record[DOUBTS_ASKED] = True
         elif number != last_number + 1:
-            raise MeetingError(f"{source}: round {number} where round {state.next_round} belongs")
+            raise MeetingError(
+                f"{source}: round {number} where round {state.next_round} belongs"
+            )
 
     if messages:
         record["messages"] = messages
-        record["experts"] = list(dict.fromkeys(message["speaker_id"] for message in messages))
+        record["experts"] = list(
+            dict.fromkeys(message["speaker_id"] for message in messages)
+        )
     following = state.but(records=[*earlier, record], messages=[], doubts=False)
     phase = "needs_answer" if following.verdicts[-1].ends else "needs_record"
     return following.but(phase=phase)
@@ -111,7 +124,9 @@ def _one_record(state: MeetingState, text: str | bytes, source: str) -> PlainDat
     return record
 
 
-def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> MeetingState:
+def take_answer(
+    state: MeetingState, yes: bool, option: str | None = None
+) -> MeetingState:
     """Take what people say to the open question.
 
     Yes decides. No asks for doubts, once in a round. In the last round, and where the meeting is to
@@ -145,7 +160,9 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
         return answered.but(phase="no_decision")
 
     asks_for_doubts = verdict.status == "ready_to_decide" and not last.get(DOUBTS_ASKED)
-    return answered.but(phase="needs_record", doubts=asks_for_doubts and not state.wished)
+    return answered.but(
+        phase="needs_record", doubts=asks_for_doubts and not state.wished
+    )
 
 
 def no_ends(verdict: MeetingVerdict) -> bool:

@@ -9,8 +9,9 @@ from scoring.frozen import Frozen
 from scoring.meters.dr.novelty import distinct, measure_novelty, normalize
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.semantic import Embed, Meanings
-from scoring.meters.meeting.records import JudgeRecord
-from scoring.meters.meeting.round_scores import share_of_new
+
+from .records import JudgeRecord
+from .round_scores import share_of_new
 
 _BY_WORDS = replace(DEFAULT, levels=("L1",))
 """How messages are compared: by their words, and by their meaning with an embedder."""
@@ -100,4 +101,6 @@ def with_counts(record: JudgeRecord, messages: MessageNovelty | None) -> JudgeRe
         "novel_points_count": messages.novel,
         "repeated_points_count": messages.repeated,
     }
-    return record.model_copy(update={"novelty": record.novelty.model_copy(update=counts)})
+    return record.model_copy(
+        update={"novelty": record.novelty.model_copy(update=counts)}
+    )

@@ -1,14 +1,15 @@
 """What a meeting needs next, and what its experts and its judge are asked."""
 
 from scoring.frozen import PlainData, Texts
-from scoring.meters.meeting.config import meeting_config
-from scoring.meters.meeting.decision_rules import DOUBTS
-from scoring.meters.meeting.driver import no_ends
-from scoring.meters.meeting.record_reading import check_records
-from scoring.meters.meeting.records import in_words, record_schema
-from scoring.meters.meeting.state_file import MeetingState
-from scoring.meters.meeting.undecided import no_decision
 from scoring.text import printable, quote
+
+from .config import meeting_config
+from .decision_rules import DOUBTS
+from .driver import no_ends
+from .record_reading import check_records
+from .records import in_words, record_schema
+from .state_file import MeetingState
+from .undecided import no_decision
 
 PARKED = "end without a decision"
 
@@ -73,7 +74,10 @@ def lines_of_question(step: PlainData) -> list[str]:
     match step["phase"]:
         case "needs_answer":
             lines.append(f"question: {step['question']}")
-            lines += [f"  --answer {name}: {effect}" for name, effect in step["answers"].items()]
+            lines += [
+                f"  --answer {name}: {effect}"
+                for name, effect in step["answers"].items()
+            ]
         case "decided":
             lines.append(f"decided: {step['decision']}")
         case "no_decision":
@@ -95,7 +99,9 @@ def judge_question(state: MeetingState, faults: Texts = ()) -> PlainData:
         faults: what was wrong with an answer that the judge gave before.
     """
     history = [
-        _brief(record) for record in state.records if record["round_index"] != state.next_round
+        _brief(record)
+        for record in state.records
+        if record["round_index"] != state.next_round
     ]
     return {
         **what_next(state),
@@ -135,7 +141,9 @@ def expert_prompt(state: MeetingState, name: str) -> str:
         "",
     ]
     for record in state.records:
-        lines.append(f"Round {record['round_index']}: {_brief(record).get('round_brief')}")
+        lines.append(
+            f"Round {record['round_index']}: {_brief(record).get('round_brief')}"
+        )
     for message in [*state.last_messages, *state.messages]:
         lines.append(f"{message.get('speaker_id') or 'an expert'}: {message['text']}")
 
@@ -163,7 +171,9 @@ _LINES_OF_A_VOTE = ("Option: its name, or defer", "Confidence: a number from 0 t
 
 def vote_prompt(state: MeetingState, name: str) -> str:
     """Return what an expert's command gets that spoke and did not say what it prefers."""
-    texts = [message["text"] for message in state.messages if message["speaker_id"] == name]
+    texts = [
+        message["text"] for message in state.messages if message["speaker_id"] == name
+    ]
     lines = [
         f"You are {name}, an expert in a meeting that is to decide: {state.topic or 'see below'}",
         f"This is round {state.next_round} of the meeting. You said:",

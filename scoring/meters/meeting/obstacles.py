@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 from scoring.frozen import Frozen
 from scoring.meters import below, rounded
-from scoring.meters.meeting.config import MeetingConfig
-from scoring.meters.meeting.records import CoverageLevel, JudgeRecord
-from scoring.meters.meeting.round_scores import Lead, Scores, supporters_by_option
 from scoring.text import printable, quote
+
+from .config import MeetingConfig
+from .records import CoverageLevel, JudgeRecord
+from .round_scores import Lead, Scores, supporters_by_option
 
 
 class Situation(Frozen):
@@ -45,9 +46,13 @@ class Situation(Frozen):
         least_rounds = self.config.round_limits.min_rounds
         reasons = {
             "rounds": "",
-            "exploration": self._too_low("exploration", thresholds.exploration.min_to_allow_end),
+            "exploration": self._too_low(
+                "exploration", thresholds.exploration.min_to_allow_end
+            ),
             "coverage": self._coverage_unmet(),
-            "convergence": self._too_low("convergence", thresholds.convergence.min_to_allow_end),
+            "convergence": self._too_low(
+                "convergence", thresholds.convergence.min_to_allow_end
+            ),
             "focus": self._too_low("focus", thresholds.focus.min_acceptable),
         }
         if self.round_index < least_rounds:
@@ -77,7 +82,9 @@ class Situation(Frozen):
         share = levels.count("deep") / len(levels)
         least = words(rule.min_fraction_deep_overall)
         if below(share, rule.min_fraction_deep_overall):
-            reasons.append(f"{words(share)} of all aspects are deep, at least {least} must be")
+            reasons.append(
+                f"{words(share)} of all aspects are deep, at least {least} must be"
+            )
         return "; ".join(reasons)
 
     @property
@@ -153,9 +160,8 @@ def ask_to_resolve_or_park(situation: Situation, why: str, blockers: str) -> str
         choice = f"decide on {printable(options[0])}"
     elif options:
         choice = f"decide between {names(options[:-1])} and {printable(options[-1])}"
-    return (
-        f'{why}: {choice} now, or record "no decision" with these blockers: {printable(blockers)}?'
-    )
+    instead = f'record "no decision" with these blockers: {printable(blockers)}'
+    return f"{why}: {choice} now, or {instead}?"
 
 
 def about_lead(situation: Situation) -> str:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from scoring.errors import MeetingError
 from scoring.frozen import PlainData
-from scoring.meters.meeting.records import LARGEST, JudgeRecord, with_own_votes
 from scoring.meters.plaindata import (
     checked,
     decode,
@@ -19,6 +18,8 @@ from scoring.meters.plaindata import (
 )
 from scoring.settings_table import is_whole
 from scoring.text import shown
+
+from .records import LARGEST, JudgeRecord, with_own_votes
 
 
 class MeetingFile(NamedTuple):
@@ -48,7 +49,9 @@ def read_meeting(source: Path | str) -> MeetingFile:
     return _parse(*read_given(source, "a judge's records, or - for standard input"))
 
 
-def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
+def parse_meeting_records(
+    text: str | bytes, source: str = "judge"
+) -> list[JudgeRecord]:
     """Read a meeting's records, JSON or JSONL, sorted by round.
 
     Args:
@@ -61,7 +64,9 @@ def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[Judg
     return _parse(text, source).records
 
 
-_FENCED = re.compile(r"^[ \t]*```[A-Za-z]*[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.M | re.S)
+_FENCED = re.compile(
+    r"^[ \t]*```[A-Za-z]*[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.M | re.S
+)
 
 
 def _without_fence(text: str) -> str:
@@ -91,7 +96,9 @@ def _parse(text: str | bytes, source: str) -> MeetingFile:
         return MeetingFile(check_records(values), state)
 
 
-def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[JudgeRecord]:
+def check_records(
+    items: Iterable[JudgeRecord | Mapping[str, Any]],
+) -> list[JudgeRecord]:
     """Return the records of one meeting, sorted by round.
 
     Args:
@@ -131,7 +138,9 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
             if first_meeting is None:
                 first_meeting = meeting
             if meeting != first_meeting:
-                reason = f"{shown(meeting)} is another meeting than {shown(first_meeting)}"
+                reason = (
+                    f"{shown(meeting)} is another meeting than {shown(first_meeting)}"
+                )
                 other_meetings.append(fault(where, "meeting_id", reason))
 
     for round_index, numbers in positions.items():

@@ -11,12 +11,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from scoring.frozen import PlainData
-from scoring.meters.meeting.votes import UNDECIDED, StatedVote, name_of_option, vote_in
 from scoring.meters.plaindata import (
     json_schema,
     utf8,
 )
 from scoring.text import printable, shown
+
+from .votes import UNDECIDED, StatedVote, name_of_option, vote_in
 
 LARGEST = 10**9
 
@@ -64,7 +65,9 @@ class Aspect(Block):
 
 def _each_once(items: list[Any]) -> list[Any]:
     """Refuse aspects, or positions of experts, of which two have the same name."""
-    names = [item.name if isinstance(item, Aspect) else item.expert_id for item in items]
+    names = [
+        item.name if isinstance(item, Aspect) else item.expert_id for item in items
+    ]
     for name, count in Counter(names).items():
         if count > 1:
             raise ValueError(f"{shown(name)} is named {count} times")
@@ -162,7 +165,9 @@ class Focus(Block):
         if not isinstance(data, Mapping):
             return data
         counts = count_annotations(data.get("message_annotations"))
-        missing = {field: count for field, count in counts.items() if data.get(field) is None}
+        missing = {
+            field: count for field, count in counts.items() if data.get(field) is None
+        }
         return {**data, **missing}
 
 
@@ -180,7 +185,9 @@ def count_annotations(annotations: Any) -> dict[str, int]:
         data: Any = dict(item) if isinstance(item, BaseModel | Mapping) else {}
         kinds.append(data.get("topic_relevance"))
 
-    counts = {f"{kind}_count": kinds.count(kind) for kind in ("core", "context", "off_topic")}
+    counts = {
+        f"{kind}_count": kinds.count(kind) for kind in ("core", "context", "off_topic")
+    }
     return counts if sum(counts.values()) == len(kinds) else {}
 
 
@@ -305,10 +312,16 @@ def with_own_votes(record: JudgeRecord) -> JudgeRecord:
     for name, vote in votes.items():
         option, confidence = vote or StatedVote(UNDECIDED, 0.0)
         option = spellings.setdefault(name_of_option(option), option)
-        own.append(ExpertPosition(expert_id=name, preferred_option=option, confidence=confidence))
+        own.append(
+            ExpertPosition(
+                expert_id=name, preferred_option=option, confidence=confidence
+            )
+        )
 
     changes = {"expert_positions": own, "judge_positions": judged}
-    return record.model_copy(update={"convergence": convergence.model_copy(update=changes)})
+    return record.model_copy(
+        update={"convergence": convergence.model_copy(update=changes)}
+    )
 
 
 @functools.cache

@@ -5,8 +5,9 @@ from math import fsum, log
 
 from scoring.frozen import Frozen
 from scoring.meters import above
-from scoring.meters.meeting.config import Weights
-from scoring.meters.meeting.records import (
+
+from .config import Weights
+from .records import (
     CoverageLevel,
     ExpertPosition,
     Focus,
@@ -92,7 +93,9 @@ def leading(positions: list[ExpertPosition]) -> Lead | None:
     confidences: dict[str, list[float]] = {}
     for position in positions:
         if not position.is_undecided:
-            confidences.setdefault(position.preferred_option, []).append(position.confidence)
+            confidences.setdefault(position.preferred_option, []).append(
+                position.confidence
+            )
 
     best: Lead | None = None
     for option, values in confidences.items():
@@ -112,7 +115,9 @@ def leading(positions: list[ExpertPosition]) -> Lead | None:
 
 def supporters_by_option(positions: list[ExpertPosition]) -> Counter[str]:
     """Return how many experts prefer each option."""
-    return Counter(position.preferred_option for position in positions if not position.is_undecided)
+    return Counter(
+        position.preferred_option for position in positions if not position.is_undecided
+    )
 
 
 def disagreement(positions: list[ExpertPosition]) -> float:

@@ -9,8 +9,9 @@ from functools import partial
 from typing import NamedTuple
 
 from scoring.frozen import PlainData, Texts
-from scoring.meters.meeting.autopilot import Ask
-from scoring.meters.meeting.round_scores import CHECKLIST
+
+from .autopilot import Ask
+from .round_scores import CHECKLIST
 
 TOPIC = "whether to put a cache or a queue before the database"
 EXPERTS = ("expert_1", "expert_2", "expert_3")
@@ -36,7 +37,8 @@ class _ScriptedRound(NamedTuple):
 
 _ROUNDS = (
     _ScriptedRound(1, ("cache", "queue", "cache"), (0.6, 0.5, 0.6), 9),
-    _ScriptedRound(2, ("cache", "cache", "cache"), (0.8, 0.7, 0.8), 6),  # an early consensus
+    # an early consensus
+    _ScriptedRound(2, ("cache", "cache", "cache"), (0.8, 0.7, 0.8), 6),
     _ScriptedRound(6, ("cache", "queue", "cache"), (0.8, 0.6, 0.7), 4),
     _ScriptedRound(8, ("cache", "cache", "cache"), (0.8, 0.7, 0.8), 1),
 )
@@ -49,7 +51,9 @@ def _script_of(number: int) -> _ScriptedRound:
 
 def scripted_experts() -> dict[str, Ask]:
     """Return how each scripted expert is asked, by name."""
-    return {name: partial(_scripted_expert, index) for index, name in enumerate(EXPERTS)}
+    return {
+        name: partial(_scripted_expert, index) for index, name in enumerate(EXPERTS)
+    }
 
 
 def _scripted_expert(index: int, prompt: str) -> str:
@@ -65,8 +69,12 @@ def scripted_judge(question: str) -> str:
     number: int = json.loads(question)["next_round"]
     script = _script_of(number)
     positions = []
-    for name, option, confidence in zip(EXPERTS, script.options, script.confidences, strict=True):
-        positions.append({"expert_id": name, "preferred_option": option, "confidence": confidence})
+    for name, option, confidence in zip(
+        EXPERTS, script.options, script.confidences, strict=True
+    ):
+        positions.append(
+            {"expert_id": name, "preferred_option": option, "confidence": confidence}
+        )
 
     aspects = []
     for index, name in enumerate(CHECKLIST):

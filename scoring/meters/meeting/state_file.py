@@ -9,10 +9,11 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 from scoring.errors import InputError, MeetingError
 from scoring.files import exclusive_lock, read_file, write_atomically
 from scoring.frozen import PlainData
-from scoring.meters.meeting.config import MeetingConfig, meeting_config
-from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
 from scoring.meters.plaindata import checked, decode, faults_of, read_json
 from scoring.text import json_escaped, shown
+
+from .config import MeetingConfig, meeting_config
+from .verdicts import MeetingVerdict, score_meeting
 
 Phase: TypeAlias = Literal["needs_record", "needs_answer", "decided", "no_decision"]
 

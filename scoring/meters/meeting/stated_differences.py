@@ -4,16 +4,17 @@ from collections.abc import Iterator
 
 from scoring.frozen import Frozen
 from scoring.meters import TOLERANCE, above
-from scoring.meters.meeting.message_novelty import MessageNovelty
-from scoring.meters.meeting.obstacles import Situation
-from scoring.meters.meeting.records import (
+
+from .message_novelty import MessageNovelty
+from .obstacles import Situation
+from .records import (
     ExpertPosition,
     JudgeRecord,
     Status,
     count_annotations,
     in_words,
 )
-from scoring.meters.meeting.round_scores import leading
+from .round_scores import leading
 
 MARGIN = 0.02
 """How far a stated number may be from the computed one, because judges round."""
@@ -81,7 +82,8 @@ def _different_scores(situation: Situation) -> Iterator[Difference]:
     }
     for field, computed in computed_by_field.items():
         block, _, name = field.partition(".")
-        stated_block = getattr(situation.record, block)  # a record may have no composite
+        # a record may have no composite
+        stated_block = getattr(situation.record, block)
         stated = getattr(stated_block, name, None)
         if stated is not None and above(abs(stated - computed), MARGIN):
             yield Difference(field, stated, computed)
@@ -89,7 +91,9 @@ def _different_scores(situation: Situation) -> Iterator[Difference]:
 
 def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
     """Return the positions that the judge names and no expert stated."""
-    own = {position.expert_id: position for position in record.convergence.expert_positions}
+    own = {
+        position.expert_id: position for position in record.convergence.expert_positions
+    }
     unstated = []
     for position in record.convergence.judge_positions or ():
         stated = own.get(position.expert_id)
@@ -140,7 +144,8 @@ def _different_weights(situation: Situation) -> Iterator[Difference]:
     if composite is None:
         return
     weights = situation.config.weights
-    for name in type(weights).model_fields:  # a config may hold others, which are ignored
+    # a config may hold others, which are ignored
+    for name in type(weights).model_fields:
         weight = getattr(weights, name)
         stated = composite.weights_used.get(name)
         if stated is None or abs(stated - weight) > TOLERANCE:
@@ -153,7 +158,9 @@ def _different_facts(situation: Situation, status: Status) -> Iterator[Differenc
     cost = record.cost_time
     if cost is not None:
         if cost.round_index != record.round_index:
-            yield Difference("cost_time.round_index", cost.round_index, record.round_index)
+            yield Difference(
+                "cost_time.round_index", cost.round_index, record.round_index
+            )
         max_rounds = situation.config.round_limits.max_rounds
         if cost.max_rounds != max_rounds:
             yield Difference("cost_time.max_rounds", cost.max_rounds, max_rounds)

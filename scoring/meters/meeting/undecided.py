@@ -4,13 +4,14 @@ from collections.abc import Iterable
 
 from scoring.frozen import PlainData, fields_of
 from scoring.meters import rounded
-from scoring.meters.meeting.obstacles import words
-from scoring.meters.meeting.record_reading import check_records
-from scoring.meters.meeting.records import ExpertPosition, JudgeRecord
-from scoring.meters.meeting.round_scores import supporters_by_option
-from scoring.meters.meeting.verdicts import MeetingVerdict
-from scoring.meters.meeting.votes import UNDECIDED, name_of_option
 from scoring.text import printable
+
+from .obstacles import words
+from .record_reading import check_records
+from .records import ExpertPosition, JudgeRecord
+from .round_scores import supporters_by_option
+from .verdicts import MeetingVerdict
+from .votes import UNDECIDED, name_of_option
 
 
 def no_decision(
@@ -36,9 +37,13 @@ def no_decision(
     preferred = supporters_by_option(positions)
     options = []
     for name in dict.fromkeys([*considered, *preferred]):
-        confidences = [each.confidence for each in positions if each.preferred_option == name]
+        confidences = [
+            each.confidence for each in positions if each.preferred_option == name
+        ]
         mean = rounded(sum(confidences) / len(confidences)) if confidences else None
-        options.append({"option": name, "experts": len(confidences), "mean_confidence": mean})
+        options.append(
+            {"option": name, "experts": len(confidences), "mean_confidence": mean}
+        )
 
     rows = []
     for position in positions:
@@ -93,7 +98,9 @@ def as_markdown(outcome: PlainData) -> str:
     after = ["", "## Positions", ""]
     for row in outcome["positions"]:
         notes = f": {row['notes']}" if row["notes"] else ""
-        choice = f"prefers {row['preferred_option']} ({words(row['confidence'])}){notes}"
+        choice = (
+            f"prefers {row['preferred_option']} ({words(row['confidence'])}){notes}"
+        )
         if name_of_option(row["preferred_option"]) == UNDECIDED:
             choice = "is undecided"
         after.append(f"- {row['expert_id']} {choice}")

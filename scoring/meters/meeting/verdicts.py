@@ -9,15 +9,16 @@ import msgspec
 from scoring.frozen import Frozen, PlainData, Texts
 from scoring.meters import rounded
 from scoring.meters.dr.semantic import Embed
-from scoring.meters.meeting import decision_rules
-from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
-from scoring.meters.meeting.decision_rules import Decision, Strength
-from scoring.meters.meeting.message_novelty import MessageNovelty, message_novelty, with_counts
-from scoring.meters.meeting.obstacles import Situation, late_words
-from scoring.meters.meeting.record_reading import check_records
-from scoring.meters.meeting.records import JudgeRecord, Status, in_words
-from scoring.meters.meeting.round_scores import Lead, Scores, coverage, leading, score_round
-from scoring.meters.meeting.stated_differences import (
+
+from . import decision_rules
+from .config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
+from .decision_rules import Decision, Strength
+from .message_novelty import MessageNovelty, message_novelty, with_counts
+from .obstacles import Situation, late_words
+from .record_reading import check_records
+from .records import JudgeRecord, Status, in_words
+from .round_scores import Lead, Scores, coverage, leading, score_round
+from .stated_differences import (
     Difference,
     stated_differences,
     unstated_positions,
@@ -165,8 +166,12 @@ def score_meeting(
             scores=current,
             levels=coverage(record),
             lead=leading(record.convergence.expert_positions),
-            convergence_gain=current.convergence - earlier.convergence if earlier else None,
-            exploration_gain=current.exploration - earlier.exploration if earlier else None,
+            convergence_gain=current.convergence - earlier.convergence
+            if earlier
+            else None,
+            exploration_gain=current.exploration - earlier.exploration
+            if earlier
+            else None,
             total_cost=total_cost,
         )
         verdicts.append(_verdict(situation, messages.get(number)))

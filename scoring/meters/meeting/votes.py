@@ -9,9 +9,12 @@ UNDECIDED = "undecided"
 _LONGEST_OPTION = 200
 _MARKS = " \t*_`\"'.,;"
 _STATED = re.compile(
-    r"[ \t>*_`#+-]*(?:my |preferred |current )*(option|confidence)[ \t*_`]*:(.*)", re.IGNORECASE
+    r"[ \t>*_`#+-]*(?:my |preferred |current )*(option|confidence)[ \t*_`]*:(.*)",
+    re.IGNORECASE,
 )
-_BOTH_ON_A_LINE = re.compile(r"(.*?)[ \t,;|(*_`]*\bconfidence[ \t*_`]*:(.*)", re.IGNORECASE)
+_BOTH_ON_A_LINE = re.compile(
+    r"(.*?)[ \t,;|(*_`]*\bconfidence[ \t*_`]*:(.*)", re.IGNORECASE
+)
 _NUMBER = re.compile(
     r"([0-9]{1,9}(?:[.,][0-9]{1,9})?|\.[0-9]{1,9})[ \t]*"
     r"(?:(?P<percent>%)|(?:/|out of)[ \t]*(?P<whole>100|10|5|1)\b)?"

@@ -169,17 +169,23 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     records: Sequence[IterationRecord] = []
     log_problem = ""
     try:
-        records = load_iteration_log(iter_log_dir, sources.rules.true_flags, broken.append)
+        records = load_iteration_log(
+            iter_log_dir, sources.rules.true_flags, broken.append
+        )
     except LogError as e:
         log_problem = str(e)
     schemas = Counter(record.schema_version for record in records)
 
     iterations: list[IterationFacts] = []
     with uncached.transcripts().start() as scan:
-        repository, evidence = _survey_repository(records, iter_log_dir, uncached, scan, rubric)
+        repository, evidence = _survey_repository(
+            records, iter_log_dir, uncached, scan, rubric
+        )
         try:
             if evidence is not None and records:
-                iterations = [evidence.of(record, evidence.answers(record)) for record in records]
+                iterations = [
+                    evidence.of(record, evidence.answers(record)) for record in records
+                ]
             else:
                 scan.facts([])  # transcripts are surveyed without iterations too
         except DaScoreError as e:
@@ -207,7 +213,9 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
         signals=list(_signal_presences(rubric, iterations)),
         uncovered=uncovered,
         warnings=list(dict.fromkeys(warnings)),
-        attribution=survey_attribution(iterations) if sources.rules.as_observed else None,
+        attribution=survey_attribution(iterations)
+        if sources.rules.as_observed
+        else None,
         unread=sessions_not_read(sources.places),
     )
 
@@ -225,7 +233,9 @@ def _survey_repository(
     without a name is used.
     """
     profile = meter_profile(rubric)
-    evidence_from = partial(Evidence, records, log_dir, profile=profile, labels=labels_vote(rubric))
+    evidence_from = partial(
+        Evidence, records, log_dir, profile=profile, labels=labels_vote(rubric)
+    )
     trunk_problem = ""
     try:
         try:
@@ -277,7 +287,9 @@ def _described(
         unresolved=unresolved,
         without_commit=without_commit,
         branch=own.branch,
-        branches=sum(name.startswith("refs/heads/") for _, name, _ in repository.branches),
+        branches=sum(
+            name.startswith("refs/heads/") for _, name, _ in repository.branches
+        ),
         remotes=tuple(sorted(remotes)),
         assisted=assisted,
         work_trees=len(own.work_trees),

@@ -16,7 +16,8 @@ from scoring.evidence.git.facts import MERGE_GIT
 from scoring.log.find import commands_that_make_a_log
 from scoring.signals.table import is_chosen
 from scoring.text import counted, some_spans
-from scoring.views.doctor import Examination, SignalPresence
+
+from . import Examination, SignalPresence
 
 Level = Literal["problem", "note"]
 """A problem costs evidence or stops a run; a note is good to know."""
@@ -172,7 +173,8 @@ def _log(examination: Examination) -> Findings:
 
 
 _IN_TIME = (
-    "harnesses delete transcripts after some weeks: da-score hook install has them scored in time"
+    "harnesses delete transcripts after some weeks:"
+    " da-score hook install has them scored in time"
 )
 
 
@@ -204,7 +206,9 @@ def _transcripts(examination: Examination) -> Findings:
         first = "work with an agent here first, or"
         work_trees = ""
         if examination.sources.places.auto and survey.files:
-            first = "those that were found are of other folders; if this repository moved,"
+            first = (
+                "those that were found are of other folders; if this repository moved,"
+            )
             if examination.attribution is not None:
                 work_trees = ", or where its work trees were with the setting worktrees"
         yield Finding(
@@ -244,7 +248,9 @@ def _attribution(examination: Examination) -> Findings:
     missing = checkpoints.missing
     if missing:
         transcripts = counted(
-            len(missing), "transcript of a checkpoint is", "transcripts of checkpoints are"
+            len(missing),
+            "transcript of a checkpoint is",
+            "transcripts of checkpoints are",
         )
         yield Finding(
             "attribution",
@@ -281,7 +287,9 @@ def _attribution(examination: Examination) -> Findings:
     if unclaimed:
         first = unclaimed[0]
         sessions = counted(
-            len(unclaimed), "session worked here and belongs", "sessions worked here and belong"
+            len(unclaimed),
+            "session worked here and belongs",
+            "sessions worked here and belong",
         )
         yield Finding(
             "attribution",
@@ -310,7 +318,8 @@ def _signals(examination: Examination) -> Findings:
     specs = examination.rubric.signals
     total_weight = sum(spec.weight for spec in specs)
 
-    for spec, signal in zip(specs, examination.signals, strict=False):  # without entries none
+    # without entries none
+    for spec, signal in zip(specs, examination.signals, strict=False):
         missing = signal.iterations - signal.present
         if not missing:
             continue

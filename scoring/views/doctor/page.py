@@ -8,9 +8,10 @@ from msgspec import Struct, structs
 from scoring.evidence.transcripts.facts import FileFound
 from scoring.frozen import PlainData, fields_of
 from scoring.text import counted, short, some_spans, spans
-from scoring.views.doctor import Examination
-from scoring.views.doctor.findings import Finding
 from scoring.views.table import Cell, Cells, Line, Page, Pair, Table, columns_of, pairs
+
+from . import Examination
+from .findings import Finding
 
 _MOST_EXAMPLES = 2  # folders of transcripts that are left out for one reason
 _MOST_SESSIONS = 5
@@ -33,7 +34,9 @@ def doctor_page(
         list_files: whether to list every transcript.
     """
     rubric = examination.rubric
-    yield Line(f"da-score doctor — rubric {rubric.version}, {rubric.evidence} evidence", "bold")
+    yield Line(
+        f"da-score doctor — rubric {rubric.version}, {rubric.evidence} evidence", "bold"
+    )
     yield ""
     yield pairs([*_heads(examination), *_transcript_heads(examination)], width=12)
 
@@ -50,7 +53,9 @@ def doctor_page(
     shown = found if every else found[:_MOST_FINDINGS]
     for number, finding in enumerate(shown, 1):
         style = "bold red" if finding.level == "problem" else "yellow"
-        yield Line([f"{number:>3}. ", Cell(finding.level, style=style), f": {finding.what}"])
+        yield Line(
+            [f"{number:>3}. ", Cell(finding.level, style=style), f": {finding.what}"]
+        )
         yield f"     → {finding.advice}"
         if finding.change and not finding.needs_nothing:
             yield Line(f"     → then {finding.change}", "dim")
@@ -73,7 +78,13 @@ def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
         counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
         harnesses.append((harness.name, *counts, failed, harness.duplicates_dropped))
     columns = columns_of(
-        "HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED"
+        "HARNESS",
+        "SESSIONS",
+        "FILES",
+        "TURNS",
+        "TOOL CALLS",
+        "FAILED",
+        "DUPLICATES DROPPED",
     )
     yield Table(columns, harnesses)
 
@@ -88,13 +99,18 @@ def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
         for reason, numbers in attribution.without.items():
             most = len(numbers) if list_files else _MOST_ITERATIONS
             without.append((len(numbers), reason, some_spans(numbers, most)))
-        yield Table(columns_of("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
+        yield Table(
+            columns_of("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without
+        )
 
     unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
     sessions = []
     for each in unclaimed:
         sessions.append((each.session, each.harness, each.lines, str(each.path)))
-    yield Table(columns_of("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"), sessions)
+    yield Table(
+        columns_of("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"),
+        sessions,
+    )
 
     left_out: dict[str, list[str]] = {}
     for file in survey.files:
@@ -129,7 +145,9 @@ def _file_section(files: Sequence[FileFound]) -> Table:
     for file in files:
         session = (file.harness or "-", len(file.sessions), file.cwd or "-")
         rows.append((str(file.path), *session, file.left_out or "-"))
-    columns = columns_of("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
+    columns = columns_of(
+        "TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"
+    )
     return Table(columns, rows)
 
 
@@ -144,7 +162,9 @@ def _heads(examination: Examination) -> Iterator[Pair]:
     text = f"{counted(log.iterations, 'iteration')} in {log.path}"
     if log.broken:
         text += f", {len(log.broken)} that cannot be read"
-    schemas = [f"schema {version}: {count}" for version, count in log.schema_versions.items()]
+    schemas = [
+        f"schema {version}: {count}" for version, count in log.schema_versions.items()
+    ]
     if schemas:
         text += f" ({', '.join(schemas)})"
     yield "LOG", log.problem or text
@@ -158,7 +178,10 @@ def _heads(examination: Examination) -> Iterator[Pair]:
             trees = f"; {counted(repository.work_trees, 'linked work tree')}"
         yield "BRANCH", f"{branch}, of {repository.branches} local{trees}"
     if repository.remotes:
-        yield "REMOTES", ", ".join(f"{name}: {address}" for name, address in repository.remotes)
+        yield (
+            "REMOTES",
+            ", ".join(f"{name}: {address}" for name, address in repository.remotes),
+        )
 
     trunk = repository.trunk
     if not trunk:
@@ -221,7 +244,9 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
             "iterations_without_session": [
                 {"reason": reason, "iterations": numbers} for reason, numbers in without
             ],
-            "sessions_without_iteration": list(map(_plain, examination.transcripts.unclaimed)),
+            "sessions_without_iteration": list(
+                map(_plain, examination.transcripts.unclaimed)
+            ),
             "checkpoints": {
                 "found": checkpoints.count,
                 **fields_of(checkpoints, "transcripts", "missing", "not_fetched"),
@@ -282,7 +307,9 @@ def _transcripts_payload(examination: Examination) -> PlainData:
         "roots": [_plain(root) | {"harness": root.harness} for root in survey.roots],
         "files": files,
         "lines_skipped": survey.lines_skipped,
-        "duplicates_dropped": sum(harness.duplicates_dropped for harness in survey.harnesses),
+        "duplicates_dropped": sum(
+            harness.duplicates_dropped for harness in survey.harnesses
+        ),
         "harnesses": harnesses,
         "not_read": [sessions._asdict() for sessions in examination.unread],
         "uncovered_iterations": examination.uncovered,

@@ -14,9 +14,10 @@ from scoring.frozen import PlainData, fields_of
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
 from scoring.text import counted
-from scoring.views.gates import drops, score_gates, work_gates
-from scoring.views.gates.gate import Demand, Gate, mean_score
 from scoring.views.work_rows import WorkRow, WorkRows
+
+from . import drops, score_gates, work_gates
+from .gate import Demand, Gate, mean_score
 
 GATES: list[Gate] = [
     score_gates.MIN_SCORE,
@@ -200,9 +201,15 @@ def check(
 
     for iteration in examined:
         counting = iteration.by_evidence
-        with_subject = [each for each in made if each.gate.looks_at(each.value, counting)]
-        without_subject = [demand for demand in without_subject if demand not in with_subject]
-        verdict.iterations.append(_checked(counting, with_subject if allow_empty else made))
+        with_subject = [
+            each for each in made if each.gate.looks_at(each.value, counting)
+        ]
+        without_subject = [
+            demand for demand in without_subject if demand not in with_subject
+        ]
+        verdict.iterations.append(
+            _checked(counting, with_subject if allow_empty else made)
+        )
 
     rows: list[WorkRow] = []
     if on_work:
@@ -214,7 +221,9 @@ def check(
             verdict.whole.append(Failure(gate.name, None, reason, whole=THE_WORK))
         verdict.notes += gate.work_notes(value, rows)
     if rows:
-        without_subject = [demand for demand in without_subject if demand not in on_work]
+        without_subject = [
+            demand for demand in without_subject if demand not in on_work
+        ]
 
     scores = [checked.score for checked in verdict.iterations]
     for demand in made:
@@ -263,7 +272,9 @@ def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:
             failures.append(Failure(gate.name, number, reason))
         notes += gate.notes(value, iteration)
 
-    a_failure_says_it = state.says_more or any(str(state) in failure.reason for failure in failures)
+    a_failure_says_it = state.says_more or any(
+        str(state) in failure.reason for failure in failures
+    )
     if state.name != "current" and not a_failure_says_it:
         notes.append(str(state))
 

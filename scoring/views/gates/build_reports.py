@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from scoring.text import as_utf8, counted, cut, visible
-from scoring.views.gates import Checked, Failure, Verdict
 from scoring.views.table import Lines, number
+
+from . import Checked, Failure, Verdict
 
 _MOST_ROWS = 500
 """Rows of a table in a summary; GitHub shows no summary of more than 1 MiB."""
@@ -38,7 +39,10 @@ def junit(verdict: Verdict, log: str) -> bytes:
     suites = ElementTree.Element("testsuites", suite.attrib)
     suites.append(suite)
     ElementTree.indent(suites)
-    return bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)) + b"\n"
+    return (
+        bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True))
+        + b"\n"
+    )
 
 
 def _add_test_case(
@@ -90,7 +94,9 @@ def markdown(verdict: Verdict, log: str) -> str:
         lines += ["| iteration | gate | reason |", "| ---: | --- | --- |"]
         for failure in failures[:_MOST_ROWS]:
             which = "all" if failure.iteration is None else failure.iteration
-            lines.append(f"| {which} | {failure.gate} | {markdown_text(failure.reason)} |")
+            lines.append(
+                f"| {which} | {failure.gate} | {markdown_text(failure.reason)} |"
+            )
         lines += ["", *_left_out(len(failures), "failures")]
 
     lines += [

@@ -21,7 +21,8 @@ from scoring.frozen import Frozen
 from scoring.paths import in_checkout
 from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name
-from scoring.views.gates.gate import Gate, GateOption, Reasons, lowest, mean_score, why_low
+
+from .gate import Gate, GateOption, Reasons, lowest, mean_score, why_low
 
 SIZE_LIMIT = 128 << 20
 """The most bytes of a file of scores."""
@@ -107,7 +108,11 @@ def _comparable_value(drop: Drop, iteration: ExaminedIteration) -> float | None:
     """Return the earlier score of an iteration, if it compares with the present one."""
     score = iteration.score
     earlier = drop.baseline.scores.get(iteration.record.iteration)
-    if not score.scored or earlier is None or earlier.rubric_version != score.rubric_version:
+    if (
+        not score.scored
+        or earlier is None
+        or earlier.rubric_version != score.rubric_version
+    ):
         return None
     return earlier.value
 
@@ -137,9 +142,15 @@ def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Reasons:
 
     old = []
     for earlier in newest:
-        if earlier.rubric_version in versions and earlier.value is not None and earlier.suffices:
+        if (
+            earlier.rubric_version in versions
+            and earlier.value is not None
+            and earlier.suffices
+        ):
             old.append(earlier.value)
-    new_mean = mean_score([score for score in scores if score.rubric_version in baseline_versions])
+    new_mean = mean_score(
+        [score for score in scores if score.rubric_version in baseline_versions]
+    )
     if not old or new_mean is None:  # too little evidence for a mean
         return
 
@@ -229,7 +240,9 @@ def _from_revision(name: str, log: LogView) -> Baseline:
     repository = GitRepository(log.repo_dir)
     sha = repository.resolve_branch(name, searches=True)
     if sha is None:
-        raise InputError(f"--baseline {name!r} is neither a file nor a revision of {log.repo_dir}")
+        raise InputError(
+            f"--baseline {name!r} is neither a file nor a revision of {log.repo_dir}"
+        )
 
     top_level = repository.top_level.resolve()
     folder = log.iter_log_dir.resolve()
@@ -241,7 +254,9 @@ def _from_revision(name: str, log: LogView) -> Baseline:
 
     in_repository = folder.relative_to(top_level).as_posix()
     scores: dict[int, BaselineScore] = {}
-    for file, data in repository.files_at(sha, in_repository, is_iteration_score_name).items():
+    for file, data in repository.files_at(
+        sha, in_repository, is_iteration_score_name
+    ).items():
         score = parse_iteration_score(data, f"{name}:{file}")
         scores[score.iteration] = BaselineScore(
             rubric_version=score.rubric_version,

@@ -115,7 +115,9 @@ def weakest(score: PersistedScore) -> str:
 def _weakest_row(score: PersistedScore) -> SignalContribution | None:
     rows = (row for row in score.breakdown if row.present)
     losing = (row for row in rows if row.effective_weight > row.contribution)
-    return max(losing, key=lambda row: row.effective_weight - row.contribution, default=None)
+    return max(
+        losing, key=lambda row: row.effective_weight - row.contribution, default=None
+    )
 
 
 def why_low(iteration: ExaminedIteration) -> str:
@@ -126,7 +128,9 @@ def why_low(iteration: ExaminedIteration) -> str:
 
 def why_little(iteration: ExaminedIteration) -> str:
     """Return which signals of an iteration are absent, and what the heaviest of them needs."""
-    rows = [row for row in iteration.score.breakdown if row.applicable and not row.present]
+    rows = [
+        row for row in iteration.score.breakdown if row.applicable and not row.present
+    ]
     absent = ", ".join(row.signal for row in rows) or "none"
     heaviest = max(rows, key=lambda row: row.nominal_weight, default=None)
     return f"absent: {absent}" + _advice(heaviest, iteration)

@@ -12,7 +12,8 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import CURRENT
 from scoring.signals.values import SignalValue
 from scoring.text import cut, printable
-from scoring.views.gates.gate import (
+
+from .gate import (
     Gate,
     GateOption,
     Reasons,
@@ -67,7 +68,9 @@ def _least_band(name: str, log: LogView) -> LeastBand:
     if name not in floors:
         version = log.rubric.version
         names = ", ".join(floors)
-        raise OptionError(f"--min-band: rubric {version} has no band {name!r}; it has {names}")
+        raise OptionError(
+            f"--min-band: rubric {version} has no band {name!r}; it has {names}"
+        )
     return LeastBand(name, floors)
 
 
@@ -89,7 +92,9 @@ def _below_band(least: LeastBand, iteration: ExaminedIteration) -> Reasons:
 
 
 MIN_BAND = _ON_BANDS._replace(
-    options=(GateOption("min-band", "Every score has at least this band.", "BAND", "text"),),
+    options=(
+        GateOption("min-band", "Every score has at least this band.", "BAND", "text"),
+    ),
     reasons=_below_band,
     demanded=_least_band,
     as_data=lambda least: (least.name,),
@@ -103,7 +108,9 @@ def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Reasons:
 
 
 MIN_MEAN = _ON_BANDS._replace(
-    options=(GateOption("min-mean", "The mean of the scores is at least X.", "X", "share"),),
+    options=(
+        GateOption("min-mean", "The mean of the scores is at least X.", "X", "share"),
+    ),
     log_reasons=_below_mean,
 )
 
@@ -148,7 +155,9 @@ def _below_low(least: float, iteration: ExaminedIteration) -> Reasons:
 
 
 MIN_LOW = _ON_SCORES._replace(
-    options=(GateOption("min-low", "Every score's lower bound is at least X.", "X", "share"),),
+    options=(
+        GateOption("min-low", "Every score's lower bound is at least X.", "X", "share"),
+    ),
     reasons=_below_low,
 )
 
@@ -168,7 +177,9 @@ def _side(value: SignalValue) -> str:
 NO_OVER_CLAIMS = Gate(
     options=(GateOption("no-over-claims", "No claim is above what was observed."),),
     reasons=_over_claims,
-    looks_at=lambda _, iteration: any(pair.comparable for pair in iteration.signals.integrity),
+    looks_at=lambda _, iteration: any(
+        pair.comparable for pair in iteration.signals.integrity
+    ),
     nothing_found="no iteration has both a claim and an observation to compare",
     forbids=True,
 )
@@ -178,7 +189,9 @@ def _unresolved(_: bool, iteration: ExaminedIteration) -> Reasons:
     landing = iteration.facts.landing
     is_missing = landing.sha is None and landing.commit is None
     if landing.field and is_missing and not iteration.record.known_from:
-        missing = f"commit {cut(printable(landing.field), 80)} is not in this repository"
+        missing = (
+            f"commit {cut(printable(landing.field), 80)} is not in this repository"
+        )
         yield f"{missing}; fetch it, or name in the entry the commit that it became"
 
 
@@ -189,7 +202,11 @@ def _without_commit(_: bool, iteration: ExaminedIteration) -> Reasons:
 
 
 NO_UNRESOLVED_COMMITS = Gate(
-    options=(GateOption("no-unresolved-commits", "Every commit that an entry names is here."),),
+    options=(
+        GateOption(
+            "no-unresolved-commits", "Every commit that an entry names is here."
+        ),
+    ),
     reasons=_unresolved,
     looks_at=lambda _, iteration: bool(iteration.facts.landing.field),
     nothing_found="no iteration names a commit",
@@ -199,16 +216,21 @@ NO_UNRESOLVED_COMMITS = Gate(
 
 def _stale(_: bool, iteration: ExaminedIteration) -> Reasons:
     state = iteration.state
-    if state.name != "stale" or state.says_more:  # one that says more fails without this gate
+    # one that says more fails without this gate
+    if state.name != "stale" or state.says_more:
         return
     command = f"da-score iteration {iteration.record.iteration} --recompute"
     yield f"its sidecar is {state}; '{command}' brings it up to date"
 
 
 NO_STALE = Gate(
-    options=(GateOption("no-stale", "No sidecar differs from what the evidence gives."),),
+    options=(
+        GateOption("no-stale", "No sidecar differs from what the evidence gives."),
+    ),
     reasons=_stale,
-    looks_at=lambda _, iteration: iteration.origin == "sidecar" or iteration.state != CURRENT,
+    looks_at=lambda _, iteration: (
+        iteration.origin == "sidecar" or iteration.state != CURRENT
+    ),
     nothing_found="no iteration has a sidecar",
 )
 

@@ -7,9 +7,10 @@ from scoring.errors import OptionError
 from scoring.examine import LogView
 from scoring.text import and_more, counted, printable, short
 from scoring.views.amounts import DECIDED, cost_text
-from scoring.views.gates.gate import Gate, GateOption, Reasons, WorkReasons
 from scoring.views.look_at import failing_tests
 from scoring.views.work_rows import WorkRows, in_state, total_cost
+
+from .gate import Gate, GateOption, Reasons, WorkReasons
 
 _MOST_NAMED = 3  # units in one reason
 _ON_WORK = Gate(
@@ -88,7 +89,9 @@ def _at_most(option: GateOption, work_reasons: WorkReasons) -> Gate:
 
 
 MAX_REVERTED = _at_most(
-    GateOption("max-reverted", "At most N units, or P% of them, were reverted.", "N|P%", "text"),
+    GateOption(
+        "max-reverted", "At most N units, or P% of them, were reverted.", "N|P%", "text"
+    ),
     partial(
         _too_many,
         "reverted",
@@ -132,7 +135,8 @@ def _lost_without_cost(_: Limit, rows: WorkRows) -> Reasons:
 
 
 MAX_LOST_COST = _at_most(
-    GateOption("max-lost-cost", "Lost work cost at most $X, or P%.", "X|P%", "text"), _lost_cost
+    GateOption("max-lost-cost", "Lost work cost at most $X, or P%.", "X|P%", "text"),
+    _lost_cost,
 )._replace(work_notes=_lost_without_cost)
 
 
@@ -145,6 +149,8 @@ def _failing_tests(_: bool, rows: WorkRows) -> Reasons:
 
 
 NO_FAILING_TESTS = _ON_WORK._replace(
-    options=(GateOption("no-failing-tests", "No work has a last test run that failed."),),
+    options=(
+        GateOption("no-failing-tests", "No work has a last test run that failed."),
+    ),
     work_reasons=_failing_tests,
 )

@@ -32,10 +32,6 @@ from scoring.views.comparisons import comparisons, months, trend
 from scoring.views.cost import HEADINGS, CostDays, cost_sums, expenses, shares_of
 from scoring.views.landing_text import STATE_WORDS
 from scoring.views.look_at import look_at, look_at_page
-from scoring.views.report import answers
-from scoring.views.report.answers import Piece
-from scoring.views.report.commit_links import commit_page
-from scoring.views.report.digest import DETAIL, Digest, ReportedIteration
 from scoring.views.run_pages import scores_head
 from scoring.views.table import Lines, Page, band_text, number, titled
 from scoring.views.validity_pages import validity_parts, validity_sentences
@@ -49,7 +45,13 @@ from scoring.views.work_rows import (
     work_summary,
 )
 
-_SIZE_LIMIT = 256 << 20  # bytes of an earlier page; that of 100,000 iterations has about 80 MB
+from . import answers
+from .answers import Piece
+from .commit_links import commit_page
+from .digest import DETAIL, Digest, ReportedIteration
+
+# bytes of an earlier page; that of 100,000 iterations has about 80 MB
+_SIZE_LIMIT = 256 << 20
 _AT_ONCE = 1000  # parts of a page that are joined before they are written
 _MOST_ROWS = 100  # of a table of sessions, rules or deliberations
 _MOST_CLAIMS = 10
@@ -67,7 +69,9 @@ def page_parts(digest: Digest) -> Iterator[str]:
     """
     import jinja2
 
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
     environment.finalize = _without_hidden
     page = files(__name__) / "page"
     template = environment.from_string((page / "report.html.j2").read_text("utf-8"))
@@ -185,7 +189,8 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
     signals = digest.signals
     head = {
         "snapshot": {
-            line.iteration: [line.rubric_version, line.value, line.band] for line in digest.lines
+            line.iteration: [line.rubric_version, line.value, line.band]
+            for line in digest.lines
         },
         "score": digest.meaning.name,
         "graded": digest.meaning.means_something,
@@ -196,7 +201,9 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
 
     texts: dict[str, int] = {}
     signal_positions = {signal: position for position, signal in enumerate(signals)}
-    subjects = {line.iteration: piece.subject for piece in pieces for line in piece.lines}
+    subjects = {
+        line.iteration: piece.subject for piece in pieces for line in piece.lines
+    }
     yield ',"breakdowns":['
     for index, line in enumerate(digest.lines):
         values = _iteration_values(line, digest, signal_positions, subjects)
@@ -291,7 +298,9 @@ def report_lines(digest: Digest) -> Page:
     if not digest.is_fleet:
         yield ""
         scores = [(line.value, line.band) for line in digest.lines]
-        yield from scores_head(digest.meaning, digest.rubric.version, scores, digest.log)
+        yield from scores_head(
+            digest.meaning, digest.rubric.version, scores, digest.log
+        )
         yield from certainty(digest)
 
         claims = [digest.words.text] if digest.words else []

@@ -8,8 +8,9 @@ from scoring.outcomes.unit import Unit
 from scoring.statistics import mean_or_none
 from scoring.text import shortened
 from scoring.views.look_at import look_at
-from scoring.views.report.digest import Digest, ReportedIteration
 from scoring.views.work_rows import WorkRow, day_of
+
+from .digest import Digest, ReportedIteration
 
 _WORST = 5  # iterations of a signal that are listed
 
@@ -60,7 +61,9 @@ class Piece(NamedTuple):
 
 def fleet_work(rows: Iterable[PlainData]) -> list[WorkRow]:
     """Return the rows of a fleet's table of work as those of one log, by when they ended."""
-    by_end = sorted(rows, key=lambda row: (row["ended"] or "", row["repository"], row["unit"]))
+    by_end = sorted(
+        rows, key=lambda row: (row["ended"] or "", row["repository"], row["unit"])
+    )
     work = []
     for row in by_end:
         unit = Unit(
@@ -88,7 +91,9 @@ def pieces(digest: Digest) -> list[Piece]:
     every_piece: list[Piece] = []
     without_unit = {line.iteration: line for line in digest.lines}
     for row in digest.work:
-        numbers = [number for number in row.values["iterations"] if number in without_unit]
+        numbers = [
+            number for number in row.values["iterations"] if number in without_unit
+        ]
         lines = [without_unit.pop(number) for number in numbers]
         every_piece.append(Piece(len(every_piece), row, lines))
     for line in without_unit.values():
@@ -162,7 +167,9 @@ def nothing_known(digest: Digest) -> list[str]:
     """Return what a log has nothing of, as parts of one sentence."""
     missing = []
     present = {row.signal for line in digest.lines for row in line.rows if row.present}
-    never_present = [label for name, label in digest.signals.items() if name not in present]
+    never_present = [
+        label for name, label in digest.signals.items() if name not in present
+    ]
     if never_present:
         noun = "the signal" if len(never_present) == 1 else "signals"
         missing.append(f"{noun} {', '.join(never_present)}")

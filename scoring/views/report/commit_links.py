@@ -35,7 +35,11 @@ def commit_pages(remotes: Mapping[str, str]) -> str:
         host, _, path = same_remote(url).partition("/")
         pages = next((pages for word, pages in _PATHS.items() if word in host), "")
         parts = path.split("/")
-        is_path = len(path) <= _PATH_LIMIT and len(parts) > 1 and {"", ".", ".."}.isdisjoint(parts)
+        is_path = (
+            len(path) <= _PATH_LIMIT
+            and len(parts) > 1
+            and {"", ".", ".."}.isdisjoint(parts)
+        )
         if pages and _HOST.fullmatch(host) and is_path:
             return f"https://{host}/{quote(path)}{pages}"
     return ""

@@ -22,7 +22,12 @@ from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.meaning import Meaning
 from scoring.signals.table import signal_of
 from scoring.signals.values import Deliberation, SignalSet
-from scoring.statistics import Interval, bootstrap_interval, difference_interval, mean_or_none
+from scoring.statistics import (
+    Interval,
+    bootstrap_interval,
+    difference_interval,
+    mean_or_none,
+)
 from scoring.text import as_utf8, shortened
 from scoring.views.integrity import (
     IntegritySummary,
@@ -118,7 +123,9 @@ class ReportedIteration(NamedTuple):
         return self.value is not None and self.band != BAND_INSUFFICIENT
 
 
-def line_of(examined: ExaminedIteration, shared: dict[object, Any]) -> ReportedIteration:
+def line_of(
+    examined: ExaminedIteration, shared: dict[object, Any]
+) -> ReportedIteration:
     """Return what a report keeps of an iteration.
 
     Args:
@@ -250,7 +257,9 @@ class Digest:
     @functools.cached_property
     def values(self) -> list[float]:
         """The scores on enough evidence."""
-        return [line.value for line in self.lines if line.value is not None and line.counted]
+        return [
+            line.value for line in self.lines if line.value is not None and line.counted
+        ]
 
     @property
     def insufficient(self) -> int:
@@ -345,8 +354,12 @@ class Digest:
         """Every rule of a hook gate with the number of each result, most remediated first."""
         rules = []
         for rule in sorted({rule for rule, _ in self.hooks}):
-            rules.append((rule, {result: self.hooks[rule, result] for result in RESULTS}))
-        return sorted(rules, key=lambda counted: list(counted[1].values()), reverse=True)
+            rules.append(
+                (rule, {result: self.hooks[rule, result] for result in RESULTS})
+            )
+        return sorted(
+            rules, key=lambda counted: list(counted[1].values()), reverse=True
+        )
 
 
 def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> Digest:

@@ -72,11 +72,19 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
         monkeypatch.setenv("HOME", str(history.home))
         rubric = released_rubric("3.1.0")
         log = score_log(
-            history.log, history.repo, rubric=rubric, transcripts="auto", worktrees=history.globs
+            history.log,
+            history.repo,
+            rubric=rubric,
+            transcripts="auto",
+            worktrees=history.globs,
         )
-        seen = {scored.record.iteration: scored.facts.observed for scored in log.iterations}
+        seen = {
+            scored.record.iteration: scored.facts.observed for scored in log.iterations
+        }
         history.also = {number: one.also_active for number, one in seen.items() if one}
-        history.elsewhere = {number: one.elsewhere for number, one in seen.items() if one}
+        history.elsewhere = {
+            number: one.elsewhere for number, one in seen.items() if one
+        }
         return {scored.record.iteration: found(scored) for scored in log.iterations}
 
     return scored
@@ -109,7 +117,12 @@ def made(tmp_path: Path) -> History:
 
 
 def commits(
-    history: History, session: Session, second: float, output: int, subject: str, *trailers: str
+    history: History,
+    session: Session,
+    second: float,
+    output: int,
+    subject: str,
+    *trailers: str,
 ) -> int:
     """Let a session commit on its branch, with an entry, and return the commit's mark."""
     mark = history.commit(second, subject, *trailers, branch=session.branch)
@@ -126,7 +139,10 @@ class TestWhichSessionsBelong:
         ("place", "known", "counts"),
         [
             pytest.param(
-                "gone/w1", True, True, id="a worktree that was removed, and a commit that is here"
+                "gone/w1",
+                True,
+                True,
+                id="a worktree that was removed, and a commit that is here",
             ),
             pytest.param(
                 "gone/w1",
@@ -136,7 +152,10 @@ class TestWhichSessionsBelong:
             ),
             pytest.param("formerly", True, True, id="the repository was moved since"),
             pytest.param(
-                "other", True, False, id="another repository that exists, whatever it says"
+                "other",
+                True,
+                False,
+                id="another repository that exists, whatever it says",
             ),
             pytest.param("app", False, True, id="this repository"),
         ],
@@ -152,7 +171,9 @@ class TestWhichSessionsBelong:
         made.entry(mark, "work")
         assert (read(made)[1].output > 0) is counts
 
-    @pytest.mark.parametrize(("glob", "counts"), [("gone/*", True), ("elsewhere/*", False)])
+    @pytest.mark.parametrize(
+        ("glob", "counts"), [("gone/*", True), ("elsewhere/*", False)]
+    )
     def test_by_the_setting_worktrees(
         self, made: History, read: Read, glob: str, counts: bool
     ) -> None:
@@ -189,7 +210,10 @@ class TestWhichSessionsBelong:
         session.turn(11, 2, side=True)
         session.turn(12, 4)
         made.entry(
-            made.commit(20, "work", made.checkpoint(1, ({"session": "s1"}, session.lines))), "work"
+            made.commit(
+                20, "work", made.checkpoint(1, ({"session": "s1"}, session.lines))
+            ),
+            "work",
         )
         assert brief(read(made)[1]) == ("checkpoint", {"s1"}, 1 + 2 + 4)
 
@@ -199,9 +223,13 @@ class TestCommitsOfASession:
         ("command", "counts"),
         [
             pytest.param("git commit -m x", True, id="commit"),
-            pytest.param("cd /x && git -C /y -c a=b commit -m x", True, id="global options"),
+            pytest.param(
+                "cd /x && git -C /y -c a=b commit -m x", True, id="global options"
+            ),
             pytest.param("git cherry-pick 123", True, id="cherry-pick"),
-            pytest.param("pytest -q", False, id="a test that makes a repository of its own"),
+            pytest.param(
+                "pytest -q", False, id="a test that makes a repository of its own"
+            ),
             pytest.param("cat log.txt", False, id="a file that has such a line"),
             pytest.param("echo 'git commit'", False, id="a command that names it"),
         ],
@@ -246,10 +274,15 @@ class TestByCommit:
         commits(made, session, 40, 8, "two")
         session.turn(50, 16)
         got = read(made)
-        assert (brief(got[1]), brief(got[2])) == (("commit", {"s1"}, 3), ("commit", {"s1"}, 12))
+        assert (brief(got[1]), brief(got[2])) == (
+            ("commit", {"s1"}, 3),
+            ("commit", {"s1"}, 12),
+        )
 
     @pytest.mark.parametrize(
-        "amended", [True, False], ids=["the entry names the amended one", "the entry is older"]
+        "amended",
+        [True, False],
+        ids=["the entry names the amended one", "the entry is older"],
     )
     def test_amended(self, made: History, read: Read, amended: bool) -> None:
         session = made.session("s1")
@@ -262,28 +295,51 @@ class TestByCommit:
         made.entry(new if amended else old, "work")
         assert brief(read(made)[1]) == ("commit", {"s1"}, 15 if amended else 3)
 
-    @pytest.mark.parametrize("subject", ["fixup! work", "squash! fixup! work", "other work"])
+    @pytest.mark.parametrize(
+        "subject", ["fixup! work", "squash! fixup! work", "other work"]
+    )
     def test_fixed_up(self, made: History, read: Read, subject: str) -> None:
         session = made.session("s1")
         session.turn(10, 1)
         session.run(20, 2, "git commit -am x", "[main aaaaaaa] work\n 1 file changed")
         session.turn(25, 4)
-        session.run(30, 8, "git commit --fixup HEAD", f"[main bbbbbbb] {subject}\n 1 file changed")
+        session.run(
+            30,
+            8,
+            "git commit --fixup HEAD",
+            f"[main bbbbbbb] {subject}\n 1 file changed",
+        )
         made.entry(made.commit(19, "work"), "work")
-        assert brief(read(made)[1]) == ("commit", {"s1"}, 3 if subject == "other work" else 15)
+        assert brief(read(made)[1]) == (
+            "commit",
+            {"s1"},
+            3 if subject == "other work" else 15,
+        )
 
     @pytest.mark.parametrize(
         ("late", "twice", "content", "method"),
         [
-            pytest.param(60, False, LINES, "commit", id="one session made a commit of its lines"),
+            pytest.param(
+                60, False, LINES, "commit", id="one session made a commit of its lines"
+            ),
             pytest.param(60, True, LINES, "session", id="two sessions did"),
-            pytest.param(60, False, "other lines\n", "session", id="it has other lines"),
-            pytest.param(DAY + 60, False, LINES, "session", id="more than a day before"),
+            pytest.param(
+                60, False, "other lines\n", "session", id="it has other lines"
+            ),
+            pytest.param(
+                DAY + 60, False, LINES, "session", id="more than a day before"
+            ),
             pytest.param(DAY - 60, False, LINES, "commit", id="almost a day before"),
         ],
     )
     def test_rebased(
-        self, made: History, read: Read, late: int, twice: bool, content: str, method: str
+        self,
+        made: History,
+        read: Read,
+        late: int,
+        twice: bool,
+        content: str,
+        method: str,
     ) -> None:
         session = made.session("s1", branch="side")
         session.turn(10, 1)
@@ -307,7 +363,9 @@ class TestByCommit:
         )  # else it is of the old commit
 
     @pytest.mark.parametrize(
-        "rename", [True, False], ids=["copies under the new id", "copies under the old id"]
+        "rename",
+        [True, False],
+        ids=["copies under the new id", "copies under the old id"],
     )
     @pytest.mark.parametrize(
         "kept", [True, False], ids=["the old file is there", "the old file is gone"]
@@ -324,9 +382,15 @@ class TestByCommit:
         old.stored = kept
         got = read(made)
         assert brief(got[1]) == ("commit", {"s2" if rename and not kept else "s1"}, 3)
-        assert brief(got[2]) == ("commit", {"s2"}, 8 + 16 + (4 if rename and not kept else 0))
+        assert brief(got[2]) == (
+            "commit",
+            {"s2"},
+            8 + 16 + (4 if rename and not kept else 0),
+        )
 
-    def test_a_commit_by_hand_in_between_is_nobodys(self, made: History, read: Read) -> None:
+    def test_a_commit_by_hand_in_between_is_nobodys(
+        self, made: History, read: Read
+    ) -> None:
         session = made.session("s1")
         session.turn(10, 1)
         made.entry(made.commit(15, "by hand"), "by hand")
@@ -336,7 +400,9 @@ class TestByCommit:
         assert got[1].problem == "no transcript covers the iteration window"
 
     @pytest.mark.parametrize(
-        "cut", [True, False], ids=["half of the last line is missing", "all of it is there"]
+        "cut",
+        [True, False],
+        ids=["half of the last line is missing", "all of it is there"],
     )
     def test_cut_off(self, made: History, read: Read, cut: bool) -> None:
         session = made.session("s1")
@@ -349,7 +415,11 @@ class TestByCommit:
         session.cut_off = cut
         got = read(made)
         assert brief(got[1]) == ("commit", {"s1"}, 3)
-        assert brief(got[2]) == (("time" if cut else "commit"), {"s1"}, 4 if cut else 12)
+        assert brief(got[2]) == (
+            ("time" if cut else "commit"),
+            {"s1"},
+            4 if cut else 12,
+        )
 
     @pytest.mark.parametrize("shift", [-3600, 0, 3600])
     def test_clocks_an_hour_apart(self, made: History, read: Read, shift: int) -> None:
@@ -375,10 +445,14 @@ class TestByCheckpoint:
             pytest.param(False, 3, id="whole, and a start"),
             pytest.param(False, None, id="whole, and no start"),
             pytest.param(True, 0, id="tail alone"),
-            pytest.param(True, 3, id="tail alone, and a start that is the whole session's"),
+            pytest.param(
+                True, 3, id="tail alone, and a start that is the whole session's"
+            ),
         ],
     )
-    def test_parts(self, made: History, read: Read, tail: bool, start: int | None) -> None:
+    def test_parts(
+        self, made: History, read: Read, tail: bool, start: int | None
+    ) -> None:
         session = made.session("s1", "/nowhere/at/all")
         session.stored = False
         session.turn(10, 1)
@@ -387,7 +461,9 @@ class TestByCheckpoint:
         one = made.checkpoint(1, ({"session": "s1"}, session.lines[:3]))
         session.turn(30, 8)
         lines = session.lines[3:] if tail else session.lines
-        two = made.checkpoint(2, ({"session": "s1", "checkpoint_transcript_start": start}, lines))
+        two = made.checkpoint(
+            2, ({"session": "s1", "checkpoint_transcript_start": start}, lines)
+        )
         made.entry(made.commit(20, "one", one), "one")
         made.entry(made.commit(40, "two", two), "two")
         got = read(made)
@@ -396,7 +472,9 @@ class TestByCheckpoint:
             ("checkpoint", {"s1"}, 8),
         )
 
-    @pytest.mark.parametrize("opens", [True, False], ids=["opens the session", "is a tail"])
+    @pytest.mark.parametrize(
+        "opens", [True, False], ids=["opens the session", "is a tail"]
+    )
     def test_a_start_without_an_earlier_transcript(
         self, made: History, read: Read, opens: bool
     ) -> None:
@@ -428,7 +506,8 @@ class TestByCheckpoint:
         for n, mark in enumerate(marks):
             made.entry(mark, f"work {n}", "s1")
         got = read(made)
-        each = (3, 12) if cut else (1, 4)  # where no line shows a commit, its author time cuts
+        # where no line shows a commit, its author time cuts
+        each = (3, 12) if cut else (1, 4)
         assert (brief(got[1]), brief(got[2])) == tuple(
             ("checkpoint", {"s1"}, output) for output in each
         )
@@ -440,27 +519,38 @@ class TestByCheckpoint:
             session.turn(10 + n, 1 << n)
             ids.append(made.checkpoint(n + 1, ({"session": session.id}, session.lines)))
         middle = "".join(f"* part\n\nEntire-Checkpoint: {name}\n\n" for name in ids)
-        made.entry(made.commit(60, f"All of it (#1)\n\n{middle}Signed-off-by: A"), "summary")
+        made.entry(
+            made.commit(60, f"All of it (#1)\n\n{middle}Signed-off-by: A"), "summary"
+        )
         assert brief(read(made)[1]) == ("checkpoint", {"s0", "s1"}, 3)
 
-    def test_one_without_a_transcript_is_cut_at_the_commit(self, made: History, read: Read) -> None:
+    def test_one_without_a_transcript_is_cut_at_the_commit(
+        self, made: History, read: Read
+    ) -> None:
         """And what its session did before its first transcript is no other checkpoint's."""
         session = made.session("s1")
         session.turn(10, 1)
-        commits(made, session, 20, 2, "one", made.checkpoint(1, ({"session": "s1"}, None)))
+        commits(
+            made, session, 20, 2, "one", made.checkpoint(1, ({"session": "s1"}, None))
+        )
         before = len(session.lines)
         session.turn(30, 4)
         mark = made.commit(40, "two", "4a0000000002")
         session.commits(40.2, 8, mark, "two")
         made.entry(mark, "two")
-        assert made.checkpoint(2, ({"session": "s1"}, session.lines[before:])) == "4a0000000002"
+        assert (
+            made.checkpoint(2, ({"session": "s1"}, session.lines[before:]))
+            == "4a0000000002"
+        )
         got = read(made)
         assert (brief(got[1]), brief(got[2])) == (
             ("checkpoint", {"s1"}, 3),
             ("checkpoint", {"s1"}, 12),
         )
 
-    @pytest.mark.parametrize("empty", [True, False], ids=["no line", "a line that counts nothing"])
+    @pytest.mark.parametrize(
+        "empty", [True, False], ids=["no line", "a line that counts nothing"]
+    )
     def test_an_empty_part(self, made: History, read: Read, empty: bool) -> None:
         session = made.session("s1")
         session.turn(10, 1)
@@ -477,7 +567,9 @@ class TestByCheckpoint:
 
 
 class TestBySession:
-    def test_from_the_end_of_the_previous_iteration(self, made: History, read: Read) -> None:
+    def test_from_the_end_of_the_previous_iteration(
+        self, made: History, read: Read
+    ) -> None:
         session = made.session("s1")
         session.turn(10, 1)
         commits(made, session, 20, 2, "one")
@@ -495,7 +587,9 @@ class TestBySession:
 
 class TestByTime:
     @pytest.mark.parametrize("count", [1, 2, 3])
-    def test_one_session_in_the_window(self, made: History, read: Read, count: int) -> None:
+    def test_one_session_in_the_window(
+        self, made: History, read: Read, count: int
+    ) -> None:
         for n in range(count):
             made.session(f"s{n}").turn(10 + n, 1 << n)
         made.entry(made.commit(20, "by hand"), "by hand")
@@ -543,8 +637,12 @@ class TestTheTable:
     @pytest.mark.parametrize(
         ("edited", "ran", "tests"),
         [
-            pytest.param("src/a.py", 10, (1, 1, False), id="it edited a file of the commit"),
-            pytest.param("src/a.py", 20.5, (1, 0, None), id="its run ended behind the commit"),
+            pytest.param(
+                "src/a.py", 10, (1, 1, False), id="it edited a file of the commit"
+            ),
+            pytest.param(
+                "src/a.py", 20.5, (1, 0, None), id="its run ended behind the commit"
+            ),
             pytest.param("", 10, (0, 0, None), id="it edited nothing"),
         ],
     )
@@ -565,7 +663,9 @@ class TestTheTable:
         one.turn(10.2, 8)
         mark = made.commit(20, "a", "250000000001", files={"src/a.py": "x"})
         one.commits(20.2, 4, mark, "a")
-        made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines))
+        made.checkpoint(
+            1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines)
+        )
         made.entry(mark, "a")
         got = read(made)[1]
         output = 4 + 8 + (1 + 2 if votes else 0)
@@ -574,18 +674,26 @@ class TestTheTable:
         assert made.also[1] == (() if votes else ("s2",))
         assert not made.elsewhere[1]
 
-    @pytest.mark.parametrize("name", ["README.md", "src/b.py"], ids=["documents alone", "code"])
-    def test_tests_are_asked_by_the_commits_own_files(self, made: History, name: str) -> None:
+    @pytest.mark.parametrize(
+        "name", ["README.md", "src/b.py"], ids=["documents alone", "code"]
+    )
+    def test_tests_are_asked_by_the_commits_own_files(
+        self, made: History, name: str
+    ) -> None:
         """Between the two entries is a commit of code that no entry is about."""
         made.entry(made.commit(10, "before", files={"src/a.py": "x"}), "before")
         made.commit(15, "by hand", files={"src/a.py": "y"})
         made.entry(made.commit(20, "work", files={name: "x"}), "work")
         made.write()
-        log = score_log(made.log, made.repo, rubric=released_rubric("3.1.0"), transcripts="none")
+        log = score_log(
+            made.log, made.repo, rubric=released_rubric("3.1.0"), transcripts="none"
+        )
         rows = {row.signal: row for row in log.iterations[1].score.breakdown}
         assert rows["tests"].applicable is (name != "README.md")
 
-    def test_a_commit_of_another_session_cuts_nothing(self, made: History, read: Read) -> None:
+    def test_a_commit_of_another_session_cuts_nothing(
+        self, made: History, read: Read
+    ) -> None:
         one, two = made.session("s1"), made.session("s2")
         one.turn(10, 1)
         commits(made, two, 15, 2, "in between")
@@ -611,7 +719,9 @@ class TestTheTable:
         got = read(made)
         assert brief(got[1]) == ("commit", {"s1"}, 15)
         assert brief(got[2]) == ("shared" if edited else "commit", {"s1"}, 16)
-        assert (got[2].shared_with, got[2].tests[0]) == ((1, 1) if edited else (None, 0))
+        assert (got[2].shared_with, got[2].tests[0]) == (
+            (1, 1) if edited else (None, 0)
+        )
 
     @pytest.mark.parametrize("calls", [1, 2])
     def test_commits_of_one_call_share_what_was_done_for_both(
@@ -622,17 +732,23 @@ class TestTheTable:
         one = made.commit(20, "a", files={"src/a.py": "x\n"})
         two = made.commit(21, "b", files={"src/a.py": "y\n"})
         printed = [
-            f"[main @sha:{mark}@] {name}\n 1 file" for mark, name in ((one, "a"), (two, "b"))
+            f"[main @sha:{mark}@] {name}\n 1 file"
+            for mark, name in ((one, "a"), (two, "b"))
         ]
         if calls == 1:
-            session.run(20.2, 2, "git commit -m a; git commit -am b", "\n".join(printed))
+            session.run(
+                20.2, 2, "git commit -m a; git commit -am b", "\n".join(printed)
+            )
         else:
             session.run(20.2, 2, "git commit -m a", printed[0])
             session.run(21.2, 4, "git commit -am b", printed[1])
         made.entry(one, "a")
         made.entry(two, "b")
         got = read(made)
-        assert [got[number].shared_with for number in (1, 2)] == [None, 1 if calls == 1 else None]
+        assert [got[number].shared_with for number in (1, 2)] == [
+            None,
+            1 if calls == 1 else None,
+        ]
 
     def test_a_commit_that_was_rebased_is_cut_where_it_was_made_first_too(
         self, made: History, read: Read
@@ -640,12 +756,17 @@ class TestTheTable:
         session = made.session("s1")
         session.edit(10, 1, "src/a.py")
         one = made.commit(
-            20, "a", files={"src/a.py": "x"}, committed=made.git.of(made.main).committed + 6 * 3600
+            20,
+            "a",
+            files={"src/a.py": "x"},
+            committed=made.git.of(made.main).committed + 6 * 3600,
         )
         session.edit(30, 2, "src/b.py")
         two = made.commit(40, "b", files={"src/b.py": "x"})
         session.commits(40.2, 4, two, "b")
-        session.commits(6 * 3600, 8, one, "a", "git rebase --continue && git commit -m x")
+        session.commits(
+            6 * 3600, 8, one, "a", "git rebase --continue && git commit -m x"
+        )
         made.entry(one, "a")
         made.entry(two, "b")
         got = read(made)
@@ -664,16 +785,22 @@ class TestTheTable:
         made.entry(made.commit(20, "work", checkpoint, files={"src/b.py": "x"}), "work")
         assert brief(read(made)[1]) == ("checkpoint", {"s1"}, 4)
 
-    def test_what_another_commit_took_votes_no_more(self, made: History, read: Read) -> None:
+    def test_what_another_commit_took_votes_no_more(
+        self, made: History, read: Read
+    ) -> None:
         one, two = made.session("s1", stored=False), made.session("s2", stored=False)
         two.edit(9, 1, "src/a.py")
         two.run(10, 2, "pytest -q", "1 failed in 0.1s", failed=True)
         made.entry(made.commit(15, "took it", files={"src/a.py": "x"}), "took it")
         two.edit(16, 4, "src/b.py")
         two.run(17, 8, "pytest -q", "2 passed in 0.1s")
-        mark = made.commit(20, "b", "250000000001", files={"src/a.py": "y", "src/b.py": "x"})
+        mark = made.commit(
+            20, "b", "250000000001", files={"src/a.py": "y", "src/b.py": "x"}
+        )
         one.commits(20.2, 16, mark, "b")
-        made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines))
+        made.checkpoint(
+            1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines)
+        )
         made.entry(mark, "b")
         assert read(made)[2].tests[:3] == (1, 0, True)
 
@@ -692,7 +819,9 @@ class TestTheTable:
         session = made.session("s1", stored=False)
         session.run(10, 1, "gofmt -w .", "")
         about = {"session": "s1", "created_at": f"2026-04-{stored}:00Z"}
-        listed = [(about, session.lines)] + ([] if here else [({"session": "s2"}, None)])
+        listed = [(about, session.lines)] + (
+            [] if here else [({"session": "s2"}, None)]
+        )
         made.entry(made.commit(20, "work", made.checkpoint(1, *listed)), "work")
         got = read(made)[1]
         assert (brief(got), got.problem) == (
@@ -702,7 +831,10 @@ class TestTheTable:
 
     @cases(
         "stored, shared",
-        {"the day of the commit": ("12T10:00", True), "days before": ("06T10:00", False)},
+        {
+            "the day of the commit": ("12T10:00", True),
+            "days before": ("06T10:00", False),
+        },
     )
     def test_a_commit_shares_no_part_of_a_checkpoint_that_is_far_older(
         self, made: History, read: Read, stored: str, shared: bool
@@ -710,41 +842,58 @@ class TestTheTable:
         session = made.session("s1")
         session.edit(9, 1, "src/a.py")
         session.edit(10, 2, "src/b.py")
-        session.commits(20.2, 4, (one := made.commit(20, "a", files={"src/a.py": "x"})), "a")
+        session.commits(
+            20.2, 4, (one := made.commit(20, "a", files={"src/a.py": "x"})), "a"
+        )
         name = made.checkpoint(
             1, ({"session": "s1", "created_at": f"2026-04-{stored}:00Z"}, session.lines)
         )
         made.entry(one, "a")
         made.entry(made.commit(22, "b", name, files={"src/b.py": "x"}), "b")
         got = read(made)[2]
-        assert (got.method, got.problem) == (("shared", "") if shared else (None, STORED_BEFORE))
+        assert (got.method, got.problem) == (
+            ("shared", "") if shared else (None, STORED_BEFORE)
+        )
 
-    @pytest.mark.parametrize("started", [True, False], ids=["a sub-agent was started", "none was"])
+    @pytest.mark.parametrize(
+        "started", [True, False], ids=["a sub-agent was started", "none was"]
+    )
     def test_a_part_in_which_a_sub_agent_may_have_edited_is_no_series(
         self, made: History, read: Read, started: bool
     ) -> None:
         session = made.session("s1")
         session.edit(9, 1, "src/a.py")
         session.edit(10, 2, "src/b.py")
-        session.commits(20.2, 4, (one := made.commit(20, "a", files={"src/a.py": "x"})), "a")
+        session.commits(
+            20.2, 4, (one := made.commit(20, "a", files={"src/a.py": "x"})), "a"
+        )
         if started:
             use = {"type": "tool_use", "id": "task", "name": "Task", "input": {}}
             session.turn(21, 8, use)
             session.result(21.5, "task", "done")
-        session.commits(22.2, 16, (two := made.commit(22, "b", files={"src/b.py": "x"})), "b")
+        session.commits(
+            22.2, 16, (two := made.commit(22, "b", files={"src/b.py": "x"})), "b"
+        )
         made.entry(one, "a")
         made.entry(two, "b")
         assert read(made)[2].method == ("commit" if started else "shared")
 
     @pytest.mark.parametrize(
-        "command", ["git commit -am a", "make"], ids=["that had made the commit", "of the next"]
+        "command",
+        ["git commit -am a", "make"],
+        ids=["that had made the commit", "of the next"],
     )
-    def test_an_interruption_of_a_command(self, made: History, read: Read, command: str) -> None:
+    def test_an_interruption_of_a_command(
+        self, made: History, read: Read, command: str
+    ) -> None:
         """One that stopped the commit before, without a result, belongs to no later work."""
         session = made.session("s1", harness="codex").open_codex(8)
         session.turn(9, 1)
         one = made.commit(
-            20, "a", made.checkpoint(1, ({"session": "s1"}, session.lines)), files={"src/a.py": "x"}
+            20,
+            "a",
+            made.checkpoint(1, ({"session": "s1"}, session.lines)),
+            files={"src/a.py": "x"},
         )
         session.run(20.2 if command == "git commit -am a" else 25, 2, command, "")
         del session.lines[-1]
@@ -753,7 +902,10 @@ class TestTheTable:
         session.commits(40.2, 4, two, "b")
         made.entry(one, "a")
         made.entry(two, "b")
-        assert [of.interrupts for of in read(made).values()] == [0, int(command == "make")]
+        assert [of.interrupts for of in read(made).values()] == [
+            0,
+            int(command == "make"),
+        ]
 
     @cases(
         "recorded, own, editor, output, tests",
@@ -791,7 +943,10 @@ class TestTheTable:
         alone = {"sessionId": session.id, "isSidechain": True, "agentId": agent.id}
         session.side += [line | alone for line in agent.lines] if own else []
         session._claude(
-            15, False, type="progress", data={"type": "bash_progress", "output": "1 failed in 0.1s"}
+            15,
+            False,
+            type="progress",
+            data={"type": "bash_progress", "output": "1 failed in 0.1s"},
         )
         mark = made.commit(20, "work", files={"src/a.py": "x"})
         session.commits(20.2, 8, mark, "work")
@@ -843,7 +998,10 @@ class TestTheTable:
         session = made.session("s1")
         session.edit(9, 1, path) if path else session.turn(9, 1)
         session.run(
-            10, 2, "cd ../other && git commit -am x", "[main 0123456789ab] work\n 1 file changed"
+            10,
+            2,
+            "cd ../other && git commit -am x",
+            "[main 0123456789ab] work\n 1 file changed",
         )
         session.edit(15, 8, "src/a.py")
         mark = made.commit(20, "work", files={"src/a.py": "x"})
@@ -856,7 +1014,12 @@ class TestTheTable:
         self, made: History, read: Read, ends: float
     ) -> None:
         session = made.session("s1")
-        use = {"type": "tool_use", "id": "slow", "name": "Bash", "input": {"command": "pytest -q"}}
+        use = {
+            "type": "tool_use",
+            "id": "slow",
+            "name": "Bash",
+            "input": {"command": "pytest -q"},
+        }
         session.turn(18, 1, use)
         one, two = made.commit(20, "a"), made.commit(30, "b")
         if ends < 20:
@@ -874,7 +1037,11 @@ class TestTheTable:
     @cases(
         "command, first, second",
         {
-            "after the commit": ("git commit -am a; pytest -q", (0, 0, None), (1, 1, False)),
+            "after the commit": (
+                "git commit -am a; pytest -q",
+                (0, 0, None),
+                (1, 1, False),
+            ),
             "before it": ("pytest -q; git commit -am a", (1, 1, False), (0, 0, None)),
         },
     )
@@ -888,7 +1055,9 @@ class TestTheTable:
     ) -> None:
         session = made.session("s1")
         one, two = made.commit(20, "a"), made.commit(30, "b")
-        printed = f"[main @sha:{one}@] a\n 1 file changed, 1 insertion(+)\n1 failed in 9s"
+        printed = (
+            f"[main @sha:{one}@] a\n 1 file changed, 1 insertion(+)\n1 failed in 9s"
+        )
         session.run(20.2, 1, command, printed, failed=True)
         session.lines.append({**session.lines[-1], "uuid": "late", "type": "progress"})
         session.turn(25, 2)
@@ -917,7 +1086,9 @@ class TestTheTable:
         checkpoint = made.checkpoint(
             1, ({"session": "s1"}, session.lines), ({"session": "s2"}, other.lines)
         )
-        made.entry(made.commit(20, "work", checkpoint, files={"src/a.py": "x\n"}), "work")
+        made.entry(
+            made.commit(20, "work", checkpoint, files={"src/a.py": "x\n"}), "work"
+        )
         assert ("s1" in read(made)[1].sessions) is votes
 
     @cases(
@@ -951,19 +1122,27 @@ class TestTheTable:
     def test_a_parent_votes_on_what_its_agent_commits(
         self, made: History, read: Read, commits_later: bool
     ) -> None:
-        parent, agent = (made.session(name, harness="codex", stored=False) for name in ("s1", "a1"))
+        parent, agent = (
+            made.session(name, harness="codex", stored=False) for name in ("s1", "a1")
+        )
         parent.open_codex(2)
-        agent.open_codex(3, source={"subagent": {"thread_spawn": {"parent_thread_id": "s1"}}})
+        agent.open_codex(
+            3, source={"subagent": {"thread_spawn": {"parent_thread_id": "s1"}}}
+        )
         parent.run(5, 1, "ls", "a.py")
         made.entry(mark := made.commit(20, "a", "250000000001"), "a")
         agent.commits(20.2, 2, mark, "a")
         if commits_later:
             made.entry(mark := made.commit(30, "b", "250000000001"), "b")
             parent.commits(30.2, 4, mark, "b")
-        made.checkpoint(1, ({"session": "s1"}, parent.lines), ({"session": "a1"}, agent.lines))
+        made.checkpoint(
+            1, ({"session": "s1"}, parent.lines), ({"session": "a1"}, agent.lines)
+        )
         assert read(made)[1].sessions == {"a1", "s1"}
 
-    @pytest.mark.parametrize("committed", [30, 120], ids=["before the edit", "amended with it"])
+    @pytest.mark.parametrize(
+        "committed", [30, 120], ids=["before the edit", "amended with it"]
+    )
     def test_a_commit_shares_no_edit_that_another_one_was_amended_with(
         self, made: History, read: Read, committed: int
     ) -> None:
@@ -971,12 +1150,16 @@ class TestTheTable:
         session.edit(40, 1, "src/a.py")
         about = {"session": "s1", "created_at": stamp(50)}
         first = made.checkpoint(1, (about, session.lines))
-        second = made.checkpoint(2, ({"session": "s1", "created_at": stamp(200)}, session.lines))
+        second = made.checkpoint(
+            2, ({"session": "s1", "created_at": stamp(200)}, session.lines)
+        )
         mark = made.commit(
             30, "work", first, files={"src/a.py": "x\n"}, committed=START + committed
         )
         made.entry(mark, "work")
-        made.entry(made.commit(200, "later", second, files={"src/a.py": "y\n"}), "later")
+        made.entry(
+            made.commit(200, "later", second, files={"src/a.py": "y\n"}), "later"
+        )
         assert read(made)[2].sessions == ({"s1"} if committed == 30 else set())
 
     def test_a_transcript_in_a_form_that_is_not_read_is_named(
@@ -989,7 +1172,9 @@ class TestTheTable:
         said = "the transcript of its checkpoint is of Other Agent, in a form that is not read"
         assert read(made)[1].problem == said
 
-    @pytest.mark.parametrize("edits", [True, False], ids=["it edits", "it edits nothing"])
+    @pytest.mark.parametrize(
+        "edits", [True, False], ids=["it edits", "it edits nothing"]
+    )
     def test_a_sub_agent_that_edits_nothing_has_no_vote_on_tests(
         self, made: History, read: Read, edits: bool
     ) -> None:
@@ -1013,24 +1198,43 @@ class TestTheTable:
         "at, commits, votes, output",
         {
             "since the commit before": (25, False, True, 1 + 4),
-            "and then made a commit of its own, to which its lines lead": (25, True, True, 4),
+            "and then made a commit of its own, to which its lines lead": (
+                25,
+                True,
+                True,
+                4,
+            ),
             "before that": (15, False, False, 4),
         },
     )
     def test_a_recorded_sub_agent_that_edits_nothing_votes_by_the_times_of_its_session(
-        self, made: History, read: Read, at: float, commits: bool, votes: bool, output: int
+        self,
+        made: History,
+        read: Read,
+        at: float,
+        commits: bool,
+        votes: bool,
+        output: int,
     ) -> None:
-        parent, agent = (made.session(name, harness="codex", stored=False) for name in ("s1", "a1"))
+        parent, agent = (
+            made.session(name, harness="codex", stored=False) for name in ("s1", "a1")
+        )
         parent.open_codex(2)
-        agent.open_codex(3, source={"subagent": {"thread_spawn": {"parent_thread_id": "s1"}}})
+        agent.open_codex(
+            3, source={"subagent": {"thread_spawn": {"parent_thread_id": "s1"}}}
+        )
         agent.run(at, 1, "ls", "a.py")
         for n, subject in enumerate("ab"):
-            made.entry(mark := made.commit(20 + 10 * n, subject, "250000000001"), subject)
+            made.entry(
+                mark := made.commit(20 + 10 * n, subject, "250000000001"), subject
+            )
             parent.commits(20.2 + 10 * n, 2 << n, mark, subject)
         if commits:
             made.entry(mark := made.commit(40, "c"), "c")
             agent.commits(40.2, 8, mark, "c")
-        made.checkpoint(1, ({"session": "s1"}, parent.lines), ({"session": "a1"}, agent.lines))
+        made.checkpoint(
+            1, ({"session": "s1"}, parent.lines), ({"session": "a1"}, agent.lines)
+        )
         got = read(made)[2]
         assert (got.sessions, got.output) == ({"s1", "a1"} if votes else {"s1"}, output)
 
@@ -1073,7 +1277,11 @@ def test_each_line_has_one_owner(
         assert [n for n, share in enumerate(shares) if part in share.own] == (
             [owner] if owner >= 0 else []
         )
-    truth = {output: mark for session in history.sessions for output, mark in session.truth.items()}
+    truth = {
+        output: mark
+        for session in history.sessions
+        for output, mark in session.truth.items()
+    }
     rows = (
         (file, response)
         for file in work.files
@@ -1088,10 +1296,13 @@ def test_each_line_has_one_owner(
         if owner >= 0 and shares[owner].method in ("commit", "checkpoint", "shared"):
             entry = history.entries[questions[owner].iteration - 1]
             known = entry.summary + (
-                history.git.of(entry.commit).message if isinstance(entry.commit, int) else ""
+                history.git.of(entry.commit).message
+                if isinstance(entry.commit, int)
+                else ""
             )
             (subject,) = re.findall(
-                "[a-z]+ [a-z]+ [0-9]+", history.git.of(truth[output]).message.partition("\n")[0]
+                "[a-z]+ [a-z]+ [0-9]+",
+                history.git.of(truth[output]).message.partition("\n")[0],
             )
             assert subject in known, (sorted(situations), known, subject)
     for path in list(history.home.rglob("*.jsonl")):

@@ -16,7 +16,11 @@ import pytest
 from rubric import released_rubric
 from scoring.evidence.attribution import attributed, observing_iterations
 from scoring.evidence.attribution.attribution import attribute
-from scoring.evidence.attribution.iteration_shares import OTHER_WORK, PARTLY_HERE, STORED_BEFORE
+from scoring.evidence.attribution.iteration_shares import (
+    OTHER_WORK,
+    PARTLY_HERE,
+    STORED_BEFORE,
+)
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
@@ -27,19 +31,27 @@ from scoring.outcomes.unit import Unit
 from scoring.score import score_log
 from scoring.scored import ScoredIteration
 
-REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
+REAL = Path(
+    os.environ.get(
+        "DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"
+    )
+)
 BRANCH = "origin/entire/checkpoints/v1"
 NAMED = re.compile(r"^\s*Entire-Checkpoint: ([0-9a-f]{12})\s*$", re.M)
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}"),
+    pytest.mark.skipif(
+        not REAL.exists(), reason=f"the real repositories are not at {REAL}"
+    ),
     pytest.mark.parametrize("name", ["entire-cli", "git-sync"]),
 ]
 
 
 def git(repo: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", "-C", repo, *arguments], capture_output=True, check=True)
+    done = subprocess.run(
+        ["git", "-C", repo, *arguments], capture_output=True, check=True
+    )
     return done.stdout.decode(errors="replace")
 
 
@@ -47,19 +59,30 @@ def git(repo: Path, *arguments: str) -> str:
 def clone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     subprocess.run(
-        ["git", "clone", "-q", "-n", REAL / f"{name}.bundle", tmp_path / "clone"], check=True
+        ["git", "clone", "-q", "-n", REAL / f"{name}.bundle", tmp_path / "clone"],
+        check=True,
     )
     return tmp_path / "clone"
 
 
-def scored(clone: Path, entries: Sequence[Mapping[str, Any]]) -> tuple[ScoredIteration, ...]:
+def scored(
+    clone: Path, entries: Sequence[Mapping[str, Any]]
+) -> tuple[ScoredIteration, ...]:
     """Write a log of some entries, and score it."""
     log = clone.parent / "log"
     log.mkdir()
     for n, entry in enumerate(entries, 1):
-        whole = {"schema_version": 2, "iteration": n, "date": "2026-04-12", "task_id": "t", **entry}
+        whole = {
+            "schema_version": 2,
+            "iteration": n,
+            "date": "2026-04-12",
+            "task_id": "t",
+            **entry,
+        }
         (log / f"iter-{n}.yaml").write_text(json.dumps(whole))
-    return score_log(log, clone, rubric=released_rubric("3.1.0"), transcripts="auto").iterations
+    return score_log(
+        log, clone, rubric=released_rubric("3.1.0"), transcripts="auto"
+    ).iterations
 
 
 ON_ANOTHER_REPOSITORY = "2026-04-13T15:02:37", "2026-04-13T15:12:40"
@@ -76,15 +99,21 @@ def transcripts(clone: Path) -> dict[str, list[tuple[str, str]]]:
             about = json.loads(git(clone, "show", f"{BRANCH}:{folder}/metadata.json"))
             session = re.sub(r"^\d{4}-\d\d-\d\d-", "", about.get("session_id", ""))
             more = sorted(
-                other for other in paths if re.fullmatch(re.escape(path) + r"\.\d+", other)
+                other
+                for other in paths
+                if re.fullmatch(re.escape(path) + r"\.\d+", other)
             )
-            text = "".join(git(clone, "show", f"{BRANCH}:{part}") for part in [path, *more])
+            text = "".join(
+                git(clone, "show", f"{BRANCH}:{part}") for part in [path, *more]
+            )
             found.setdefault(session, []).append(("".join(path.split("/")[:2]), text))
     return found
 
 
 def test_linked_commits_are_attributed_by_checkpoint(clone: Path) -> None:
-    there = {checkpoint for parts in transcripts(clone).values() for checkpoint, _ in parts}
+    there = {
+        checkpoint for parts in transcripts(clone).values() for checkpoint, _ in parts
+    }
     told = git(
         clone, "log", "--no-merges", "--reverse", "--format=%H%x00%s%x00%B%x01", "HEAD"
     ).split("\x01")
@@ -119,7 +148,9 @@ def test_each_line_and_each_response_has_one_owner(
     monkeypatch.setattr(attributed, "attribute", kept(attribute))
     monkeypatch.setattr(observing_iterations, "count_lines", kept(count_lines))
     commits = git(clone, "rev-list", "--no-merges", "--reverse", "HEAD").split()
-    iterations = scored(clone, [{"commit": sha, "impl": {"summary": "?"}} for sha in commits])
+    iterations = scored(
+        clone, [{"commit": sha, "impl": {"summary": "?"}} for sha in commits]
+    )
     ((_, work, *_), shares), ((files, _), _) = given
     lines = [line for session in work.sessions.values() for line in session.lines]
     assert len(lines) == len(set(lines)) > 15_000
@@ -137,7 +168,12 @@ def test_each_line_and_each_response_has_one_owner(
         file.parts = [0 if part < 0 else 1 for part in file.parts]
     (rest,), _ = count_lines(files, [range(1)])
     outputs = _outputs(
-        [text for of_it in transcripts(clone).values() for _, text in of_it if _known(text)]
+        [
+            text
+            for of_it in transcripts(clone).values()
+            for _, text in of_it
+            if _known(text)
+        ]
     )
     counted = claude(rest, *(one.facts.transcripts for one in iterations))
     assert counted == (len(outputs), sum(outputs.values()))
@@ -151,7 +187,9 @@ def test_the_sums_of_the_ledger_are_those_of_the_files(clone: Path) -> None:
 
     def sums(units: Sequence[Unit]) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for one in (h for unit in units if unit.counted for h in unit.counted.harnesses):
+        for one in (
+            h for unit in units if unit.counted for h in unit.counted.harnesses
+        ):
             counts = [
                 one.turns,
                 one.input_tokens,
@@ -167,7 +205,12 @@ def test_the_sums_of_the_ledger_are_those_of_the_files(clone: Path) -> None:
     every = ledger(log, clone, sources, OutcomeRules()).units
     assert sums(every) == sums(ledger([], clone, sources, OutcomeRules()).units)
     outputs = _outputs(
-        [text for of_it in transcripts(clone).values() for _, text in of_it if _known(text)]
+        [
+            text
+            for of_it in transcripts(clone).values()
+            for _, text in of_it
+            if _known(text)
+        ]
     )
     turns, _, output, *_ = sums(every)["claude"]
     assert (turns, output) == (len(outputs), sum(outputs.values()))
@@ -183,7 +226,9 @@ def _outputs(texts: list[str]) -> dict[tuple[str, str], int]:
     """Return the output tokens of each response, by id, of its copy with the most counts."""
     outputs: dict[tuple[str, str], int] = {}
     for line in (line for text in texts for line in _objects(text)):
-        if line.get("type") == "progress" and isinstance(line["data"].get("message"), dict):
+        if line.get("type") == "progress" and isinstance(
+            line["data"].get("message"), dict
+        ):
             line = line["data"]["message"]  # of a sub-agent
         message = line.get("message")
         if (
@@ -198,7 +243,9 @@ def _outputs(texts: list[str]) -> dict[tuple[str, str], int]:
         if first <= line["timestamp"] <= last:
             continue
         key = (message["id"], line.get("requestId", ""))
-        outputs[key] = max(outputs.get(key, 0), message["usage"].get("output_tokens", 0))
+        outputs[key] = max(
+            outputs.get(key, 0), message["usage"].get("output_tokens", 0)
+        )
     return outputs
 
 

@@ -30,12 +30,18 @@ def say(session: Session, second: float, text: str = CLAIM, side: bool = False) 
             {"timestamp": stamp(second), "type": "response_item", "payload": payload}
         )
     else:
-        session.turn(second, 1 << int(second), {"type": "text", "text": text}, side=side)
+        session.turn(
+            second, 1 << int(second), {"type": "text", "text": text}, side=side
+        )
 
 
 def prompt(session: Session, second: float) -> None:
     """The user says something."""
-    line = session.lines[-1] | {"type": "user", "uuid": f"p{second}", "timestamp": stamp(second)}
+    line = session.lines[-1] | {
+        "type": "user",
+        "uuid": f"p{second}",
+        "timestamp": stamp(second),
+    }
     session.lines.append(line | {"message": {"role": "user", "content": "Go on."}})
 
 
@@ -44,13 +50,17 @@ def commits_again(session: Session) -> None:
 
 
 def run(session: Session, second: float, printed: str) -> None:
-    session.run(second, 1 << int(second), "pytest -q", printed, failed=printed != PASSED)
+    session.run(
+        second, 1 << int(second), "pytest -q", printed, failed=printed != PASSED
+    )
 
 
 def agent(session: Session, second: float) -> None:
     """A sub-agent does something; its transcript is elsewhere."""
     session.turn(
-        second, 1 << int(second), {"type": "tool_use", "id": "a", "name": "Task", "input": {}}
+        second,
+        1 << int(second),
+        {"type": "tool_use", "id": "a", "name": "Task", "input": {}},
     )
     session.result(second + 0.1, "a", "Done.")
 
@@ -77,7 +87,10 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
         history.write()
         monkeypatch.setenv("HOME", str(history.home))
         log = score_log(
-            history.log, history.repo, rubric=released_rubric("3.1.0"), transcripts="auto"
+            history.log,
+            history.repo,
+            rubric=released_rubric("3.1.0"),
+            transcripts="auto",
         )
         observed = log.iterations[0].facts.observed
         return observed.claims if observed else ()
@@ -93,17 +106,29 @@ def both(*steps: Steps) -> Steps:
     return lambda session: [step(session) for step in steps]
 
 
-RUN = {text: (lambda s, text=text: run(s, 10, text)) for text in (PASSED, FAILED, UNKNOWN)}
+RUN = {
+    text: (lambda s, text=text: run(s, 10, text)) for text in (PASSED, FAILED, UNKNOWN)
+}
 
 
 @cases(
     "before, after, results",
     {
-        "a run that passed": (both(RUN[PASSED], lambda s: say(s, 12)), nothing, ["confirmed"]),
-        "one that failed": (both(RUN[FAILED], lambda s: say(s, 12)), nothing, ["last run failed"]),
+        "a run that passed": (
+            both(RUN[PASSED], lambda s: say(s, 12)),
+            nothing,
+            ["confirmed"],
+        ),
+        "one that failed": (
+            both(RUN[FAILED], lambda s: say(s, 12)),
+            nothing,
+            ["last run failed"],
+        ),
         "one without a verdict": (
             both(
-                RUN[PASSED], lambda s: s.run(11, 4, "pytest -q | head -1", ""), lambda s: say(s, 12)
+                RUN[PASSED],
+                lambda s: s.run(11, 4, "pytest -q | head -1", ""),
+                lambda s: say(s, 12),
             ),
             nothing,
             [None],
@@ -116,7 +141,9 @@ RUN = {text: (lambda s, text=text: run(s, 10, text)) for text in (PASSED, FAILED
             [None],
         ),
         "an earlier message": (
-            both(RUN[PASSED], lambda s: say(s, 12), lambda s: say(s, 13, "Now commit.")),
+            both(
+                RUN[PASSED], lambda s: say(s, 12), lambda s: say(s, 13, "Now commit.")
+            ),
             nothing,
             [],
         ),
@@ -144,7 +171,11 @@ RUN = {text: (lambda s, text=text: run(s, 10, text)) for text in (PASSED, FAILED
         ),
         "and in those before them": (
             RUN[PASSED],
-            both(lambda s: say(s, 22), lambda s: say(s, 23, "Now the rest."), commits_again),
+            both(
+                lambda s: say(s, 22),
+                lambda s: say(s, 23, "Now the rest."),
+                commits_again,
+            ),
             ["confirmed"],
         ),
         "after further edits": (
@@ -190,7 +221,9 @@ def claim(line: int, result: ClaimResult | None) -> ClaimSeen:
     },
 )
 def test_claims_are_counted(observed: tuple[ClaimSeen, ...], text: str) -> None:
-    found = summarize_words([Observed("commit", claims=(one,)) for one in observed] or [Observed()])
+    found = summarize_words(
+        [Observed("commit", claims=(one,)) for one in observed] or [Observed()]
+    )
     assert isinstance(found, WordsSummary)
     assert found.text == f"Claims in words that tests pass: {text}"
 
@@ -203,7 +236,11 @@ def test_without_lines_of_their_own_no_words_are_looked_at() -> None:
     ("said", "result", "words", "counts"),
     [
         pytest.param(
-            CLAIM, "confirmed", "the last run before it passed", "1 of 1 confirmed", id="a claim"
+            CLAIM,
+            "confirmed",
+            "the last run before it passed",
+            "1 of 1 confirmed",
+            id="a claim",
         ),
         pytest.param(
             "Done.",
@@ -256,6 +293,8 @@ def test_commands_say_what_was_claimed_in_words(
     assert counts in Path("report.html").read_text()
     found = json.loads(shown("integrity", "--json"))["claims"]
     assert found == (
-        {"confirmed": 1, "no_run": 0, "last_run_failed": 0, "not_compared": 0} if result else None
+        {"confirmed": 1, "no_run": 0, "last_run_failed": 0, "not_compared": 0}
+        if result
+        else None
     )
     assert "claims" not in json.loads(shown("integrity", "--json", rubric="3.0.0"))

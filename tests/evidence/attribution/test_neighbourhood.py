@@ -33,7 +33,9 @@ class TestFolders:
         session.turn(9, 1)
         session.edit(10, 2, f"{made.repo.name}/src/a.py")
         mark = made.commit(20, "work", files={"src/a.py": "x"})
-        session.commits(20.2, 4, mark, "work", f"cd {made.repo.name} && git commit -m work")
+        session.commits(
+            20.2, 4, mark, "work", f"cd {made.repo.name} && git commit -m work"
+        )
         session.turn(30, 8)
         session.edit(40, 16, "other/b.py")
         made.entry(mark, "work")

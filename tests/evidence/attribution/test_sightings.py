@@ -8,7 +8,11 @@ from helpers.harness_lines import cases, stamp
 from helpers.histories import History, Session
 
 from rubric import released_rubric
-from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, Observed, WorkSeen
+from scoring.evidence.transcripts.observed_facts import (
+    CorrectionsSeen,
+    Observed,
+    WorkSeen,
+)
 from scoring.score import score_log
 
 REFUSAL = "The user doesn't want to proceed with this tool use."
@@ -30,15 +34,22 @@ def made(tmp_path: Path) -> History:
 
 
 @pytest.fixture
-def observed(monkeypatch: pytest.MonkeyPatch) -> Callable[[History], Mapping[int, Observed]]:
+def observed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[History], Mapping[int, Observed]]:
     def read(history: History) -> Mapping[int, Observed]:
         history.write()
         monkeypatch.setenv("HOME", str(history.home))
         log = score_log(
-            history.log, history.repo, rubric=released_rubric("3.1.0"), transcripts="auto"
+            history.log,
+            history.repo,
+            rubric=released_rubric("3.1.0"),
+            transcripts="auto",
         )
         return {
-            one.record.iteration: one.facts.observed for one in log.iterations if one.facts.observed
+            one.record.iteration: one.facts.observed
+            for one in log.iterations
+            if one.facts.observed
         }
 
     return read
@@ -47,14 +58,18 @@ def observed(monkeypatch: pytest.MonkeyPatch) -> Callable[[History], Mapping[int
 Read = Callable[[History], Mapping[int, Observed]]
 
 
-def commit(history: History, session: Session, second: float, subject: str, output: int) -> None:
+def commit(
+    history: History, session: Session, second: float, subject: str, output: int
+) -> None:
     """The session commits, and an entry is written about it."""
     mark = history.commit(second, subject)
     session.commits(second + 0.2, output, mark, subject)
     history.entry(mark, subject, session.id)
 
 
-def ask(session: Session, second: float, output: int, *calls: str, tool: str = "Bash") -> None:
+def ask(
+    session: Session, second: float, output: int, *calls: str, tool: str = "Bash"
+) -> None:
     """One response that wants to use tools."""
     uses = (
         {"type": "tool_use", "id": call, "name": tool, "input": {"command": "rm -r /"}}
@@ -86,7 +101,10 @@ def play(session: Session, script: str) -> None:
 @cases(
     "script, seen",
     {
-        "one response is one correction": ("Bash a b, refuse a, refuse b, interrupt", (1, 2, 1)),
+        "one response is one correction": (
+            "Bash a b, refuse a, refuse b, interrupt",
+            (1, 2, 1),
+        ),
         "also when it is interrupted in between": (
             "Bash a b, refuse a, interrupt, refuse b",
             (1, 2, 1),
@@ -96,7 +114,10 @@ def play(session: Session, script: str) -> None:
             "Bash a, refuse a, ls, interrupt",
             (1, 1, 2),
         ),
-        "a plan that was declined is none": ("ExitPlanMode a, refuse a, interrupt", (0, 0, 0)),
+        "a plan that was declined is none": (
+            "ExitPlanMode a, refuse a, interrupt",
+            (0, 0, 0),
+        ),
         "words are one": ("ls, wrong", (0, 0, 1, 0, 1)),
         "each time": ("ls, wrong, ls, wrong", (0, 0, 2, 0, 2)),
         "the words that explain an interruption go with it": (
@@ -104,17 +125,26 @@ def play(session: Session, script: str) -> None:
             (1, 0, 1, 0, 1),
         ),
         "or a refusal": ("Bash a, refuse a, interrupt, wrong", (1, 1, 1, 0, 1)),
-        "not those about what came after": ("ls, interrupt, ls, wrong", (1, 0, 2, 0, 1)),
+        "not those about what came after": (
+            "ls, interrupt, ls, wrong",
+            (1, 0, 2, 0, 1),
+        ),
         "words that the person stops himself go with what is said next": (
             "ls, wrong, interrupt, wrong",
             (1, 0, 1, 0, 1),
         ),
-        "but those that something was done about": ("ls, wrong, ls, interrupt", (1, 0, 2, 0, 1)),
+        "but those that something was done about": (
+            "ls, wrong, ls, interrupt",
+            (1, 0, 2, 0, 1),
+        ),
         "a prompt that he takes back at once is no work stopped": (
             "ls, other, interrupt",
             (1, 0, 0),
         ),
-        "but one that the agent has begun with is": ("ls, other, ls, interrupt", (1, 0, 1)),
+        "but one that the agent has begun with is": (
+            "ls, other, ls, interrupt",
+            (1, 0, 1),
+        ),
         "an interruption after which the agent is to go on is none": (
             "ls, interrupt, continue",
             (1, 0, 0),
@@ -127,14 +157,19 @@ def play(session: Session, script: str) -> None:
             "ls, interrupt, continue, ls, interrupt, other",
             (2, 0, 1),
         ),
-        "to go on later takes back nothing": ("ls, interrupt, other, ls, continue", (1, 0, 1)),
+        "to go on later takes back nothing": (
+            "ls, interrupt, other, ls, continue",
+            (1, 0, 1),
+        ),
         "nor after a refusal": ("Bash a, refuse a, interrupt, continue", (1, 1, 1)),
         "a report is none": ("ls, report", (0, 0, 0, 0, 0, 1)),
         "another language is not judged": ("ls, foreign", (0, 0, 0, 0, None)),
         "unless some words are in English": ("ls, foreign, wrong", (0, 0, 1, 0, 1)),
     },
 )
-def test_corrections(made: History, observed: Read, script: str, seen: tuple[int, ...]) -> None:
+def test_corrections(
+    made: History, observed: Read, script: str, seen: tuple[int, ...]
+) -> None:
     session = made.session("s1")
     play(session, script)
     commit(made, session, 20, "work", 64)
@@ -154,7 +189,9 @@ def test_what_another_session_does_meanwhile_changes_no_correction(
     mark = made.commit(
         20,
         "work",
-        made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, other.lines)),
+        made.checkpoint(
+            1, ({"session": "s1"}, one.lines), ({"session": "s2"}, other.lines)
+        ),
     )
     made.entry(mark, "work")
     assert observed(made)[1].corrections == CorrectionsSeen(2, 1, 2)
@@ -163,15 +200,24 @@ def test_what_another_session_does_meanwhile_changes_no_correction(
 @pytest.mark.parametrize(
     ("edited", "command", "resets"),
     [
-        pytest.param("src/a.py", "git checkout -- src/a.py", 1, id="edited for this commit"),
+        pytest.param(
+            "src/a.py", "git checkout -- src/a.py", 1, id="edited for this commit"
+        ),
         pytest.param("src/a.py", "git restore src", 1, id="a folder of it"),
         pytest.param("src/b.py", "git checkout -- src/a.py", 0, id="another file"),
-        pytest.param("mysrc/a.py", "git checkout -- src/a.py", 0, id="a name that only ends alike"),
+        pytest.param(
+            "mysrc/a.py",
+            "git checkout -- src/a.py",
+            0,
+            id="a name that only ends alike",
+        ),
         pytest.param("src/b.py", "git reset --hard", 1, id="all of it"),
         pytest.param("", "git reset --hard", 0, id="nothing was edited"),
     ],
 )
-@pytest.mark.parametrize("before", [True, False], ids=["for the commit before", "for this commit"])
+@pytest.mark.parametrize(
+    "before", [True, False], ids=["for the commit before", "for this commit"]
+)
 def test_files_that_the_session_edited_are_taken_back(
     made: History, observed: Read, edited: str, command: str, resets: int, before: bool
 ) -> None:
@@ -188,12 +234,18 @@ def test_files_that_the_session_edited_are_taken_back(
     ("printed", "tests"),
     [
         pytest.param(
-            ("1 failed in 0.1s", "1 passed in 0.1s"), (2, 1, True, 0), id="passed in the end"
+            ("1 failed in 0.1s", "1 passed in 0.1s"),
+            (2, 1, True, 0),
+            id="passed in the end",
         ),
         pytest.param(
-            ("1 passed in 0.1s", "1 failed in 0.1s"), (2, 1, False, 0), id="failed in the end"
+            ("1 passed in 0.1s", "1 failed in 0.1s"),
+            (2, 1, False, 0),
+            id="failed in the end",
         ),
-        pytest.param(("1 failed in 0.1s", ""), (2, 1, None, 1), id="no verdict in the end"),
+        pytest.param(
+            ("1 failed in 0.1s", ""), (2, 1, None, 1), id="no verdict in the end"
+        ),
     ],
 )
 def test_the_last_run_decides(
@@ -230,7 +282,14 @@ def test_of_several_sessions_the_last_run_to_begin_decides(
     one, two = made.session("s1", stored=False), made.session("s2", stored=False)
     two.edit(8, 1, "src/a.py")
     two.turn(
-        began, 2, {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "pytest -q"}}
+        began,
+        2,
+        {
+            "type": "tool_use",
+            "id": "t",
+            "name": "Bash",
+            "input": {"command": "pytest -q"},
+        },
     )
     two.result(ended, "t", "1 failed in 0.1s", failed=True)
     one.run(10, 4, "pytest -q", "1 passed in 0.1s")
@@ -239,10 +298,16 @@ def test_of_several_sessions_the_last_run_to_begin_decides(
     made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines))
     made.entry(mark, "a")
     seen = observed(made)[1]
-    assert (seen.sessions, seen.tests.runs, seen.tests.last_passed) == (("s1", "s2"), 2, passed)
+    assert (seen.sessions, seen.tests.runs, seen.tests.last_passed) == (
+        ("s1", "s2"),
+        2,
+        passed,
+    )
 
 
-def test_a_line_counts_in_the_file_of_its_session(made: History, observed: Read) -> None:
+def test_a_line_counts_in_the_file_of_its_session(
+    made: History, observed: Read
+) -> None:
     """The fork's file ends earlier, so it comes first. It holds lines of the other session."""
     session = made.session("s1")
     session.turn(10, 1)
@@ -250,7 +315,9 @@ def test_a_line_counts_in_the_file_of_its_session(made: History, observed: Read)
     session.turn(11, 2)
     fork.turn(12, 4)
     commit(made, session, 20, "work", 8)
-    assert [(one.path.stem, one.first) for one in observed(made)[1].lines] == [("s1", 1)]
+    assert [(one.path.stem, one.first) for one in observed(made)[1].lines] == [
+        ("s1", 1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -258,7 +325,9 @@ def test_a_line_counts_in_the_file_of_its_session(made: History, observed: Read)
     [
         pytest.param(("1 failed in 0.1s",), 1, id="after a failed test run"),
         pytest.param(
-            ("1 failed in 0.1s", "1 passed in 0.1s"), 0, id="after one that passed in the end"
+            ("1 failed in 0.1s", "1 passed in 0.1s"),
+            0,
+            id="after one that passed in the end",
         ),
         pytest.param((), 0, id="without a test run"),
     ],
@@ -280,13 +349,16 @@ def test_a_sub_agent_whose_end_is_in_another_checkpoint_is_one(
     made: History, observed: Read, calls: list[str]
 ) -> None:
     session = made.session("s1", stored=False)
-    uses = [{"type": "tool_use", "id": call, "name": "Task", "input": {}} for call in calls]
+    uses = [
+        {"type": "tool_use", "id": call, "name": "Task", "input": {}} for call in calls
+    ]
     session.turn(10, 1, *uses)
     made.checkpoint(2, ({"session": "s1"}, session.lines))
     for call in calls:
         session.result(12, call, "done")
     made.entry(
-        made.commit(20, "work", made.checkpoint(1, ({"session": "s1"}, session.lines))), "work"
+        made.commit(20, "work", made.checkpoint(1, ({"session": "s1"}, session.lines))),
+        "work",
     )
     assert observed(made)[1].work.agents == len(calls)
 
@@ -320,7 +392,11 @@ def test_a_call_whose_failure_is_behind_the_commit_failed_before_it(
 
 
 def agent(
-    session: Session, second: float, output: int, failed: bool = False, answer: str = "Done."
+    session: Session,
+    second: float,
+    output: int,
+    failed: bool = False,
+    answer: str = "Done.",
 ) -> None:
     """A sub-agent does something."""
     if session.harness == "codex":
@@ -330,9 +406,17 @@ def agent(
             "arguments": "{}",
             "call_id": f"a{output}",
         }
-        said = {"type": "function_call_output", "call_id": f"a{output}", "output": answer}
+        said = {
+            "type": "function_call_output",
+            "call_id": f"a{output}",
+            "output": answer,
+        }
         for payload in (call, said):
-            line = {"timestamp": stamp(second), "type": "response_item", "payload": payload}
+            line = {
+                "timestamp": stamp(second),
+                "type": "response_item",
+                "payload": payload,
+            }
             session.lines.append(line)
         return
     ask(session, second, output, f"a{output}", tool="Task")
@@ -340,13 +424,18 @@ def agent(
 
 
 def compacted_codex(session: Session) -> None:
-    line = {"timestamp": stamp(12), "type": "compacted", "payload": {"message": "so far"}}
+    line = {
+        "timestamp": stamp(12),
+        "type": "compacted",
+        "payload": {"message": "so far"},
+    }
     session.lines.append(line)
 
 
 def small_compaction(session: Session) -> None:
     session.lines.append(
-        session.lines[-1] | {"uuid": "m", "type": "system", "subtype": "microcompact_boundary"}
+        session.lines[-1]
+        | {"uuid": "m", "type": "system", "subtype": "microcompact_boundary"}
     )
 
 
@@ -372,15 +461,27 @@ def agent_with_lines(session: Session) -> None:
     "harness, steps, seen",
     {
         "edits by tools": ("claude", edits_of_two_files, WorkSeen(3, 2, 2)),
-        "a redirection is none": ("claude", lambda s: s.run(10, 1, "echo > a.py", ""), WorkSeen()),
+        "a redirection is none": (
+            "claude",
+            lambda s: s.run(10, 1, "echo > a.py", ""),
+            WorkSeen(),
+        ),
         "a sub-agent without lines": (
             "claude",
             lambda s: agent(s, 10, 1),
             WorkSeen(agents=1, missing=1),
         ),
-        "one of Codex": ("codex", lambda s: agent(s, 10, 1), WorkSeen(agents=1, missing=1)),
+        "one of Codex": (
+            "codex",
+            lambda s: agent(s, 10, 1),
+            WorkSeen(agents=1, missing=1),
+        ),
         "one with lines": ("claude", agent_with_lines, WorkSeen(agents=1)),
-        "one that did not start": ("claude", lambda s: agent(s, 10, 1, failed=True), WorkSeen()),
+        "one that did not start": (
+            "claude",
+            lambda s: agent(s, 10, 1, failed=True),
+            WorkSeen(),
+        ),
         "one of Codex that did not": (
             "codex",
             lambda s: agent(s, 10, 1, answer=f"{NO_ROOM} (max 6)"),
@@ -391,7 +492,11 @@ def agent_with_lines(session: Session) -> None:
             lambda s: agent(s, 10, 1, answer=f"-{NO_ROOM}"),
             WorkSeen(agents=1, missing=1),
         ),
-        "one that was refused": ("claude", lambda s: agent(s, 10, 1, True, REFUSAL), WorkSeen()),
+        "one that was refused": (
+            "claude",
+            lambda s: agent(s, 10, 1, True, REFUSAL),
+            WorkSeen(),
+        ),
         "a line that was written twice": (
             "claude",
             the_same_line_twice,
@@ -402,7 +507,9 @@ def agent_with_lines(session: Session) -> None:
         "results cut short are no compaction": ("claude", small_compaction, WorkSeen()),
     },
 )
-def test_work(made: History, observed: Read, harness: str, steps: Steps, seen: WorkSeen) -> None:
+def test_work(
+    made: History, observed: Read, harness: str, steps: Steps, seen: WorkSeen
+) -> None:
     session = made.session("s1", harness=harness)
     if harness == "codex":
         session.open_codex(0)

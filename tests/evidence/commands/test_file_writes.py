@@ -62,5 +62,7 @@ def test_what_find_within_find_writes_is_known_up_to_a_depth(depth: int) -> None
         ("git add worktree", []),
     ],
 )
-def test_the_folders_of_work_trees_that_a_command_may_add(command: str, folders: list[str]) -> None:
+def test_the_folders_of_work_trees_that_a_command_may_add(
+    command: str, folders: list[str]
+) -> None:
     assert work_trees_added(tuple(command.split())) == folders

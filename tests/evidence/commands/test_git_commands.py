@@ -53,7 +53,10 @@ def test_commands_that_make_none(text: str) -> None:
             CommitLine("main (root-commit)", "1a2b3c4d", "A b c"),
         ),
         ("[detached HEAD 1a2b3c4] x]", CommitLine("detached HEAD", "1a2b3c4", "x]")),
-        ("[feature/x-1 " + "a" * 40 + "] [tag] y", CommitLine("feature/x-1", "a" * 40, "[tag] y")),
+        (
+            "[feature/x-1 " + "a" * 40 + "] [tag] y",
+            CommitLine("feature/x-1", "a" * 40, "[tag] y"),
+        ),
         ("[main 1a2b3c4] \u00fc\r", CommitLine("main", "1a2b3c4", "\u00fc")),
     ],
 )
@@ -99,7 +102,8 @@ def test_no_work_is_taken_back(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["[", "\n[", "[a ", "\n[main 1a2b3c4", "\n[" + "a " * 40, "[main 1a2b3c4] x\n"]
+    "piece",
+    ["[", "\n[", "[a ", "\n[main 1a2b3c4", "\n[" + "a " * 40, "[main 1a2b3c4] x\n"],
 )
 def test_the_time_is_linear(piece: str) -> None:
     assert is_linear(commit_lines, piece, 40_000, 0.01)

@@ -24,23 +24,31 @@ def ran(text: str) -> list[str]:
         pytest.param("  \n\t", [], id="blanks"),
         pytest.param("ls -la", ["ls -la"], id="one"),
         pytest.param("cd x && pytest", ["cd x", "pytest"], id="and"),
-        pytest.param("a || b; c | d & e", ["a", "b", "c", "d", "e"], id="every separator"),
+        pytest.param(
+            "a || b; c | d & e", ["a", "b", "c", "d", "e"], id="every separator"
+        ),
         pytest.param("a&&b|c;d", ["a", "b", "c", "d"], id="without blanks"),
         pytest.param("a\nb\r\nc", ["a", "b", "c"], id="lines"),
         pytest.param("a \\\n  -b", ["a -b"], id="a line goes on"),
         pytest.param("(a; b) && { c; }", ["a", "b", "c"], id="groups"),
         pytest.param("! a", ["a"], id="not"),
         pytest.param(
-            "if a; then b; elif c; then d; else e; fi", ["a", "b", "c", "d", "e"], id="if"
+            "if a; then b; elif c; then d; else e; fi",
+            ["a", "b", "c", "d", "e"],
+            id="if",
         ),
         pytest.param("for f in x y; do a $f; done", ["for f in x y", "a $f"], id="for"),
         pytest.param("while a; do b; done", ["a", "b"], id="while"),
         pytest.param("x=$(a b)", ["a b"], id="substitution in an assignment"),
         pytest.param(
-            'c "$(a "b c" | d)" e', ["a b c", "d", "c $() e"], id="substitution in quotes in quotes"
+            'c "$(a "b c" | d)" e',
+            ["a b c", "d", "c $() e"],
+            id="substitution in quotes in quotes",
         ),
         pytest.param("c `a` d", ["a", "c $() d"], id="backquotes"),
-        pytest.param("diff <(a) <(b)", ["a", "b", "diff $() $()"], id="files of output"),
+        pytest.param(
+            "diff <(a) <(b)", ["a", "b", "diff $() $()"], id="files of output"
+        ),
         pytest.param("f() { a; }", ["f", "a"], id="function"),
         pytest.param("v=(a b) c", ["c"], id="array"),
         pytest.param("case $x in y) a;; esac", ["case $x in y", "a"], id="case"),
@@ -54,19 +62,27 @@ def test_commands_are_found_where_they_start(text: str, found: list[str]) -> Non
     ("text", "found"),
     [
         pytest.param("echo 'a && b; c'", ["echo a && b; c"], id="single quotes"),
-        pytest.param('echo "a && b; (c) | d"', ["echo a && b; (c) | d"], id="double quotes"),
+        pytest.param(
+            'echo "a && b; (c) | d"', ["echo a && b; (c) | d"], id="double quotes"
+        ),
         pytest.param('echo "a \\" && b"', ['echo a " && b'], id="an escaped quote"),
         pytest.param("echo $'a\\' && b'", ["echo a' && b"], id="dollar quotes"),
         pytest.param("echo a\\;b \\&\\& c", ["echo a;b && c"], id="escapes"),
         pytest.param("a # && b", ["a"], id="comment"),
         pytest.param("a#b && c", ["a#b", "c"], id="no comment inside of a word"),
         pytest.param(
-            "a\u00a0; \u00a0", ["a"], id="a blank that is not ASCII, at the end of a word"
+            "a\u00a0; \u00a0",
+            ["a"],
+            id="a blank that is not ASCII, at the end of a word",
         ),
         pytest.param("cat <<EOF\na && b\nEOF\nc", ["cat", "c"], id="here-document"),
         pytest.param("cat <<'E F' > x\nb\nE F\nc", ["cat", "c"], id="quoted delimiter"),
-        pytest.param("cat <<-EOF\n\tb\n\tEOF\nc", ["cat", "c"], id="tabs before the delimiter"),
-        pytest.param("cat <<A <<B\na\nA\nb\nB\nc", ["cat", "c"], id="two here-documents"),
+        pytest.param(
+            "cat <<-EOF\n\tb\n\tEOF\nc", ["cat", "c"], id="tabs before the delimiter"
+        ),
+        pytest.param(
+            "cat <<A <<B\na\nA\nb\nB\nc", ["cat", "c"], id="two here-documents"
+        ),
         pytest.param("cat <<EOF\nb && c", ["cat"], id="one that never ends"),
         pytest.param("cat <<< 'a && b'", ["cat"], id="here-text"),
         pytest.param("echo ${a:-b; c}", ["echo ${a:-b; c}"], id="parameter"),
@@ -78,7 +94,9 @@ def test_commands_are_found_where_they_start(text: str, found: list[str]) -> Non
         ),
     ],
 )
-def test_quoted_text_comments_and_documents_are_no_commands(text: str, found: list[str]) -> None:
+def test_quoted_text_comments_and_documents_are_no_commands(
+    text: str, found: list[str]
+) -> None:
     assert ran(text) == found
 
 
@@ -158,7 +176,9 @@ def test_a_program_that_starts_no_other_keeps_its_words(text: str) -> None:
             id="a quoted word of a joined list",
         ),
         pytest.param(
-            "bash run.sh -c pytest", ["bash run.sh -c pytest"], id="a script with options"
+            "bash run.sh -c pytest",
+            ["bash run.sh -c pytest"],
+            id="a script with options",
         ),
         pytest.param("bash", ["bash"], id="alone"),
         pytest.param("bash -c", ["bash -c"], id="without a script"),
@@ -173,7 +193,15 @@ def test_a_shell_is_looked_into(text: str, found: list[str]) -> None:
     [
         *(
             (text, ["x"])
-            for text in ("a > x", "a &> x", "a >& x", "a >| x", "> x", "(a; b) > x", "a > x | b")
+            for text in (
+                "a > x",
+                "a &> x",
+                "a >& x",
+                "a >| x",
+                "> x",
+                "(a; b) > x",
+                "a > x | b",
+            )
         ),
         ("a >x 2>y", ["x", "y"]),
         ("a >> 'x y'", ["x y"]),
@@ -279,10 +307,14 @@ def test_of_a_line_that_is_cut_off_no_command_is_the_last() -> None:
 
 
 @pytest.mark.parametrize("separator", ["; ", " | ", " && "])
-def test_of_very_many_commands_the_first_are_read_and_none_is_the_last(separator: str) -> None:
+def test_of_very_many_commands_the_first_are_read_and_none_is_the_last(
+    separator: str,
+) -> None:
     text = separator.join(f"a{number}" for number in range(MOST_COMMANDS + 1))
     commands = commands_of(text)
-    assert [command.words[0] for command in commands] == [f"a{n}" for n in range(MOST_COMMANDS)]
+    assert [command.words[0] for command in commands] == [
+        f"a{n}" for n in range(MOST_COMMANDS)
+    ]
     assert not any(command.is_last for command in commands)
     assert is_cut(text, commands)
 
@@ -319,7 +351,17 @@ HOSTILE = [
         "${",
         "$'",
     ),
-    *("> ", "a;", "a|", "bash -c ", "bash -c 'a b';", "env ", "uv run --with ", "A=1 ", "{ "),
+    *(
+        "> ",
+        "a;",
+        "a|",
+        "bash -c ",
+        "bash -c 'a b';",
+        "env ",
+        "uv run --with ",
+        "A=1 ",
+        "{ ",
+    ),
 ]
 
 

@@ -24,9 +24,9 @@ PRINTED = ROOT / "testdata" / "test_tools"
 PAGE = (ROOT / "docs" / "TEST_TOOLS.md").read_text("utf-8")
 TABLE = read_table("test_tools.toml")
 TOOLS = testruns.TestTools()
-MANIFEST: list[dict[str, Any]] = tomllib.loads((PRINTED / "outputs.toml").read_text("utf-8"))[
-    "output"
-]
+MANIFEST: list[dict[str, Any]] = tomllib.loads(
+    (PRINTED / "outputs.toml").read_text("utf-8")
+)["output"]
 
 
 def run_of(text: str, tools: testruns.TestTools = TOOLS) -> Run | None:
@@ -34,7 +34,10 @@ def run_of(text: str, tools: testruns.TestTools = TOOLS) -> Run | None:
 
 
 def verdict(
-    text: str, output: str, failed: bool | None = None, tools: testruns.TestTools = TOOLS
+    text: str,
+    output: str,
+    failed: bool | None = None,
+    tools: testruns.TestTools = TOOLS,
 ) -> Verdict:
     run = run_of(text, tools)
     assert run is not None
@@ -116,13 +119,22 @@ class TestWhatToolsPrint:
             assert against_status == printed.verdict
 
     def test_is_read_with_other_line_ends_and_colors(self, printed: Printed) -> None:
-        colored = re.sub(r"(\d+) (failed|passed)", "\x1b[1;31m\\1 \\2\x1b[0m", printed.text)
-        assert verdict(printed.command, colored.replace("\n", "\r\n")) == printed.verdict
+        colored = re.sub(
+            r"(\d+) (failed|passed)", "\x1b[1;31m\\1 \\2\x1b[0m", printed.text
+        )
+        assert (
+            verdict(printed.command, colored.replace("\n", "\r\n")) == printed.verdict
+        )
 
     def test_is_read_after_a_pipe(self, printed: Printed) -> None:
-        assert verdict(f"{printed.command} 2>&1 | cat", printed.text, False) == printed.verdict
+        assert (
+            verdict(f"{printed.command} 2>&1 | cat", printed.text, False)
+            == printed.verdict
+        )
 
-    def test_decides_for_a_command_that_runs_an_unknown_tool(self, printed: Printed) -> None:
+    def test_decides_for_a_command_that_runs_an_unknown_tool(
+        self, printed: Printed
+    ) -> None:
         assert verdict("make test", printed.text).passed is printed.verdict.passed
 
 
@@ -191,14 +203,18 @@ def test_no_test_run(text: str) -> None:
     assert run_of(text) is None
 
 
-@pytest.mark.parametrize(("text", "passes", "fails"), tables.cases("testruns", "exit statuses"))
+@pytest.mark.parametrize(
+    ("text", "passes", "fails"), tables.cases("testruns", "exit statuses")
+)
 def test_what_the_exit_status_says(text: str, passes: bool, fails: bool) -> None:
     assert verdict(text, "", False) == Verdict(True if passes else None)
     assert verdict(text, "", True) == Verdict(False if fails else None)
     assert verdict(text, "", None) == Verdict()
 
 
-@pytest.mark.parametrize(("text", "output", "failed", "found"), tables.cases("testruns", "certain"))
+@pytest.mark.parametrize(
+    ("text", "output", "failed", "found"), tables.cases("testruns", "certain")
+)
 def test_only_what_is_certain_is_a_verdict(
     text: str, output: str, failed: bool, found: list[Any]
 ) -> None:
@@ -206,7 +222,9 @@ def test_only_what_is_certain_is_a_verdict(
 
 
 @pytest.mark.parametrize(("own", "foreign"), tables.cases("testruns", "filters"))
-def test_a_passing_summary_is_of_the_run_alone(own: list[str], foreign: list[str]) -> None:
+def test_a_passing_summary_is_of_the_run_alone(
+    own: list[str], foreign: list[str]
+) -> None:
     found = {
         behind: verdict(f"pytest | {behind}", "2 passed in 0.1s").passed
         for behind in [*own, *foreign]
@@ -225,7 +243,9 @@ def test_what_a_run_writes_into_a_file_is_known_by_that_file_alone(
     assert (verdict(own, text).passed, verdict(foreign, text).passed) == (passed, None)
 
 
-@pytest.mark.parametrize(("text", "output", "began"), tables.cases("testruns", "never began"))
+@pytest.mark.parametrize(
+    ("text", "output", "began"), tables.cases("testruns", "never began")
+)
 def test_a_run_that_never_began_is_none(text: str, output: str, began: bool) -> None:
     run = run_of(text)
     assert (verdict_of(run, output, True) == Verdict(False, None, 1)) is began
@@ -237,7 +257,11 @@ def test_where_a_run_is(text: str, elsewhere: bool | None) -> None:
     run = run_of(text)
     assert run is not None
     homes = ["/Users/a/app/pkg", "/Users/a/app"]
-    found = None if run.folder is None else is_elsewhere("/Users/a/app/pkg", run.folder, homes)
+    found = (
+        None
+        if run.folder is None
+        else is_elsewhere("/Users/a/app/pkg", run.folder, homes)
+    )
     assert found is elsewhere
 
 
@@ -248,15 +272,21 @@ def test_where_a_run_is(text: str, elsewhere: bool | None) -> None:
         pytest.param("../x", (), True, id="outside of one that is not known"),
         pytest.param("/w/x", (), False, id="any, where none is known"),
         pytest.param("/tmp/x", (), True, id="a temporary one"),
-        pytest.param("/tmp/x/cmd", ("/tmp/x",), False, id="a session in a temporary one"),
+        pytest.param(
+            "/tmp/x/cmd", ("/tmp/x",), False, id="a session in a temporary one"
+        ),
         pytest.param("/w/appendix", ("/w/app",), True, id="a name that goes on"),
     ],
 )
-def test_what_is_elsewhere(folder: str, homes: tuple[str, ...], elsewhere: bool) -> None:
+def test_what_is_elsewhere(
+    folder: str, homes: tuple[str, ...], elsewhere: bool
+) -> None:
     assert is_elsewhere("", folder, homes) is elsewhere
 
 
-@pytest.mark.parametrize(("text", "output", "found"), tables.cases("testruns", "summaries"))
+@pytest.mark.parametrize(
+    ("text", "output", "found"), tables.cases("testruns", "summaries")
+)
 def test_a_failing_summary_decides_else_a_passing_one(
     text: str, output: str, found: list[Any]
 ) -> None:
@@ -296,7 +326,9 @@ class TestOwnCommands:
         assert run_of(text) is None
 
     def test_may_print_the_summary_of_any_tool(self) -> None:
-        assert verdict("./check", "2 passed in 0.1s", tools=self.OWN) == Verdict(True, 2, 0)
+        assert verdict("./check", "2 passed in 0.1s", tools=self.OWN) == Verdict(
+            True, 2, 0
+        )
         assert verdict("./check", "all good", False, tools=self.OWN) == Verdict(True)
 
 
@@ -327,26 +359,40 @@ def test_the_label_is_the_first_words(text: str, label: str) -> None:
 )
 def test_the_time_of_a_command_line_is_linear(piece: str) -> None:
     assert is_linear(
-        lambda text: [run_of(f"bash {text}/ ; pytest"), run_of(f"pytest {text}")], piece, 40_000
+        lambda text: [run_of(f"bash {text}/ ; pytest"), run_of(f"pytest {text}")],
+        piece,
+        40_000,
     )
 
 
-LABELLED = "[test]  3 pass\n[test]  1 fail\n[test] Ran 4 tests across 1 file. [2.00ms]\n"
+LABELLED = (
+    "[test]  3 pass\n[test]  1 fail\n[test] Ran 4 tests across 1 file. [2.00ms]\n"
+)
 
 
 @cases(
     "command, output, seen",
     {
         "tests of a task passed": ("make ci", "3 passed in 0.1s", Verdict(True, 3, 0)),
-        "another task failed": ("mise ci", "3 passed in 0.1s\n[lint] ERROR task failed", True),
+        "another task failed": (
+            "mise ci",
+            "3 passed in 0.1s\n[lint] ERROR task failed",
+            True,
+        ),
         "of a labelled task": ("mise run ci", LABELLED, Verdict(False, 3, 1)),
-        "nothing says that tests ran": ("npm run check", "all files are formatted", None),
+        "nothing says that tests ran": (
+            "npm run check",
+            "all files are formatted",
+            None,
+        ),
     },
 )
 def test_checks_are_runs_where_their_output_shows_tests(
     command: str, output: str, seen: Verdict | bool | None
 ) -> None:
-    found = verdict_of(run_of(command), output, failed="ERROR" in output or "fail" in output)
+    found = verdict_of(
+        run_of(command), output, failed="ERROR" in output or "fail" in output
+    )
     assert (found.passed if found and isinstance(seen, bool) else found) == seen
 
 
@@ -367,7 +413,9 @@ def row_of_page(tool: dict[str, Any]) -> str:
         forms.append("counts where one is there")
 
     sources = {
-        output.get("source", "printed") for output in MANIFEST if output["tool"] == tool["name"]
+        output.get("source", "printed")
+        for output in MANIFEST
+        if output["tool"] == tool["name"]
     }
     outputs = ", ".join(sorted(sources, reverse=True)) or "-"
     return f"| {tool['name']} | {starts} | {', '.join(forms)} | {outputs} |"
@@ -376,7 +424,9 @@ def row_of_page(tool: dict[str, Any]) -> str:
 def test_the_page_has_the_table() -> None:
     found = re.search(r"<!-- tools -->\n(.*?)<!-- /tools -->", PAGE, re.S)
     assert found
-    assert found[1].strip().splitlines()[2:] == [row_of_page(tool) for tool in TABLE["tool"]]
+    assert found[1].strip().splitlines()[2:] == [
+        row_of_page(tool) for tool in TABLE["tool"]
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from scoring.evidence.git.agents import AGENTS, Identity, StatedAgent, agents_of, model_in
+from scoring.evidence.git.agents import (
+    AGENTS,
+    Identity,
+    StatedAgent,
+    agents_of,
+    model_in,
+)
 
 LIST = tomllib.loads(AGENTS.read_text("utf-8"))["agent"]
 
@@ -18,23 +24,43 @@ def coauthors(message: str) -> tuple[str, ...]:
 def test_an_agent_is_known_by_each_address_and_each_name(agent: dict[str, Any]) -> None:
     for email in agent["emails"]:
         address = email.replace("*", "123")
-        assert coauthors(f"x\n\nCo-Authored-By: Someone <{address}>\n") == (agent["name"],)
-        assert agents_of("x", [Identity("Someone", address.title())]).authors == (agent["name"],)
+        assert coauthors(f"x\n\nCo-Authored-By: Someone <{address}>\n") == (
+            agent["name"],
+        )
+        assert agents_of("x", [Identity("Someone", address.title())]).authors == (
+            agent["name"],
+        )
 
     for name in agent["names"]:
         spelled = name.replace("*", " 1").title()
-        assert coauthors(f"x\n\nCO-AUTHORED-BY: {spelled} <x@y.example>\n") == (agent["name"],)
-        assert agents_of("x", [Identity(spelled, "x@y.example")]).authors == (agent["name"],)
+        assert coauthors(f"x\n\nCO-AUTHORED-BY: {spelled} <x@y.example>\n") == (
+            agent["name"],
+        )
+        assert agents_of("x", [Identity(spelled, "x@y.example")]).authors == (
+            agent["name"],
+        )
 
 
 @pytest.mark.parametrize(
     ("line", "agent", "model"),
     [
-        ("Assisted-by: Claude Opus 4.7 <noreply@anthropic.com>", "Claude Code", "claude-opus-4-7"),
-        ("Assisted-by: Claude:claude-3-opus coccinelle", "Claude Code", "claude-3-opus"),
+        (
+            "Assisted-by: Claude Opus 4.7 <noreply@anthropic.com>",
+            "Claude Code",
+            "claude-opus-4-7",
+        ),
+        (
+            "Assisted-by: Claude:claude-3-opus coccinelle",
+            "Claude Code",
+            "claude-3-opus",
+        ),
         ("Generated-by: GitHub Copilot", "GitHub Copilot", ""),
         ("Co-developed-by: Codex <codex@openai.com>", "Codex", ""),
-        ("Generated with [Claude Code](https://claude.com/claude-code)", "Claude Code", ""),
+        (
+            "Generated with [Claude Code](https://claude.com/claude-code)",
+            "Claude Code",
+            "",
+        ),
     ],
 )
 def test_an_agent_that_assisted_made_nothing(line: str, agent: str, model: str) -> None:
@@ -47,7 +73,9 @@ def test_an_agent_that_assisted_made_nothing(line: str, agent: str, model: str) 
     "line",
     [
         pytest.param("Assisted-by: Claude Monet <claude@example.org>", id="a person"),
-        pytest.param("Assisted-by: Claude <claude@example.org>", id="with a person's address"),
+        pytest.param(
+            "Assisted-by: Claude <claude@example.org>", id="with a person's address"
+        ),
         pytest.param("Generated with a script (https://x.example)", id="no tool"),
         pytest.param("Generated with [protoc](https://x.example)", id="another tool"),
     ],
@@ -76,7 +104,9 @@ def test_a_model_is_spelled_as_its_id(text: str, model: str) -> None:
 def test_what_several_agents_state_is_not_known() -> None:
     one = "Co-Authored-By: Claude Opus 4.7 <noreply@anthropic.com>\n"
     assert agents_of(f"x\n\n{one}").stated == StatedAgent("claude", "claude-opus-4-7")
-    assert agents_of(f"x\n\n{one}{one}").stated == StatedAgent("claude", "claude-opus-4-7")
+    assert agents_of(f"x\n\n{one}{one}").stated == StatedAgent(
+        "claude", "claude-opus-4-7"
+    )
     other = "Co-Authored-By: GPT-5.4 Codex <codex@openai.com>\n"
     assert agents_of(f"x\n\n{one}{other}").stated == StatedAgent()
 
@@ -85,15 +115,23 @@ def test_what_several_agents_state_is_not_known() -> None:
     "line",
     [
         pytest.param(
-            "Co-Authored-By: Claude Monet <claude@example.org>", id="a name that people have"
+            "Co-Authored-By: Claude Monet <claude@example.org>",
+            id="a name that people have",
         ),
-        pytest.param("Co-Authored-By: Ann <ann@cursor.com>", id="somebody who works there"),
-        pytest.param("Co-Authored-By: noreply@anthropic.com", id="no address in brackets"),
         pytest.param(
-            "> quoted Co-Authored-By: Codex <codex@openai.com>", id="not at the beginning of a line"
+            "Co-Authored-By: Ann <ann@cursor.com>", id="somebody who works there"
+        ),
+        pytest.param(
+            "Co-Authored-By: noreply@anthropic.com", id="no address in brackets"
+        ),
+        pytest.param(
+            "> quoted Co-Authored-By: Codex <codex@openai.com>",
+            id="not at the beginning of a line",
         ),
         pytest.param("Co-Authored-By: codexa <x@y.example>", id="a longer name"),
-        pytest.param("Co-Authored-By: X <xnoreply@anthropic.com>", id="a longer address"),
+        pytest.param(
+            "Co-Authored-By: X <xnoreply@anthropic.com>", id="a longer address"
+        ),
     ],
 )
 def test_nobody_else_is_one(line: str) -> None:

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.checkpoints import BRANCH, REF, REMOTE, ULID, Files, about, name, record, usage
+from helpers.checkpoints import (
+    BRANCH,
+    REF,
+    REMOTE,
+    ULID,
+    Files,
+    about,
+    name,
+    record,
+    usage,
+)
 from helpers.doors import ends, watched_doors
 from helpers.harness_lines import cases
 from helpers.repos import Repo
@@ -23,14 +33,20 @@ from scoring.evidence.git.checkpoints import (
 )
 from scoring.evidence.git.repository import GitRepository
 
-REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
+REAL = Path(
+    os.environ.get(
+        "DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"
+    )
+)
 
 ID = name(7)
 PLACE = f"{ID[:2]}/{ID[2:]}"
 ON_BRANCH = f"entire/checkpoints/v1:{PLACE}"
 
 
-def read(repo: Repo, warn: Callable[[str], None] = pytest.fail) -> dict[str, Checkpoint]:
+def read(
+    repo: Repo, warn: Callable[[str], None] = pytest.fail
+) -> dict[str, Checkpoint]:
     return dict(read_checkpoints(GitRepository(repo.path), warn))
 
 
@@ -41,7 +57,9 @@ def one(repo: Repo, files: Files) -> Checkpoint:
 
 
 def only(repo: Repo, **keys: Any) -> CheckpointSession:
-    (session,) = one(repo, {"0/metadata.json": about(**keys), "0/full.jsonl": b"{}\n"}).sessions
+    (session,) = one(
+        repo, {"0/metadata.json": about(**keys), "0/full.jsonl": b"{}\n"}
+    ).sessions
     return session
 
 
@@ -97,22 +115,38 @@ class TestLayout:
                 "full.jsonl",
             ),
             "the transcript above of the session below": (
-                {"metadata.json": {}, "transcript.jsonl": b"x", "0/metadata.json": about()},
+                {
+                    "metadata.json": {},
+                    "transcript.jsonl": b"x",
+                    "0/metadata.json": about(),
+                },
                 ["s1"],
                 "transcript.jsonl",
             ),
             "one session above and one below": (
-                {"metadata.json": about("s9"), "full.jsonl": b"x", "1/metadata.json": about()},
+                {
+                    "metadata.json": about("s9"),
+                    "full.jsonl": b"x",
+                    "1/metadata.json": about(),
+                },
                 ["s9", "s1"],
                 "full.jsonl",
             ),
             "the newer name before the older": (
-                {"0/full.jsonl": b"x", "0/transcript.jsonl": b"old", "0/metadata.json": about()},
+                {
+                    "0/full.jsonl": b"x",
+                    "0/transcript.jsonl": b"old",
+                    "0/metadata.json": about(),
+                },
                 ["s1"],
                 "0/full.jsonl",
             ),
             "a compact one above, which says the same": (
-                {"0/full.jsonl": b"x", "transcript.jsonl": b"compact", "0/metadata.json": about()},
+                {
+                    "0/full.jsonl": b"x",
+                    "transcript.jsonl": b"compact",
+                    "0/metadata.json": about(),
+                },
                 ["s1"],
                 "0/full.jsonl",
             ),
@@ -123,7 +157,9 @@ class TestLayout:
             ),
         },
     )
-    def test_of_older_tools(self, repo: Repo, files: Files, ids: list[str], path: str) -> None:
+    def test_of_older_tools(
+        self, repo: Repo, files: Files, ids: list[str], path: str
+    ) -> None:
         found = one(repo, files)
         assert [session.session_id for session in found.sessions] == ids
         assert found.sessions[0].path == f"{ON_BRANCH}/{path}"
@@ -136,13 +172,15 @@ class TestLayout:
             "0/metadata.json": about(files_touched=["a", "b"]),
             "1/metadata.json": about(files_touched=["b"]),
         }
-        assert one(repo, {"metadata.json": {"files_touched": None}, **below}).files_touched == (
+        assert one(
+            repo, {"metadata.json": {"files_touched": None}, **below}
+        ).files_touched == (
             "a",
             "b",
         )
-        assert one(repo, {"metadata.json": {"files_touched": ["c"]}, **below}).files_touched == (
-            "c",
-        )
+        assert one(
+            repo, {"metadata.json": {"files_touched": ["c"]}, **below}
+        ).files_touched == ("c",)
 
     @pytest.mark.parametrize(
         ("keys", "start"),
@@ -190,13 +228,22 @@ class TestHostileMetadata:
             "a list": b"[1]",
             "no text": b"\xff\xfe{}",
             "deep": b'{"session_id": ' + b"[" * 100_000,
-            "over a megabyte": b'{"session_id": "s1", "x": "' + b"y" * (1 << 20) + b'"}',
+            "over a megabyte": b'{"session_id": "s1", "x": "'
+            + b"y" * (1 << 20)
+            + b'"}',
             "half a character": b'{"session_id": "\xed\xa0\x80"}',
         },
     )
     def test_is_as_if_it_were_not_there(self, repo: Repo, content: bytes) -> None:
         record(
-            repo, {ID: {"metadata.json": content, "0/metadata.json": content, "0/full.jsonl": b"x"}}
+            repo,
+            {
+                ID: {
+                    "metadata.json": content,
+                    "0/metadata.json": content,
+                    "0/full.jsonl": b"x",
+                }
+            },
         )
         (found,) = ends(lambda: read(repo)).values()
         (session,) = found.sessions
@@ -219,7 +266,9 @@ class TestHostileMetadata:
         [7, None, ["s1"], {}, "", "a\nb", "\x1b[31m", "\u202eabc", "x" * 257],
         ids=lambda value: repr(value)[:20],
     )
-    def test_refuses_a_session_id_that_is_no_plain_text(self, repo: Repo, value: object) -> None:
+    def test_refuses_a_session_id_that_is_no_plain_text(
+        self, repo: Repo, value: object
+    ) -> None:
         files: Files = {
             "0/metadata.json": about() | {"session_id": value, "agent": value},
             "0/full.jsonl": b"x",
@@ -233,7 +282,9 @@ class TestHostileMetadata:
         [-1, 1 << 41, 10**400, 1.0, True, "7", None, [7]],
         ids=lambda value: repr(value)[:12],
     )
-    def test_refuses_a_number_that_cannot_be_one(self, repo: Repo, value: object) -> None:
+    def test_refuses_a_number_that_cannot_be_one(
+        self, repo: Repo, value: object
+    ) -> None:
         said = about() | {
             "token_usage": usage(1, 2, 3, 4) | {"output_tokens": value},
             "checkpoint_transcript_start": value,
@@ -246,7 +297,9 @@ class TestHostileMetadata:
 
     def test_keeps_the_paths_that_are_some(self, repo: Repo) -> None:
         touched = ["a", 7, None, "", "b\0", "x" * 5000, "a", "ü/é"]
-        assert one(repo, {"metadata.json": {"files_touched": touched}}).files_touched == (
+        assert one(
+            repo, {"metadata.json": {"files_touched": touched}}
+        ).files_touched == (
             "a",
             "ü/é",
         )
@@ -257,26 +310,47 @@ class TestHostileMetadata:
         record(repo, {name(n): {"0/metadata.json": about()} for n in range(5)})
         monkeypatch.setattr(checkpoint_files, "MOST_CHECKPOINTS", 3)
         warnings: list[str] = []
-        assert list(read(repo, warn=warnings.append)) == sorted(name(n) for n in range(5))[:3]
+        assert (
+            list(read(repo, warn=warnings.append))
+            == sorted(name(n) for n in range(5))[:3]
+        )
         assert "more than 3" in warnings[0]
 
-    def test_stops_at_so_many_bytes(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_stops_at_so_many_bytes(
+        self, repo: Repo, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         record(repo, {name(n): {"0/metadata.json": about(f"s{n}")} for n in range(5)})
         monkeypatch.setattr(checkpoints, "ALL_METADATA_LIMIT", 1_000)
         assert sum(bool(found.sessions) for found in read(repo).values()) == 3
 
     def test_takes_no_link_for_a_file(self, repo: Repo) -> None:
         blob = repo.write("blob", b"/etc/passwd")
-        repo.git("update-index", "--add", "--cacheinfo", f"120000,{blob},{PLACE}/0/full.jsonl")
-        repo.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{PLACE}/0/metadata.json")
-        repo.git("update-ref", BRANCH, repo.git("commit-tree", repo.git("write-tree"), given=b""))
+        repo.git(
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            f"120000,{blob},{PLACE}/0/full.jsonl",
+        )
+        repo.git(
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            f"100644,{blob},{PLACE}/0/metadata.json",
+        )
+        repo.git(
+            "update-ref",
+            BRANCH,
+            repo.git("commit-tree", repo.git("write-tree"), given=b""),
+        )
         assert read(repo)[ID].sessions == ()
 
 
 class TestBranches:
     def test_may_be_a_remotes_alone(self, repo: Repo) -> None:
         record(
-            repo, {ID: {"0/metadata.json": about()}}, "refs/remotes/team/fork/entire/checkpoints/v1"
+            repo,
+            {ID: {"0/metadata.json": about()}},
+            "refs/remotes/team/fork/entire/checkpoints/v1",
         )
         assert list(read(repo)) == [ID]
 
@@ -286,19 +360,31 @@ class TestBranches:
         record(repo, {name(1): with_one, name(3): with_one, name(4): with_one})
         record(
             repo,
-            {name(2): with_one, name(3): with_two, name(4): {"0/metadata.json": about("three")}},
+            {
+                name(2): with_one,
+                name(3): with_two,
+                name(4): {"0/metadata.json": about("three")},
+            },
             REMOTE,
         )
         found = {
-            at: [session.session_id for session in each.sessions] for at, each in read(repo).items()
+            at: [session.session_id for session in each.sessions]
+            for at, each in read(repo).items()
         }
-        assert found == {name(1): ["one"], name(2): ["one"], name(3): ["two"], name(4): ["one"]}
+        assert found == {
+            name(1): ["one"],
+            name(2): ["one"],
+            name(3): ["two"],
+            name(4): ["one"],
+        }
 
     def test_that_cannot_be_listed_are_warned_of(self, repo: Repo) -> None:
         record(repo, {ID: {"0/metadata.json": about()}})
         repo.git("update-ref", REMOTE, repo.write("tree", b""))
         record(
-            repo, {name(9): {"0/metadata.json": about()}}, "refs/remotes/b/entire/checkpoints/v1"
+            repo,
+            {name(9): {"0/metadata.json": about()}},
+            "refs/remotes/b/entire/checkpoints/v1",
         )
         repo.lose("refs/remotes/b/entire/checkpoints/v1^{tree}")
         warnings: list[str] = []
@@ -326,12 +412,17 @@ class TestRefsOfTheirOwn:
             ("s1", 2, 14),
             ("s2", 0, 7),
         ]
-        assert [repo.git("show", s.path) for s in found.sessions] == ["whole", "compact"]
+        assert [repo.git("show", s.path) for s in found.sessions] == [
+            "whole",
+            "compact",
+        ]
 
     @pytest.mark.parametrize(
         "ref",
         [
-            pytest.param(f"00/{ULID}", id="in another folder than its last two characters"),
+            pytest.param(
+                f"00/{ULID}", id="in another folder than its last two characters"
+            ),
             pytest.param(f"{ULID[-2:]}/{ULID.replace('K', 'I')}", id="no ULID"),
             pytest.param("v2/main", id="another layout"),
         ],
@@ -357,14 +448,20 @@ class TestObjectsThatAreNotHere:
             "0/full.jsonl.001": b"lost",
         }
         record(
-            repo, {ID: files, name(8): {"0/metadata.json": about("lost"), "0/full.jsonl": b"here"}}
+            repo,
+            {
+                ID: files,
+                name(8): {"0/metadata.json": about("lost"), "0/full.jsonl": b"here"},
+            },
         )
         repo.lose(f"{BRANCH}:{PLACE}/0/full.jsonl.001")
         repo.lose(f"{BRANCH}:{name(8)[:2]}/{name(8)[2:]}/0/metadata.json")
         for _ in range(2):
             found = read(repo)
             assert [
-                (s.missing, s.size, s.session_id) for each in found.values() for s in each.sessions
+                (s.missing, s.size, s.session_id)
+                for each in found.values()
+                for s in each.sessions
             ] == [
                 (True, 4, "s1"),
                 (False, 4, ""),
@@ -376,12 +473,19 @@ class TestObjectsThatAreNotHere:
         "gives_up", [False, True], ids=["a git that goes on", "a git that gives up"]
     )
     def test_are_not_fetched(
-        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gives_up: bool
+        self,
+        repo: Repo,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        gives_up: bool,
     ) -> None:
         repo.commit({"a": "1"})
         record(
             repo,
-            {name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n} for n in range(40)},
+            {
+                name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n}
+                for n in range(40)
+            },
         )
         for key in ("uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"):
             repo.config(key, "true")
@@ -399,13 +503,17 @@ class TestObjectsThatAreNotHere:
             monkeypatch.delitem(starter._ENVIRONMENT, "GIT_NO_LAZY_FETCH")
         found = read(clone)
         assert len(found) == 40
-        assert all(session.missing for each in found.values() for session in each.sessions)
+        assert all(
+            session.missing for each in found.values() for session in each.sessions
+        )
         assert clone.git("cat-file", "--batch-all-objects", "--batch-check") == here
 
 
 class TestAsking:
     @pytest.mark.parametrize("count", [1, 150])
-    def test_takes_as_many_processes_for_many_as_for_one(self, repo: Repo, count: int) -> None:
+    def test_takes_as_many_processes_for_many_as_for_one(
+        self, repo: Repo, count: int
+    ) -> None:
         record(
             repo,
             {
@@ -429,7 +537,10 @@ class TestMessages:
                 (ID, name(2)),
             ),
             "a ULID": (f"Subject\n\nEntire-Checkpoint: {ULID}\n", (ULID,)),
-            "one in small letters": (f"Subject\n\nEntire-Checkpoint: {ULID.lower()}\n", ()),
+            "one in small letters": (
+                f"Subject\n\nEntire-Checkpoint: {ULID.lower()}\n",
+                (),
+            ),
             "a longer one": (f"Subject\n\nEntire-Checkpoint: {ULID}0\n", ()),
             "indented, twice": (
                 f"Squashed\n\n    Entire-Checkpoint: {ID}\r\n    Entire-Checkpoint: {ID}",
@@ -438,7 +549,10 @@ class TestMessages:
             "within a sentence": (f"Subject\n\nsee Entire-Checkpoint: {ID}\n", ()),
             "too long": (f"Subject\n\nEntire-Checkpoint: {ID}0\n", ()),
             "too short": (f"Subject\n\nEntire-Checkpoint: {ID[:11]}\n", ()),
-            "no hex digits": (f"Subject\n\nEntire-Checkpoint: {ID.replace('0', 'g')}\n", ()),
+            "no hex digits": (
+                f"Subject\n\nEntire-Checkpoint: {ID.replace('0', 'g')}\n",
+                (),
+            ),
             "on the next line": ("Subject\n\nEntire-Checkpoint:\n0123456789ab\n", ()),
             "no message": ("", ()),
         },
@@ -452,7 +566,9 @@ class TestMessages:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
+@pytest.mark.skipif(
+    not REAL.exists(), reason=f"the real repositories are not at {REAL}"
+)
 @pytest.mark.parametrize(
     ("bundle", "checkpoints", "sessions", "transcripts"),
     [("entire-cli.bundle", 239, 259, 218), ("git-sync.bundle", 174, 305, 128)],
@@ -461,7 +577,9 @@ def test_reads_real_checkpoints(
     tmp_path: Path, bundle: str, checkpoints: int, sessions: int, transcripts: int
 ) -> None:
     clone = tmp_path / "clone"
-    subprocess.run(["git", "clone", "-q", "--bare", REAL / bundle, clone / ".git"], check=True)
+    subprocess.run(
+        ["git", "clone", "-q", "--bare", REAL / bundle, clone / ".git"], check=True
+    )
     repo = Repo.at(clone)
     repo.config("core.bare", "false")
     found = read(repo)

@@ -24,7 +24,9 @@ SOMEBODY = 65_534
 """The id of a user who is not the one that runs the tests."""
 
 WHO = f"author A <a@x> {START} +0000\ncommitter C <c@x> {START} +0000"
-SIGNATURE = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n AAAA\n -----END PGP SIGNATURE-----"
+SIGNATURE = (
+    "gpgsig -----BEGIN PGP SIGNATURE-----\n \n AAAA\n -----END PGP SIGNATURE-----"
+)
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 as_root = pytest.mark.skipif(
@@ -105,7 +107,8 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     repo.git("update-index", "--add", "--cacheinfo", f"160000,{root},sub")
     (repo.path / "sub").mkdir()
     linked = repo.commit(
-        {".gitmodules": '[submodule "sub"]\n\tpath = sub\n\turl = /nowhere\n'}, "submodule\n"
+        {".gitmodules": '[submodule "sub"]\n\tpath = sub\n\turl = /nowhere\n'},
+        "submodule\n",
     )
     date = f"{START + 8 * HOUR} +0000"
     signed_by = f"author A <a@x> {date}\ncommitter C <c@x> {date}\n{SIGNATURE}"
@@ -133,12 +136,17 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Sample:
             Walked(on_trunk, (renamed,), "trunk work", ""),
             Walked(on_side, (root,), "side work", ""),
             Walked(
-                renamed, (root,), "Subject caf\u00e9", "Subject caf\u00e9\n\nReverts caf\u00e9\n"
+                renamed,
+                (root,),
+                "Subject caf\u00e9",
+                "Subject caf\u00e9\n\nReverts caf\u00e9\n",
             ),
             Walked(root, (), "first", ""),
         ],
         {
-            root: ShownCommit(START, ("a.txt", '"caf\\303\\251.txt"', "d/b.txt", "d/c.txt")),
+            root: ShownCommit(
+                START, ("a.txt", '"caf\\303\\251.txt"', "d/b.txt", "d/c.txt")
+            ),
             renamed: ShownCommit(START + HOUR, ("d/y.txt", "z.txt")),
             on_side: ShownCommit(START + 2 * HOUR, ("d/t.txt", "s.txt")),
             on_trunk: ShownCommit(START + 3 * HOUR, ("d/b.txt",)),
@@ -154,13 +162,17 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Sample:
 def sample(original: Sample, tmp_path: Path) -> Sample:
     """A copy of the sample that a test may spoil."""
     shutil.copytree(original.path, tmp_path / "sample", symlinks=True)
-    return Sample(tmp_path / "sample", original.resolved, original.trunk, original.shown)
+    return Sample(
+        tmp_path / "sample", original.resolved, original.trunk, original.shown
+    )
 
 
 @pytest.fixture
 def evil(tmp_path: Path) -> Path:
     """A script that leaves a file ``ran`` when it runs, with hooks and an order of files."""
-    path = script(tmp_path / "evil", f"touch '{tmp_path}/ran'", "echo evil >&2", "exec cat")
+    path = script(
+        tmp_path / "evil", f"touch '{tmp_path}/ran'", "echo evil >&2", "exec cat"
+    )
     (tmp_path / "hooks").mkdir()
     for name in ("post-index-change", "reference-transaction", "fsmonitor-watchman"):
         (tmp_path / "hooks" / name).symlink_to(path)
@@ -171,9 +183,13 @@ def evil(tmp_path: Path) -> Path:
 class TestOpening:
     def test_a_linked_work_tree(self, sample: Sample) -> None:
         linked = sample.path.parent / "linked"
-        Repo.at(sample.path).git("worktree", "add", "-q", "--detach", str(linked), "light")
+        Repo.at(sample.path).git(
+            "worktree", "add", "-q", "--detach", str(linked), "light"
+        )
         sample_names = {
-            name: sha for name, sha in sample.resolved.items() if not name.startswith("HEAD")
+            name: sha
+            for name, sha in sample.resolved.items()
+            if not name.startswith("HEAD")
         }
         repository = GitRepository(linked)
         assert repository.resolve([*sample_names, "HEAD"]) == sample_names | {
@@ -184,7 +200,16 @@ class TestOpening:
         assert repository.common_dir == (sample.path / ".git").resolve()
 
     @pytest.mark.parametrize(
-        "name", ["-h", "--help", "with space", "'quoted'", "line\nend", "\udcff", "$(touch ran)"]
+        "name",
+        [
+            "-h",
+            "--help",
+            "with space",
+            "'quoted'",
+            "line\nend",
+            "\udcff",
+            "$(touch ran)",
+        ],
     )
     def test_a_folder_of_any_name(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -211,7 +236,12 @@ class TestBranchesAndRemotes:
     ) -> None:
         sha = repo.commit({"a": "1"})
         repo.git("branch", "side")
-        repo.git("remote", "add", "origin", "https://name:secret@Example.org/team/project.git")
+        repo.git(
+            "remote",
+            "add",
+            "origin",
+            "https://name:secret@Example.org/team/project.git",
+        )
         repo.git("remote", "set-url", "--add", "origin", "https://example.org/second")
         (repo.path / "other.config").write_text(
             '[remote "evil"]\n\turl = https://example.org/evil\n'
@@ -219,8 +249,13 @@ class TestBranchesAndRemotes:
         repo.config("include.path", "../other.config")
         opened = GitRepository(repo.path)
         assert opened.branch == "master"
-        assert opened.branches == [(sha, "refs/heads/master", ""), (sha, "refs/heads/side", "")]
-        assert opened.remote_urls == {"origin": "https://name:secret@Example.org/team/project.git"}
+        assert opened.branches == [
+            (sha, "refs/heads/master", ""),
+            (sha, "refs/heads/side", ""),
+        ]
+        assert opened.remote_urls == {
+            "origin": "https://name:secret@Example.org/team/project.git"
+        }
 
 
 class TestRefusing:
@@ -241,7 +276,9 @@ class TestRefusing:
         ],
     )
     @pytest.mark.usefixtures("sample")
-    def test_names_the_folder_and_why(self, tmp_path: Path, name: str, why: str) -> None:
+    def test_names_the_folder_and_why(
+        self, tmp_path: Path, name: str, why: str
+    ) -> None:
         Repo(tmp_path / "bare", "--bare")
         Repo(tmp_path / "sample/bare", "--bare")
         (tmp_path / "sample/bare/config").write_text(
@@ -265,7 +302,11 @@ class TestGitItself:
         "script_text", ["", "#!/nowhere/sh\n"], ids=["missing", "cannot-be-started"]
     )
     def test_that_is_not_there_is_said_so(
-        self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script_text: str
+        self,
+        original: Sample,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        script_text: str,
     ) -> None:
         if script_text:
             script(tmp_path / "git").write_text(script_text)
@@ -279,7 +320,11 @@ class TestGitItself:
     @pytest.mark.parametrize(
         ("command", "printed", "error"),
         [
-            ("log", "error: one\nfatal: two", r"{path}: git log failed: error: one fatal: two"),
+            (
+                "log",
+                "error: one\nfatal: two",
+                r"{path}: git log failed: error: one fatal: two",
+            ),
             (
                 "cat-file",
                 "fatal: out of memory",
@@ -372,10 +417,16 @@ class TestResolve:
         assert GitRepository(repo.path).resolve(expected, searches=True) == expected
 
     @pytest.mark.parametrize("name", NO_COMMITS, ids=range(len(NO_COMMITS)))
-    def test_what_names_no_commit_is_none_and_spoils_nothing(self, lone: Repo, name: str) -> None:
+    def test_what_names_no_commit_is_none_and_spoils_nothing(
+        self, lone: Repo, name: str
+    ) -> None:
         sha = lone.head()
         names = [sha, name, "HEAD"]
-        assert GitRepository(lone.path).resolve(names) == {sha: sha, name: None, "HEAD": sha}
+        assert GitRepository(lone.path).resolve(names) == {
+            sha: sha,
+            name: None,
+            "HEAD": sha,
+        }
 
     # Further back than the reflog, no upstream, none of a branch, nowhere to push, a path outside.
     @pytest.mark.parametrize(
@@ -385,7 +436,13 @@ class TestResolve:
         self, lone: Repo, name: str
     ) -> None:
         sha = lone.head()
-        expected = {"nothing": None, name: None, "HEAD": sha, "HEAD@{77}": None, sha: sha}
+        expected = {
+            "nothing": None,
+            name: None,
+            "HEAD": sha,
+            "HEAD@{77}": None,
+            sha: sha,
+        }
         assert GitRepository(lone.path).resolve([*expected, name]) == expected
 
     def test_an_abbreviation_of_two_commits_is_none_and_one_of_a_file_too_is_the_commit(
@@ -431,9 +488,13 @@ class TestResolve:
         monkeypatch.chdir(sample.path)
         with watched_doors() as doors:
             repository = GitRepository(sample.path)
-            expected = dict.fromkeys(options, None) | {"light": sample.resolved["light"]}
+            expected = dict.fromkeys(options, None) | {
+                "light": sample.resolved["light"]
+            }
             assert repository.resolve(expected) == expected
-        assert not {argument for command in doors.commands for argument in command} & set(options)
+        assert not {
+            argument for command in doors.commands for argument in command
+        } & set(options)
         assert sorted(path.name for path in sample.path.rglob("*")) == before
 
 
@@ -445,12 +506,22 @@ class TestWalk:
     def test_children_come_before_parents_of_one_branch_whatever_the_clock_said(
         self, repo: Repo
     ) -> None:
-        for name, when in (("one", START), ("two", START - HOUR), ("three", START - 2 * HOUR)):
+        for name, when in (
+            ("one", START),
+            ("two", START - HOUR),
+            ("three", START - 2 * HOUR),
+        ):
             repo.commit({"a": name}, name, when)
         assert walk(repo) == ["three", "two", "one"]
 
     @pytest.mark.parametrize(
-        "told", ["revert this", "one\n\nREVERTED", "a\n\nco-authored-by: B", "Entire-Checkpoint: c"]
+        "told",
+        [
+            "revert this",
+            "one\n\nREVERTED",
+            "a\n\nco-authored-by: B",
+            "Entire-Checkpoint: c",
+        ],
     )
     def test_keeps_messages_that_tell_something(self, repo: Repo, told: str) -> None:
         for message, kept in ((told, told), ("one\n\nbody\n", ""), ("rever t\n", "")):
@@ -489,9 +560,9 @@ class TestShow:
             "d/e/f": "d/e/f",
         }
         sha = repo.commit(dict.fromkeys(names, "1"))
-        assert set(shown_commits(GitRepository(repo.path), [sha])[sha].files or ()) == set(
-            names.values()
-        )
+        assert set(
+            shown_commits(GitRepository(repo.path), [sha])[sha].files or ()
+        ) == set(names.values())
 
     # The tree, that of the parent, and the file that shows a rename.
     @pytest.mark.parametrize("lost", ["HEAD^{tree}", "HEAD~1^{tree}", "HEAD:moved"])
@@ -530,7 +601,9 @@ class TestLines:
 
 
 class TestObjects:
-    def test_are_read_on_after_one_that_is_lost_damaged_or_left(self, lone: Repo) -> None:
+    def test_are_read_on_after_one_that_is_lost_damaged_or_left(
+        self, lone: Repo
+    ) -> None:
         text = os.urandom(300_000)
         whole, damaged = lone.write("blob", text), lone.write("blob", b"d" + text)
         file = lone.path / ".git/objects" / damaged[:2] / damaged[2:]
@@ -550,9 +623,14 @@ class TestObjects:
 
 class TestFilesAt:
     def test_gives_those_that_are_wanted_of_one_folder(self, repo: Repo) -> None:
-        sha = repo.commit({"d/a": "1", "d/b": "1", "d/c": "", "d/e/a": "deeper", "a": "above"})
+        sha = repo.commit(
+            {"d/a": "1", "d/b": "1", "d/c": "", "d/e/a": "deeper", "a": "above"}
+        )
         opened = GitRepository(repo.path)
-        assert opened.files_at(sha, "d", lambda name: name != "b") == {"a": b"1", "c": b""}
+        assert opened.files_at(sha, "d", lambda name: name != "b") == {
+            "a": b"1",
+            "c": b"",
+        }
         assert opened.files_at(sha, ".", lambda name: name == "a") == {"a": b"above"}
         assert opened.files_at(sha, "none", lambda _: True) == {}
 
@@ -601,7 +679,8 @@ format.pretty=oneline log.date=raw log.decorate=full log.diffMerges=first-parent
 notes.displayRef=refs/notes/*
 """
 SETTINGS = [
-    (key, value) for key, _, value in (setting.partition("=") for setting in _SETTINGS.split())
+    (key, value)
+    for key, _, value in (setting.partition("=") for setting in _SETTINGS.split())
 ]
 """What a repository or a user may have configured.
 
@@ -610,7 +689,9 @@ SETTINGS = [
 
 
 def filled(value: str, evil: Path) -> str:
-    return value.format(evil=evil, hooks=evil.parent / "hooks", order=evil.parent / "order")
+    return value.format(
+        evil=evil, hooks=evil.parent / "hooks", order=evil.parent / "order"
+    )
 
 
 def write_settings(path: Path, settings: Sequence[tuple[str, str]], evil: Path) -> None:
@@ -620,7 +701,9 @@ def write_settings(path: Path, settings: Sequence[tuple[str, str]], evil: Path) 
             section, _, name = key.rpartition(".")
             section, _, subsection = section.partition(".")
             quoted = f' "{subsection}"' if subsection else ""
-            file.write(f"[{section}{quoted}]\n\t{name} = {json.dumps(filled(value, evil))}\n")
+            file.write(
+                f"[{section}{quoted}]\n\t{name} = {json.dumps(filled(value, evil))}\n"
+            )
 
 
 class TestConfiguration:
@@ -639,7 +722,9 @@ class TestConfiguration:
         sample.check(sample.path / "d")
         assert not (evil.parent / "ran").exists()
 
-    @pytest.mark.parametrize("place", [".gitconfig", ".config/git/config", "xdg/git/config"])
+    @pytest.mark.parametrize(
+        "place", [".gitconfig", ".config/git/config", "xdg/git/config"]
+    )
     def test_of_the_user_changes_nothing(
         self,
         sample: Sample,
@@ -653,7 +738,8 @@ class TestConfiguration:
         path.parent.mkdir(parents=True)
         write_settings(path, [*SETTINGS, ("core.worktree", "/nonexistent")], evil)
         assert (
-            Repo.at(sample.path).git("config", "--file", str(path), "log.showSignature") == "true"
+            Repo.at(sample.path).git("config", "--file", str(path), "log.showSignature")
+            == "true"
         )
         monkeypatch.setenv("HOME", str(home))
         if place.startswith("xdg"):
@@ -661,7 +747,9 @@ class TestConfiguration:
         sample.check()
         assert not (tmp_path / "ran").exists()
 
-    def test_of_a_partial_clone_fetches_nothing(self, sample: Sample, evil: Path) -> None:
+    def test_of_a_partial_clone_fetches_nothing(
+        self, sample: Sample, evil: Path
+    ) -> None:
         # A repository may say that missing objects come from a "remote" that is any command.
         repo = Repo.at(sample.path)
         for key, value in (
@@ -676,7 +764,10 @@ class TestConfiguration:
         repo.lose("light^{tree}")
         repository = GitRepository(sample.path)
         light = sample.resolved["light"] or ""
-        assert repository.resolve(["f" * 40, "light"]) == {"f" * 40: None, "light": light}
+        assert repository.resolve(["f" * 40, "light"]) == {
+            "f" * 40: None,
+            "light": light,
+        }
         shown_commits(repository, [light])
         assert not (evil.parent / "ran").exists()
 
@@ -688,11 +779,15 @@ GIT_OBJECT_DIRECTORY GIT_WORK_TREE
 ENVIRONMENT = {
     **dict.fromkeys(_ELSEWHERE.split(), "/nonexistent"),
     **dict.fromkeys(
-        ("GIT_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "PAGER"), "{evil}"
+        ("GIT_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "PAGER"),
+        "{evil}",
     ),
-    **dict.fromkeys(("GIT_ICASE_PATHSPECS", "GIT_LITERAL_PATHSPECS", "GIT_PAGER_IN_USE"), "1"),
     **dict.fromkeys(
-        ("GIT_TRACE", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE_SETUP"), "{folder}/ran"
+        ("GIT_ICASE_PATHSPECS", "GIT_LITERAL_PATHSPECS", "GIT_PAGER_IN_USE"), "1"
+    ),
+    **dict.fromkeys(
+        ("GIT_TRACE", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE_SETUP"),
+        "{folder}/ran",
     ),
     "GIT_ATTR_SOURCE": "nonsense",
     "GIT_CEILING_DIRECTORIES": "{folder}/sample",
@@ -722,16 +817,23 @@ _MISLEADING = (
 
 class TestEnvironment:
     @pytest.mark.parametrize(
-        "names", [list(ENVIRONMENT), *([name] for name in ENVIRONMENT if name in _MISLEADING)]
+        "names",
+        [list(ENVIRONMENT), *([name] for name in ENVIRONMENT if name in _MISLEADING)],
     )
     def test_of_the_caller_changes_nothing(
-        self, sample: Sample, evil: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]
+        self,
+        sample: Sample,
+        evil: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        names: list[str],
     ) -> None:
         (evil.parent / "grafts").write_text(
             f"{sample.resolved['master']} {sample.resolved['light']}\n"
         )
         for name in names:
-            monkeypatch.setenv(name, ENVIRONMENT[name].format(evil=evil, folder=evil.parent))
+            monkeypatch.setenv(
+                name, ENVIRONMENT[name].format(evil=evil, folder=evil.parent)
+            )
         sample.check(sample.path / "d")
         assert not (evil.parent / "ran").exists()
 
@@ -748,7 +850,10 @@ class TestEnvironment:
             assert environment["GIT_CONFIG_NOSYSTEM"] == "1"
             assert environment["GIT_CONFIG_GLOBAL"] == "/dev/null"
             assert environment["GIT_TERMINAL_PROMPT"] == "0"
-            assert (environment["GIT_ALLOW_PROTOCOL"], environment["GIT_NO_LAZY_FETCH"]) == (
+            assert (
+                environment["GIT_ALLOW_PROTOCOL"],
+                environment["GIT_NO_LAZY_FETCH"],
+            ) == (
                 "none",
                 "1",
             )
@@ -760,7 +865,9 @@ class TestSafeDirectory:
     """Another user's repository is read only where the caller's own configuration trusts it."""
 
     @pytest.fixture
-    def foreign(self, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:
+    def foreign(
+        self, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> Sample:
         give_away(sample.path)
         (tmp_path / "home").mkdir()
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -772,18 +879,25 @@ class TestSafeDirectory:
         lines = [f"\tdirectory = {directory}\n" for directory in directories]
         path.write_text(
             "".join(
-                ["[safe]\n", *lines, "[core]\n\tquotePath = false\n[diff]\n\trenames = false\n"]
+                [
+                    "[safe]\n",
+                    *lines,
+                    "[core]\n\tquotePath = false\n[diff]\n\trenames = false\n",
+                ]
             )
         )
 
     def refused(self, path: Path) -> None:
         with pytest.raises(
-            NotARepositoryError, match=r"dubious ownership.*config --global --add safe\.directory"
+            NotARepositoryError,
+            match=r"dubious ownership.*config --global --add safe\.directory",
         ):
             GitRepository(path)
 
     @pytest.mark.parametrize(
-        "trusted", [(), ("{other}", "{path}/d"), ("*", "")], ids=["none", "another", "taken-back"]
+        "trusted",
+        [(), ("{other}", "{path}/d"), ("*", "")],
+        ids=["none", "another", "taken-back"],
     )
     def test_without_trust_is_refused(
         self, foreign: Sample, tmp_path: Path, trusted: Sequence[str]
@@ -799,7 +913,8 @@ class TestSafeDirectory:
         self, foreign: Sample, tmp_path: Path, trusted: Sequence[str]
     ) -> None:
         self.trust(
-            tmp_path / "home/.gitconfig", *(name.format(path=foreign.path) for name in trusted)
+            tmp_path / "home/.gitconfig",
+            *(name.format(path=foreign.path) for name in trusted),
         )
         foreign.check()
         foreign.check(foreign.path / "d")
@@ -813,7 +928,11 @@ class TestSafeDirectory:
 
     @pytest.mark.parametrize("current", ["home", "sample", "own"])
     def test_is_no_word_of_a_repository_or_of_the_environment(
-        self, foreign: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, current: str
+        self,
+        foreign: Sample,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        current: str,
     ) -> None:
         with (foreign.path / ".git/config").open("a") as config:
             config.write("[safe]\n\tdirectory = *\n")
@@ -830,7 +949,11 @@ def test_nothing_is_written_to_a_repository(sample: Sample) -> None:
         found = {}
         for path in sorted(sample.path.rglob("*")):
             seen = path.lstat()
-            found[str(path)] = (seen.st_mtime_ns, seen.st_size, stat.S_IMODE(seen.st_mode))
+            found[str(path)] = (
+                seen.st_mtime_ns,
+                seen.st_size,
+                stat.S_IMODE(seen.st_mode),
+            )
         return found
 
     (sample.path / ".git/index").touch()  # git would refresh it

@@ -12,7 +12,9 @@ from scoring.evidence.reference.git import ReferenceHistory
 
 def test_reachability_times_and_files_agree(tmp_path: Path) -> None:
     demo = build_demo(tmp_path / "demo")
-    records = [record for record in load_iteration_log(demo.iter_log_dir) if record.commit]
+    records = [
+        record for record in load_iteration_log(demo.iter_log_dir) if record.commit
+    ]
     history = ReferenceHistory(demo.repo_dir, records)
     with git.Repo(demo.repo_dir) as other:
         trunk = {commit.hexsha for commit in other.iter_commits("master")}
@@ -27,7 +29,10 @@ def test_reachability_times_and_files_agree(tmp_path: Path) -> None:
                 seen.add("unresolved")
                 continue
             theirs, ours = other.commit(name), history.changed(record)
-            assert (sha, history.committed(name)) == (theirs.hexsha, theirs.committed_date)
+            assert (sha, history.committed(name)) == (
+                theirs.hexsha,
+                theirs.committed_date,
+            )
             assert set(ours.files) == {str(path) for path in theirs.stats.files}
             assert history.on_trunk(sha) == (sha in trunk)
             seen.add("on the trunk" if sha in trunk else "off the trunk")

@@ -26,13 +26,18 @@ def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
         parents = (
             []
             if chance.random() < 0.03
-            else chance.sample(range(n - back, n), min(back, chance.choice([1, 1, 2, 3])))
+            else chance.sample(
+                range(n - back, n), min(back, chance.choice([1, 1, 2, 3]))
+            )
         )
         when = START + n * 60 + chance.choice([0, 0, -5_000])
         stream.append(
             f"commit refs/heads/c{n}\nmark :{n}\ncommitter C <c@x> {when} +0000\ndata 1\nx\n"
         )
-        stream += [f"{'merge' if i else 'from'} :{parent}\n" for i, parent in enumerate(parents)]
+        stream += [
+            f"{'merge' if i else 'from'} :{parent}\n"
+            for i, parent in enumerate(parents)
+        ]
         stream.append(f"M 644 inline f{n % 7}\ndata {len(str(n))}\n{n}\n\n")
     repo.git("fast-import", "--quiet", given="".join(stream).encode())
     repo.git("update-ref", "refs/heads/master", f"refs/heads/c{size - 5}")
@@ -46,7 +51,9 @@ def graph_of(repo: Repo) -> CommitGraph:
     every = repo.git("rev-list", "--branches").split()
     beside = [sha for sha in every if sha not in trunk]
     lines = lines_off_trunk(repository, beside, [], repo.head("master"))
-    return CommitGraph(trunk, {sha: line for sha, line in lines.items() if sha not in trunk})
+    return CommitGraph(
+        trunk, {sha: line for sha, line in lines.items() if sha not in trunk}
+    )
 
 
 class History(NamedTuple):
@@ -64,26 +71,37 @@ def histories(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Histo
     def made(seed: int) -> History:
         repo = made_history(tmp_path_factory.mktemp("histories"), seed)
         every = repo.git("rev-list", "--branches").split()
-        return History(repo, {sha: set(repo.git("rev-list", sha).split()) for sha in every})
+        return History(
+            repo, {sha: set(repo.git("rev-list", sha).split()) for sha in every}
+        )
 
     return made
 
 
 @pytest.mark.parametrize("seed", range(6))
 class TestSecondOpinion:
-    def test_on_what_contains_what(self, histories: Callable[[int], History], seed: int) -> None:
+    def test_on_what_contains_what(
+        self, histories: Callable[[int], History], seed: int
+    ) -> None:
         repo, inside = histories(seed)
         graph = graph_of(repo)
         every = list(inside)
         containing, counts = graph.containing(every), graph.counts(every[::3])
         for tip in inside:
-            assert {sha for sha in graph.trunk if graph.contains(tip, sha)} == inside[tip] & set(
-                graph.trunk
-            )
+            assert {sha for sha in graph.trunk if graph.contains(tip, sha)} == inside[
+                tip
+            ] & set(graph.trunk)
             if not graph.on_trunk(tip):
                 side = {sha for sha in inside[tip] if not graph.on_trunk(sha)}
-                assert (graph.side(tip), counts[tip]) == (side, len(side.intersection(every[::3])))
-                behind = [n for n, sha in enumerate(every) if tip in inside[sha] and sha != tip]
+                assert (graph.side(tip), counts[tip]) == (
+                    side,
+                    len(side.intersection(every[::3])),
+                )
+                behind = [
+                    n
+                    for n, sha in enumerate(every)
+                    if tip in inside[sha] and sha != tip
+                ]
                 assert list(containing.get(tip, NO_INDICES).indices()) == behind
 
     def test_on_the_nearest_commit_before(
@@ -101,11 +119,17 @@ class TestSecondOpinion:
             ]
             assert place == (before[-1] if before else None)
 
-    def test_on_merge_bases(self, histories: Callable[[int], History], seed: int) -> None:
+    def test_on_merge_bases(
+        self, histories: Callable[[int], History], seed: int
+    ) -> None:
         repo = histories(seed).repo
         graph = graph_of(repo)
         for tip in repo.git("rev-list", "--branches", "^master").split():
-            done = repo.git("merge-base", "--all", "master", tip) if graph.boundary(tip) else ""
+            done = (
+                repo.git("merge-base", "--all", "master", tip)
+                if graph.boundary(tip)
+                else ""
+            )
             assert sorted(graph.merge_bases(tip)) == sorted(done.split())
 
     def test_on_ranges(self, histories: Callable[[int], History], seed: int) -> None:
@@ -116,16 +140,23 @@ class TestSecondOpinion:
         for _ in range(200):
             tip, one, two = chance.choices(every, k=3)
             # Not asked with ^one ^two: with wrong clocks git itself may list what these contain.
-            assert set(graph.between(tip, (one, two))) == inside[tip] - inside[one] - inside[two]
+            assert (
+                set(graph.between(tip, (one, two)))
+                == inside[tip] - inside[one] - inside[two]
+            )
 
     def test_on_the_mainline_and_what_it_brought_in(
         self, histories: Callable[[int], History], seed: int
     ) -> None:
         repo = histories(seed).repo
         graph = graph_of(repo)
-        assert graph.mainline == repo.git("rev-list", "--first-parent", "master").split()
+        assert (
+            graph.mainline == repo.git("rev-list", "--first-parent", "master").split()
+        )
         for sha in graph.trunk:
-            brought = next(c for c in reversed(graph.mainline) if graph.contains(c, sha))
+            brought = next(
+                c for c in reversed(graph.mainline) if graph.contains(c, sha)
+            )
             merges = graph.brought_by(sha)
             assert graph.mainline[graph.introduced[sha]] == brought
             assert merges[:1] == ([] if sha in graph.mainline else [brought])
@@ -135,7 +166,9 @@ class TestSecondOpinion:
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
-def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int) -> None:
+def test_patches_are_equal_where_git_calls_them_equal(
+    tmp_path: Path, count: int
+) -> None:
     """Every pair of many small changes, among them moved, indented and repeated ones."""
     chance = random.Random(7)
     repo = Repo(tmp_path / "repo")
@@ -149,7 +182,9 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int
             repo.commit({"f": "".join(lines)}, f"moved {n}")
         at = lines.index(f"{chance.choice([20, 21])}\n")
         lines[at] = chance.choice(["new\n", "  new\n", "n e w\n", "other\n"])
-        repo.commit({"f": "".join(lines)} | chance.choice([{}, {"g": "gg\n"}]), f"change {n}")
+        repo.commit(
+            {"f": "".join(lines)} | chance.choice([{}, {"g": "gg\n"}]), f"change {n}"
+        )
         shas.append(repo.head())
     pairs = [CommitPair(sha, repo.head(f"{sha}~1")) for sha in shas]
     repository = GitRepository(repo.path)
@@ -165,5 +200,7 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int
     assert len(set(theirs.values())) > 5
     for one in pairs:
         for two in pairs:
-            assert (ours[one] == ours[two]) == (theirs[one.commit] == theirs[two.commit])
+            assert (ours[one] == ours[two]) == (
+                theirs[one.commit] == theirs[two.commit]
+            )
     assert len(changes(repository, pairs)) == len(set(pairs))

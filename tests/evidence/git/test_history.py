@@ -44,7 +44,8 @@ class TestTrunk:
         assert found.match_subject("subject") is None
 
     @pytest.mark.parametrize(
-        "name", ["--all", "--output=x", "-h", "master..side", "^master", "side^{tree}", ""]
+        "name",
+        ["--all", "--output=x", "-h", "master..side", "^master", "side^{tree}", ""],
     )
     def test_of_an_odd_name_is_missing(
         self, repo: Repo, monkeypatch: pytest.MonkeyPatch, name: str
@@ -71,12 +72,22 @@ class TestReverts:
         sha = twin.commit({"a": "1"}, "one", START + 7_200)
         repo.git("fetch", "-q", str(twin.path), "master")
         early = repo.commit({"b": "1"}, f"revert {sha}", START + 3_600)
-        repo.git("merge", "-q", "--no-verify", "-m", "join", "FETCH_HEAD", time=START + 10_800)
+        repo.git(
+            "merge",
+            "-q",
+            "--no-verify",
+            "-m",
+            "join",
+            "FETCH_HEAD",
+            time=START + 10_800,
+        )
         found = history(repo)
         assert [found.on_trunk(early), found.on_trunk(sha)] == [True, True]
         assert found.reverted_by(sha) is None
 
-    def test_keep_commits_apart_that_start_with_the_same_seven_digits(self, repo: Repo) -> None:
+    def test_keep_commits_apart_that_start_with_the_same_seven_digits(
+        self, repo: Repo
+    ) -> None:
         tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
         who = "author A <a@x> 1776000000 +0000\ncommitter A <a@x> 1776000000 +0000"
         repo.write("tree", b"")
@@ -84,7 +95,15 @@ class TestReverts:
         other = repo.write("commit", f"tree {tree}\n{who}\n\n41064\n".encode())
         assert one[:7] == other[:7]
         repo.reset(one)
-        repo.git("merge", "-q", "--allow-unrelated-histories", "-m", "join", other, time=START + 60)
+        repo.git(
+            "merge",
+            "-q",
+            "--allow-unrelated-histories",
+            "-m",
+            "join",
+            other,
+            time=START + 60,
+        )
         by_eight = repo.commit({"a": "1"}, f"revert {one[:8]}", START + 120)
         assert history(repo).reverted_by(one) == by_eight
         assert history(repo).reverted_by(other) is None

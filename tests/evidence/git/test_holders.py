@@ -121,7 +121,9 @@ LOST = {
         )
     },
     "branch-of-a-remote-that-rests": remote("origin/feature/1.2"),
-    "release-line-without-it": lambda repo, sha: repo.git("branch", "release/1.0", f"{sha}~1"),
+    "release-line-without-it": lambda repo, sha: repo.git(
+        "branch", "release/1.0", f"{sha}~1"
+    ),
 }
 
 

@@ -28,7 +28,10 @@ def ask(repo: Repo, cache: Path | None, *shas: str) -> tuple[list[Landing], bool
     """Return where commits landed, of the log and others, and whether git was asked to merge."""
     with watched_doors() as doors:
         history = AttributedHistory(repo.path, [record(1, shas[0])], cache_dir=cache)
-        landings = [history.landing(record(1, shas[0])), *history.landings(shas).values()]
+        landings = [
+            history.landing(record(1, shas[0])),
+            *history.landings(shas).values(),
+        ]
     return landings, any("merge-tree" in command for command in doors.commands)
 
 
@@ -50,7 +53,9 @@ def test_what_changes_with_the_trunk_is_asked_again(repo: Repo, tmp_path: Path) 
     assert {landing.commit for landing in landings} == {landed}
 
 
-def test_what_changes_with_another_branch_is_asked_again(repo: Repo, tmp_path: Path) -> None:
+def test_what_changes_with_another_branch_is_asked_again(
+    repo: Repo, tmp_path: Path
+) -> None:
     sha = repo.git("rev-parse", "work").strip()
     ask(repo, tmp_path / "cache", sha)
     repo.git("branch", "other", "work")

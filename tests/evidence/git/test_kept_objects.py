@@ -34,7 +34,9 @@ def patch(repo: Repo, cache: Path, pair: CommitPair) -> Patch | None:
 
 
 @pytest.mark.parametrize("name", ["{}:a", "{}:c/b", "{}:c", "{}^{{tree}}"])
-def test_lines_of_a_lost_object_are_not_known(repo: Repo, cache: Path, name: str) -> None:
+def test_lines_of_a_lost_object_are_not_known(
+    repo: Repo, cache: Path, name: str
+) -> None:
     first = repo.commit({"a": "1\n", "c/b": "2\n"})
     pair = CommitPair(repo.commit({"a": "other\n", "c/b": "another\n"}), first)
     assert patch(repo, cache, pair) is not None
@@ -56,8 +58,12 @@ def test_lines_of_an_object_that_is_back_are_known(repo: Repo, cache: Path) -> N
     ("lost", "is_kept"),
     [
         pytest.param((0.0, GitError("no such object")), False, id="git failed"),
-        pytest.param((0.0, TooLargeError("too many files")), True, id="too much each time"),
-        pytest.param((11.0, TooLargeError("too many files")), False, id="git has no time left"),
+        pytest.param(
+            (0.0, TooLargeError("too many files")), True, id="too much each time"
+        ),
+        pytest.param(
+            (11.0, TooLargeError("too many files")), False, id="git has no time left"
+        ),
     ],
 )
 def test_what_git_may_answer_another_time_is_not_kept(
@@ -125,8 +131,12 @@ def test_a_stamp_changes_with_what_can_be_read(
     assert stamp(repo, cache) != before
 
 
-@pytest.mark.parametrize("kind", ["in circles", "many", "no path", "a pipe", "a pipe elsewhere"])
-def test_borrowing_without_an_end_ends(repo: Repo, cache: Path, tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind", ["in circles", "many", "no path", "a pipe", "a pipe elsewhere"]
+)
+def test_borrowing_without_an_end_ends(
+    repo: Repo, cache: Path, tmp_path: Path, kind: str
+) -> None:
     sha = repo.commit({"a": "1\n"})
     objects = repo.path / ".git/objects"
     alternates = objects / "info/alternates"

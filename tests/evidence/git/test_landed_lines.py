@@ -35,7 +35,9 @@ class Work(NamedTuple):
 
 
 def work(
-    folder: Path, files: dict[str, str | bytes | None] | None = None, subject: str = SUBJECT
+    folder: Path,
+    files: dict[str, str | bytes | None] | None = None,
+    subject: str = SUBJECT,
 ) -> Work:
     repo = started(folder)
     repo.commit({"old.txt": lines(1, 2, 3, of="old days") + "x\n"}, "older")
@@ -47,7 +49,11 @@ def work(
 
 
 def taken(
-    made: Work, part: Sequence[int], message: str, path: str = "work.txt", days: float = 1
+    made: Work,
+    part: Sequence[int],
+    message: str,
+    path: str = "work.txt",
+    days: float = 1,
 ) -> str:
     """Commit some of the ten lines on the trunk, with others, so many days after the work."""
     content = lines(*OTHER, *part)
@@ -56,7 +62,9 @@ def taken(
 
 def later(made: Work, days: float = 20) -> None:
     made.repo.commit(
-        {"b.txt": f"{days} days later\n"}, "time goes by", made.repo.clock + int(days * DAY)
+        {"b.txt": f"{days} days later\n"},
+        "time goes by",
+        made.repo.clock + int(days * DAY),
     )
 
 
@@ -92,19 +100,29 @@ class Way(NamedTuple):
 
 LIST = "all about visitors (#7)\n\n* show them\n\n* count the visitors\n\n  and why\n"
 WAYS = {
-    "same subject": Way(SUBJECT, "subject", "not found on master: 4 of 10 lines are there"),
-    "with a number": Way(
-        f"{SUBJECT} (#7)", "numbered-subject", "not found on master: 4 of 10 lines are there"
+    "same subject": Way(
+        SUBJECT, "subject", "not found on master: 4 of 10 lines are there"
     ),
-    "listed subject": Way(LIST, "listed-subject", "not found on master: 4 of 10 lines are there"),
-    "listed by SHA": Way("squashed\n\ncommit {sha}\nAuthor: A\n", "named", "is part of {taken}"),
+    "with a number": Way(
+        f"{SUBJECT} (#7)",
+        "numbered-subject",
+        "not found on master: 4 of 10 lines are there",
+    ),
+    "listed subject": Way(
+        LIST, "listed-subject", "not found on master: 4 of 10 lines are there"
+    ),
+    "listed by SHA": Way(
+        "squashed\n\ncommit {sha}\nAuthor: A\n", "named", "is part of {taken}"
+    ),
     "cherry-picked": Way(
         "other\n\n(cherry picked from commit {sha})", "named", "is part of {taken}"
     ),
     "named by SHA": Way(
         "goes on from {sha:.9}", "named", "not found on master: 4 of 10 lines are there"
     ),
-    "pull request": Way("visitors (#7)", "pull-request", "is part of #7", "refs/pull/7/head"),
+    "pull request": Way(
+        "visitors (#7)", "pull-request", "is part of #7", "refs/pull/7/head"
+    ),
     "fetched as a branch": Way(
         "visitors (#7)", "pull-request", "is part of #7", "refs/remotes/origin/pr/7"
     ),
@@ -114,14 +132,18 @@ WAYS = {
     "mentioned request": Way(
         "see #7", "pull-request", "not found on master: 4 of 10", "refs/pull/7/head"
     ),
-    "another request": Way("visitors (#8)", "", "not found on master: 4 of 10", "refs/pull/7/head"),
+    "another request": Way(
+        "visitors (#8)", "", "not found on master: 4 of 10", "refs/pull/7/head"
+    ),
     "no name": Way("visitors", "", "not found on master: 4 of 10 lines are there"),
 }
 
 
 @pytest.mark.parametrize("name", WAYS)
 class TestNamed:
-    def arranged(self, folder: Path, name: str, part: Sequence[int]) -> tuple[Work, str, Landing]:
+    def arranged(
+        self, folder: Path, name: str, part: Sequence[int]
+    ) -> tuple[Work, str, Landing]:
         way, made = WAYS[name], work(folder)
         if way.ref:
             made.repo.git("update-ref", way.ref, "work")
@@ -153,7 +175,10 @@ class TestNamed:
     [
         pytest.param("drop old days (#7)", "", True, id="named-and-all-of-it"),
         pytest.param(
-            "drop old days (#7)", lines(1, 2, of="old days"), False, id="named-and-a-third-of-it"
+            "drop old days (#7)",
+            lines(1, 2, of="old days"),
+            False,
+            id="named-and-a-third-of-it",
         ),
         pytest.param("tidy", "", False, id="the-same-without-a-name"),
     ],
@@ -179,8 +204,12 @@ class TestByLines:
             pytest.param({}, TEN, 13.5, True, id="within-the-horizon"),
             pytest.param({}, TEN, 14.5, False, id="behind-the-horizon"),
             pytest.param({}, TEN, -1, False, id="made-before-it"),
-            pytest.param({"work.txt": lines(*TEN[:5])}, TEN[:5], 1, True, id="five-lines"),
-            pytest.param({"work.txt": lines(*TEN[:4])}, TEN[:4], 1, False, id="four-lines"),
+            pytest.param(
+                {"work.txt": lines(*TEN[:5])}, TEN[:5], 1, True, id="five-lines"
+            ),
+            pytest.param(
+                {"work.txt": lines(*TEN[:4])}, TEN[:4], 1, False, id="four-lines"
+            ),
             pytest.param(
                 {"work.txt": lines(1, 1, 1, 2, 2, 2)},
                 [1, 1, 1, 2, 2, 2],
@@ -196,16 +225,32 @@ class TestByLines:
                 id="short-lines-do-not-count",
             ),
             pytest.param(
-                {"work.txt": lines(*TEN).replace("\n", "\r\n")}, TEN, 1, True, id="other-line-ends"
+                {"work.txt": lines(*TEN).replace("\n", "\r\n")},
+                TEN,
+                1,
+                True,
+                id="other-line-ends",
             ),
             pytest.param(
-                {"work.txt": lines(*TEN).replace("the", "\tthe")}, TEN, 1, True, id="indented"
+                {"work.txt": lines(*TEN).replace("the", "\tthe")},
+                TEN,
+                1,
+                True,
+                id="indented",
             ),
             pytest.param(
-                {"done.txt": lines(*TEN)}, TEN, 1, True, id="in-a-file-that-was-moved-since"
+                {"done.txt": lines(*TEN)},
+                TEN,
+                1,
+                True,
+                id="in-a-file-that-was-moved-since",
             ),
             pytest.param(
-                {"done.txt": lines(*TEN[:4])}, TEN[:4], 1, False, id="too-few-for-a-moved-file"
+                {"done.txt": lines(*TEN[:4])},
+                TEN[:4],
+                1,
+                False,
+                id="too-few-for-a-moved-file",
             ),
         ],
     )
@@ -225,12 +270,15 @@ class TestByLines:
         assert landed_value(landing).present is found
 
     def test_in_a_file_that_the_trunk_moved(self, tmp_path: Path) -> None:
-        made = work(tmp_path, {"old.txt": lines(1, 2, 3, of="old days") + lines(*TEN[:5])})
+        made = work(
+            tmp_path, {"old.txt": lines(1, 2, 3, of="old days") + lines(*TEN[:5])}
+        )
         without_branch(made)
         made.repo.git("mv", "old.txt", "new.txt")
         made.repo.commit(message="moved")
         sha = made.repo.commit(
-            {"new.txt": lines(1, 2, 3, of="old days") + lines(*TEN[:5], *OTHER)}, "visitors"
+            {"new.txt": lines(1, 2, 3, of="old days") + lines(*TEN[:5], *OTHER)},
+            "visitors",
         )
         landing = asked(made.repo, made.sha)[0]
         assert (landing.found_by, landing.commit) == ("lines", sha)
@@ -241,7 +289,13 @@ class TestNotThere:
         ("files", "trunk", "days", "expected"),
         [
             pytest.param({}, "", 20, (0, "not-landed"), id="none-after-a-horizon"),
-            pytest.param({}, "", 12, (None, "none of its lines is on the trunk yet"), id="younger"),
+            pytest.param(
+                {},
+                "",
+                12,
+                (None, "none of its lines is on the trunk yet"),
+                id="younger",
+            ),
             pytest.param(
                 {},
                 SUBJECT,
@@ -299,7 +353,11 @@ class TestNotThere:
     @pytest.mark.parametrize(
         "there",
         [10, 6, 0],
-        ids=["which landed by its lines", "of which half is there", "of which nothing is"],
+        ids=[
+            "which landed by its lines",
+            "of which half is there",
+            "of which nothing is",
+        ],
     )
     def test_is_not_said_where_a_later_commit_of_its_side_has_its_lines_anew(
         self, tmp_path: Path, there: int
@@ -309,14 +367,18 @@ class TestNotThere:
         settled = made.repo.commit({"work.txt": lines(*TEN, of="guests")}, "settle it")
         made.repo.checkout("master")
         files = (
-            {"work.txt": lines(*range(there), *OTHER, of="guests")} if there else {"b.txt": "c\n"}
+            {"work.txt": lines(*range(there), *OTHER, of="guests")}
+            if there
+            else {"b.txt": "c\n"}
         )
         sha = made.repo.commit(files, "visitors")
         without_branch(made)
         made.repo.git("update-ref", "refs/kept/settled", settled)
         later(made)
         one, two = asked(made.repo, made.sha, settled)
-        assert (two.landed, two.commit) == ((True, sha) if there == 10 else (False, None))
+        assert (two.landed, two.commit) == (
+            (True, sha) if there == 10 else (False, None)
+        )
         assert (verdict(one)[0], one.part_of) == (
             None if there else 0,
             sha if there == 10 else None,
@@ -347,7 +409,9 @@ class TestLaterAncestor:
     def test_that_landed(self, tmp_path: Path, kept: bool) -> None:
         made = work(tmp_path)
         made.repo.checkout("work")
-        made.repo.commit({"work.txt": lines(*TEN, 11) if kept else lines(80, 81)}, "settle it")
+        made.repo.commit(
+            {"work.txt": lines(*TEN, 11) if kept else lines(80, 81)}, "settle it"
+        )
         made.repo.checkout("master")
         made.repo.git("merge", "-q", "--squash", "work")
         sha = made.repo.commit(message="all of it")
@@ -356,18 +420,26 @@ class TestLaterAncestor:
         assert found.found_by == ("later-ancestor" if kept else "")
 
     @pytest.mark.parametrize(
-        "missing", [0, 2], ids=["with nine tenths of the lines of its side", "with fewer"]
+        "missing",
+        [0, 2],
+        ids=["with nine tenths of the lines of its side", "with fewer"],
     )
-    def test_that_a_squash_without_a_name_brought(self, tmp_path: Path, missing: int) -> None:
+    def test_that_a_squash_without_a_name_brought(
+        self, tmp_path: Path, missing: int
+    ) -> None:
         made = work(tmp_path)
         made.repo.checkout("work")
-        made.repo.commit({"work.txt": lines(*range(3, 16))}, "three of them go, and more come")
+        made.repo.commit(
+            {"work.txt": lines(*range(3, 16))}, "three of them go, and more come"
+        )
         made.repo.checkout("master")
         taken(made, range(3, 16 - missing), "all of the work")
         later(made)
         found = verdict(asked(made.repo, made.sha)[0])
         assert found == (
-            (None, "some of its lines are on the trunk") if missing else (1, "later-ancestor")
+            (None, "some of its lines are on the trunk")
+            if missing
+            else (1, "later-ancestor")
         )
 
 
@@ -378,7 +450,9 @@ class TestReverts:
         ("messages", "value"),
         [
             pytest.param(["this reverts {sha}"], 0, id="by-sha"),
-            pytest.param([f'Revert "{TITLE}" (#8)\n\nReverts some/place#7'], 0, id="by-both"),
+            pytest.param(
+                [f'Revert "{TITLE}" (#8)\n\nReverts some/place#7'], 0, id="by-both"
+            ),
             pytest.param([f'Revert "{TITLE}"'], 0, id="by-subject"),
             pytest.param(
                 [f'Revert "{TITLE}"\n\nThis reverts commit {"ab" * 20}.'],
@@ -386,11 +460,17 @@ class TestReverts:
                 id="by-a-sha-of-the-branch",
             ),
             pytest.param(["undo it (#8)\n\nReverts some/place#7"], 0, id="by-request"),
-            pytest.param(["this reverts some of the changes of {sha}"], 1, id="in-part"),
             pytest.param(
-                [f'Revert "{TITLE}"\n\nThis partially reverts commit {{sha}}.'], 1, id="partially"
+                ["this reverts some of the changes of {sha}"], 1, id="in-part"
             ),
-            pytest.param(['Revert "some other"', "Reverts some/place#6"], 1, id="of-another"),
+            pytest.param(
+                [f'Revert "{TITLE}"\n\nThis partially reverts commit {{sha}}.'],
+                1,
+                id="partially",
+            ),
+            pytest.param(
+                ['Revert "some other"', "Reverts some/place#6"], 1, id="of-another"
+            ),
             pytest.param([f'not to revert: "{TITLE}" (#7)'], 1, id="in-passing"),
             pytest.param(
                 [f'Revert "{TITLE}" (#8)', f'Revert "Revert "{TITLE}" (#8)" (#9)'],
@@ -399,7 +479,9 @@ class TestReverts:
             ),
         ],
     )
-    @pytest.mark.parametrize("on_trunk", [True, False], ids=["on-the-trunk", "beside-it"])
+    @pytest.mark.parametrize(
+        "on_trunk", [True, False], ids=["on-the-trunk", "beside-it"]
+    )
     def test_are_found_by_what_they_say(
         self, tmp_path: Path, messages: Sequence[str], value: float, on_trunk: bool
     ) -> None:
@@ -408,7 +490,11 @@ class TestReverts:
         content = lines(*OTHER, *TEN)
         for n, message in enumerate(messages):
             again = content if n % 2 else None
-            changed = {"b.txt": f"{n}\n"} if value and len(messages) == 1 else {"work.txt": again}
+            changed = (
+                {"b.txt": f"{n}\n"}
+                if value and len(messages) == 1
+                else {"work.txt": again}
+            )
             made.repo.commit(changed, message.format(sha=sha))
         assert verdict(asked(made.repo, sha if on_trunk else made.sha)[0])[0] == value
 
@@ -433,16 +519,29 @@ class TestGoneCommit:
         [
             pytest.param(["Count the visitors"], "", 1, id="one-has-its-subject"),
             pytest.param(["count the visitors"], "2026-04-13", 1, id="a-day-apart"),
-            pytest.param(["count the visitors"], "2026-04-01", None, id="eleven-days-later"),
             pytest.param(
-                ["count the visitors (#7)"], "2026-04-01", 1, id="with-a-number-eleven-days-later"
+                ["count the visitors"], "2026-04-01", None, id="eleven-days-later"
             ),
             pytest.param(
-                ["count the visitors (#7)"], "2026-03-01", None, id="with-a-number-six-weeks-later"
+                ["count the visitors (#7)"],
+                "2026-04-01",
+                1,
+                id="with-a-number-eleven-days-later",
             ),
-            pytest.param(["count the visitors (#7)"], "2026-04-15", None, id="before-it"),
             pytest.param(
-                ["count the visitors", "count the visitors (#7)"], "", None, id="two-have"
+                ["count the visitors (#7)"],
+                "2026-03-01",
+                None,
+                id="with-a-number-six-weeks-later",
+            ),
+            pytest.param(
+                ["count the visitors (#7)"], "2026-04-15", None, id="before-it"
+            ),
+            pytest.param(
+                ["count the visitors", "count the visitors (#7)"],
+                "",
+                None,
+                id="two-have",
             ),
         ],
     )
@@ -471,7 +570,9 @@ class TestBecame:
         tip = made.repo.head("work")
         made.repo.git("update-ref", "refs/pull/7/head", made.sha)
         sha = taken(made, TEN[:4], "visitors (#7)")
-        other = made.repo.commit({"more.txt": "more\n", "c.txt": "c\n"}, "another thing")
+        other = made.repo.commit(
+            {"more.txt": "more\n", "c.txt": "c\n"}, "another thing"
+        )
         history = AttributedHistory(made.repo.path, [])
         landings = history.landings([made.sha, tip, sha])
         assert (landings[made.sha].part_of, landings[made.sha].landed) == (sha, False)
@@ -486,7 +587,9 @@ def test_a_warm_question_reads_no_patch(tmp_path: Path) -> None:
 
     def patches_read() -> int:
         with watched_doors() as doors:
-            history = AttributedHistory(made.repo.path, records, cache_dir=tmp_path / "cache")
+            history = AttributedHistory(
+                made.repo.path, records, cache_dir=tmp_path / "cache"
+            )
             for entry in records:
                 history.landing(entry)
         return sum("--patch" in command for command in doors.commands)
@@ -497,7 +600,9 @@ def test_a_warm_question_reads_no_patch(tmp_path: Path) -> None:
 
 class TestAFileThatThisCloneLacks:
     @pytest.mark.parametrize("landed", [True, False], ids=["on-the-trunk", "nowhere"])
-    def test_lets_the_lines_of_the_others_decide(self, tmp_path: Path, landed: bool) -> None:
+    def test_lets_the_lines_of_the_others_decide(
+        self, tmp_path: Path, landed: bool
+    ) -> None:
         data = lines(1, 2, 3, of="data")
         made = work(tmp_path, {"work.txt": lines(*TEN), "data.txt": data})
         oid = made.repo.git("rev-parse", f"{made.sha}:data.txt").strip()

@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 from helpers.doors import watched_doors
 from helpers.harness_lines import cases
-from helpers.landings import SCENARIOS, answers, clone, forked, pick, record, squash, started
+from helpers.landings import (
+    SCENARIOS,
+    answers,
+    clone,
+    forked,
+    pick,
+    record,
+    squash,
+    started,
+)
 from helpers.repos import Repo
 from msgspec.structs import replace
 
@@ -46,7 +55,9 @@ def with_undone(repo: Repo, *commits: str) -> Landing:
 
 
 def files_of(path: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(path)): p.read_bytes() for p in path.rglob("*") if p.is_file()}
+    return {
+        str(p.relative_to(path)): p.read_bytes() for p in path.rglob("*") if p.is_file()
+    }
 
 
 class TestScenarios:
@@ -81,9 +92,15 @@ class TestAncestor:
         repo.git("merge", "-q", "--no-edit", "work", "other")
         octopus = repo.head()
         for sha in (one, other):
-            assert f"merged in {octopus[:12]}" in landed_value(landing(repo, sha)).detail
+            assert (
+                f"merged in {octopus[:12]}" in landed_value(landing(repo, sha)).detail
+            )
         repo.git("revert", "--no-edit", "-m", "1", octopus)
-        assert with_undone(repo, one).method == with_undone(repo, other).method == "reverted"
+        assert (
+            with_undone(repo, one).method
+            == with_undone(repo, other).method
+            == "reverted"
+        )
 
     def test_a_revert_of_an_inner_merge_counts(self, tmp_path: Path) -> None:
         """The branch was merged through another one, and the first of both merges was reverted."""
@@ -129,8 +146,18 @@ class TestPatchId:
         "files",
         {
             "binary": {"f": b"\0\1\2" * 100},
-            "odd names": {"new\nline": "1\n", 'quo"te': "2\n", "tab\t": "3\n", "caf\u00e9": "4\n"},
-            "names like options": {"-x": "1\n", "--all": "2\n", ":(glob)*": "3\n", " lead": "4\n"},
+            "odd names": {
+                "new\nline": "1\n",
+                'quo"te': "2\n",
+                "tab\t": "3\n",
+                "caf\u00e9": "4\n",
+            },
+            "names like options": {
+                "-x": "1\n",
+                "--all": "2\n",
+                ":(glob)*": "3\n",
+                " lead": "4\n",
+            },
             "no line end": {"empty": "", "no-end": "no line end"},
             "content like a patch": {
                 "looks": "diff --git a/x b/x\n@@ -1 +1 @@\n" + "0" * 40 + "\n"
@@ -157,9 +184,9 @@ class TestPatchId:
         {
             "mode": lambda repo: (repo.path / "b.txt").chmod(0o755),
             "rename": lambda repo: repo.git("mv", "a.txt", "renamed.txt"),
-            "name that is no text": lambda repo: (repo.path / os.fsdecode(b"\xff\xfe")).write_text(
-                "x"
-            ),
+            "name that is no text": lambda repo: (
+                repo.path / os.fsdecode(b"\xff\xfe")
+            ).write_text("x"),
         },
     )
     def test_of_more_than_content_is_found(
@@ -180,7 +207,9 @@ class TestPatchId:
         """What the branch contains already is not where its own commit landed."""
         repo = started(tmp_path)
         repo.branch("older")
-        older = repo.commit({"o": "1\n"}, "an older branch, for which the whole trunk is looked at")
+        older = repo.commit(
+            {"o": "1\n"}, "an older branch, for which the whole trunk is looked at"
+        )
         repo.checkout("master")
         one = repo.commit({"f": "1\n"}, "first time")
         repo.revert(one)
@@ -233,7 +262,9 @@ class TestMergeTree:
         repo.commit({"one.txt": "something else\n"}, "in the way")
         assert landing(repo, one).method == "not-landed"
 
-    def test_a_side_that_changes_nothing_has_not_landed_for_that(self, tmp_path: Path) -> None:
+    def test_a_side_that_changes_nothing_has_not_landed_for_that(
+        self, tmp_path: Path
+    ) -> None:
         """Work that was taken back on its own branch merges without a trace."""
         repo, one, _ = forked(tmp_path)
         repo.checkout("work")
@@ -244,7 +275,8 @@ class TestMergeTree:
             assert landing(repo, one, undone, asked=asked).method == "not-landed"
 
     @pytest.mark.parametrize(
-        ("version", "said"), [("2.37.4", "2.37 is older than 2.38"), ("2.38.1", ""), ("2.39.0", "")]
+        ("version", "said"),
+        [("2.37.4", "2.37 is older than 2.38"), ("2.38.1", ""), ("2.39.0", "")],
     )
     def test_with_older_versions(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, said: str
@@ -256,14 +288,20 @@ class TestMergeTree:
         fake.write_text(
             "#!/bin/sh\n"
             f'case "$*" in *" version") echo "git version {version}"; exit 0;; esac\n'
-            + ('case "$*" in *merge-tree*--stdin*) exit 129;; esac\n' if "2.38" in version else "")
+            + (
+                'case "$*" in *merge-tree*--stdin*) exit 129;; esac\n'
+                if "2.38" in version
+                else ""
+            )
             + f'exec {shutil.which("git")} "$@"\n'
         )
         fake.chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
         found = landing(case.path, *case.commits, asked=2)
         assert found.method == ("not-landed" if said else "merge-tree")
-        assert ("no merge tried: git " + said in landed_value(found).detail) == bool(said)
+        assert ("no merge tried: git " + said in landed_value(found).detail) == bool(
+            said
+        )
 
     def test_leaves_nothing_behind_and_runs_nothing(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -271,7 +309,9 @@ class TestMergeTree:
         """Merging and comparing write no object and use no driver of the repository."""
         repo = started(tmp_path)
         base = (repo.path / "a.txt").read_text()
-        repo.commit({".gitattributes": "* merge=evil diff=evil filter=evil\n"}, "attributes")
+        repo.commit(
+            {".gitattributes": "* merge=evil diff=evil filter=evil\n"}, "attributes"
+        )
         repo.branch("work")
         sha = repo.commit({"a.txt": base.replace("line 3\n", "line three\n")}, "work")
         repo.checkout("master")
@@ -311,7 +351,10 @@ class TestLaterAncestor:
     def test_names_the_iteration_or_the_branch(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path, reworked=True)
         landed = squash(repo, "work")
-        assert f"ancestor of branch work {two[:12]}" in landed_value(landing(repo, one)).detail
+        assert (
+            f"ancestor of branch work {two[:12]}"
+            in landed_value(landing(repo, one)).detail
+        )
         repo.git("branch", "-q", "-D", "work")
         assert landed_value(landing(repo, one, two)).detail == (
             f"commit {one[:12]} landed on master in {landed[:12]}: "
@@ -340,21 +383,29 @@ class TestLaterAncestor:
             (tmp_path / f"{count}").mkdir()
             repo = started(tmp_path / f"{count}")
             repo.branch("work")
-            commits = [repo.commit({"one.txt": f"line {n}\n"}, f"step {n}") for n in range(count)]
+            commits = [
+                repo.commit({"one.txt": f"line {n}\n"}, f"step {n}")
+                for n in range(count)
+            ]
             repo.checkout("master")
             repo.commit({"b.txt": "2\n"}, "elsewhere")
             if landed:
                 squash(repo, "work")
             repo.git("branch", "-q", "-D", "work")
-            git = AttributedHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
+            git = AttributedHistory(
+                repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)]
+            )
             git.graph.parents = parents = Looked(git.graph.parents)
             methods = [one.method for one in git._landings._decided.values()]
             assert Counter(methods) == (
-                {"later-ancestor": count - 1, "squash": 1} if landed else {"not-landed": count}
+                {"later-ancestor": count - 1, "squash": 1}
+                if landed
+                else {"not-landed": count}
             )
             assert [git._landings.of(sha).sha for sha in commits] == commits
             looked_up.append(parents.times)
-        assert looked_up[1] < 2.5 * looked_up[0]  # to walk the side of each grows with the square
+        # to walk the side of each grows with the square
+        assert looked_up[1] < 2.5 * looked_up[0]
 
 
 @pytest.mark.parametrize("how", ["replaced", "grafted", "as it is"])
@@ -368,8 +419,13 @@ def test_what_stands_in_for_a_commit_lands_nothing(tmp_path: Path, how: str) -> 
         repo.git("replace", "--graft", tip, f"{tip}~1", sha)
     elif how == "grafted":
         (repo.path / ".git/info").mkdir(exist_ok=True)
-        (repo.path / ".git/info/grafts").write_text(f"{tip} {repo.head(f'{tip}~1')} {sha}\n")
-    assert AttributedHistory(repo.path, [record(1, sha)]).landing(record(1, sha)).landed is False
+        (repo.path / ".git/info/grafts").write_text(
+            f"{tip} {repo.head(f'{tip}~1')} {sha}\n"
+        )
+    assert (
+        AttributedHistory(repo.path, [record(1, sha)]).landing(record(1, sha)).landed
+        is False
+    )
 
 
 class Looked(dict[str, tuple[str, ...]]):
@@ -402,7 +458,9 @@ class TestSubject:
             ("two.txt", "x\n\nsecond half"),
         ],
     )
-    def test_without_both_is_none(self, tmp_path: Path, name: str, message: str) -> None:
+    def test_without_both_is_none(
+        self, tmp_path: Path, name: str, message: str
+    ) -> None:
         repo, _, sha = forked(tmp_path)
         repo.commit({name: "other\n"}, message)
         assert landing(repo, sha).method == "not-landed"
@@ -438,10 +496,17 @@ class TestUnresolved:
         for field, detail in (
             ("", "no commit SHA on iteration entry"),
             ("f" * 40, "commit SHA ffffffffffff does not resolve and no message match"),
-            ("--output=x", "commit SHA --output=x does not resolve and no message match"),
+            (
+                "--output=x",
+                "commit SHA --output=x does not resolve and no message match",
+            ),
         ):
             found = landing(repo, field)
-            assert (landed_value(found).present, landed_value(found).detail, found.method) == (
+            assert (
+                landed_value(found).present,
+                landed_value(found).detail,
+                found.method,
+            ) == (
                 False,
                 detail,
                 "",
@@ -509,7 +574,10 @@ class TestCost:
                     git.changed(r)
             return len(doors.commands)
 
-        few, many = processes([*on_trunk[:3], *beside[:8]]), processes([*on_trunk, *beside])
+        few, many = (
+            processes([*on_trunk[:3], *beside[:8]]),
+            processes([*on_trunk, *beside]),
+        )
         assert many <= few
         assert methods == {
             "ancestor",
@@ -539,7 +607,9 @@ class TestPartialClone:
         two = source.head("work")
         squash(source, "work")
         source.commit({"two.txt": "2\nand more\n"}, "worked on since")
-        partial = clone(source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+        partial = clone(
+            source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout"
+        )
         found = landing(partial, two)
         assert (landed_value(found).present, found.method) == (False, "")
         assert (

@@ -15,7 +15,9 @@ from scoring.signals.values import SignalValue
 
 
 def history(repo: Repo, *commits: str) -> AttributedHistory:
-    return AttributedHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
+    return AttributedHistory(
+        repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)]
+    )
 
 
 def changed(repo: Repo, *commits: str) -> Changed:
@@ -30,7 +32,9 @@ def files(repo: Repo, *commits: str) -> list[str]:
     return sorted(found.files)
 
 
-def scope(repo: Repo, *commits: str, entries: tuple[str, ...] = ("src/",)) -> SignalValue:
+def scope(
+    repo: Repo, *commits: str, entries: tuple[str, ...] = ("src/",)
+) -> SignalValue:
     return scope_value(changed(repo, *commits), entries, "t")
 
 
@@ -58,7 +62,10 @@ class TestOneCommit:
         sha = repo.commit(dict.fromkeys(names, "1"))
         assert files(repo, sha) == sorted(names)
         assert (
-            scope(repo, sha, entries=("caf\u00e9", "new\nline", 'quo"te', "src/")).sub_score == 0.5
+            scope(
+                repo, sha, entries=("caf\u00e9", "new\nline", 'quo"te', "src/")
+            ).sub_score
+            == 0.5
         )
 
     def test_a_renamed_file_counts_by_its_new_name_and_a_deleted_one_counts(
@@ -72,13 +79,17 @@ class TestOneCommit:
         assert scope(repo, sha).sub_score == 1
         assert files(repo, repo.commit({"src/a.txt": None})) == ["src/a.txt"]
 
-    def test_a_renamed_file_counts_where_its_content_is_elsewhere(self, tmp_path: Path) -> None:
+    def test_a_renamed_file_counts_where_its_content_is_elsewhere(
+        self, tmp_path: Path
+    ) -> None:
         source = started(tmp_path)
         source.config("uploadpack.allowFilter", "true")
         source.commit({"src/a.txt": "1\n2\n3\n", "src/b.txt": "1\n"})
         source.git("mv", "src/a.txt", "src/c.txt")
         sha = source.commit({"src/c.txt": "1\n2\n3\n4\n"}, "rename and edit")
-        partial = clone(source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+        partial = clone(
+            source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout"
+        )
         assert files(partial, sha) == ["src/a.txt", "src/c.txt"]
 
     def test_a_merge_is_compared_with_its_first_parent(self, tmp_path: Path) -> None:
@@ -108,7 +119,9 @@ class TestRange:
             ' within declared write_scope of task "t"'
         )
 
-    def test_starts_at_the_nearest_iteration_that_it_contains(self, tmp_path: Path) -> None:
+    def test_starts_at_the_nearest_iteration_that_it_contains(
+        self, tmp_path: Path
+    ) -> None:
         repo = started(tmp_path)
         one = repo.commit({"one": "1"})
         two = repo.commit({"two": "1"})
@@ -153,19 +166,25 @@ class TestWhatTheTrunkChanged:
         repo.merge("master", "update")
         two = repo.commit({"src/two": "2"}, "two")
         assert files(repo, one, two) == ["src/two"]
-        assert "(since iteration 1, without the trunk's)" in scope(repo, one, two).detail
+        assert (
+            "(since iteration 1, without the trunk's)" in scope(repo, one, two).detail
+        )
         repo.checkout("master")
         repo.merge("work", "landed")
         repo.commit({"later": "1"}, "later")
         assert files(repo, one, two) == ["src/two"]
 
-    def test_counts_where_the_iteration_changed_it_too(self, begun: tuple[Repo, str]) -> None:
+    def test_counts_where_the_iteration_changed_it_too(
+        self, begun: tuple[Repo, str]
+    ) -> None:
         repo, one = begun
         repo.merge("master", "update")
         two = repo.commit({"both": "ours\n"}, "two")
         assert files(repo, one, two) == ["both"]
 
-    def test_other_branches_that_were_merged_in_count(self, begun: tuple[Repo, str]) -> None:
+    def test_other_branches_that_were_merged_in_count(
+        self, begun: tuple[Repo, str]
+    ) -> None:
         repo, one = begun
         repo.branch("helper", one)
         repo.commit({"helped": "1"}, "helper")
@@ -176,7 +195,9 @@ class TestWhatTheTrunkChanged:
         two = repo.commit({"src/two": "2"}, "two")
         assert files(repo, one, two) == ["helped", "mine", "src/two"]
 
-    def test_of_a_new_branch_from_the_trunk_is_left_out(self, begun: tuple[Repo, str]) -> None:
+    def test_of_a_new_branch_from_the_trunk_is_left_out(
+        self, begun: tuple[Repo, str]
+    ) -> None:
         """The first iteration landed, others worked on, and the second one started from there."""
         repo, one = begun
         repo.checkout("master")
@@ -189,7 +210,9 @@ class TestWhatTheTrunkChanged:
         )
         assert files(repo, one, two) == ["src/three", "src/two"]
 
-    def test_before_the_merge_that_landed_it_is_left_out(self, begun: tuple[Repo, str]) -> None:
+    def test_before_the_merge_that_landed_it_is_left_out(
+        self, begun: tuple[Repo, str]
+    ) -> None:
         """The second iteration is the merge into the trunk, with what the trunk had already."""
         repo, one = begun
         repo.commit({"src/two": "2"}, "two")
@@ -213,8 +236,14 @@ class TestAbsent:
         repo = started(tmp_path)
         sha = repo.commit({"x": "1"})
         assert scope(repo, sha, "").detail == "no commit SHA on iteration entry"
-        assert scope(repo, sha, "f" * 40).detail == "commit SHA ffffffffffff does not resolve"
-        assert scope(repo, sha, entries=()).detail == 'no write_scope declared for task "t"'
+        assert (
+            scope(repo, sha, "f" * 40).detail
+            == "commit SHA ffffffffffff does not resolve"
+        )
+        assert (
+            scope(repo, sha, entries=()).detail
+            == 'no write_scope declared for task "t"'
+        )
         assert not scope(repo, sha, entries=()).present
 
     def test_where_a_shallow_history_begins(self, tmp_path: Path) -> None:
@@ -234,7 +263,9 @@ class TestAbsent:
         two = repo.commit({"deep/y": "1"})
         three = repo.commit({"deep/z": "1"})
         repo.lose(f"{two}^{{tree}}")
-        assert scope(repo, one, two).detail == f"cannot read changed files for {two[:12]}"
+        assert (
+            scope(repo, one, two).detail == f"cannot read changed files for {two[:12]}"
+        )
         assert not scope(repo, one, two, three).present
         assert scope(repo, one).present
 
@@ -311,23 +342,27 @@ def pairs(text: str) -> list[list[str]]:
 
 class TestGlobs:
     @pytest.mark.parametrize(
-        ("entry", "path"), [*pairs(INSIDE), ("new*line", "new\nline"), (" src/*.py ", "src/a.py")]
+        ("entry", "path"),
+        [*pairs(INSIDE), ("new*line", "new\nline"), (" src/*.py ", "src/a.py")],
     )
     def test_inside(self, entry: str, path: str) -> None:
         assert path in path_scope("attributed", (entry,))
 
-    @pytest.mark.parametrize(("entry", "path"), [*pairs(OUTSIDE), ("", "a"), (" ", "a")])
+    @pytest.mark.parametrize(
+        ("entry", "path"), [*pairs(OUTSIDE), ("", "a"), (" ", "a")]
+    )
     def test_outside(self, entry: str, path: str) -> None:
         assert path not in path_scope("attributed", (entry,))
 
     def test_any_of_several(self) -> None:
         scope = path_scope("attributed", ("docs/", "src/*.py", "README.md"))
-        assert [path in scope for path in ("docs/a", "src/a.py", "README.md", "src/a/b.py")] == [
-            True
-        ] * 3 + [False]
+        assert [
+            path in scope for path in ("docs/a", "src/a.py", "README.md", "src/a/b.py")
+        ] == [True] * 3 + [False]
 
     @pytest.mark.parametrize(
-        "entry", ["*a" * 200, "**a" * 100, "**/" * 50_000 + "b", "*" * 50_000, "**/a/" * 100]
+        "entry",
+        ["*a" * 200, "**a" * 100, "**/" * 50_000 + "b", "*" * 50_000, "**/a/" * 100],
     )
     def test_no_entry_takes_long(self, entry: str) -> None:
         ends(

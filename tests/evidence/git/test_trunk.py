@@ -25,7 +25,9 @@ def remote_ref(repo: Repo, ref: str, sha: str) -> None:
 
 
 def remote_head(repo: Repo, remote: str, branch: str) -> None:
-    repo.git("symbolic-ref", f"refs/remotes/{remote}/HEAD", f"refs/remotes/{remote}/{branch}")
+    repo.git(
+        "symbolic-ref", f"refs/remotes/{remote}/HEAD", f"refs/remotes/{remote}/{branch}"
+    )
 
 
 @pytest.fixture
@@ -47,11 +49,16 @@ class TestDefaultBranch:
         mine.checkout("main")
         mine.git("branch", "-D", "develop")
         found = trunk(mine)
-        assert (found.ref, found.name) == ("refs/remotes/origin/develop", "origin/develop")
+        assert (found.ref, found.name) == (
+            "refs/remotes/origin/develop",
+            "origin/develop",
+        )
         assert found.commit == source.head()
         assert found.how == "the default branch of origin (origin/HEAD)"
 
-    def test_of_the_only_remote_whatever_it_is_called(self, source: Repo, tmp_path: Path) -> None:
+    def test_of_the_only_remote_whatever_it_is_called(
+        self, source: Repo, tmp_path: Path
+    ) -> None:
         mine = clone(source.path, tmp_path / "mine", "--origin", "company/fork")
         mine.git("checkout", "-q", "--detach")
         mine.git("branch", "-D", "develop")
@@ -59,14 +66,18 @@ class TestDefaultBranch:
         assert found.ref == "refs/remotes/company/fork/develop"
         assert found.how == "the default branch of company/fork (company/fork/HEAD)"
 
-    def test_of_one_of_two_remotes_is_origins(self, source: Repo, tmp_path: Path) -> None:
+    def test_of_one_of_two_remotes_is_origins(
+        self, source: Repo, tmp_path: Path
+    ) -> None:
         mine = clone(source.path, tmp_path / "mine")
         mine.git("remote", "add", "other", str(source.path))
         remote_ref(mine, "other/main", mine.head())
         remote_head(mine, "other", "main")
         assert trunk(mine).name == "develop"
 
-    def test_of_two_remotes_of_which_none_is_origin_is_nobodys(self, repo: Repo) -> None:
+    def test_of_two_remotes_of_which_none_is_origin_is_nobodys(
+        self, repo: Repo
+    ) -> None:
         repo.commit({"a": "1"})
         sha = repo.commit({"a": "2"})
         for name in ("one", "two"):
@@ -79,7 +90,9 @@ class TestDefaultBranch:
             "no remote has a trunk, and there is a local branch master",
         )
 
-    def test_that_is_gone_is_said_and_the_usual_names_are_tried(self, repo: Repo) -> None:
+    def test_that_is_gone_is_said_and_the_usual_names_are_tried(
+        self, repo: Repo
+    ) -> None:
         sha = repo.commit({"a": "1"})
         remote_ref(repo, "origin/main", sha)
         remote_head(repo, "origin", "old")
@@ -96,7 +109,12 @@ class TestUsualNames:
         ("refs", "expected"),
         [
             (
-                ["remotes/origin/main", "remotes/origin/master", "heads/main", "heads/master"],
+                [
+                    "remotes/origin/main",
+                    "remotes/origin/master",
+                    "heads/main",
+                    "heads/master",
+                ],
                 "refs/heads/main",
             ),
             (
@@ -110,7 +128,9 @@ class TestUsualNames:
             (["heads/mainline", "remotes/upstream/main"], ""),
         ],
     )
-    def test_are_tried_in_order(self, tmp_path: Path, refs: list[str], expected: str) -> None:
+    def test_are_tried_in_order(
+        self, tmp_path: Path, refs: list[str], expected: str
+    ) -> None:
         repo = Repo(tmp_path / "repo", branch="none-of-them")
         sha = repo.commit({"a": "1"})
         for ref in refs:
@@ -149,8 +169,12 @@ class TestOneNameInTwoPlaces:
         )
         assert trunk(mine, "main").commit == sha
 
-    @pytest.mark.parametrize("own", [False, True], ids=["it is behind", "it went its own way"])
-    def test_a_local_one_that_lacks_something_is_not_used(self, mine: Repo, own: bool) -> None:
+    @pytest.mark.parametrize(
+        "own", [False, True], ids=["it is behind", "it went its own way"]
+    )
+    def test_a_local_one_that_lacks_something_is_not_used(
+        self, mine: Repo, own: bool
+    ) -> None:
         ahead = mine.commit({"a": "1"})
         remote_ref(mine, "origin/main", ahead)
         mine.reset("HEAD~1")
@@ -174,7 +198,9 @@ class TestNamed:
         mine = clone(source.path, tmp_path / "mine")
         assert trunk(mine, "master").ref == "refs/remotes/origin/master"
 
-    def test_with_its_remote_is_taken_at_its_word(self, source: Repo, tmp_path: Path) -> None:
+    def test_with_its_remote_is_taken_at_its_word(
+        self, source: Repo, tmp_path: Path
+    ) -> None:
         mine = clone(source.path, tmp_path / "mine")
         pushed = mine.head()
         mine.commit({"a": "1"})
@@ -184,7 +210,17 @@ class TestNamed:
         assert trunk(mine, "refs/heads/develop").commit == mine.head()
 
     @pytest.mark.parametrize(
-        "name", ["nothing", "--all", "-h", "--output=x", "a b", "main..master", "x\ny", "\udcff"]
+        "name",
+        [
+            "nothing",
+            "--all",
+            "-h",
+            "--output=x",
+            "a b",
+            "main..master",
+            "x\ny",
+            "\udcff",
+        ],
     )
     def test_unknown_is_an_error(
         self, source: Repo, name: str, monkeypatch: pytest.MonkeyPatch
@@ -238,7 +274,10 @@ class TestRenamedOnTheRemote:
     def test_is_hinted_at(self, mine: Repo) -> None:
         found = trunk(mine)
         assert found.name == "master"
-        assert "; origin/main is ahead of it: if the default branch was renamed, run " in found.how
+        assert (
+            "; origin/main is ahead of it: if the default branch was renamed, run "
+            in found.how
+        )
         mine.git("remote", "set-head", "origin", "--auto")
         assert trunk(mine).ref == "refs/remotes/origin/main"
 
@@ -273,7 +312,10 @@ class TestUpstream:
 
     def test_that_holds_all_of_origin_is_the_trunk(self, mine: Repo) -> None:
         found = trunk(mine)
-        assert (found.name, found.commit) == ("upstream/main", mine.head("upstream/main"))
+        assert (found.name, found.commit) == (
+            "upstream/main",
+            mine.head("upstream/main"),
+        )
         assert found.how == "the default branch of upstream, which holds all of main"
 
     def test_with_a_default_branch_of_another_name(self, mine: Repo) -> None:

@@ -16,7 +16,9 @@ DAY = 24 * HOUR
 
 def functions(name: str, count: int = 8) -> str:
     """Return a small file of Python: two lines for each function."""
-    return "".join(f"def {name}_{n}():\n    return '{name} {n}'\n" for n in range(count))
+    return "".join(
+        f"def {name}_{n}():\n    return '{name} {n}'\n" for n in range(count)
+    )
 
 
 def part(name: str, first: int, last: int) -> str:
@@ -49,7 +51,9 @@ def start(folder: Path, *, other: str = "x = 1\n") -> Repo:
 def with_work(folder: Path, subject: str = "feat: alpha (#71)") -> tuple[Repo, str]:
     """Return a repository in which a commit added a file and changed another one."""
     repo = start(folder)
-    work = repo.commit({"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}, subject)
+    work = repo.commit(
+        {"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}, subject
+    )
     repo.commit({"notes.md": "notes\n"}, "docs: notes")
     return repo, work
 
@@ -110,7 +114,9 @@ def came_back_for_more_than_half(folder: Path) -> Scene:
     repo = start(folder)
     work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
     by = repo.commit({"alpha.py": None}, "drop it for now")
-    return Scene(repo, work, by, repo.commit({"alpha.py": part("alpha", 0, 10)}, "feat: some"))
+    return Scene(
+        repo, work, by, repo.commit({"alpha.py": part("alpha", 0, 10)}, "feat: some")
+    )
 
 
 def undone_and_done_again(times: int) -> Callable[[Path], Scene]:
@@ -121,7 +127,10 @@ def undone_and_done_again(times: int) -> Callable[[Path], Scene]:
         by = back = None
         for n in range(times):
             if n % 2:
-                changed: Files = {"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}
+                changed: Files = {
+                    "alpha.py": functions("alpha"),
+                    "a.py": "x = 2\ny = 2\n",
+                }
                 back = repo.commit(changed, "go on")
             elif by is None or times % 2:
                 by = takes_back(repo, "go back")
@@ -136,7 +145,9 @@ def with_unrelated_work(folder: Path) -> Scene:
     repo, work = with_work(folder)
     changed = {"alpha.py": None, "a.py": "x = 1\n", "new.py": functions("new", 20)}
     return Scene(
-        repo, work, repo.commit(changed, f"Revert alpha, add new\n\nThis reverts commit {work}.")
+        repo,
+        work,
+        repo.commit(changed, f"Revert alpha, add new\n\nThis reverts commit {work}."),
     )
 
 
@@ -165,12 +176,21 @@ def lost_in_a_merge(folder: Path) -> Scene:
     repo = start(folder)
     repo.branch("side")
     work = repo.commit(
-        {"b.py": functions("old") + functions("alpha"), "a.py": "x = 2\ny = 3\n"}, "feat"
+        {"b.py": functions("old") + functions("alpha"), "a.py": "x = 2\ny = 3\n"},
+        "feat",
     )
     repo.checkout("master")
     repo.commit({"notes.md": "notes\n"}, "docs: notes")
     repo.git(
-        "merge", "-q", "--no-ff", "-s", "ours", "-m", "Merge side", "side", time=repo.clock + HOUR
+        "merge",
+        "-q",
+        "--no-ff",
+        "-s",
+        "ours",
+        "-m",
+        "Merge side",
+        "side",
+        time=repo.clock + HOUR,
     )
     by = repo.head()
     repo.clock += HOUR
@@ -194,7 +214,11 @@ def stale_squash_of_one(folder: Path) -> Scene:
     repo = start(folder)
     changed = {"a.py": "x = 2\ny = 2\n", "b.py": functions("old") + functions("alpha")}
     work = repo.commit(changed, "feat: alpha")
-    stale = {"a.py": "x = 1\n", "b.py": functions("old"), "probe.py": functions("probe", 12)}
+    stale = {
+        "a.py": "x = 1\n",
+        "b.py": functions("old"),
+        "probe.py": functions("probe", 12),
+    }
     return Scene(repo, work, repo.commit(stale, "feat: probe"))
 
 
@@ -209,7 +233,10 @@ def stale_squash_of_two(folder: Path) -> Scene:
 def with_requests(folder: Path) -> tuple[Repo, str]:
     """Return a repository in which a commit added calls to two files, and another one a file."""
     repo = start(folder)
-    files: Files = {"a.py": requests("one"), "b.py": functions("old") + requests("more")}
+    files: Files = {
+        "a.py": requests("one"),
+        "b.py": functions("old") + requests("more"),
+    }
     work = repo.commit(files, "feat: one")
     repo.commit({"two.py": requests("two")}, "feat: two")
     return repo, work
@@ -223,7 +250,11 @@ def stale_squash_with_the_names_of_the_work(folder: Path) -> Scene:
     """What the commit is about uses the same library as the work does."""
     repo, work = with_requests(folder)
     before: Files = {"a.py": "x = 1\n", "b.py": functions("old"), "two.py": None}
-    return Scene(repo, work, repo.commit({**before, "probe.py": requests("probe")}, "feat: probe"))
+    return Scene(
+        repo,
+        work,
+        repo.commit({**before, "probe.py": requests("probe")}, "feat: probe"),
+    )
 
 
 def replaced_with_the_names_of_the_work(folder: Path) -> Scene:
@@ -279,7 +310,9 @@ def plain_removal(folder: Path) -> Scene:
     work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
     repo.commit({"notes.md": "notes\n"}, "docs: notes")
     return Scene(
-        repo, work, repo.commit({"alpha.py": None, "poetry.lock": "1\n2\n3\n"}, "slim down")
+        repo,
+        work,
+        repo.commit({"alpha.py": None, "poetry.lock": "1\n2\n3\n"}, "slim down"),
     )
 
 
@@ -317,8 +350,12 @@ def mostly_changed_and_changed_back(folder: Path) -> Scene:
     changed = other + functions("beta", 6) + part("alpha", 12, 16)
     repo.commit({"b.py": changed}, "feat: beta")
     repo.commit({"b.py": other + functions("alpha")}, "alpha was better")
-    repo.commit({"b.py": functions("first") + other + functions("alpha")}, "feat: first")
-    return Scene(repo, work, repo.commit({"b.py": functions("first") + other}, "no alpha"))
+    repo.commit(
+        {"b.py": functions("first") + other + functions("alpha")}, "feat: first"
+    )
+    return Scene(
+        repo, work, repo.commit({"b.py": functions("first") + other}, "no alpha")
+    )
 
 
 def two_reverts_in_one_commit(folder: Path) -> Scene:
@@ -344,7 +381,9 @@ def there_again_a_month_later(folder: Path) -> Scene:
     repo, work = with_work(folder)
     by = takes_back(repo, "drop it for now")
     repo.clock += 30 * DAY
-    repo.commit({"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}, "feat: alpha")
+    repo.commit(
+        {"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}, "feat: alpha"
+    )
     return Scene(repo, work, by)
 
 
@@ -374,7 +413,11 @@ def partly(lines: int) -> Callable[[Path], Scene]:
         repo = start(folder)
         work = repo.commit({"alpha.py": part("alpha", 0, 20)}, "feat: alpha")
         left = {"alpha.py": part("alpha", lines, 20)}
-        return Scene(repo, work, repo.commit(left, f"Revert alpha\n\nThis reverts commit {work}."))
+        return Scene(
+            repo,
+            work,
+            repo.commit(left, f"Revert alpha\n\nThis reverts commit {work}."),
+        )
 
     return build
 
@@ -390,7 +433,9 @@ def title_of_an_agents_commit(folder: Path) -> Scene:
 
 def in_two_commits(folder: Path) -> Scene:
     repo = start(folder)
-    work = repo.commit({"alpha.py": functions("alpha"), "beta.py": functions("beta")}, "feat")
+    work = repo.commit(
+        {"alpha.py": functions("alpha"), "beta.py": functions("beta")}, "feat"
+    )
     repo.commit({"alpha.py": None}, "no alpha")
     repo.commit({"beta.py": None}, "no beta")
     return Scene(repo, work)
@@ -450,7 +495,9 @@ def only_lock_files_and_snapshots(folder: Path) -> Scene:
     repo = start(folder)
     files = {"package-lock.json": functions("lock"), "a.test.snap": functions("snap")}
     work = repo.commit(files, "chore: bump")
-    repo.commit({"package-lock.json": "{}\n", "a.test.snap": "none\n"}, "chore: bump again")
+    repo.commit(
+        {"package-lock.json": "{}\n", "a.test.snap": "none\n"}, "chore: bump again"
+    )
     return Scene(repo, work)
 
 
@@ -482,7 +529,9 @@ def reverted_on_a_release_branch(folder: Path) -> Scene:
 def only_the_script_for_debugging(folder: Path) -> Scene:
     """The work fixes a line and adds a long script, which alone is deleted again."""
     repo = start(folder)
-    work = repo.commit({"a.py": "x = 2\n", "debug.py": functions("debug", 20)}, "fix: x")
+    work = repo.commit(
+        {"a.py": "x = 2\n", "debug.py": functions("debug", 20)}, "fix: x"
+    )
     repo.commit({"debug.py": None}, "chore: no debugging")
     return Scene(repo, work)
 
@@ -490,7 +539,9 @@ def only_the_script_for_debugging(folder: Path) -> Scene:
 def without_the_change_of_white_space(folder: Path) -> Scene:
     """The work indents a block, and adds a test that alone is deleted again."""
     repo = start(folder, other="if x:\n    pass\nrun()\n")
-    work = repo.commit({"a.py": "if x:\n    pass\n    run()\n", "t.py": functions("t")}, "fix: run")
+    work = repo.commit(
+        {"a.py": "if x:\n    pass\n    run()\n", "t.py": functions("t")}, "fix: run"
+    )
     repo.commit({"t.py": None}, "chore: no test")
     return Scene(repo, work)
 
@@ -513,7 +564,9 @@ REVERTED = {
     "after-a-rename": after_a_rename,
     "cherry-picked": cherry_picked_revert,
     "one-line-with-words": one_line_with_words,
-    "as-github-says-it": inverse('Revert "feat: alpha (#71)" (#72)\n\nReverts org/repo#71'),
+    "as-github-says-it": inverse(
+        'Revert "feat: alpha (#71)" (#72)\n\nReverts org/repo#71'
+    ),
     "plain-removal-that-is-exact": plain_removal,
     "removed-lines-are-back": removal_of_removal,
     "changed-and-changed-back-before": changed_and_changed_back,
@@ -539,16 +592,24 @@ STANDS = {
     "moved-with-a-gap": moved_with_a_gap,
     "replaced-in-a-merge": replaced_in_a_merge,
     "in-two-commits": in_two_commits,
-    "replaced-in-place": changes({"alpha.py": functions("better"), "a.py": "x = 3\ny = 3\n"}),
+    "replaced-in-place": changes(
+        {"alpha.py": functions("better"), "a.py": "x = 3\ny = 3\n"}
+    ),
     "replaced-by-another-file": changes(
         {"alpha.py": None, "better.py": functions("alpha_0"), "a.py": "x = 3\n"}
     ),
     "written-anew-with-its-tests": written_anew_with_its_tests,
     "replaced-with-the-names-of-the-work": replaced_with_the_names_of_the_work,
-    "replaced-wholly": changes({"alpha.py": "import better\n"}, {"alpha.py": functions("new")}),
+    "replaced-wholly": changes(
+        {"alpha.py": "import better\n"}, {"alpha.py": functions("new")}
+    ),
     "moved-file": changes({"alpha.py": None, "lib/alpha.py": functions("alpha")}),
     "split-file": changes(
-        {"alpha.py": None, "one.py": part("alpha", 0, 8), "two.py": part("alpha", 8, 16)}
+        {
+            "alpha.py": None,
+            "one.py": part("alpha", 0, 8),
+            "two.py": part("alpha", 8, 16),
+        }
     ),
     "reformatted": changes({"alpha.py": functions("alpha").replace("'", '"')}),
     "renamed-directory": renamed_directory,
@@ -643,7 +704,9 @@ class TestMissingBlob:
         assert found.taken_back is not None
         assert found.taken_back.by == by
 
-    def test_of_the_same_file_hides_what_became_of_the_work(self, tmp_path: Path) -> None:
+    def test_of_the_same_file_hides_what_became_of_the_work(
+        self, tmp_path: Path
+    ) -> None:
         repo, work = with_work(tmp_path)
         other = repo.commit({"alpha.py": functions("other")}, "other")
         takes_back(repo, "tidy")
@@ -663,7 +726,9 @@ class TestMissingBlob:
         repo = start(tmp_path)
         work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
         repo.branch("side")
-        repo.commit({"beta.py": functions("beta"), "alpha.py": functions("other")}, "feat: beta")
+        repo.commit(
+            {"beta.py": functions("beta"), "alpha.py": functions("other")}, "feat: beta"
+        )
         repo.checkout("master")
         repo.commit({"notes.md": "more\n"}, "docs: more")
         repo.merge("side")

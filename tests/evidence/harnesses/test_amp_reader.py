@@ -27,10 +27,20 @@ def typed(second: float, said: str) -> Line:
 
 
 def response(
-    second: float | None, *content: Any, tokens: tuple[int, ...] = (7, 5, 3, 2), **keys: Any
+    second: float | None,
+    *content: Any,
+    tokens: tuple[int, ...] = (7, 5, 3, 2),
+    **keys: Any,
 ) -> Line:
-    names = ("outputTokens", "inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
-    usage = dict(zip(names, tokens, strict=True)) | {"model": keys.pop("model", "claude-m")}
+    names = (
+        "outputTokens",
+        "inputTokens",
+        "cacheReadInputTokens",
+        "cacheCreationInputTokens",
+    )
+    usage = dict(zip(names, tokens, strict=True)) | {
+        "model": keys.pop("model", "claude-m")
+    }
     usage |= {} if second is None else {"timestamp": stamp(second)}
     return {
         "role": "assistant",
@@ -41,7 +51,13 @@ def response(
 
 
 def use(name: str, call: str = "c1", **given: Any) -> Line:
-    return {"type": "tool_use", "complete": True, "id": call, "name": name, "input": given}
+    return {
+        "type": "tool_use",
+        "complete": True,
+        "id": call,
+        "name": name,
+        "input": given,
+    }
 
 
 def ended(status: str = "done", call: str = "c1", **run: Any) -> Line:
@@ -61,16 +77,28 @@ def written(step: Step) -> list[Line]:
             }
         ]
     if step.what == "say":
-        return [response(step.second, {"type": "text", "text": step.text}, tokens=step.tokens)]
+        return [
+            response(
+                step.second, {"type": "text", "text": step.text}, tokens=step.tokens
+            )
+        ]
     shell = step.what in ("run", "refused")
-    given = {"cmd": step.text} if shell else {"path": step.text, "old_str": "a", "new_str": "b"}
+    given = (
+        {"cmd": step.text}
+        if shell
+        else {"path": step.text, "old_str": "a", "new_str": "b"}
+    )
     asked = use(
-        TOOLS[step.what], step.call, **given | ({"content": "x"} if step.what == "write" else {})
+        TOOLS[step.what],
+        step.call,
+        **given | ({"content": "x"} if step.what == "write" else {}),
     )
     if step.what == "refused":
         answer = ended("rejected-by-user", step.call, reason="User declined permission")
     elif shell:
-        answer = ended("done", step.call, result={"output": step.said, "exitCode": step.code})
+        answer = ended(
+            "done", step.call, result={"output": step.said, "exitCode": step.code}
+        )
     elif step.code:
         answer = ended("error", step.call, error={"message": step.said})
     else:
@@ -80,30 +108,49 @@ def written(step: Step) -> list[Line]:
 
 def thread(*messages: Any, **keys: Any) -> Line:
     numbered = [
-        one | {"messageId": n} if isinstance(one, dict) else one for n, one in enumerate(messages)
+        one | {"messageId": n} if isinstance(one, dict) else one
+        for n, one in enumerate(messages)
     ]
     env = {"initial": {"trees": [TREE]}}
-    return {"v": 22, "id": "T-1", "created": START * 1000, "messages": numbered, "env": env} | keys
+    return {
+        "v": 22,
+        "id": "T-1",
+        "created": START * 1000,
+        "messages": numbered,
+        "env": env,
+    } | keys
 
 
 def read(tmp_path: Path, *messages: Any, **keys: Any) -> TranscriptEvents:
-    return events_of(put(tmp_path / "T-1.json", thread(*messages, **keys), document=True), "amp")
+    return events_of(
+        put(tmp_path / "T-1.json", thread(*messages, **keys), document=True), "amp"
+    )
 
 
 def test_a_thread_says_what_happened(tmp_path: Path) -> None:
     events = read(tmp_path, *(message for step in STORY for message in written(step)))
     assert seen(events) == FOUND
-    assert {(span.cwd, span.session, span.agent, span.remote) for span in events.spans} == {
-        (FOLDER, "T-1", False, "git@host:a/b.git")
-    }
+    assert {
+        (span.cwd, span.session, span.agent, span.remote) for span in events.spans
+    } == {(FOLDER, "T-1", False, "git@host:a/b.git")}
     assert events.messages == [line.number for line in events.lines]
 
 
-def test_what_states_no_time_has_that_of_its_trace_or_of_what_is_before(tmp_path: Path) -> None:
+def test_what_states_no_time_has_that_of_its_trace_or_of_what_is_before(
+    tmp_path: Path,
+) -> None:
     trace = {"name": "tools", "context": {"messageId": 2}, "endTime": stamp(9)}
-    messages = [typed(1, "Go"), response(5, use("Read")), ended(), response(None), ended()]
+    messages = [
+        typed(1, "Go"),
+        response(5, use("Read")),
+        ended(),
+        response(None),
+        ended(),
+    ]
     events = read(
-        tmp_path, *messages, meta={"traces": [trace, 5, {"name": "agent", "endTime": stamp(99)}]}
+        tmp_path,
+        *messages,
+        meta={"traces": [trace, 5, {"name": "agent", "endTime": stamp(99)}]},
     )
     assert [line.time // NS - START for line in events.lines] == [1, 5, 9, 9, 9]
 
@@ -124,9 +171,13 @@ def test_input_that_a_model_calls_written_was_only_not_read(
     assert tokens_of(found) == tokens
 
 
-@pytest.mark.parametrize("usage", [None, 5, {}, {"inputTokens": "x", "outputTokens": 7}], ids=str)
+@pytest.mark.parametrize(
+    "usage", [None, 5, {}, {"inputTokens": "x", "outputTokens": 7}], ids=str
+)
 def test_without_usable_usage_tokens_are_unknown(tmp_path: Path, usage: Any) -> None:
-    assert seen(read(tmp_path, response(None, use("Read"), usage=usage)))["unknown"] == 1
+    assert (
+        seen(read(tmp_path, response(None, use("Read"), usage=usage)))["unknown"] == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,13 +191,17 @@ def test_without_usable_usage_tokens_are_unknown(tmp_path: Path, usage: Any) -> 
         ({"status": "error"}, [1]),
     ],
 )
-def test_a_call_has_a_verdict_where_it_ended(tmp_path: Path, run: Line, failed: list[int]) -> None:
+def test_a_call_has_a_verdict_where_it_ended(
+    tmp_path: Path, run: Line, failed: list[int]
+) -> None:
     events = read(tmp_path, response(1, use("Bash", cmd="ls")), ended(**run))
     assert seen(events).get("failed", []) == failed
 
 
 def test_a_thread_that_another_one_started_is_a_subagent(tmp_path: Path) -> None:
-    events = read(tmp_path, response(1, use("Read")), typed(2, CORRECTION), mainThreadID="T-0")
+    events = read(
+        tmp_path, response(1, use("Read")), typed(2, CORRECTION), mainThreadID="T-0"
+    )
     assert {(span.parent, span.agent) for span in events.spans} == {("T-0", True)}
     assert "corrections" not in seen(events)
 
@@ -158,7 +213,9 @@ def test_a_thread_without_a_folder_names_none(tmp_path: Path, uri: Any) -> None:
 
 
 def test_messages_of_other_kinds_are_named(tmp_path: Path) -> None:
-    events = read(tmp_path, 5, {"role": "dream"}, {"role": "user", "content": 7}, typed(3, "Go"))
+    events = read(
+        tmp_path, 5, {"role": "dream"}, {"role": "user", "content": 7}, typed(3, "Go")
+    )
     assert events.skipped == {
         "a field of another type": 1,
         "of a kind that is not known: dream, version 22": 1,
@@ -181,5 +238,7 @@ def test_another_document_is_named(tmp_path: Path, text: bytes, why: str) -> Non
 @pytest.mark.sampled(2)
 @IN_PARTS
 def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
-    for lines in damaged([thread(*(one for step in STORY for one in written(step)))], part):
+    for lines in damaged(
+        [thread(*(one for step in STORY for one in written(step)))], part
+    ):
         read_anyhow("amp", lines)

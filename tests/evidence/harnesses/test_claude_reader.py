@@ -52,16 +52,25 @@ class TestResponse:
     @cases(
         "lines, expected",
         {
-            "once however many blocks it has": ([response(n) for n in (1, 2, 3)], (1, 10)),
+            "once however many blocks it has": (
+                [response(n) for n in (1, 2, 3)],
+                (1, 10),
+            ),
             "another id": ([response(1), response(2, "msg_2", "req_2")], (2, 20)),
             "another request": ([response(1), response(2, "msg_1", "req_2")], (2, 20)),
-            "no request: known by its id": ([response(n, "msg_1", None) for n in (1, 2)], (1, 10)),
+            "no request: known by its id": (
+                [response(n, "msg_1", None) for n in (1, 2)],
+                (1, 10),
+            ),
             "no request: copy of one that has one": (
                 [response(1, "msg_1", None, output=30), response(2)],
                 (1, 30),
             ),
             "no id: every time": ([response(n, None, None) for n in (1, 2)], (2, 20)),
-            "a request alone: every time": ([response(1, None), response(2, None)], (2, 20)),
+            "a request alone: every time": (
+                [response(1, None), response(2, None)],
+                (2, 20),
+            ),
             "the largest": (
                 [response(n, output=out) for n, out in ((1, 1), (2, 400), (3, 40))],
                 (1, 400),
@@ -69,7 +78,9 @@ class TestResponse:
             "says it is no error": ([response(1, isApiErrorMessage=False)], (1, 10)),
         },
     )
-    def test_counts(self, tmp_path: Path, lines: list[Line], expected: tuple[int, int]) -> None:
+    def test_counts(
+        self, tmp_path: Path, lines: list[Line], expected: tuple[int, int]
+    ) -> None:
         assert outputs(tmp_path, *lines) == expected
 
     def test_counts_once_in_all_files(self, tmp_path: Path) -> None:
@@ -115,17 +126,21 @@ class TestSidechain:
         assert outputs(tmp_path, *lines) == (1, 10)
 
     def test_copies_alone_are_told_apart_by_their_request(self, tmp_path: Path) -> None:
-        assert outputs(tmp_path, side(1, "req_2"), side(2, "req_3"), side(3, "req_3")) == (2, 20)
+        assert outputs(
+            tmp_path, side(1, "req_2"), side(2, "req_3"), side(3, "req_3")
+        ) == (2, 20)
 
     @pytest.mark.parametrize("turned", [False, True])
-    def test_copy_with_the_same_output_gives_way(self, tmp_path: Path, turned: bool) -> None:
+    def test_copy_with_the_same_output_gives_way(
+        self, tmp_path: Path, turned: bool
+    ) -> None:
         lines = response(1, reads=5), side(2, "req_2", reads=9_000)
         assert facts(tmp_path, *lines[:: -1 if turned else 1])[3] == 5
 
     def test_copy_with_more_output_does_not(self, tmp_path: Path) -> None:
-        assert facts(tmp_path, response(1, reads=5), side(2, "req_2", reads=9_000, output=11))[
-            2:4
-        ] == (11, 9_000)
+        assert facts(
+            tmp_path, response(1, reads=5), side(2, "req_2", reads=9_000, output=11)
+        )[2:4] == (11, 9_000)
 
 
 ODD: Any = ["text", result(), None]
@@ -152,13 +167,25 @@ class TestToolCall:
                 (2, 2),
             ),
             "text holds none": (
-                [response(1, message={"content": '[{"type": "tool_result", "tool_use_id": "x"}]'})],
+                [
+                    response(
+                        1,
+                        message={
+                            "content": '[{"type": "tool_result", "tool_use_id": "x"}]'
+                        },
+                    )
+                ],
                 (0, 0),
             ),
-            "text among the content is passed over": ([claude(1, *ODD, kind="user")], (1, 0)),
+            "text among the content is passed over": (
+                [claude(1, *ODD, kind="user")],
+                (1, 0),
+            ),
         },
     )
-    def test_counts(self, tmp_path: Path, lines: list[Line], expected: tuple[int, int]) -> None:
+    def test_counts(
+        self, tmp_path: Path, lines: list[Line], expected: tuple[int, int]
+    ) -> None:
         assert facts(tmp_path, *lines)[5:] == expected
 
 
@@ -177,7 +204,9 @@ def answered(second: float, name: str | None = "toolu_1", **keys: Any) -> Line:
 class TestCallWithAHiddenId:
     def test_finds_its_result(self, tmp_path: Path) -> None:
         run = response(1, "msg_1", "req_1", use("Bash", HIDDEN, command="pytest"))
-        found = seen(tmp_path, run, answered(2, HIDDEN, content="1 failed in 1s", is_error=True))
+        found = seen(
+            tmp_path, run, answered(2, HIDDEN, content="1 failed in 1s", is_error=True)
+        )
         assert (found["runs"], found["failed"]) == ([False], [True])
 
     @pytest.mark.parametrize("failed", [True, False])
@@ -212,7 +241,9 @@ class TestArgument:
         (made,) = events.of(CommitMade)
         assert made.folder == events.texts.index("/work/app")
 
-    def test_of_an_edit_is_its_file_under_its_own_name_alone(self, tmp_path: Path) -> None:
+    def test_of_an_edit_is_its_file_under_its_own_name_alone(
+        self, tmp_path: Path
+    ) -> None:
         edit = response(1, "msg_1", "req_1", use("Write", path="a.py", content="x"))
         assert "edits" not in seen(tmp_path, edit, answered(2))
 
@@ -222,26 +253,44 @@ class TestCheck:
         ("item", "shown"),
         [
             pytest.param(use("Bash", command="ls"), BASH, id="a command"),
-            pytest.param(use("Bash", command="cd x && uv run pytest -q"), BASH | TESTS, id="tests"),
+            pytest.param(
+                use("Bash", command="cd x && uv run pytest -q"),
+                BASH | TESTS,
+                id="tests",
+            ),
             pytest.param(
                 use("Bash", command="cat .agents/loop-state.md"),
                 BASH | LOOP_STATE,
                 id="cat loop state",
             ),
             pytest.param(
-                use("Bash", command="echo x > loop-state.md"), BASH, id="writes the loop state"
+                use("Bash", command="echo x > loop-state.md"),
+                BASH,
+                id="writes the loop state",
             ),
             pytest.param(use("Bash"), BASH, id="no command"),
-            pytest.param({"type": "tool_use", "id": "a", "name": "Bash"}, BASH, id="no input"),
-            pytest.param(use("Bash", command=["pytest"]), BASH | TESTS, id="a command in words"),
-            pytest.param(use("Bash", command=5), BASH, id="a command of another type"),
-            pytest.param(use("Read", file_path="/x/loop-state.md"), LOOP_STATE, id="loop state"),
-            pytest.param(use("Read", file_path="/x/loop-state.md.bak"), 0, id="another file"),
             pytest.param(
-                use("Grep", command="pytest", file_path="loop-state.md"), 0, id="another tool"
+                {"type": "tool_use", "id": "a", "name": "Bash"}, BASH, id="no input"
             ),
             pytest.param(
-                {"type": "text", "name": "Bash", "input": {"command": "pytest"}}, 0, id="no tool"
+                use("Bash", command=["pytest"]), BASH | TESTS, id="a command in words"
+            ),
+            pytest.param(use("Bash", command=5), BASH, id="a command of another type"),
+            pytest.param(
+                use("Read", file_path="/x/loop-state.md"), LOOP_STATE, id="loop state"
+            ),
+            pytest.param(
+                use("Read", file_path="/x/loop-state.md.bak"), 0, id="another file"
+            ),
+            pytest.param(
+                use("Grep", command="pytest", file_path="loop-state.md"),
+                0,
+                id="another tool",
+            ),
+            pytest.param(
+                {"type": "text", "name": "Bash", "input": {"command": "pytest"}},
+                0,
+                id="no tool",
             ),
         ],
     )

@@ -105,7 +105,9 @@ class TestTotals:
         assert spent(tmp_path, *lines)[:3] == expected
 
     def test_that_are_equal_are_duplicates(self, tmp_path: Path) -> None:
-        assert spent(tmp_path, *(tokens(n, counts(100, 60, 7)) for n in range(4)))[0] == 1
+        assert (
+            spent(tmp_path, *(tokens(n, counts(100, 60, 7)) for n in range(4)))[0] == 1
+        )
         assert share(tmp_path / "t").duplicates_dropped == 3
 
     @cases(
@@ -129,7 +131,10 @@ class TestTotals:
 
     @pytest.mark.parametrize("info", [None, {}, {"model_context_window": 1}])
     def test_may_be_missing_altogether(self, tmp_path: Path, info: Any) -> None:
-        assert spent(tmp_path, codex(1, "event_msg", type="token_count", info=info)) == (0,) * 5
+        assert (
+            spent(tmp_path, codex(1, "event_msg", type="token_count", info=info))
+            == (0,) * 5
+        )
 
 
 HEADER = "Wall time: 0.1 seconds\n"
@@ -173,14 +178,18 @@ VERDICTS: dict[str, tuple[Any, bool | None]] = {
 
 class TestVerdict:
     @cases("said, failed", VERDICTS)
-    @pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output"])
+    @pytest.mark.parametrize(
+        "kind", ["function_call_output", "custom_tool_call_output"]
+    )
     def test_stands_in_the_header(
         self, tmp_path: Path, kind: str, said: Any, failed: bool | None
     ) -> None:
         expected = (0, 0) if failed is None else (1, int(failed))
         assert facts(tmp_path, output(1, said, kind=kind))[5:] == expected
 
-    def test_is_read_when_the_text_is_written_in_another_way(self, tmp_path: Path) -> None:
+    def test_is_read_when_the_text_is_written_in_another_way(
+        self, tmp_path: Path
+    ) -> None:
         said = b'"\\u0045xit code: 1\\nWall time: 1 seconds\\nOutput:\\n"'
         line = as_bytes([output(1, "SAID")]).rstrip().replace(b'"SAID"', said)
         assert facts(tmp_path, line)[5:] == (1, 1)
@@ -191,7 +200,10 @@ class TestVerdict:
             ({"type": "patch_apply_end", "success": False}, True),
             ({"type": "patch_apply_end"}, None),
             (
-                {"type": "mcp_tool_call_end", "result": {"Ok": {"content": [], "isError": True}}},
+                {
+                    "type": "mcp_tool_call_end",
+                    "result": {"Ok": {"content": [], "isError": True}},
+                },
                 True,
             ),
             ({"type": "mcp_tool_call_end", "result": {}}, None),
@@ -199,13 +211,20 @@ class TestVerdict:
             ({"type": "exec_command_begin", "success": False}, None),
         ],
     )
-    def test_stands_in_an_event(self, tmp_path: Path, event: Line, failed: bool | None) -> None:
+    def test_stands_in_an_event(
+        self, tmp_path: Path, event: Line, failed: bool | None
+    ) -> None:
         expected = (0, 0) if failed is None else (1, int(failed))
-        assert facts(tmp_path, codex(1, "event_msg", call_id="call_1", **event))[5:] == expected
+        assert (
+            facts(tmp_path, codex(1, "event_msg", call_id="call_1", **event))[5:]
+            == expected
+        )
 
     @pytest.mark.parametrize("turned", [False, True])
     def test_of_failure_decides(self, tmp_path: Path, turned: bool) -> None:
-        end = codex(1, "event_msg", type="patch_apply_end", call_id="call_1", success=False)
+        end = codex(
+            1, "event_msg", type="patch_apply_end", call_id="call_1", success=False
+        )
         lines = [end, output(2, "Exit code: 0\nOutput:\n")]
         assert facts(tmp_path, *lines[:: -1 if turned else 1])[5:] == (1, 1)
 
@@ -226,18 +245,34 @@ class TestCheck:
     @pytest.mark.parametrize(
         ("kind", "keys", "shown"),
         [
-            ("function_call", {"name": "exec_command", "arguments": {"command": "npm test"}}, BASH),
-            ("function_call", {"name": "write_stdin", "arguments": {"chars": "pytest"}}, 0),
+            (
+                "function_call",
+                {"name": "exec_command", "arguments": {"command": "npm test"}},
+                BASH,
+            ),
+            (
+                "function_call",
+                {"name": "write_stdin", "arguments": {"chars": "pytest"}},
+                0,
+            ),
             ("function_call", {"name": "exec_command", "arguments": "pytest"}, BASH),
             ("function_call", {"name": "shell"}, BASH),
-            ("local_shell_call", {"action": {"type": "exec", "command": ["pytest"]}}, BASH | TESTS),
+            (
+                "local_shell_call",
+                {"action": {"type": "exec", "command": ["pytest"]}},
+                BASH | TESTS,
+            ),
             ("local_shell_call", {}, BASH),
             (
                 "custom_tool_call",
                 {"name": "exec", "input": "await tools.exec_command({cmd: 'pytest'})"},
                 BASH | TESTS,
             ),
-            ("message", {"role": "user", "content": [{"type": "input_text", "text": "pytest"}]}, 0),
+            (
+                "message",
+                {"role": "user", "content": [{"type": "input_text", "text": "pytest"}]},
+                0,
+            ),
         ],
     )
     def test_of_a_tool(self, tmp_path: Path, kind: str, keys: Line, shown: int) -> None:
@@ -267,7 +302,10 @@ class TestCheck:
     )
     def test_of_the_loop_state(self, tmp_path: Path, command: str, reads: bool) -> None:
         call = item(
-            1, "function_call", name="shell_command", arguments=json.dumps({"command": command})
+            1,
+            "function_call",
+            name="shell_command",
+            arguments=json.dumps({"command": command}),
         )
         write(tmp_path / "t" / "r.jsonl", call)
         assert bool(read(tmp_path / "t")[0][0].flags & LOOP_STATE) is reads
@@ -283,9 +321,14 @@ class TestLine:
         ):
             write(tmp_path / name / "m.jsonl", *lines)
             (found,), _ = read(tmp_path / name)
-            assert [(h.name, h.turns) for h in found.harnesses] == [("claude", 1), ("codex", 1)]
+            assert [(h.name, h.turns) for h in found.harnesses] == [
+                ("claude", 1),
+                ("codex", 1),
+            ]
 
-    def test_without_the_wanted_types_is_skipped_where_they_matter(self, tmp_path: Path) -> None:
+    def test_without_the_wanted_types_is_skipped_where_they_matter(
+        self, tmp_path: Path
+    ) -> None:
         lines = [
             tokens(1, counts(100, 60, 7) | {"input_tokens": "100"}),
             tokens(1, counts(-100, 60, 7)),
@@ -300,12 +343,19 @@ class TestLine:
                 output={},
             ),
             {"timestamp": 7, "type": "event_msg", "payload": {"type": "token_count"}},
-            {"timestamp": "2026-04-12", "type": "event_msg", "payload": {"type": "token_count"}},
+            {
+                "timestamp": "2026-04-12",
+                "type": "event_msg",
+                "payload": {"type": "token_count"},
+            },
         ]
         write(tmp_path / "t" / "r.jsonl", *lines, tokens(3, counts(10, 6, 1)))
         (found,), survey = read(tmp_path / "t")
         assert (found.turns, found.input_tokens) == (1, 10)
-        assert survey.lines_skipped == {"a field of another type": 3, "no time stamp": 1}
+        assert survey.lines_skipped == {
+            "a field of another type": 3,
+            "no time stamp": 1,
+        }
 
 
 class TestTotalsThatFall:
@@ -317,27 +367,47 @@ class TestTotalsThatFall:
     @pytest.mark.parametrize(
         ("totals", "last", "given"),
         [
-            pytest.param(counts(2_500, 900, 150), counts(1_500, 900, 50), 1_500, id="response"),
-            pytest.param(counts(9_000, 0, 400), counts(8_000, 0, 300), 8_000, id="larger-than-all"),
+            pytest.param(
+                counts(2_500, 900, 150), counts(1_500, 900, 50), 1_500, id="response"
+            ),
+            pytest.param(
+                counts(9_000, 0, 400),
+                counts(8_000, 0, 300),
+                8_000,
+                id="larger-than-all",
+            ),
             pytest.param(FIRST, FIRST, 0, id="that-total-again"),
             pytest.param(FIRST, None, 0, id="that-total-without-last"),
             pytest.param(counts(700, 0, 40), counts(700, 0, 40), 700, id="from-zero"),
             pytest.param(counts(700, 0, 40), None, 700, id="from-zero-without-last"),
             pytest.param(THIRD, counts(3_000, 2_000, 100), 0, id="nothing-new"),
-            pytest.param(counts(8_000, 3_000, 400), counts(1_000, 0, 50), 2_000, id="one-lost"),
-            pytest.param(counts(8_000, 3_000, 400), counts(8_000, 3_000, 400), 2_000, id="rise"),
+            pytest.param(
+                counts(8_000, 3_000, 400), counts(1_000, 0, 50), 2_000, id="one-lost"
+            ),
+            pytest.param(
+                counts(8_000, 3_000, 400), counts(8_000, 3_000, 400), 2_000, id="rise"
+            ),
         ],
     )
     def test_count_what_is_new(
         self, tmp_path: Path, totals: Line, last: Line | None, given: int
     ) -> None:
-        before = tokens(2, self.FIRST, self.FIRST), tokens(3, self.THIRD, counts(5_000, 3_000, 200))
-        path = put(tmp_path / "rollout-1.jsonl", meta(1, "x"), *before, tokens(4, totals, last))
+        before = (
+            tokens(2, self.FIRST, self.FIRST),
+            tokens(3, self.THIRD, counts(5_000, 3_000, 200)),
+        )
+        path = put(
+            tmp_path / "rollout-1.jsonl", meta(1, "x"), *before, tokens(4, totals, last)
+        )
         turns = events_of(path, "codex").of(CountedTurn)
         assert [turn.response.input for turn in turns] == [1_000, 5_000, given]
 
 
-FAILED = {"exit_code": 1, "output": "1 failed, 2 passed in 1s\n", "wall_time_seconds": 1}
+FAILED = {
+    "exit_code": 1,
+    "output": "1 failed, 2 passed in 1s\n",
+    "wall_time_seconds": 1,
+}
 MADE = {"exit_code": 0, "output": "[main 5f0c2aa] Round\n", "chunk_id": "a"}
 RUNS = {"session_id": 7, "output": "collected 3 items\n", "wall_time_seconds": 10}
 
@@ -351,7 +421,10 @@ class TestProgram:
         name = f"call_{second}"
         texts = f"Script {head}\nWall time 1.0 seconds\nOutput:\n", printed
         parts = [
-            {"type": "input_text", "text": text if isinstance(text, str) else json.dumps(text)}
+            {
+                "type": "input_text",
+                "text": text if isinstance(text, str) else json.dumps(text),
+            }
             for text in texts
         ]
         return [
@@ -359,19 +432,29 @@ class TestProgram:
             output(second + 1, parts, name, "custom_tool_call_output"),
         ]
 
-    def run(self, second: int, command: str, printed: Any, head: str = "completed") -> list[Line]:
+    def run(
+        self, second: int, command: str, printed: Any, head: str = "completed"
+    ) -> list[Line]:
         asked = f"text(await tools.exec_command({{cmd: {json.dumps(command)}}}))"
         return self.program(second, asked, printed, head)
 
     def later(self, second: int, name: str, text: str, **asked: Any) -> list[Line]:
         return [
-            item(second, "function_call", f"w{second}", name=name, arguments=json.dumps(asked)),
+            item(
+                second,
+                "function_call",
+                f"w{second}",
+                name=name,
+                arguments=json.dumps(asked),
+            ),
             output(second + 1, text, f"w{second}"),
         ]
 
     def seen(self, root: Path, *lines: list[Line]) -> dict[str, Any]:
         flat = [line for part in lines for line in part]
-        found = seen_in(events_of(put(root / "rollout-1.jsonl", meta(0, "s"), *flat), "codex"))
+        found = seen_in(
+            events_of(put(root / "rollout-1.jsonl", meta(0, "s"), *flat), "codex")
+        )
         return {name: found.get(name, []) for name in ("runs", "failed", "commits")}
 
     @pytest.mark.parametrize(
@@ -382,7 +465,9 @@ class TestProgram:
             pytest.param([FAILED], id="list"),
             pytest.param({"tests": FAILED}, id="named"),
             pytest.param(f"tests: {json.dumps(FAILED)}", id="after-words"),
-            pytest.param(json.dumps(FAILED).replace("1 failed", "…3 tokens…\n1 failed"), id="cut"),
+            pytest.param(
+                json.dumps(FAILED).replace("1 failed", "…3 tokens…\n1 failed"), id="cut"
+            ),
         ],
     )
     def test_result_as_json_has_the_verdict_and_the_exit_code(
@@ -398,7 +483,9 @@ class TestProgram:
     def test_exit_code_of_one_of_two_commands_is_not_that_of_the_program(
         self, tmp_path: Path
     ) -> None:
-        two = self.run(1, 'true"}), tools.exec_command({cmd: "git commit -am Round', FAILED)
+        two = self.run(
+            1, 'true"}), tools.exec_command({cmd: "git commit -am Round', FAILED
+        )
         two[0]["payload"]["input"] = two[0]["payload"]["input"].replace("\\", "")
         assert self.seen(tmp_path, two)["failed"] == [False]
 
@@ -406,7 +493,8 @@ class TestProgram:
         "end",
         [
             pytest.param(
-                ("write_stdin", {"session_id": 7}, "Process exited with code 1"), id="stdin"
+                ("write_stdin", {"session_id": 7}, "Process exited with code 1"),
+                id="stdin",
             ),
             pytest.param(("wait", {"cell_id": "7"}, "Script completed"), id="wait"),
         ],
@@ -417,12 +505,18 @@ class TestProgram:
         name, asked, head = end
         runs = "running with cell ID 7" if name == "wait" else "completed"
         begun = self.run(1, "pytest", "collected" if name == "wait" else RUNS, runs)
-        waits = self.later(5, name, f"{head}\nOutput:\n1 failed, 2 passed in 1s", **asked)
-        other = self.later(3, name, "Script running with cell ID 9\nOutput:", cell_id="9")
+        waits = self.later(
+            5, name, f"{head}\nOutput:\n1 failed, 2 passed in 1s", **asked
+        )
+        other = self.later(
+            3, name, "Script running with cell ID 9\nOutput:", cell_id="9"
+        )
         assert self.seen(tmp_path, begun, other, waits)["runs"] == [False]
 
     def test_ends_in_a_program_that_asks_for_more_output(self, tmp_path: Path) -> None:
-        more = "text(JSON.stringify(await tools.write_stdin({session_id: 7, chars: ''})))"
+        more = (
+            "text(JSON.stringify(await tools.write_stdin({session_id: 7, chars: ''})))"
+        )
         begun = self.run(1, "pytest", RUNS), self.program(3, more, RUNS)
         found = self.seen(tmp_path, *begun, self.program(5, more, FAILED))
         assert (found["runs"], found["failed"]) == ([False], [False, False, True])
@@ -436,7 +530,9 @@ class TestProgram:
 
 
 class TestLineBreakThatIsMissing:
-    @pytest.mark.parametrize("opens", [turn(2, "2"), meta(2, "s2")], ids=["turn", "session"])
+    @pytest.mark.parametrize(
+        "opens", [turn(2, "2"), meta(2, "s2")], ids=["turn", "session"]
+    )
     def test_leaves_the_line_to_both_spans(self, tmp_path: Path, opens: Line) -> None:
         two = json.dumps(tokens(1, counts(100, 60, 7))) + json.dumps(opens)
         path = put(tmp_path / "r.jsonl", meta(0, "s1"), two.encode())
@@ -449,13 +545,18 @@ class TestCallWithAHiddenId:
         given = json.dumps({"cmd": "pytest"})
         call = item(1, "function_call", name, name="exec_command", arguments=given)
         ended = output(2, "Process exited with code 1\nOutput:\n1 failed in 1s", name)
-        found = seen_in(events_of(put(tmp_path / "r.jsonl", meta(0, "s1"), call, ended), "codex"))
+        found = seen_in(
+            events_of(put(tmp_path / "r.jsonl", meta(0, "s1"), call, ended), "codex")
+        )
         assert (found["runs"], found["failed"]) == ([False], [True])
 
 
 def completed(second: int, kind: str, name: str = "call_1", **keys: Any) -> Line:
     return codex(
-        second, "event_msg", type="item_completed", item={"type": kind, "id": name, **keys}
+        second,
+        "event_msg",
+        type="item_completed",
+        item={"type": kind, "id": name, **keys},
     )
 
 
@@ -486,7 +587,8 @@ class TestPaginated:
     ) -> dict[str, Any]:
         begun = meta(0, "s1", history_mode=mode, **keys)
         numbered = [
-            {**line, "ordinal": number} for number, line in enumerate([begun, turn(0), *lines])
+            {**line, "ordinal": number}
+            for number, line in enumerate([begun, turn(0), *lines])
         ]
         path = put(root / "rollout-2026-07-14T08-15-00-s1_2.jsonl", *numbered)
         rows = Codex().original(events_of(path, "codex"), lambda _: [])
@@ -507,7 +609,13 @@ class TestPaginated:
         [
             (typed(9, CORRECTION), {}, 1),
             (typed(9, "No, that is", " wrong"), {}, 1),
-            (completed(9, "HookPrompt", content=[{"type": "text", "text": CORRECTION}]), {}, 0),
+            (
+                completed(
+                    9, "HookPrompt", content=[{"type": "text", "text": CORRECTION}]
+                ),
+                {},
+                0,
+            ),
             (
                 item(
                     9,
@@ -526,34 +634,70 @@ class TestPaginated:
     def test_has_prompts_as_items(
         self, tmp_path: Path, line: Line, keys: Line, corrections: int
     ) -> None:
-        assert self.read(tmp_path, *ran(1), line, **keys).get("corrections", 0) == corrections
+        assert (
+            self.read(tmp_path, *ran(1), line, **keys).get("corrections", 0)
+            == corrections
+        )
 
-    def test_has_a_prompt_once_where_the_event_is_there_too(self, tmp_path: Path) -> None:
+    def test_has_a_prompt_once_where_the_event_is_there_too(
+        self, tmp_path: Path
+    ) -> None:
         event = codex(9, "event_msg", type="user_message", message=CORRECTION)
-        assert self.read(tmp_path, *ran(1), event, typed(9, CORRECTION))["corrections"] == 1
+        assert (
+            self.read(tmp_path, *ran(1), event, typed(9, CORRECTION))["corrections"]
+            == 1
+        )
 
     def test_counts_a_call_once(self, tmp_path: Path) -> None:
         ended = completed(
-            2, "CommandExecution", status="failed", exit_code=1, aggregated_output="1 failed in 1s"
+            2,
+            "CommandExecution",
+            status="failed",
+            exit_code=1,
+            aggregated_output="1 failed in 1s",
         )
         patch = item(
-            3, "custom_tool_call", "call_2", name="apply_patch", input="*** Add File: a\n+x\n"
+            3,
+            "custom_tool_call",
+            "call_2",
+            name="apply_patch",
+            input="*** Add File: a\n+x\n",
         )
         changed = completed(
-            4, "FileChange", "call_2", status="completed", changes={"a": {"type": "add"}}
+            4,
+            "FileChange",
+            "call_2",
+            status="completed",
+            changes={"a": {"type": "add"}},
         )
-        answered = output(5, "Exit code: 0\nOutput:\nok", "call_2", "custom_tool_call_output")
+        answered = output(
+            5, "Exit code: 0\nOutput:\nok", "call_2", "custom_tool_call_output"
+        )
         one, other = ran(1)
         found = self.read(tmp_path, one, ended, other, patch, changed, answered)
-        assert (found["calls"], found["runs"], found["edits"]) == (2, [0], ["/work/app/a"])
+        assert (found["calls"], found["runs"], found["edits"]) == (
+            2,
+            [0],
+            ["/work/app/a"],
+        )
         assert found["failed"] == [1, 0, 0]  # the second has two, which have one key
 
-    @pytest.mark.parametrize("status", ["failed", "completed", "inProgress", "declined"])
-    def test_has_the_verdict_on_a_patch_in_its_item(self, tmp_path: Path, status: str) -> None:
+    @pytest.mark.parametrize(
+        "status", ["failed", "completed", "inProgress", "declined"]
+    )
+    def test_has_the_verdict_on_a_patch_in_its_item(
+        self, tmp_path: Path, status: str
+    ) -> None:
         patch = item(
-            3, "custom_tool_call", "call_2", name="apply_patch", input="*** Add File: a\n+x\n"
+            3,
+            "custom_tool_call",
+            "call_2",
+            name="apply_patch",
+            input="*** Add File: a\n+x\n",
         )
-        found = self.read(tmp_path, patch, completed(4, "FileChange", "call_2", status=status))
+        found = self.read(
+            tmp_path, patch, completed(4, "FileChange", "call_2", status=status)
+        )
         assert found.get("failed") == {"failed": [1], "completed": [0]}.get(status)
         assert ("edits" in found) is (status != "failed")
         # In a program of ``exec`` items have ids of their own, which are no calls.
@@ -566,7 +710,10 @@ class TestPaginated:
         self, tmp_path: Path, ids: str
     ) -> None:
         given = item(
-            1, "function_call", name="exec_command", arguments=json.dumps({"cmd": "pytest"})
+            1,
+            "function_call",
+            name="exec_command",
+            arguments=json.dumps({"cmd": "pytest"}),
         )
         goes_on = output(2, "Process running with session ID 7\nOutput:\n")
         ended = completed(
@@ -580,12 +727,16 @@ class TestPaginated:
         found = self.read(tmp_path, given, goes_on, ended)
         assert found.get("failed") == ([1] if ids == "call_1" else None)
 
-    @pytest.mark.parametrize("on", [True, False], ids=["totals-go-on", "totals-begin-anew"])
+    @pytest.mark.parametrize(
+        "on", [True, False], ids=["totals-go-on", "totals-begin-anew"]
+    )
     def test_that_goes_on_from_another_file_adds_what_is_in_it(
         self, tmp_path: Path, on: bool
     ) -> None:
         base = {"thread_id": "s0", "end_ordinal_exclusive": 40, "end_byte_offset": 9}
-        first, second = ((1100, 660, 77), (1200, 720, 84)) if on else ((100, 60, 7), (200, 120, 14))
+        first, second = (
+            ((1100, 660, 77), (1200, 720, 84)) if on else ((100, 60, 7), (200, 120, 14))
+        )
         spent = [
             tokens(1, counts(*first), counts(100, 60, 7)),
             tokens(2, counts(*second), counts(100, 60, 7)),
@@ -601,14 +752,22 @@ class TestPaginated:
         before = [*ran(1), tokens(3, counts(100, 60, 7))]
         mine = [
             turn(4, "2"),
-            item(5, "function_call", "call_2", name="exec_command", arguments='{"cmd": "ls"}'),
+            item(
+                5,
+                "function_call",
+                "call_2",
+                name="exec_command",
+                arguments='{"cmd": "ls"}',
+            ),
             tokens(6, counts(150, 90, 9)),
         ]
         one, two, count = before
         lines = [typed(1, CORRECTION), count, one, two, *mine]
         if first == 4:
             lines = [typed(1, CORRECTION), count, one, *mine]
-        found = self.read(tmp_path, *lines, source=source, subagent_history_start_ordinal=first)
+        found = self.read(
+            tmp_path, *lines, source=source, subagent_history_start_ordinal=first
+        )
         assert found.get("calls") == calls
         assert found.get("turns") == ([(2, 50, 30, 20)] if calls else None)
         assert "corrections" not in found

@@ -25,7 +25,13 @@ from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 IDS = itertools.count()
-TOOLS = {"read": "view", "edit": "edit", "write": "create", "run": "bash", "refused": "bash"}
+TOOLS = {
+    "read": "view",
+    "edit": "edit",
+    "write": "create",
+    "run": "bash",
+    "refused": "bash",
+}
 
 
 def event(second: float, kind: str, /, **data: Any) -> Line:
@@ -49,10 +55,14 @@ HEAD = event(
 
 
 def start(second: float, tool: str, call: str = "c1", **given: Any) -> Line:
-    return event(second, "tool.execution_start", toolCallId=call, toolName=tool, arguments=given)
+    return event(
+        second, "tool.execution_start", toolCallId=call, toolName=tool, arguments=given
+    )
 
 
-def end(second: float, said: str, call: str = "c1", success: bool = True, **keys: Any) -> Line:
+def end(
+    second: float, said: str, call: str = "c1", success: bool = True, **keys: Any
+) -> Line:
     data = {"toolCallId": call, "success": success, "result": {"content": said}} | keys
     return event(second, "tool.execution_complete", **data)
 
@@ -71,7 +81,8 @@ def answer(second: float, output: int = 1, said: str = "", model: str = "m") -> 
 def shutdown(second: float, **models: tuple[int, int, int, int]) -> Line:
     names = "outputTokens", "inputTokens", "cacheReadTokens", "cacheWriteTokens"
     usage = {
-        name: {"usage": dict(zip(names, counts, strict=True))} for name, counts in models.items()
+        name: {"usage": dict(zip(names, counts, strict=True))}
+        for name, counts in models.items()
     }
     return event(second, "session.shutdown", modelMetrics=usage)
 
@@ -92,12 +103,24 @@ def written(step: Step) -> list[Line]:
     if step.what == "say":
         return [said]
     shell = step.what in ("run", "refused")
-    given = {"command": step.text} if shell else {"path": step.text, "old_str": "a", "new_str": "b"}
+    given = (
+        {"command": step.text}
+        if shell
+        else {"path": step.text, "old_str": "a", "new_str": "b"}
+    )
     given |= {"file_text": "x"} if step.what == "write" else {}
     begun = start(step.second, TOOLS[step.what], step.call, **given)
     if step.what == "refused":
-        denied = {"toolCallId": step.call, "result": {"kind": "denied-interactively-by-user"}}
-        error = {"error": {"message": "The user rejected this tool call.", "code": "rejected"}}
+        denied = {
+            "toolCallId": step.call,
+            "result": {"kind": "denied-interactively-by-user"},
+        }
+        error = {
+            "error": {
+                "message": "The user rejected this tool call.",
+                "code": "rejected",
+            }
+        }
         return [
             said,
             begun,
@@ -107,11 +130,17 @@ def written(step: Step) -> list[Line]:
     if shell:
         printed = f"{step.said}\n<shellId: {step.number} completed with exit code {step.code}>"
         hook = event(
-            step.second + 1, "hook.start", input={"toolResult": {"textResultForLlm": printed}}
+            step.second + 1,
+            "hook.start",
+            input={"toolResult": {"textResultForLlm": printed}},
         )
         return [said, begun, hook, end(step.second + 2, printed, step.call)]
     error = {"error": {"message": step.said, "code": "failure"}} if step.code else {}
-    return [said, begun, end(step.second + 2, step.said, step.call, not step.code, **error)]
+    return [
+        said,
+        begun,
+        end(step.second + 2, step.said, step.call, not step.code, **error),
+    ]
 
 
 WHOLE = [line for step in STORY for line in written(step)]
@@ -127,9 +156,9 @@ def test_a_session_says_what_happened_and_its_tokens_at_its_end(tmp_path: Path) 
     rows = session(tmp_path, *WHOLE, shutdown(100, m=(495, 30420, 27450, 225)))
     expected = {name: found for name, found in FOUND.items() if name != "tokens"}
     assert seen(rows) == expected | {"unknown": 9, "stated": [(495, 2745, 27450, 225)]}
-    assert {(span.cwd, span.session, span.model, span.agent) for span in rows.spans} == {
-        (FOLDER, "g1", "m", False)
-    }
+    assert {
+        (span.cwd, span.session, span.model, span.agent) for span in rows.spans
+    } == {(FOLDER, "g1", "m", False)}
 
 
 @pytest.mark.parametrize(
@@ -152,8 +181,12 @@ def test_what_a_hook_denies_is_not_refused_by_a_person(
 
 
 def test_a_refusal_of_a_call_without_an_id_counts_once(tmp_path: Path) -> None:
-    denied = event(2, "permission.completed", result={"kind": "denied-interactively-by-user"})
-    error = {"error": {"message": "The user rejected this tool call.", "code": "rejected"}}
+    denied = event(
+        2, "permission.completed", result={"kind": "denied-interactively-by-user"}
+    )
+    error = {
+        "error": {"message": "The user rejected this tool call.", "code": "rejected"}
+    }
     rows = session(tmp_path, answer(1, 5), denied, end(3, "", "", False, **error))
     assert len(rows.of(UserBreak)) == 1
 
@@ -196,16 +229,26 @@ def test_a_session_taken_up_again_states_its_tokens_once(
         ([0, 0, 1], True, [(5, 0, 0, 1), (4, 0, 0, 1)]),
         ([0, 0, 0], False, [(9, 0, 0, 2)]),
     ],
-    ids=["in one unit all of it counts", "in two units the output of each", "killed, the output"],
+    ids=[
+        "in one unit all of it counts",
+        "in two units the output of each",
+        "killed, the output",
+    ],
 )
 def test_what_a_session_used_counts_as_far_as_it_is_known_where(
     tmp_path: Path, parts: list[int], ends: bool, expected: list[tuple[int, ...]]
 ) -> None:
     rows = session(
-        tmp_path, answer(1, 5), answer(2, 4), *([shutdown(3, m=(9, 23, 20, 0))] if ends else [])
+        tmp_path,
+        answer(1, 5),
+        answer(2, 4),
+        *([shutdown(3, m=(9, 23, 20, 0))] if ends else []),
     )
     file = File(TranscriptFile("events.jsonl", whole=True), CopilotCli(), rows)
-    file.ids, file.fresh = array("q", range(len(rows.lines))), bytearray(b"\1" * len(rows.lines))
+    file.ids, file.fresh = (
+        array("q", range(len(rows.lines))),
+        bytearray(b"\1" * len(rows.lines)),
+    )
     groups = [range(part, part + 1) for part in range(len(expected))]
     file.parts = [*parts, parts[-1]][: len(rows.lines)]
     found, _ = count_lines([file], groups)
@@ -217,7 +260,9 @@ def test_what_a_session_used_counts_as_far_as_it_is_known_where(
     assert [bool(f.stated) for f in found] == [f.unmeasured == 0 for f in found]
 
 
-def test_models_have_their_own_tokens_and_helpers_without_a_message_too(tmp_path: Path) -> None:
+def test_models_have_their_own_tokens_and_helpers_without_a_message_too(
+    tmp_path: Path,
+) -> None:
     rows = session(
         tmp_path,
         answer(1, 5),
@@ -231,10 +276,15 @@ def test_models_have_their_own_tokens_and_helpers_without_a_message_too(tmp_path
         [(5, 9, 0, 0), (6, 6, 1, 1)],
     )
     assert found["tokens"] == (2, 3, 0, 3)
-    assert [rows.spans[totals.span].model for totals in rows.of(StatedTotals)] == ["m", "n"]
+    assert [rows.spans[totals.span].model for totals in rows.of(StatedTotals)] == [
+        "m",
+        "n",
+    ]
 
 
-@pytest.mark.parametrize("second_end", [(6, 9, 0, 0), (11, 12, 0, 0)], ids=["part", "whole"])
+@pytest.mark.parametrize(
+    "second_end", [(6, 9, 0, 0), (11, 12, 0, 0)], ids=["part", "whole"]
+)
 def test_parts_of_the_default_model_count_once(
     tmp_path: Path, second_end: tuple[int, int, int, int]
 ) -> None:
@@ -252,13 +302,25 @@ def test_parts_of_the_default_model_count_once(
         pytest.param({"": 6}, {"x": (6, 9, 0, 0)}, [6], {"x"}, id="default-model"),
         pytest.param({"": 6}, {"x": (7, 9, 0, 0)}, [7], {"x"}, id="lost-response"),
         pytest.param(
-            {"": 6}, {"h": (2, 1, 0, 0), "x": (6, 9, 0, 0)}, [2, 6], {"h", "x"}, id="helper"
+            {"": 6},
+            {"h": (2, 1, 0, 0), "x": (6, 9, 0, 0)},
+            [2, 6],
+            {"h", "x"},
+            id="helper",
         ),
-        pytest.param({"m": 6}, {"m-2026": (6, 9, 0, 0)}, [6], {"m-2026"}, id="other-spelling"),
         pytest.param(
-            {"": 6, "n": 5}, {"n": (5, 1, 0, 0), "x": (6, 9, 0, 0)}, [5, 6], {"n", "x"}, id="named"
+            {"m": 6}, {"m-2026": (6, 9, 0, 0)}, [6], {"m-2026"}, id="other-spelling"
         ),
-        pytest.param({"": 6}, {"h": (2, 1, 0, 0), "x": (7, 9, 0, 0)}, [9], {""}, id="any-of-two"),
+        pytest.param(
+            {"": 6, "n": 5},
+            {"n": (5, 1, 0, 0), "x": (6, 9, 0, 0)},
+            [5, 6],
+            {"n", "x"},
+            id="named",
+        ),
+        pytest.param(
+            {"": 6}, {"h": (2, 1, 0, 0), "x": (7, 9, 0, 0)}, [9], {""}, id="any-of-two"
+        ),
     ],
 )
 def test_a_response_counts_once_whatever_names_its_model(
@@ -287,7 +349,10 @@ def test_a_response_counts_once_whatever_names_its_model(
         ((end(2, "x\n<exited with exit code 1>"),), [1]),
         ((end(2, "x", toolTelemetry={"metrics": {"exit_code": 3}}),), [1]),
         ((end(2, "x"),), [0]),
-        ((end(2, "x", success=False, error={"code": "timeout", "message": "no"}),), [1]),
+        (
+            (end(2, "x", success=False, error={"code": "timeout", "message": "no"}),),
+            [1],
+        ),
         ((end(2, "<exited with exit code 1> it printed"),), [0]),
         ((end(2, "x <command with shellId: 7 is still running after 9 seconds>"),), []),
         (
@@ -323,9 +388,14 @@ def test_a_response_counts_once_whatever_names_its_model(
         "said-to-have-ended",
     ],
 )
-def test_how_a_command_ended(tmp_path: Path, lines: tuple[Line, ...], failed: list[int]) -> None:
+def test_how_a_command_ended(
+    tmp_path: Path, lines: tuple[Line, ...], failed: list[int]
+) -> None:
     assert (
-        seen(session(tmp_path, start(1, "bash", command="ls"), *lines)).get("failed", []) == failed
+        seen(session(tmp_path, start(1, "bash", command="ls"), *lines)).get(
+            "failed", []
+        )
+        == failed
     )
 
 
@@ -335,9 +405,9 @@ def test_a_test_run_that_outlasts_its_call_ends_where_it_ends(tmp_path: Path) ->
         start(3, "read_bash", "c2"),
         end(4, "1 failed in 1s\n<shellId: 7 completed with exit code 1>", "c2"),
     ]
-    assert seen(session(tmp_path, start(1, "bash", command="pytest"), running, *later))["runs"] == [
-        0
-    ]
+    assert seen(session(tmp_path, start(1, "bash", command="pytest"), running, *later))[
+        "runs"
+    ] == [0]
 
 
 @pytest.mark.parametrize(
@@ -349,8 +419,12 @@ def test_a_test_run_that_outlasts_its_call_ends_where_it_ends(tmp_path: Path) ->
     ],
     ids=["typed", "of-a-skill", "the-text-of-a-skill"],
 )
-def test_a_prompt_is_what_a_person_typed(tmp_path: Path, data: Line, corrections: int) -> None:
-    found = seen(session(tmp_path, *written(STORY[1]), event(9, "user.message", **data)))
+def test_a_prompt_is_what_a_person_typed(
+    tmp_path: Path, data: Line, corrections: int
+) -> None:
+    found = seen(
+        session(tmp_path, *written(STORY[1]), event(9, "user.message", **data))
+    )
     assert found.get("corrections", 0) == corrections
 
 
@@ -359,14 +433,20 @@ def test_a_prompt_is_what_a_person_typed(tmp_path: Path, data: Line, corrections
 )
 def test_a_stop_is_the_users(tmp_path: Path, reason: str, breaks: list[str]) -> None:
     assert (
-        seen(session(tmp_path, answer(1), event(2, "abort", reason=reason))).get("breaks", [])
+        seen(session(tmp_path, answer(1), event(2, "abort", reason=reason))).get(
+            "breaks", []
+        )
         == breaks
     )
 
 
-def test_events_of_a_subagent_are_its_own_and_its_prompts_no_persons(tmp_path: Path) -> None:
+def test_events_of_a_subagent_are_its_own_and_its_prompts_no_persons(
+    tmp_path: Path,
+) -> None:
     prompt = event(9, "user.message", content=CORRECTION) | {"agentId": "x"}
-    rows = session(tmp_path, start(1, "task"), end(2, "so"), answer(3) | {"agentId": "x"}, prompt)
+    rows = session(
+        tmp_path, start(1, "task"), end(2, "so"), answer(3) | {"agentId": "x"}, prompt
+    )
     assert sorted(span.agent for span in rows.spans) == [False, True]
     assert "corrections" not in seen(rows)
     assert len(rows.of(AgentStarted)) == 1
@@ -375,36 +455,56 @@ def test_events_of_a_subagent_are_its_own_and_its_prompts_no_persons(tmp_path: P
 def test_arguments_may_be_a_text_and_a_patch_is_one(tmp_path: Path) -> None:
     patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"
     texts = [
-        event(1, "tool.execution_start", toolCallId="c1", toolName="apply_patch", arguments=patch),
+        event(
+            1,
+            "tool.execution_start",
+            toolCallId="c1",
+            toolName="apply_patch",
+            arguments=patch,
+        ),
         end(2, "done"),
     ]
     asked = '{"command": "pytest"}'
-    texts += [event(3, "tool.execution_start", toolCallId="c2", toolName="bash", arguments=asked)]
+    texts += [
+        event(
+            3, "tool.execution_start", toolCallId="c2", toolName="bash", arguments=asked
+        )
+    ]
     texts += [end(4, "2 passed in 1s\n<shellId: 1 completed with exit code 0>", "c2")]
     found = seen(session(tmp_path, *texts))
     assert (found["edits"], found["runs"]) == ([f"{FOLDER}/a.py"], [1])
 
 
-def test_events_of_other_kinds_are_named_and_a_compaction_is_noted(tmp_path: Path) -> None:
+def test_events_of_other_kinds_are_named_and_a_compaction_is_noted(
+    tmp_path: Path,
+) -> None:
     rows = session(
         tmp_path,
         event(1, "session.dream"),
         event(2, "hook.end"),
         event(3, "session.compaction_complete"),
     )
-    assert rows.skipped == {"of a kind that is not known: session.dream, version 1.0.76": 1}
+    assert rows.skipped == {
+        "of a kind that is not known: session.dream, version 1.0.76": 1
+    }
     assert len(rows.of(Compaction)) == 1
 
 
 @pytest.mark.sampled(2)
 @IN_PARTS
 def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
-    for lines in damaged([HEAD, *WHOLE, shutdown(100, m=(495, 30420, 27450, 225))], part):
+    for lines in damaged(
+        [HEAD, *WHOLE, shutdown(100, m=(495, 30420, 27450, 225))], part
+    ):
         read_anyhow("copilot", lines)
 
 
-def test_a_copy_elsewhere_is_known_by_its_lines_and_an_older_form_is_named(tmp_path: Path) -> None:
-    assert seen(events_of(put(tmp_path / "full.jsonl", HEAD, *WHOLE), "copilot"))["runs"] == [0, 1]
+def test_a_copy_elsewhere_is_known_by_its_lines_and_an_older_form_is_named(
+    tmp_path: Path,
+) -> None:
+    assert seen(events_of(put(tmp_path / "full.jsonl", HEAD, *WHOLE), "copilot"))[
+        "runs"
+    ] == [0, 1]
     old = put(tmp_path / "history-session-state" / "session_1.json", {}, document=True)
     assert read_under(old.parent) == {old: {}}
     with pytest.raises(OSError, match=r"before 0\.0\.342"):
@@ -415,10 +515,16 @@ def test_a_copy_elsewhere_is_known_by_its_lines_and_an_older_form_is_named(tmp_p
     ("environment", "place"), [({}, ".copilot"), ({"COPILOT_HOME": "HOME/c"}, "c")]
 )
 def test_where_sessions_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], place: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    place: str,
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    named = {name: value.replace("HOME", str(tmp_path)) for name, value in environment.items()}
+    named = {
+        name: value.replace("HOME", str(tmp_path))
+        for name, value in environment.items()
+    }
     folders = "session-state", "history-session-state"
     assert [home.path for home in CopilotCli().homes(named)] == [
         tmp_path / place / folder for folder in folders

@@ -18,15 +18,24 @@ from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER, WorkTrees
 
 PROJECT = ".cursor/projects/work-app/agent-transcripts"
-TOOLS = {"read": "Read", "edit": "StrReplace", "write": "Write", "run": "Shell", "refused": "Shell"}
+TOOLS = {
+    "read": "Read",
+    "edit": "StrReplace",
+    "write": "Write",
+    "run": "Shell",
+    "refused": "Shell",
+}
 STAMP = "Sunday, Apr 12, 2026, 1:20 PM (UTC)"  # START
-STOPPED = {"type": "turn_ended", "status": "aborted", "error": "User aborted/interrupted manually."}
+STOPPED = {
+    "type": "turn_ended",
+    "status": "aborted",
+    "error": "User aborted/interrupted manually.",
+}
 
 
 def user(said: str, stamp: str = "") -> Line:
-    text = (
-        f"{f'<timestamp>{stamp}</timestamp>' if stamp else ''}<user_query>\n{said}\n</user_query>"
-    )
+    text = f"<timestamp>{stamp}</timestamp>" if stamp else ""
+    text += f"<user_query>\n{said}\n</user_query>"
     return {"role": "user", "message": {"content": [{"type": "text", "text": text}]}}
 
 
@@ -53,10 +62,14 @@ def written(step: Step) -> Line:
         if shell
         else {"path": step.text, "old_string": "a", "new_string": "b"}
     )
-    return agent(TOOLS[step.what], **given | ({"contents": "x"} if step.what == "write" else {}))
+    return agent(
+        TOOLS[step.what], **given | ({"contents": "x"} if step.what == "write" else {})
+    )
 
 
-def transcript(tmp_path: Path, *lines: Any, name: str = "k1/k1.jsonl") -> TranscriptEvents:
+def transcript(
+    tmp_path: Path, *lines: Any, name: str = "k1/k1.jsonl"
+) -> TranscriptEvents:
     return events_of(put(tmp_path / PROJECT / name, *lines), "cursor")
 
 
@@ -72,7 +85,11 @@ def test_a_transcript_says_what_was_done_and_not_how_it_ended(tmp_path: Path) ->
     }
     assert seen(events) == expected | unknown
     (span,) = events.spans
-    assert (span.cwd, span.session, span.agent) == (f"{SPELLED_FOLDER}work-app", "k1", False)
+    assert (span.cwd, span.session, span.agent) == (
+        f"{SPELLED_FOLDER}work-app",
+        "k1",
+        False,
+    )
     assert {line.time for line in events.lines} == {START * NS}
 
 
@@ -86,7 +103,9 @@ def test_a_transcript_says_what_was_done_and_not_how_it_ended(tmp_path: Path) ->
         ("Sunday, Apr 12, 2026, 12:20 PM (UTC)", -3600),
     ],
 )
-def test_a_prompt_states_the_time_up_to_the_next(tmp_path: Path, stamp: str, second: int) -> None:
+def test_a_prompt_states_the_time_up_to_the_next(
+    tmp_path: Path, stamp: str, second: int
+) -> None:
     events = transcript(tmp_path, user("Go", stamp), agent())
     assert [line.time for line in events.lines] == [(START + second) * NS] * 2
 
@@ -105,17 +124,23 @@ def test_without_a_time_no_line_has_one(tmp_path: Path, stamp: str) -> None:
     assert (events.lines, events.skipped) == ([], {NO_TIME: 2})
 
 
-def test_lines_before_the_first_time_have_that_and_none_goes_back(tmp_path: Path) -> None:
+def test_lines_before_the_first_time_have_that_and_none_goes_back(
+    tmp_path: Path,
+) -> None:
     lines = [
         user("Go"),
         agent(),
         user("On", STAMP),
         user("Before", "Sunday, Apr 12, 2026, 1:00 PM (UTC)"),
     ]
-    assert [line.time for line in transcript(tmp_path, *lines).lines] == [START * NS] * 4
+    assert [line.time for line in transcript(tmp_path, *lines).lines] == [
+        START * NS
+    ] * 4
 
 
-def test_a_copy_elsewhere_has_the_same_keys_and_another_session_has_others(tmp_path: Path) -> None:
+def test_a_copy_elsewhere_has_the_same_keys_and_another_session_has_others(
+    tmp_path: Path,
+) -> None:
     story = list(map(written, STORY))
     keys = [line.key for line in transcript(tmp_path, *story).lines]
     copied = events_of(put(tmp_path / "copy" / "full.jsonl", *story), "cursor")
@@ -131,16 +156,24 @@ def test_a_copy_elsewhere_has_the_same_keys_and_another_session_has_others(tmp_p
     [(user(CORRECTION), 1), ({"role": "user", "message": {"content": CORRECTION}}, 0)],
     ids=["typed", "context"],
 )
-def test_a_prompt_is_what_a_person_typed(tmp_path: Path, line: Line, corrections: int) -> None:
+def test_a_prompt_is_what_a_person_typed(
+    tmp_path: Path, line: Line, corrections: int
+) -> None:
     assert (
-        seen(transcript(tmp_path, user("Go", STAMP), agent(), line)).get("corrections", 0)
+        seen(transcript(tmp_path, user("Go", STAMP), agent(), line)).get(
+            "corrections", 0
+        )
         == corrections
     )
 
 
 def test_a_subagent_has_no_prompts_of_a_person(tmp_path: Path) -> None:
     events = transcript(
-        tmp_path, user(TYPED[0], STAMP), agent(), user(CORRECTION), name="k1/subagents/k2.jsonl"
+        tmp_path,
+        user(TYPED[0], STAMP),
+        agent(),
+        user(CORRECTION),
+        name="k1/subagents/k2.jsonl",
     )
     assert [(span.session, span.parent, span.agent) for span in events.spans] == [
         ("k2", "k1", True)
@@ -150,7 +183,12 @@ def test_a_subagent_has_no_prompts_of_a_person(tmp_path: Path) -> None:
 
 def test_lines_of_other_kinds_are_named(tmp_path: Path) -> None:
     events = transcript(
-        tmp_path, user("Go", STAMP), {"type": "dream"}, {"role": "user", "message": 5}, b"{", [1]
+        tmp_path,
+        user("Go", STAMP),
+        {"type": "dream"},
+        {"role": "user", "message": 5},
+        b"{",
+        [1],
     )
     assert events.skipped == {
         "of a kind that is not known: dream": 1,
@@ -160,7 +198,9 @@ def test_lines_of_other_kinds_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "here"), [("", True), ("-web", False)], ids=["of-the-repository", "of-another"]
+    ("name", "here"),
+    [("", True), ("-web", False)],
+    ids=["of-the-repository", "of-another"],
 )
 def test_the_name_of_a_folder_is_compared_with_known_paths(
     tmp_path: Path, name: str, here: bool
@@ -186,16 +226,30 @@ def test_what_it_does_not_write_is_unknown_everywhere(
     typed = datetime.fromtimestamp(COMMITTED - STEP // 2, UTC).strftime(
         "%A, %b %d, %Y, %I:%M %p (UTC)"
     )
-    lines = [user("Go", typed), *(written(step) for step in STORY if step.what == "run"), STOPPED]
+    lines = [
+        user("Go", typed),
+        *(written(step) for step in STORY if step.what == "run"),
+        STOPPED,
+    ]
     put(tmp_path / "config/projects" / spelled / "agent-transcripts/k1.jsonl", *lines)
     (unit,) = [
-        one for one in da_score("work", "--json").json["units"] if one["harness"] == "cursor"
+        one
+        for one in da_score("work", "--json").json["units"]
+        if one["harness"] == "cursor"
     ]
-    assert (unit["calls"], unit["cost"], set(unit["tokens"].values())) == (3, None, {None})
+    assert (unit["calls"], unit["cost"], set(unit["tokens"].values())) == (
+        3,
+        None,
+        {None},
+    )
     (found,) = da_score("signals", "--rubric", "3.1.0").json
     details = {name: signal["detail"] for name, signal in found["signals"].items()}
-    assert details["tests"].startswith("last run has no verdict (2 test runs, 2 without a verdict)")
+    assert details["tests"].startswith(
+        "last run has no verdict (2 test runs, 2 without a verdict)"
+    )
     assert details["correction_pressure"].startswith(
         "0 retries, 1 user correction; observed: 1 interruption"
     )
-    assert details["token_efficiency"].startswith("tokens unknown: 3 turns that do not state them")
+    assert details["token_efficiency"].startswith(
+        "tokens unknown: 3 turns that do not state them"
+    )

@@ -14,13 +14,21 @@ from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 HEAD = {"type": "session_start", "id": "d1", "cwd": FOLDER, "version": 2}
 TOOLS = {"read": "Read", "edit": "Edit", "write": "Create", "run": "Execute"}
 NO_STOPS = {"refused", "stop"}  # how these are written is not known
-SETTINGS = {"model": "m", "tokenUsage": {"inputTokens": 5, "outputTokens": 7, "thinkingTokens": 3}}
+SETTINGS = {
+    "model": "m",
+    "tokenUsage": {"inputTokens": 5, "outputTokens": 7, "thinkingTokens": 3},
+}
 
 
 def message(second: float, role: str, *content: Any, **keys: Any) -> Line:
     name = f"{role}{second}"
     body = {"role": role, "content": list(content)}
-    return {"type": "message", "id": name, "timestamp": stamp(second), "message": body} | keys
+    return {
+        "type": "message",
+        "id": name,
+        "timestamp": stamp(second),
+        "message": body,
+    } | keys
 
 
 def text(said: str) -> Line:
@@ -70,12 +78,25 @@ def session(
 
 
 def test_a_session_says_what_happened_and_its_tokens_in_all(tmp_path: Path) -> None:
-    lines = [line for step in STORY if step.what not in NO_STOPS for line in written(step)]
+    lines = [
+        line for step in STORY if step.what not in NO_STOPS for line in written(step)
+    ]
     events = session(tmp_path, *lines, settings=SETTINGS)
-    expected = {name: found for name, found in FOUND.items() if name not in ("breaks", "tokens")}
-    assert seen(events) == expected | {"responses": 8, "unknown": 8, "stated": [(7, 5, 0, 0)]}
+    expected = {
+        name: found for name, found in FOUND.items() if name not in ("breaks", "tokens")
+    }
+    assert seen(events) == expected | {
+        "responses": 8,
+        "unknown": 8,
+        "stated": [(7, 5, 0, 0)],
+    }
     (span,) = events.spans
-    assert (span.cwd, span.session, span.model, span.agent) == (FOLDER, "d1", "m", False)
+    assert (span.cwd, span.session, span.model, span.agent) == (
+        FOLDER,
+        "d1",
+        "m",
+        False,
+    )
     assert events.lines[0].number == 1  # as it is numbered in the file
 
 
@@ -91,8 +112,12 @@ def test_a_session_says_what_happened_and_its_tokens_in_all(tmp_path: Path) -> N
     ],
     ids=["none", "empty", "a-list", "cut-short", "of-another-type", "no-counts"],
 )
-def test_without_usable_settings_tokens_are_unknown(tmp_path: Path, settings: Any) -> None:
-    found = seen(session(tmp_path, message(1, "assistant", text("so")), settings=settings))
+def test_without_usable_settings_tokens_are_unknown(
+    tmp_path: Path, settings: Any
+) -> None:
+    found = seen(
+        session(tmp_path, message(1, "assistant", text("so")), settings=settings)
+    )
     assert found == {"responses": 1, "unknown": 1}
 
 
@@ -120,7 +145,9 @@ def test_a_shell_fails_by_its_words_or_by_an_error(
 @pytest.mark.parametrize(
     ("said", "failed"), [("[Process exited with code 2]", 0), ('{"success": false}', 1)]
 )
-def test_another_tool_fails_by_its_answer(tmp_path: Path, said: str, failed: int) -> None:
+def test_another_tool_fails_by_its_answer(
+    tmp_path: Path, said: str, failed: int
+) -> None:
     patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"
     lines = [
         message(1, "assistant", use("ApplyPatch", input=patch)),
@@ -142,19 +169,26 @@ def test_another_tool_fails_by_its_answer(tmp_path: Path, said: str, failed: int
     ],
     ids=["typed", "for-the-user-alone", "a-file"],
 )
-def test_a_prompt_is_what_a_person_typed(tmp_path: Path, line: Line, corrections: int) -> None:
+def test_a_prompt_is_what_a_person_typed(
+    tmp_path: Path, line: Line, corrections: int
+) -> None:
     found = seen(session(tmp_path, message(1, "assistant", use("Read")), line))
     assert found.get("corrections", 0) == corrections
 
 
 def test_a_session_that_another_one_called_is_a_subagent(tmp_path: Path) -> None:
-    lines = [message(1, "assistant", use("Read")), message(2, "user", text("No, that is wrong"))]
+    lines = [
+        message(1, "assistant", use("Read")),
+        message(2, "user", text("No, that is wrong")),
+    ]
     events = session(tmp_path, *lines, head=HEAD | {"callingSessionId": "d0"})
     assert [(span.parent, span.agent) for span in events.spans] == [("d0", True)]
     assert "corrections" not in seen(events)
 
 
-def test_lines_of_other_kinds_are_named_and_a_compaction_is_noted(tmp_path: Path) -> None:
+def test_lines_of_other_kinds_are_named_and_a_compaction_is_noted(
+    tmp_path: Path,
+) -> None:
     state = {"type": "compaction_state", "id": "s", "timestamp": stamp(3)}
     events = session(
         tmp_path,
@@ -164,20 +198,33 @@ def test_lines_of_other_kinds_are_named_and_a_compaction_is_noted(tmp_path: Path
         b'{"type": "mess',
         message(4, "user", 5),
     )
-    assert events.skipped == {"of a kind that is not known: dream, version 2": 1, "not JSON": 1}
+    assert events.skipped == {
+        "of a kind that is not known: dream, version 2": 1,
+        "not JSON": 1,
+    }
     assert len(events.of(Compaction)) == 1
 
 
 def test_a_copy_elsewhere_is_known_by_its_first_line(tmp_path: Path) -> None:
     lines = [line for step in STORY[:4] for line in written(step)]
-    assert seen(events_of(put(tmp_path / "full.jsonl", HEAD, *lines), "droid"))["runs"] == [0]
+    assert seen(events_of(put(tmp_path / "full.jsonl", HEAD, *lines), "droid"))[
+        "runs"
+    ] == [0]
 
 
 @pytest.mark.sampled(2)
 @IN_PARTS
 def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
     for lines in damaged(
-        [HEAD, *(line for step in STORY if step.what not in NO_STOPS for line in written(step))],
+        [
+            HEAD,
+            *(
+                line
+                for step in STORY
+                if step.what not in NO_STOPS
+                for line in written(step)
+            ),
+        ],
         part,
     ):
         read_anyhow("droid", lines)

@@ -12,7 +12,14 @@ from helpers.harness_lines import Line, stamp
 from helpers.places import Place
 from helpers.repos import START as COMMITTED
 from helpers.repos import STEP
-from helpers.sessions import events_of, paths_edited, put, read_under, tokens_of, without_span
+from helpers.sessions import (
+    events_of,
+    paths_edited,
+    put,
+    read_under,
+    tokens_of,
+    without_span,
+)
 from helpers.sessions import seen as seen_in
 from helpers.story import IN_PARTS, damaged, read_anyhow
 
@@ -42,18 +49,33 @@ def hashed(path: Path) -> str:
 
 
 def said(number: int, kind: str = "gemini", **keys: Any) -> Line:
-    return {"id": f"m{number}", "timestamp": stamp(number), "type": kind, "content": "…"} | keys
+    return {
+        "id": f"m{number}",
+        "timestamp": stamp(number),
+        "type": kind,
+        "content": "…",
+    } | keys
 
 
 def call(
     tool: str, answer: str = "", status: str = "success", name: str = "c1", **args: Any
 ) -> Line:
     field = "output" if status == "success" else "error"
-    response = {"functionResponse": {"id": name, "name": tool, "response": {field: answer}}}
-    return {"id": name, "name": tool, "args": args, "status": status, "result": [response]}
+    response = {
+        "functionResponse": {"id": name, "name": tool, "response": {field: answer}}
+    }
+    return {
+        "id": name,
+        "name": tool,
+        "args": args,
+        "status": status,
+        "result": [response],
+    }
 
 
-def shell(command: str, printed: str = "", code: int | str = 0, name: str = "c1") -> Line:
+def shell(
+    command: str, printed: str = "", code: int | str = 0, name: str = "c1"
+) -> Line:
     answer = (
         f"Command: {command}\nDirectory: (root)\nOutput: {printed}\nError: (none)\n"
         f"Exit Code: {code}\nSignal: 0"
@@ -62,11 +84,22 @@ def shell(command: str, printed: str = "", code: int | str = 0, name: str = "c1"
 
 
 def spent(**counts: int) -> Line:
-    return {"input": 0, "output": 0, "cached": 0, "thoughts": 0, "tool": 0, "total": 0} | counts
+    return {
+        "input": 0,
+        "output": 0,
+        "cached": 0,
+        "thoughts": 0,
+        "tool": 0,
+        "total": 0,
+    } | counts
 
 
 def chat(*messages: Any, folder: Path = Path("/work/app"), **keys: Any) -> Line:
-    return {"sessionId": "g1", "projectHash": hashed(folder), "messages": list(messages)} | keys
+    return {
+        "sessionId": "g1",
+        "projectHash": hashed(folder),
+        "messages": list(messages),
+    } | keys
 
 
 def seen(*messages: Any, **keys: Any) -> TranscriptEvents:
@@ -76,7 +109,9 @@ def seen(*messages: Any, **keys: Any) -> TranscriptEvents:
 
 
 class TestChat:
-    @pytest.mark.parametrize("more", [[], [{"text": "what the file has"}]], ids=["alone", "text"])
+    @pytest.mark.parametrize(
+        "more", [[], [{"text": "what the file has"}]], ids=["alone", "text"]
+    )
     def test_results_of_tools_are_not_texts_of_a_person(self, more: list[Line]) -> None:
         result = [{"functionResponse": {"id": "c1", "name": "read_file"}}, *more]
         rows = seen(said(1, "user"), said(2), said(3, "user", content=result), said(4))
@@ -85,16 +120,29 @@ class TestChat:
     def test_has_the_place_of_a_message_as_its_line_and_the_id_as_its_key(self) -> None:
         rows = seen(said(1, "user"), said(2), said(3, "info"))
         assert rows.covers[0] == [line.number for line in rows.lines] == [0, 1, 2]
-        assert [line.key for line in rows.lines] == [key_of("m1"), key_of("m2"), key_of("m3")]
+        assert [line.key for line in rows.lines] == [
+            key_of("m1"),
+            key_of("m2"),
+            key_of("m3"),
+        ]
         assert rows.begins_session
 
     def test_counts_thoughts_as_output_and_what_was_not_cached_as_written(self) -> None:
         rows = seen(
-            said(1, tokens=spent(input=100, output=7, cached=75, thoughts=3, tool=5, total=115))
+            said(
+                1,
+                tokens=spent(
+                    input=100, output=7, cached=75, thoughts=3, tool=5, total=115
+                ),
+            )
         )
-        assert [tokens_of(response) for response in rows.of(Response)] == [(10, 105, 75, 30)]
+        assert [tokens_of(response) for response in rows.of(Response)] == [
+            (10, 105, 75, 30)
+        ]
 
-    @pytest.mark.parametrize("tokens", [None, spent()], ids=["none", "nothing-but-zeros"])
+    @pytest.mark.parametrize(
+        "tokens", [None, spent()], ids=["none", "nothing-but-zeros"]
+    )
     def test_without_tokens_has_no_turn(self, tokens: Any) -> None:
         assert seen(said(1, tokens=tokens)).of(Response) == []
 
@@ -128,7 +176,12 @@ class TestChat:
 
 
 CHATS = ".gemini/tmp/app/chats"
-HEAD = {"sessionId": "g1", "projectHash": "0" * 64, "kind": "main", "startTime": stamp(0)}
+HEAD = {
+    "sessionId": "g1",
+    "projectHash": "0" * 64,
+    "kind": "main",
+    "startTime": stamp(0),
+}
 WRONG = "No, that is wrong"
 
 
@@ -139,8 +192,12 @@ def lines(
 
 
 class TestLines:
-    def test_of_a_message_replace_the_one_with_its_id_at_its_place(self, tmp_path: Path) -> None:
-        ran = said(1, tokens=spent(output=7), toolCalls=[shell("pytest", "1 passed in 1s")])
+    def test_of_a_message_replace_the_one_with_its_id_at_its_place(
+        self, tmp_path: Path
+    ) -> None:
+        ran = said(
+            1, tokens=spent(output=7), toolCalls=[shell("pytest", "1 passed in 1s")]
+        )
         rows = lines(
             tmp_path,
             said(1, tokens=None),
@@ -168,24 +225,40 @@ class TestLines:
         self, tmp_path: Path, keep: list[int]
     ) -> None:
         done = [
-            said(number, tokens=spent(output=7), toolCalls=[shell("ls", name=f"c{number}")])
+            said(
+                number,
+                tokens=spent(output=7),
+                toolCalls=[shell("ls", name=f"c{number}")],
+            )
             for number in (1, 2)
         ]
         kept = [done[number - 1] if number < 9 else said(9) for number in keep]
         found = seen_in(
-            lines(tmp_path, *done, {"$set": {"messages": kept, "lastUpdated": stamp(3)}})
+            lines(
+                tmp_path, *done, {"$set": {"messages": kept, "lastUpdated": stamp(3)}}
+            )
         )
-        assert (found["responses"], found["tokens"], found["calls"]) == (2, (14, 0, 0, 0), 2)
+        assert (found["responses"], found["tokens"], found["calls"]) == (
+            2,
+            (14, 0, 0, 0),
+            2,
+        )
 
     @pytest.mark.parametrize(
-        ("back", "corrections"), [("m2", 0), ("m1", 0), ("unknown", 0), ("m3", 1), (7, 0)], ids=str
+        ("back", "corrections"),
+        [("m2", 0), ("m1", 0), ("unknown", 0), ("m3", 1), (7, 0)],
+        ids=str,
     )
     def test_that_rewind_take_back_prompts_and_no_work(
         self, tmp_path: Path, back: Any, corrections: int
     ) -> None:
         ran = said(1, tokens=spent(output=7), toolCalls=[shell("ls")])
         rows = lines(
-            tmp_path, ran, said(2, "user", content=WRONG), said(3, "info"), {"$rewindTo": back}
+            tmp_path,
+            ran,
+            said(2, "user", content=WRONG),
+            said(3, "info"),
+            {"$rewindTo": back},
         )
         found = seen_in(rows)
         assert (found["calls"], found["tokens"], found.get("corrections", 0)) == (
@@ -199,17 +272,23 @@ class TestLines:
         rows = lines(tmp_path, ran, prompt, {"$rewindTo": "m2"}, prompt | {"id": "m4"})
         assert seen_in(rows)["corrections"] == 1
 
-    def test_that_patch_a_message_give_the_results_of_its_calls(self, tmp_path: Path) -> None:
-        begun = said(1, toolCalls=[shell("pytest") | {"status": "executing", "result": None}])
+    def test_that_patch_a_message_give_the_results_of_its_calls(
+        self, tmp_path: Path
+    ) -> None:
+        begun = said(
+            1, toolCalls=[shell("pytest") | {"status": "executing", "result": None}]
+        )
         ended = [shell("pytest", "1 failed in 1s", 1) | {"args": {}}]
         del ended[0]["args"]
         assert "failed" not in seen_in(lines(tmp_path, begun))
-        found = seen_in(lines(tmp_path, begun, {"$patch": {"id": "m1", "toolCalls": ended}}))
+        found = seen_in(
+            lines(tmp_path, begun, {"$patch": {"id": "m1", "toolCalls": ended}})
+        )
         assert (found["calls"], found["failed"], found["runs"]) == (1, [1], [0])
         assert (
-            seen_in(lines(tmp_path, begun, {"$patch": {"id": "m7", "toolCalls": ended}})).get(
-                "failed"
-            )
+            seen_in(
+                lines(tmp_path, begun, {"$patch": {"id": "m7", "toolCalls": ended}})
+            ).get("failed")
             is None
         )
 
@@ -226,7 +305,10 @@ class TestLines:
     ) -> None:
         put(tmp_path / CHATS / "../.project_root", b"/work/app")
         rows = lines(
-            tmp_path, said(1, "user", content=WRONG), name=name, head=HEAD | {"kind": kind}
+            tmp_path,
+            said(1, "user", content=WRONG),
+            name=name,
+            head=HEAD | {"kind": kind},
         )
         (span,) = rows.spans
         assert (span.cwd, span.session, span.parent, span.agent) == (
@@ -239,9 +321,13 @@ class TestLines:
     def test_are_else_of_the_folder_with_the_hash(self, tmp_path: Path) -> None:
         assert lines(tmp_path, said(1)).spans[0].cwd == HASHED_FOLDER + "0" * 64
 
-    def test_beside_the_document_that_they_go_on_from_have_its_keys(self, tmp_path: Path) -> None:
+    def test_beside_the_document_that_they_go_on_from_have_its_keys(
+        self, tmp_path: Path
+    ) -> None:
         document = put(
-            tmp_path / CHATS / "session-1.json", HEAD | {"messages": [said(1)]}, document=True
+            tmp_path / CHATS / "session-1.json",
+            HEAD | {"messages": [said(1)]},
+            document=True,
         )
         put(tmp_path / CHATS / "session-1.jsonl", HEAD, said(1), said(2))
         keys = {
@@ -253,17 +339,23 @@ class TestLines:
     def test_that_set_a_summary_are_a_compaction(self, tmp_path: Path) -> None:
         done = [said(1, toolCalls=[shell("ls")]), said(2, "user")]
         summary = said(3, "user", content=WRONG)
-        rows = lines(tmp_path, *done, {"$set": {"messages": [summary, said(2, "user")]}})
+        rows = lines(
+            tmp_path, *done, {"$set": {"messages": [summary, said(2, "user")]}}
+        )
         assert len(rows.of(Compaction)) == 1
         assert not rows.of(Prompt)
-        shortened = lines(tmp_path, {"$set": {"messages": done}}, {"$set": {"messages": done[1:]}})
+        shortened = lines(
+            tmp_path, {"$set": {"messages": done}}, {"$set": {"messages": done[1:]}}
+        )
         assert not shortened.of(Compaction)
 
     def test_of_a_call_of_an_agent_start_a_subagent(self, tmp_path: Path) -> None:
         asked = call("investigate", "found") | {"agentId": "a"}
         assert len(lines(tmp_path, said(1, toolCalls=[asked])).of(AgentStarted)) == 1
 
-    @pytest.mark.parametrize("end", [b"", b'\n{"id": "m3", "ti'], ids=["whole", "cut-short"])
+    @pytest.mark.parametrize(
+        "end", [b"", b'\n{"id": "m3", "ti'], ids=["whole", "cut-short"]
+    )
     def test_in_a_file_of_a_document_are_read(self, tmp_path: Path, end: bytes) -> None:
         text = (
             b"\n".join(
@@ -277,14 +369,22 @@ class TestLines:
 
     @IN_PARTS
     def test_of_any_type_do_not_stop_the_reader(self, part: int) -> None:
-        ran = said(1, tokens=spent(output=7), toolCalls=[shell("pytest", "1 passed in 1s")])
+        ran = said(
+            1, tokens=spent(output=7), toolCalls=[shell("pytest", "1 passed in 1s")]
+        )
         patch = {
             "id": "m1",
             "content": "…",
             "toolCalls": ran["toolCalls"],
             "updates": [{"id": "m2"}],
         }
-        whole = [HEAD, ran, said(2, "user"), {"$set": {"messages": [ran]}}, {"$patch": patch}]
+        whole = [
+            HEAD,
+            ran,
+            said(2, "user"),
+            {"$set": {"messages": [ran]}},
+            {"$patch": patch},
+        ]
         for records in damaged(whole, part):
             read_anyhow("gemini", records)
 
@@ -305,12 +405,20 @@ class TestPrompt:
             ("<session_context>\nNo, that is wrong", []),
             ("Go on\n--- Content from referenced files ---\nThat is wrong.", []),
         ],
-        ids=["a-correction", "in-parts", "any-other", "context", "a-file-that-it-names"],
+        ids=[
+            "a-correction",
+            "in-parts",
+            "any-other",
+            "context",
+            "a-file-that-it-names",
+        ],
     )
     def test_is_noted_where_it_says_something(
         self, content: Any, rows: list[tuple[int, ...]]
     ) -> None:
-        events = seen(said(1, toolCalls=[shell("ls")]), said(2, "user", content=content))
+        events = seen(
+            said(1, toolCalls=[shell("ls")]), said(2, "user", content=content)
+        )
         assert without_span(events, Prompt) == rows
 
 
@@ -322,7 +430,13 @@ class TestCall:
             (shell("ls", code=2), 1),
             (shell("echo", "\nExit Code: 9"), 0),
             (shell("ls", code="(none)"), 0),
-            (call("run_shell_command", "Output: x\nExit Code: 1\nProcess Group PGID: 4"), 1),
+            (
+                call(
+                    "run_shell_command",
+                    "Output: x\nExit Code: 1\nProcess Group PGID: 4",
+                ),
+                1,
+            ),
             (call("run_shell_command", "Output: x\nProcess Group PGID: 4"), 0),
             (
                 call(
@@ -341,7 +455,9 @@ class TestCall:
         ]
 
     def test_that_goes_on_in_the_background_has_no_verdict(self) -> None:
-        moved = call("run_shell_command", "Command moved to background (PID: 7).", command="ls")
+        moved = call(
+            "run_shell_command", "Command moved to background (PID: 7).", command="ls"
+        )
         assert without_span(seen(said(1, toolCalls=[moved])), CallResult) == []
 
     def test_runs_tests_and_makes_commits(self) -> None:
@@ -365,10 +481,15 @@ class TestCall:
         rows = seen(said(1, toolCalls=calls))
         assert paths_edited(rows) == ["/a", "b"]
 
-    @pytest.mark.parametrize("why", ["User did not allow tool call", "User denied execution."])
+    @pytest.mark.parametrize(
+        "why", ["User did not allow tool call", "User denied execution."]
+    )
     def test_that_was_refused_is_none(self, why: str) -> None:
         refused = call(
-            "write_file", f"[Operation Cancelled] Reason: {why}", "cancelled", file_path="/a"
+            "write_file",
+            f"[Operation Cancelled] Reason: {why}",
+            "cancelled",
+            file_path="/a",
         )
         rows = seen(said(1, toolCalls=[refused]))
         assert without_span(rows, UserBreak) == [(0, "refusal", key_of("m1"), False)]
@@ -386,14 +507,18 @@ class TestCall:
 
     def test_that_only_asks_is_no_correction_when_declined(self) -> None:
         declined = call(
-            "ask_user", "[Operation Cancelled] Reason: User denied execution.", "cancelled"
+            "ask_user",
+            "[Operation Cancelled] Reason: User denied execution.",
+            "cancelled",
         )
         assert not seen(said(1, toolCalls=[declined])).of(UserBreak)
 
 
 class TestInterruption:
     @pytest.mark.parametrize(
-        "content", ["Request cancelled.", [{"text": "Request cancelled."}]], ids=["text", "parts"]
+        "content",
+        ["Request cancelled.", [{"text": "Request cancelled."}]],
+        ids=["text", "parts"],
     )
     def test_is_what_the_harness_says(self, content: Any) -> None:
         assert without_span(seen(said(1, "info", content=content)), UserBreak) == [
@@ -419,16 +544,21 @@ class TestWorkTreesByHash:
         place.repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
         trees = WorkTrees(place.path)
         assert all(
-            trees(HASHED_FOLDER + hashed(path)) for path in (place.path, tmp_path / "linked")
+            trees(HASHED_FOLDER + hashed(path))
+            for path in (place.path, tmp_path / "linked")
         )
 
     @pytest.mark.parametrize(
-        "name", ["src", "..", "other"], ids=["a-folder-in-it", "the-one-above", "another"]
+        "name",
+        ["src", "..", "other"],
+        ids=["a-folder-in-it", "the-one-above", "another"],
     )
     def test_are_no_other_folders(self, tmp_path: Path, name: str) -> None:
         place = Place(tmp_path)
         place.iteration(1)
-        assert not WorkTrees(place.path)(HASHED_FOLDER + hashed((place.path / name).resolve()))
+        assert not WorkTrees(place.path)(
+            HASHED_FOLDER + hashed((place.path / name).resolve())
+        )
         assert not WorkTrees(place.path)(HASHED_FOLDER)
 
 
@@ -442,12 +572,16 @@ class TestDiscovered:
         return place
 
     def write(
-        self, place: Place, folder: Path, name: str = "chats/session-2026-04-12T10-00-abcd.json"
+        self,
+        place: Place,
+        folder: Path,
+        name: str = "chats/session-2026-04-12T10-00-abcd.json",
     ) -> None:
         at = COMMITTED - STEP // 2 - 1_776_000_000
         tokens = spent(input=100, output=5, cached=75)
         document = chat(
-            said(at, tokens=tokens, toolCalls=[shell("pytest", "1 passed in 1s")]), folder=folder
+            said(at, tokens=tokens, toolCalls=[shell("pytest", "1 passed in 1s")]),
+            folder=folder,
         )
         path = place.home / ".gemini" / "tmp" / hashed(folder) / name
         path.parent.mkdir(parents=True)
@@ -456,7 +590,9 @@ class TestDiscovered:
 
     def details(self, da_score: DaScore, rubric: str) -> str:
         (one,) = da_score("signals", "--rubric", rubric, "--no-cache").json
-        return json.dumps({name: signal["detail"] for name, signal in one["signals"].items()})
+        return json.dumps(
+            {name: signal["detail"] for name, signal in one["signals"].items()}
+        )
 
     def test_counts_where_the_hash_is_that_of_the_repository(
         self, place: Place, da_score: DaScore
@@ -469,7 +605,11 @@ class TestDiscovered:
     # A chat of any name, a document that is not among the chats, and no document.
     @pytest.mark.parametrize(
         ("name", "counts"),
-        [("chats/abcd.json", True), ("checkpoint-abcd.json", False), ("chats/abcd.txt", False)],
+        [
+            ("chats/abcd.json", True),
+            ("checkpoint-abcd.json", False),
+            ("chats/abcd.txt", False),
+        ],
     )
     def test_is_known_by_its_place(
         self, place: Place, da_score: DaScore, name: str, counts: bool
@@ -477,6 +617,8 @@ class TestDiscovered:
         self.write(place, place.path, name)
         assert ("(gemini)" in self.details(da_score, "3.1.0")) is counts
 
-    def test_does_not_count_in_another_folder(self, place: Place, da_score: DaScore) -> None:
+    def test_does_not_count_in_another_folder(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         self.write(place, place.home)
         assert "gemini" not in self.details(da_score, "3.1.0")

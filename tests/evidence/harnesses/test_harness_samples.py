@@ -12,7 +12,9 @@ from scoring.evidence.harnesses.readers import HARNESSES
 
 SAMPLES = Path(__file__).parents[4] / "shared/real/harnesses"
 FOLDER = "/home/mira/src/cart/src"
-WHOLE = {name: found for name, found in FOUND.items() if name not in ("corrections", "edits")}
+WHOLE = {
+    name: found for name, found in FOUND.items() if name not in ("corrections", "edits")
+}
 WITHOUT_TOKENS = {name: found for name, found in WHOLE.items() if name != "tokens"}
 
 DIFFERENT: dict[str, dict[str, Any]] = {
@@ -20,7 +22,8 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "qwen": WHOLE | {"tokens": UNCACHED, "breaks": ["refusal"]},
     "amp": WHOLE,
     "copilot": WITHOUT_TOKENS | {"unknown": 9, "stated": [(495, 2745, 27450, 225)]},
-    "pi": WHOLE | {"responses": 8, "breaks": ["interruption"], "tokens": (438, 2438, 24380, 198)},
+    "pi": WHOLE
+    | {"responses": 8, "breaks": ["interruption"], "tokens": (438, 2438, 24380, 198)},
     "antigravity": WHOLE | {"tokens": UNCACHED, "breaks": ["refusal"]},
     "antigravity-new": WHOLE | {"tokens": UNCACHED, "breaks": ["refusal"]},
     "cline": WHOLE | {"breaks": ["refusal"]},
@@ -54,13 +57,17 @@ DIFFERENT: dict[str, dict[str, Any]] = {
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="they are not in the project")
 @pytest.mark.parametrize("harness", DIFFERENT)
 def test_a_sample_has_what_its_page_says(harness: str) -> None:
-    read = [events for of in read_under(SAMPLES / harness).values() for events in of.items()]
+    read = [
+        events for of in read_under(SAMPLES / harness).values() for events in of.items()
+    ]
     sessions = [
         one
         for _, events in read
         for one in (events.by_session() if len(events.sessions()) > 1 else [events])
     ]
-    (found,) = [events for events in sessions if not any(span.agent for span in events.spans)]
+    (found,) = [
+        events for events in sessions if not any(span.agent for span in events.spans)
+    ]
     assert {name for name, _ in read} in ({harness}, {harness.split("-")[0]})
     edits = [f"{FOLDER}/cart.ts", f"{FOLDER}/round.ts"]
     assert seen(found) == DIFFERENT[harness] | {"edits": edits}

@@ -30,7 +30,13 @@ from scoring.evidence.transcripts.events import Compaction, Prompt, Response
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
-TOOLS = {"read": "Read", "edit": "Edit", "write": "Write", "run": "Bash", "refused": "Bash"}
+TOOLS = {
+    "read": "Read",
+    "edit": "Edit",
+    "write": "Write",
+    "run": "Bash",
+    "refused": "Bash",
+}
 NOT_STOPPED = {"breaks": ["refusal"]}
 
 
@@ -52,7 +58,9 @@ def asked(step: Step) -> Line:
 MACHINE = "/sessions/brave-otter"
 
 
-def cowork(root: Path, steps: Iterable[Step], folders: Iterable[str] = (FOLDER,)) -> Path:
+def cowork(
+    root: Path, steps: Iterable[Step], folders: Iterable[str] = (FOLDER,)
+) -> Path:
     session = root / "local-agent-mode-sessions" / "u" / "w" / "local_1"
     about = {"processName": "brave-otter", "userSelectedFolders": list(folders)}
     put(session.with_name("local_1.json"), about)
@@ -77,10 +85,21 @@ def cowork_lines(step: Step) -> list[Line]:
     }
     message: Line = {"message": {"id": f"m{step.number}", "usage": usage}}
     if step.what == "say":
-        return [claude(step.second, {"type": "text", "text": step.text}, **keys, **message)]
+        return [
+            claude(step.second, {"type": "text", "text": step.text}, **keys, **message)
+        ]
 
-    call = {"type": "tool_use", "id": step.call, "name": TOOLS[step.what], "input": asked(step)}
-    result: Line = {"type": "tool_result", "tool_use_id": step.call, "content": step.said}
+    call = {
+        "type": "tool_use",
+        "id": step.call,
+        "name": TOOLS[step.what],
+        "input": asked(step),
+    }
+    result: Line = {
+        "type": "tool_result",
+        "tool_use_id": step.call,
+        "content": step.said,
+    }
     if step.what == "refused":
         result["content"] = "The user doesn't want to proceed with this tool use."
     if step.code or step.what == "refused":
@@ -105,7 +124,10 @@ ACTIONS = {
 def antigravity(root: Path, steps: Iterable[Step]) -> Path:
     lines = [line for step in steps for line in antigravity_lines(step)]
     numbered = [line | {"step_index": number} for number, line in enumerate(lines)]
-    path = root / ".gemini/antigravity-cli/brain/c1/.system_generated/logs/transcript_full.jsonl"
+    path = (
+        root
+        / ".gemini/antigravity-cli/brain/c1/.system_generated/logs/transcript_full.jsonl"
+    )
     put(
         root / ".gemini/antigravity-cli/history.jsonl",
         {"workspace": FOLDER, "conversationId": "c1"},
@@ -115,7 +137,12 @@ def antigravity(root: Path, steps: Iterable[Step]) -> Path:
 
 def step_line(second: float, kind: str, text: str = "", **keys: Any) -> Line:
     source = {"USER_INPUT": "USER_EXPLICIT", "CHECKPOINT": "SYSTEM"}.get(kind, "MODEL")
-    line = {"source": source, "type": kind, "status": "DONE", "created_at": stamp(second)}
+    line = {
+        "source": source,
+        "type": kind,
+        "status": "DONE",
+        "created_at": stamp(second),
+    }
     return line | {"content": text} | keys
 
 
@@ -135,7 +162,11 @@ def antigravity_lines(step: Step) -> list[Line]:
     if step.what == "say":
         return [step_line(step.second, "PLANNER_RESPONSE", step.text, **tokens)]
 
-    args: Line = {"TargetFile": step.text, "TargetContent": "a", "ReplacementContent": "b"}
+    args: Line = {
+        "TargetFile": step.text,
+        "TargetContent": "a",
+        "ReplacementContent": "b",
+    }
     if step.what == "write":
         args = {"TargetFile": step.text, "CodeContent": "x"}
     if step.what in ("run", "refused"):
@@ -147,7 +178,9 @@ def antigravity_lines(step: Step) -> list[Line]:
         text = f"The command exited with code {step.code}.\nOutput:\n\t\t{step.said}"
         ended = step_line(step.second + 2, "RUN_COMMAND", text)
     elif step.what == "refused":
-        text = "Encountered error in step execution: user denied permission for command(x)"
+        text = (
+            "Encountered error in step execution: user denied permission for command(x)"
+        )
         ended = step_line(step.second + 2, "RUN_COMMAND", text, status="ERROR")
     elif step.code:
         ended = step_line(step.second + 2, "GENERIC", step.said, status="ERROR")
@@ -169,7 +202,11 @@ def cline(root: Path, steps: Iterable[Step], name: str = "s1") -> Path:
     put(root / "data" / "sessions" / "s1" / "s1.json", {"cwd": FOLDER})
     messages = [message for step in steps for message in cline_messages(step)]
     document = {"version": 1, "sessionId": name, "messages": messages}
-    return put(root / "data" / "sessions" / "s1" / f"{name}.messages.json", document, document=True)
+    return put(
+        root / "data" / "sessions" / "s1" / f"{name}.messages.json",
+        document,
+        document=True,
+    )
 
 
 def cline_message(second: float, role: str, *content: Line, **keys: Any) -> Line:
@@ -192,14 +229,23 @@ def cline_messages(step: Step) -> list[Line]:
     }
     keys = {"metrics": metrics, "modelInfo": {"id": "anthropic/m"}}
     if step.what == "say":
-        return [cline_message(step.second, "assistant", {"type": "text", "text": "Done"}, **keys)]
+        return [
+            cline_message(
+                step.second, "assistant", {"type": "text", "text": "Done"}, **keys
+            )
+        ]
 
     args: Line = {"path": step.text, "new_text": "b"}
     if step.what == "edit":
         args["old_text"] = "a"
     if step.what in ("run", "refused"):
         args = {"commands": [step.text]}
-    use = {"type": "tool_use", "id": step.call, "name": CLINE_TOOLS[step.what], "input": args}
+    use = {
+        "type": "tool_use",
+        "id": step.call,
+        "name": CLINE_TOOLS[step.what],
+        "input": args,
+    }
     done: Any = {"query": "q", "result": step.said, "success": step.code == 0}
     if step.what == "run" and step.code:
         done["result"] = f"[Command exited with code {step.code}]\n{step.said}"
@@ -215,7 +261,13 @@ def cline_messages(step: Step) -> list[Line]:
 
 # Goose.
 
-GOOSE_TOOLS = {"read": "cat", "edit": "edit", "write": "write", "run": "shell", "refused": "shell"}
+GOOSE_TOOLS = {
+    "read": "cat",
+    "edit": "edit",
+    "write": "write",
+    "run": "shell",
+    "refused": "shell",
+}
 SCHEMA = """
 CREATE TABLE sessions (id, working_dir, session_type, parent_session_id, model_config_json,
     created_at, accumulated_input_tokens, accumulated_output_tokens,
@@ -238,13 +290,23 @@ def goose(root: Path, steps: Iterable[Step], has_ledger: bool = True) -> Path:
         database.execute(f"INSERT INTO sessions VALUES ({','.join('?' * 10)})", head)
         for step in steps:
             for second, role, *parts in goose_messages(step):
-                row = (f"m{step.second}{second}", "s1", role, json.dumps(parts), START + second)
-                database.execute("INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?, NULL)", row)
+                row = (
+                    f"m{step.second}{second}",
+                    "s1",
+                    role,
+                    json.dumps(parts),
+                    START + second,
+                )
+                database.execute(
+                    "INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?, NULL)", row
+                )
             if step.number and has_ledger:
                 output, given, reads, writes = step.tokens
                 spent = (given + reads + writes, output, reads, writes)
                 used = ("s1", START + step.second, "m", *spent, 0)
-                database.execute("INSERT INTO usage_ledger VALUES (NULL,?,?,?,?,?,?,?,?)", used)
+                database.execute(
+                    "INSERT INTO usage_ledger VALUES (NULL,?,?,?,?,?,?,?,?)", used
+                )
         database.commit()
     return path
 
@@ -263,14 +325,26 @@ def goose_messages(step: Step) -> list[list[Any]]:
         args = {"path": step.text, "content": "x"}
     if step.what in ("run", "refused"):
         args = {"command": step.text}
-    call = {"status": "success", "value": {"name": GOOSE_TOOLS[step.what], "arguments": args}}
-    value: Line = {"content": [{"type": "text", "text": step.said}], "isError": step.code != 0}
+    call = {
+        "status": "success",
+        "value": {"name": GOOSE_TOOLS[step.what], "arguments": args},
+    }
+    value: Line = {
+        "content": [{"type": "text", "text": step.said}],
+        "isError": step.code != 0,
+    }
     if step.what == "run":
         value["structuredContent"] = {"exit_code": step.code}
     if step.what == "refused":
-        value["content"] = [{"type": "text", "text": "The user has declined to run this tool. Do"}]
+        value["content"] = [
+            {"type": "text", "text": "The user has declined to run this tool. Do"}
+        ]
     return [
-        [step.second, "assistant", {"type": "toolRequest", "id": step.call, "toolCall": call}],
+        [
+            step.second,
+            "assistant",
+            {"type": "toolRequest", "id": step.call, "toolCall": call},
+        ],
         [
             step.second + 2,
             "user",
@@ -301,7 +375,9 @@ def kimi_event(second: float, kind: str, **keys: Any) -> Line:
 def kimi_lines(step: Step) -> list[Line]:
     if step.what == "prompt":
         said = [{"type": "text", "text": step.text}]
-        return [kimi_line(step.second, "turn.prompt", input=said, origin={"kind": "user"})]
+        return [
+            kimi_line(step.second, "turn.prompt", input=said, origin={"kind": "user"})
+        ]
     if step.what == "stop":
         return [kimi_line(step.second, "turn.cancel")]
 
@@ -312,21 +388,34 @@ def kimi_lines(step: Step) -> list[Line]:
         kimi_event(step.second, "step.begin", uuid=f"u{step.number}"),
     ]
     if step.what == "say":
-        lines.append(kimi_event(step.second, "content.part", part={"type": "text", "text": "Done"}))
+        lines.append(
+            kimi_event(
+                step.second, "content.part", part={"type": "text", "text": "Done"}
+            )
+        )
     else:
         name = TOOLS[step.what]
         call = {"toolCallId": step.call, "name": name, "args": asked(step)}
-        result = {"output": step.said, "isError": step.code != 0 or step.what == "refused"}
+        result = {
+            "output": step.said,
+            "isError": step.code != 0 or step.what == "refused",
+        }
         lines.append(kimi_event(step.second, "tool.call", **call))
         if step.what == "refused":
             decision = {"toolCallId": step.call, "result": {"decision": "rejected"}}
             lines.append(
-                kimi_line(step.second + 1, "permission.record_approval_result", **decision)
+                kimi_line(
+                    step.second + 1, "permission.record_approval_result", **decision
+                )
             )
         lines.append(
-            kimi_event(step.second + 2, "tool.result", toolCallId=step.call, result=result)
+            kimi_event(
+                step.second + 2, "tool.result", toolCallId=step.call, result=result
+            )
         )
-    lines.append(kimi_event(step.second + 3, "step.end", uuid=f"u{step.number}", usage=usage))
+    lines.append(
+        kimi_event(step.second + 3, "step.end", uuid=f"u{step.number}", usage=usage)
+    )
     lines.append(kimi_line(step.second + 3, "usage.record", usage=usage))
     return lines
 
@@ -369,21 +458,31 @@ def test_no_value_of_another_type_stops_the_readers_of_documents(part: int) -> N
     for changed, *_ in damaged([{"sessionId": "s1", "messages": messages}], part):
         read_anyhow("cline", [changed])
     rows = [
-        {"role": role, "content_json": json.dumps(parts), "created_timestamp": START + second}
+        {
+            "role": role,
+            "content_json": json.dumps(parts),
+            "created_timestamp": START + second,
+        }
         for step in STORY[1:9]
         for second, role, *parts in goose_messages(step)
     ]
-    for changed in damaged([{"head": {"id": "s1"}}, *({"message": row} for row in rows)], part):
+    for changed in damaged(
+        [{"head": {"id": "s1"}}, *({"message": row} for row in rows)], part
+    ):
         read_anyhow("goose", changed)
 
 
 class TestCowork:
-    def test_of_several_folders_work_is_in_none_but_files_are_theirs(self, tmp_path: Path) -> None:
+    def test_of_several_folders_work_is_in_none_but_files_are_theirs(
+        self, tmp_path: Path
+    ) -> None:
         events = events_of(cowork(tmp_path, STORY, [FOLDER, "/work/other"]), "cowork")
         assert {span.cwd for span in events.spans} == {MACHINE}
         assert seen(events)["edits"] == FOUND["edits"]
 
-    def test_without_its_file_folders_are_those_of_the_machine(self, tmp_path: Path) -> None:
+    def test_without_its_file_folders_are_those_of_the_machine(
+        self, tmp_path: Path
+    ) -> None:
         path = cowork(tmp_path, STORY)
         (tmp_path / "local-agent-mode-sessions/u/w/local_1.json").unlink()
         assert {span.cwd for span in events_of(path, "cowork").spans} == {MACHINE}
@@ -413,7 +512,11 @@ class TestAntigravity:
     def test_input_is_known_where_it_cannot_hold_what_was_cached(
         self, tmp_path: Path, given: int, reads: int, tokens: tuple[int, ...]
     ) -> None:
-        counts = {"input_tokens": given, "cache_read_tokens": reads, "output_tokens": 50}
+        counts = {
+            "input_tokens": given,
+            "cache_read_tokens": reads,
+            "output_tokens": 50,
+        }
         line = step_line(1, "PLANNER_RESPONSE") | counts
         (response,) = self.read(tmp_path, line).of(Response)
         assert tokens_of(response) == tokens
@@ -422,7 +525,11 @@ class TestAntigravity:
         ("status", "text", "failed"),
         [
             ("DONE", "The command failed with exit code: 1\nOutput:\nx", [True]),
-            ("DONE", "The command completed successfully.\nOutput:\nexit code: 1", [False]),
+            (
+                "DONE",
+                "The command completed successfully.\nOutput:\nexit code: 1",
+                [False],
+            ),
             ("DONE", "Output:\nThe command exited with code 1.", []),
             ("RUNNING", "", []),
             ("ERROR", "Encountered error in step execution: no such tool", [True]),
@@ -436,14 +543,21 @@ class TestAntigravity:
         ended = step_line(2, "RUN_COMMAND", text, status=status)
         assert seen(self.read(tmp_path, called, ended)).get("failed", []) == failed
 
-    def test_an_artifact_is_no_code_and_a_checkpoint_a_compaction(self, tmp_path: Path) -> None:
+    def test_an_artifact_is_no_code_and_a_checkpoint_a_compaction(
+        self, tmp_path: Path
+    ) -> None:
         args = {"TargetFile": "/x/plan.md", "CodeContent": "x", "IsArtifact": True}
         calls = [{"name": "write_to_file", "args": args}]
-        lines = step_line(1, "PLANNER_RESPONSE", tool_calls=calls), step_line(2, "CHECKPOINT")
+        lines = (
+            step_line(1, "PLANNER_RESPONSE", tool_calls=calls),
+            step_line(2, "CHECKPOINT"),
+        )
         events = self.read(tmp_path, *lines)
         assert (seen(events).get("edits"), len(events.of(Compaction))) == (None, 1)
 
-    def test_a_database_that_is_none_costs_the_tokens_alone(self, tmp_path: Path) -> None:
+    def test_a_database_that_is_none_costs_the_tokens_alone(
+        self, tmp_path: Path
+    ) -> None:
         path = antigravity(tmp_path, STORY)
         database = tmp_path / ".gemini/antigravity-cli/conversations/c1.db"
         put(database, b"SQLite format 3\0 and no more")
@@ -455,16 +569,33 @@ class TestCline:
     def test_each_command_of_a_call_has_a_result(self, tmp_path: Path) -> None:
         done = [
             {"result": "[main 5f0c2aa] Round", "success": True},
-            {"result": "[Command exited with code 1]\n1 failed in 1s", "success": False},
+            {
+                "result": "[Command exited with code 1]\n1 failed in 1s",
+                "success": False,
+            },
         ]
         commands = {"commands": ["git commit -am Round", "pytest"]}
-        use = {"type": "tool_use", "id": "c1", "name": "run_commands", "input": commands}
+        use = {
+            "type": "tool_use",
+            "id": "c1",
+            "name": "run_commands",
+            "input": commands,
+        }
         result = {"type": "tool_result", "tool_use_id": "c1", "content": done}
         path = cline(tmp_path, ())
-        messages = [cline_message(1, "assistant", use), cline_message(2, "user", result)]
-        put(path, {"version": 1, "sessionId": "s1", "messages": messages}, document=True)
+        messages = [
+            cline_message(1, "assistant", use),
+            cline_message(2, "user", result),
+        ]
+        put(
+            path, {"version": 1, "sessionId": "s1", "messages": messages}, document=True
+        )
         found = seen(events_of(path, "cline"))
-        assert (found["commits"], found["runs"], found["calls"]) == (["5f0c2aa"], [False], 1)
+        assert (found["commits"], found["runs"], found["calls"]) == (
+            ["5f0c2aa"],
+            [False],
+            1,
+        )
 
     def test_of_another_agent_is_a_subagent(self, tmp_path: Path) -> None:
         events = events_of(cline(tmp_path, STORY, "a2"), "cline")
@@ -484,23 +615,31 @@ class TestGoose:
     def test_older_names_of_tools_are_known(self, tmp_path: Path) -> None:
         path = goose(tmp_path, STORY[:4])
         with contextlib.closing(sqlite3.connect(path)) as database:
-            for new, old in (("edit", "developer__text_editor"), ("shell", "developer__shell")):
+            for new, old in (
+                ("edit", "developer__text_editor"),
+                ("shell", "developer__shell"),
+            ):
                 names = (f'"name": "{new}"', f'"name": "{old}"')
                 database.execute(
-                    "UPDATE messages SET content_json = replace(content_json, ?, ?)", names
+                    "UPDATE messages SET content_json = replace(content_json, ?, ?)",
+                    names,
                 )
             database.commit()
         found = seen(events_of(path, "goose"))
         assert (found["edits"], found["runs"]) == (FOUND["edits"][:1], [False])
 
     @pytest.mark.parametrize("seed", range(12))
-    def test_a_damaged_database_costs_a_message_at_most(self, tmp_path: Path, seed: int) -> None:
+    def test_a_damaged_database_costs_a_message_at_most(
+        self, tmp_path: Path, seed: int
+    ) -> None:
         path = goose(tmp_path, STORY)
         damage = Random(seed)
         content = bytearray(path.read_bytes())
         for _ in range(30):
             content[damage.randrange(len(content))] = damage.randrange(256)
-        path.write_bytes(content[: damage.randrange(len(content)) if seed % 2 else None])
+        path.write_bytes(
+            content[: damage.randrange(len(content)) if seed % 2 else None]
+        )
 
         transcript = TranscriptFile(str(path), whole=True, store=True)
         assert len(Reading(READ, Tools).read(transcript).warnings) <= 1
@@ -516,6 +655,9 @@ class TestKimi:
     def test_kinds_that_are_not_known_are_named(self, tmp_path: Path) -> None:
         path = kimi(tmp_path, ())
         put(
-            path, kimi_line(1, "new.kind"), kimi_event(2, "odd"), kimi_line(3, "tools.update_store")
+            path,
+            kimi_line(1, "new.kind"),
+            kimi_event(2, "odd"),
+            kimi_line(3, "tools.update_store"),
         )
         assert len(seen(events_of(path, "kimi-code"))["skipped"]) == 2

@@ -27,7 +27,13 @@ from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
 DATA = Path(".local/share/opencode")
-TOOLS = {"read": "read", "edit": "edit", "write": "write", "run": "bash", "refused": "bash"}
+TOOLS = {
+    "read": "read",
+    "edit": "edit",
+    "write": "write",
+    "run": "bash",
+    "refused": "bash",
+}
 REJECTED = "The user rejected permission to use this specific tool call."
 
 
@@ -35,10 +41,16 @@ def ms(second: float) -> int:
     return int((START + second) * 1000)
 
 
-def asked(second: float, *texts: str, synthetic: bool = False, kind: str = "text") -> Line:
+def asked(
+    second: float, *texts: str, synthetic: bool = False, kind: str = "text"
+) -> Line:
     parts = [{"type": kind, "text": text, "synthetic": synthetic} for text in texts]
     return {
-        "info": {"id": f"msg_u{second}", "role": "user", "time": {"created": ms(second)}},
+        "info": {
+            "id": f"msg_u{second}",
+            "role": "user",
+            "time": {"created": ms(second)},
+        },
         "parts": parts,
     }
 
@@ -52,13 +64,19 @@ def answered(second: float, *parts: Line, tokens: Any = None, **keys: Any) -> Li
         "tokens": tokens,
     }
     return {
-        "info": info | {"time": {"created": ms(second), "completed": ms(second + 2)}} | keys,
+        "info": info
+        | {"time": {"created": ms(second), "completed": ms(second + 2)}}
+        | keys,
         "parts": list(parts),
     }
 
 
 def call(
-    tool: str, second: float = 1, status: str = "completed", call_id: str = "c1", **state: Any
+    tool: str,
+    second: float = 1,
+    status: str = "completed",
+    call_id: str = "c1",
+    **state: Any,
 ) -> Line:
     times = {"start": ms(second), "end": ms(second + 2)}
     return {
@@ -69,15 +87,33 @@ def call(
     }
 
 
-def bash(command: str, code: int | None = 0, output: str = "", second: float = 1) -> Line:
-    return call("bash", second, input={"command": command}, output=output, metadata={"exit": code})
+def bash(
+    command: str, code: int | None = 0, output: str = "", second: float = 1
+) -> Line:
+    return call(
+        "bash",
+        second,
+        input={"command": command},
+        output=output,
+        metadata={"exit": code},
+    )
 
 
 def counted(
-    output: int, given: int, reads: int, writes: int, reasoning: int = 0, total: int | None = None
+    output: int,
+    given: int,
+    reads: int,
+    writes: int,
+    reasoning: int = 0,
+    total: int | None = None,
 ) -> Line:
     cache = {"read": reads, "write": writes}
-    found: Line = {"input": given, "output": output, "reasoning": reasoning, "cache": cache}
+    found: Line = {
+        "input": given,
+        "output": output,
+        "reasoning": reasoning,
+        "cache": cache,
+    }
     return found if total is None else found | {"total": total}
 
 
@@ -92,7 +128,9 @@ def written(step: Step) -> Line:
         }
     if step.what == "stop":
         return answered(
-            step.second, error={"name": "MessageAbortedError"}, tokens=counted(0, 0, 0, 0)
+            step.second,
+            error={"name": "MessageAbortedError"},
+            tokens=counted(0, 0, 0, 0),
         )
     output, *given = step.tokens
     fresh, reads, writes = given
@@ -104,10 +142,21 @@ def written(step: Step) -> Line:
         if "r" in step.what[:1] and step.what != "read"
         else {"filePath": step.text}
     )
-    asks |= {"content": "x"} if step.what == "write" else {"oldString": "a", "newString": "b"}
-    state: Line = {"status": "completed", "output": step.said, "metadata": {"exit": step.code}}
+    asks |= (
+        {"content": "x"}
+        if step.what == "write"
+        else {"oldString": "a", "newString": "b"}
+    )
+    state: Line = {
+        "status": "completed",
+        "output": step.said,
+        "metadata": {"exit": step.code},
+    }
     if step.what == "refused" or (step.code and step.what != "run"):
-        state = {"status": "error", "error": REJECTED if step.what == "refused" else step.said}
+        state = {
+            "status": "error",
+            "error": REJECTED if step.what == "refused" else step.said,
+        }
     part = call(TOOLS[step.what], step.second, call_id=step.call, input=asks, **state)
     return answered(step.second, {"type": "step-start"}, part, tokens=tokens)
 
@@ -116,13 +165,19 @@ MESSAGES = [written(step) for step in STORY]
 
 
 def document(*messages: Any, **info: Any) -> Line:
-    head = {"id": "ses_1", "directory": FOLDER, "version": "1.14.3", "time": {"created": ms(0)}}
+    head = {
+        "id": "ses_1",
+        "directory": FOLDER,
+        "version": "1.14.3",
+        "time": {"created": ms(0)},
+    }
     return {"info": head | info, "messages": list(messages)}
 
 
 def export(tmp_path: Path, *messages: Any, **info: Any) -> TranscriptEvents:
     return events_of(
-        put(tmp_path / "ses_1.json", document(*messages, **info), document=True), "opencode"
+        put(tmp_path / "ses_1.json", document(*messages, **info), document=True),
+        "opencode",
     )
 
 
@@ -197,23 +252,31 @@ def files(storage: Path, session: Line, old: bool = False) -> Path:
 
 def warned(path: Path) -> list[str]:
     warnings: list[str] = []
-    found = discover(TranscriptPlaces(Path("/nowhere"), (path.parent,)), HARNESSES, warnings.append)
+    found = discover(
+        TranscriptPlaces(Path("/nowhere"), (path.parent,)), HARNESSES, warnings.append
+    )
     (one,) = found.transcripts
     return [*warnings, *Reading(HARNESSES).read(one).warnings]
 
 
 class TestSession:
-    @pytest.mark.parametrize("form", ["export", "database", "kilo", "files", "old-files"])
+    @pytest.mark.parametrize(
+        "form", ["export", "database", "kilo", "files", "old-files"]
+    )
     def test_says_what_happened_in_every_form(self, tmp_path: Path, form: str) -> None:
         data, session = tmp_path / DATA, document(*MESSAGES)
         kilo = data.parent / "kilo/kilo.db"
         if form in ("database", "kilo"):
-            database(path := kilo if form == "kilo" else data / "opencode-dev.db", session)
+            database(
+                path := kilo if form == "kilo" else data / "opencode-dev.db", session
+            )
         elif form == "export":
             path = put(tmp_path / "ses_1.json", session, document=True)
         else:
             old = form == "old-files"
-            path = files(data / ("project/app/storage" if old else "storage"), session, old)
+            path = files(
+                data / ("project/app/storage" if old else "storage"), session, old
+            )
         events = events_of(path, "kilo" if form == "kilo" else "opencode")
         assert seen(events) == FOUND
         assert {(span.cwd, span.session, span.agent) for span in events.spans} == {
@@ -221,7 +284,9 @@ class TestSession:
         }
         assert {span.model for span in events.spans} == {"", "m"}
 
-    def test_has_the_same_keys_in_every_form_and_in_a_fork(self, tmp_path: Path) -> None:
+    def test_has_the_same_keys_in_every_form_and_in_a_fork(
+        self, tmp_path: Path
+    ) -> None:
         forked = json.loads(
             json.dumps(document(*MESSAGES, id="ses_2", title="Work (fork #1)")).replace(
                 "msg_", "msg_f"
@@ -230,17 +295,24 @@ class TestSession:
         database(tmp_path / DATA / "opencode.db", document(*MESSAGES), forked)
         path = files(tmp_path / DATA / "storage", document(*MESSAGES))
         read = read_under(tmp_path / DATA)
-        keys = [[line.key for line in found["opencode"].lines] for found in read.values()]
+        keys = [
+            [line.key for line in found["opencode"].lines] for found in read.values()
+        ]
         assert len(keys) == 2 and {len(one) for one in keys} == {23, 46}
         assert len({key for one in keys for key in one}) == 23
         assert path in read
 
     def test_has_no_key_that_depends_on_ids(self, tmp_path: Path) -> None:
         hidden = json.loads(
-            json.dumps(MESSAGES).replace("call_3", "REDACTED").replace("msg_a6", "REDACTED")
+            json.dumps(MESSAGES)
+            .replace("call_3", "REDACTED")
+            .replace("msg_a6", "REDACTED")
         )
         (tmp_path / "b").mkdir()
-        plain, other = export(tmp_path / "a", *MESSAGES), export(tmp_path / "b", *hidden)
+        plain, other = (
+            export(tmp_path / "a", *MESSAGES),
+            export(tmp_path / "b", *hidden),
+        )
         assert plain.lines == other.lines
         assert plain.lists == other.lists
 
@@ -248,7 +320,9 @@ class TestSession:
         child = document(*MESSAGES, id="ses_2", parentID="ses_1")
         database(tmp_path / DATA / "opencode.db", document(asked(0, "x")), child)
         events = events_of(tmp_path / DATA / "opencode.db", "opencode").by_session()
-        assert [{(span.parent, span.agent) for span in one.spans} for one in events] == [
+        assert [
+            {(span.parent, span.agent) for span in one.spans} for one in events
+        ] == [
             {("", False)},
             {("ses_1", True)},
         ]
@@ -268,9 +342,16 @@ class TestSession:
     def test_has_reasoning_inside_output_or_beside_it(
         self, tmp_path: Path, tokens: Line, output: int
     ) -> None:
-        assert seen(export(tmp_path, answered(1, tokens=tokens)))["tokens"] == (output, 5, 3, 1)
+        assert seen(export(tmp_path, answered(1, tokens=tokens)))["tokens"] == (
+            output,
+            5,
+            3,
+            1,
+        )
 
-    def test_counts_the_steps_of_a_response_where_there_are_several(self, tmp_path: Path) -> None:
+    def test_counts_the_steps_of_a_response_where_there_are_several(
+        self, tmp_path: Path
+    ) -> None:
         steps = [{"type": "step-finish", "tokens": counted(n, n, n, n)} for n in (1, 2)]
         found = seen(export(tmp_path, answered(1, *steps, tokens=steps[-1]["tokens"])))
         assert (found["responses"], found["tokens"]) == (2, (3, 3, 3, 3))
@@ -310,11 +391,17 @@ class TestCall:
     def test_that_the_user_ran_is_none_of_the_agent(self, tmp_path: Path) -> None:
         own = asked(0, "The following tool was executed by the user", synthetic=True)
         assert seen(export(tmp_path, own, answered(1, bash("pytest", 1)))) == {}
-        assert seen(export(tmp_path, asked(0, "x"), answered(1, bash("ls", 1))))["calls"] == 1
+        assert (
+            seen(export(tmp_path, asked(0, "x"), answered(1, bash("ls", 1))))["calls"]
+            == 1
+        )
 
     def test_edits_files_with_a_patch_or_several_texts(self, tmp_path: Path) -> None:
         patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"
-        several = {"filePath": f"{FOLDER}/b.py", "edits": [{"oldString": "a", "newString": "b"}]}
+        several = {
+            "filePath": f"{FOLDER}/b.py",
+            "edits": [{"oldString": "a", "newString": "b"}],
+        }
         parts = (
             call("apply_patch", 1, input={"patchText": patch}),
             call("multiedit", 2, input=several),
@@ -353,13 +440,18 @@ class TestPrompt:
 
     def test_that_compacts_is_noted_once(self, tmp_path: Path) -> None:
         events = export(
-            tmp_path, asked(1, "", kind="compaction"), answered(2, summary=True), answered(3)
+            tmp_path,
+            asked(1, "", kind="compaction"),
+            answered(2, summary=True),
+            answered(3),
         )
         assert len(events.of(Compaction)) == 1
 
 
 class TestDatabase:
-    @pytest.mark.parametrize("copied", [False, True], ids=["in-use", "copied-without-its-index"])
+    @pytest.mark.parametrize(
+        "copied", [False, True], ids=["in-use", "copied-without-its-index"]
+    )
     def test_is_read_with_its_log_and_nothing_is_written(
         self, tmp_path: Path, copied: bool
     ) -> None:
@@ -392,7 +484,9 @@ class TestDatabase:
     def test_that_is_locked_costs_one_message(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("scoring.evidence.harnesses.sqlite_store._LOCK_TIMEOUT", 0.0)
+        monkeypatch.setattr(
+            "scoring.evidence.harnesses.sqlite_store._LOCK_TIMEOUT", 0.0
+        )
         path = tmp_path / DATA / "opencode.db"
         database(path, document(*MESSAGES))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as found:
@@ -403,8 +497,12 @@ class TestDatabase:
         assert "locked" in warning
         assert seen(events_of(path, "opencode")) == FOUND
 
-    @pytest.mark.parametrize("cut", [0, 50, 5000], ids=["empty", "in-its-head", "in-its-pages"])
-    def test_that_is_cut_short_costs_a_message_at_most(self, tmp_path: Path, cut: int) -> None:
+    @pytest.mark.parametrize(
+        "cut", [0, 50, 5000], ids=["empty", "in-its-head", "in-its-pages"]
+    )
+    def test_that_is_cut_short_costs_a_message_at_most(
+        self, tmp_path: Path, cut: int
+    ) -> None:
         path = tmp_path / DATA / "opencode.db"
         database(path, document(*MESSAGES))
         path.write_bytes(path.read_bytes()[:cut])
@@ -412,7 +510,9 @@ class TestDatabase:
 
     def test_of_a_newer_version_is_named(self, tmp_path: Path) -> None:
         path = tmp_path / DATA / "opencode.db"
-        with contextlib.closing(database(path, document(asked(0, "x")), close=False)) as found:
+        with contextlib.closing(
+            database(path, document(asked(0, "x")), close=False)
+        ) as found:
             found.execute("CREATE TABLE session_v2 (id text)")
             assert seen(events_of(path, "opencode")) == {}
             found.execute("INSERT INTO session_v2 VALUES ('s')")
@@ -422,18 +522,30 @@ class TestDatabase:
             assert "no such table: session" in "".join(warned(path))
 
     def test_of_another_program_says_nothing(self, tmp_path: Path) -> None:
-        with contextlib.closing(sqlite3.connect(path := tmp_path / "other.db")) as found:
+        with contextlib.closing(
+            sqlite3.connect(path := tmp_path / "other.db")
+        ) as found:
             found.execute("CREATE TABLE x (y)")
         assert warned(path) == []
 
     def test_with_broken_values_loses_only_these(self, tmp_path: Path) -> None:
         path = tmp_path / DATA / "opencode.db"
-        with contextlib.closing(database(path, document(*MESSAGES), close=False)) as found:
-            for value in ("{", None, b"\xff\xfe", 5, "[" * 5000, '{"x": ' + "9" * 400 + "}"):
+        with contextlib.closing(
+            database(path, document(*MESSAGES), close=False)
+        ) as found:
+            for value in (
+                "{",
+                None,
+                b"\xff\xfe",
+                5,
+                "[" * 5000,
+                '{"x": ' + "9" * 400 + "}",
+            ):
                 row = (f"z{value!r}"[:20], "ses_1_m001", "ses_1", 0, value)
                 found.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?)", row)
                 found.execute(
-                    "INSERT INTO message VALUES (?, ?, ?, ?)", (row[0], "ses_1", 0, value)
+                    "INSERT INTO message VALUES (?, ?, ?, ?)",
+                    (row[0], "ses_1", 0, value),
                 )
             events = seen(events_of(path, "opencode"))
         assert {name: events.get(name) for name in FOUND} == FOUND
@@ -441,7 +553,11 @@ class TestDatabase:
     def test_of_files_may_have_some_that_cannot_be_read(self, tmp_path: Path) -> None:
         path = files(tmp_path / "storage", document(*MESSAGES))
         (tmp_path / "storage/part/msg_001/prt_9.json").mkdir()
-        put(tmp_path / "storage/message/ses_1/msg_999.json", b'{"role": "user", "ti', document=True)
+        put(
+            tmp_path / "storage/message/ses_1/msg_999.json",
+            b'{"role": "user", "ti',
+            document=True,
+        )
         found = seen(events_of(path, "opencode"))
         assert found.pop("skipped") == {"a field of another type": 2}
         assert found == FOUND
@@ -471,7 +587,11 @@ def test_the_places_follow_the_environment(
         first[1],
         False,
     )
-    assert [home.path.name for home in Kilo().homes({})] == ["kilo", "session", "project"]
+    assert [home.path.name for home in Kilo().homes({})] == [
+        "kilo",
+        "session",
+        "project",
+    ]
 
 
 def test_what_is_not_understood_is_named(tmp_path: Path) -> None:
@@ -482,7 +602,8 @@ def test_what_is_not_understood_is_named(tmp_path: Path) -> None:
         5,
     )
     kinds = {
-        f"of a kind that is not known: {kind}, version 1.14.3": 1 for kind in ("dream", "robot")
+        f"of a kind that is not known: {kind}, version 1.14.3": 1
+        for kind in ("dream", "robot")
     }
     assert dict(events.skipped) == kinds | {"a field of another type": 1}
 
@@ -509,7 +630,9 @@ class TestWhole:
         messages: Sequence[Line] = (
             asked(at, "Do it"),
             answered(
-                at + 1, bash("pytest", 0, "1 passed in 1s", at + 1), tokens=counted(5, 25, 75, 0)
+                at + 1,
+                bash("pytest", 0, "1 passed in 1s", at + 1),
+                tokens=counted(5, 25, 75, 0),
             ),
             answered(
                 at + 9,
@@ -524,7 +647,9 @@ class TestWhole:
         return made
 
     @pytest.mark.parametrize("where", ["database", "files", "both", "checkpoint"])
-    def test_a_session_counts_once(self, place: Place, da_score: DaScore, where: str) -> None:
+    def test_a_session_counts_once(
+        self, place: Place, da_score: DaScore, where: str
+    ) -> None:
         data = place.home / DATA
         if where in ("database", "both"):
             database(data / "opencode.db", self.session(place))
@@ -540,7 +665,8 @@ class TestWhole:
             )
             whole = json.dumps(self.session(place), indent=2).encode()
             record(
-                place.repo, {name(1): {"0/full.jsonl": whole, "0/metadata.json": about("ses_1")}}
+                place.repo,
+                {name(1): {"0/full.jsonl": whole, "0/metadata.json": about("ses_1")}},
             )
         units = da_score("work", "--json").json["units"]
         (unit,) = [one for one in units if one["kind"] == "commit"]
@@ -552,6 +678,11 @@ class TestWhole:
             "m",
         )
         assert (unit["calls"], unit["state"]) == (2, "landed")
-        assert unit["tokens"] == {"input": 50, "output": 10, "cache_read": 150, "cache_creation": 0}
+        assert unit["tokens"] == {
+            "input": 50,
+            "output": 10,
+            "cache_read": 150,
+            "cache_creation": 0,
+        }
         (one,) = da_score("signals", "--rubric", "3.1.0", "--no-cache").json
         assert "1 test run, 0 failed; last passed: pytest" in json.dumps(one["signals"])

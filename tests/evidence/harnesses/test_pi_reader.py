@@ -12,7 +12,13 @@ from scoring.evidence.harnesses.pi import Pi
 from scoring.evidence.transcripts.events import Compaction
 from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 
-HEAD = {"type": "session", "version": 3, "id": "p1", "timestamp": stamp(0), "cwd": FOLDER}
+HEAD = {
+    "type": "session",
+    "version": 3,
+    "id": "p1",
+    "timestamp": stamp(0),
+    "cwd": FOLDER,
+}
 TOOLS = {"read": "read", "edit": "edit", "write": "write", "run": "bash"}
 
 
@@ -60,12 +66,20 @@ def written(step: Step) -> list[Line]:
     if step.what == "prompt":
         return [message(step.second, "user", text(step.text))]
     if step.what == "stop":
-        return [message(step.second, "assistant", model="m", stopReason="aborted", **usage(0, 0))]
+        return [
+            message(
+                step.second, "assistant", model="m", stopReason="aborted", **usage(0, 0)
+            )
+        ]
     keys = {"model": "m", "stopReason": "toolUse"} | usage(*step.tokens)
     if step.what == "say":
         return [message(step.second, "assistant", text(step.text), **keys)]
-    given: dict[str, Any] = {"command": step.text} if step.what == "run" else {"path": step.text}
-    given |= {"edits": [{"oldText": "a", "newText": "b"}]} if step.what == "edit" else {}
+    given: dict[str, Any] = (
+        {"command": step.text} if step.what == "run" else {"path": step.text}
+    )
+    given |= (
+        {"edits": [{"oldText": "a", "newText": "b"}]} if step.what == "edit" else {}
+    )
     given |= {"content": "x"} if step.what == "write" else {}
     said = (
         f"{step.said}\n\nCommand exited with code {step.code}"
@@ -73,7 +87,9 @@ def written(step: Step) -> list[Line]:
         else step.said
     )
     return [
-        message(step.second, "assistant", use(TOOLS[step.what], step.call, **given), **keys),
+        message(
+            step.second, "assistant", use(TOOLS[step.what], step.call, **given), **keys
+        ),
         result(step.second + 2, said, step.code != 0, step.call),
     ]
 
@@ -84,7 +100,9 @@ WHOLE = [line for step in STORY if step.what != "refused" for line in written(st
 def session(
     tmp_path: Path, *lines: Any, head: Line = HEAD, name: str = "t_p1.jsonl"
 ) -> TranscriptEvents:
-    return events_of(put(tmp_path / "sessions" / "--work-app--" / name, head, *lines), "pi")
+    return events_of(
+        put(tmp_path / "sessions" / "--work-app--" / name, head, *lines), "pi"
+    )
 
 
 def test_a_session_says_what_happened(tmp_path: Path) -> None:
@@ -114,15 +132,23 @@ def test_a_fork_repeats_the_lines_of_its_parent_with_their_keys(tmp_path: Path) 
     first = session(tmp_path, *WHOLE)
     head = HEAD | {"id": "p2", "parentSession": "/s/--work-app--/t_p1.jsonl"}
     second = session(
-        tmp_path, *WHOLE[:4], message(500, "user", text("On")), head=head, name="t_p2.jsonl"
+        tmp_path,
+        *WHOLE[:4],
+        message(500, "user", text("On")),
+        head=head,
+        name="t_p2.jsonl",
     )
-    assert [line.key for line in second.lines[:4]] == [line.key for line in first.lines[:4]]
+    assert [line.key for line in second.lines[:4]] == [
+        line.key for line in first.lines[:4]
+    ]
     assert {(span.session, span.parent, span.agent) for span in second.spans} == {
         ("p2", "p1", False)
     }
 
 
-@pytest.mark.parametrize(("first", "agent"), [("Task: look", True), ("Tasks are open", False)])
+@pytest.mark.parametrize(
+    ("first", "agent"), [("Task: look", True), ("Tasks are open", False)]
+)
 def test_a_session_of_an_agent_begins_with_its_task(
     tmp_path: Path, first: str, agent: bool
 ) -> None:
@@ -133,7 +159,8 @@ def test_a_session_of_an_agent_begins_with_its_task(
         *written(STORY[1]),
         message(9, "user", text(CORRECTION)),
     )
-    assert not any(span.agent for span in events.spans)  # without a parent it is a person's
+    # without a parent it is a person's
+    assert not any(span.agent for span in events.spans)
     events = session(
         tmp_path,
         message(1, "user", text(first)),
@@ -151,8 +178,21 @@ def test_a_session_of_an_agent_begins_with_its_task(
         (message(9, "user", text(CORRECTION)), 1),
         (message(9, "custom", text(CORRECTION)), 0),
         (message(9, "hookMessage", text(CORRECTION)), 0),
-        (message(9, "bashExecution", command="pytest", output=CORRECTION, exitCode=1), 0),
-        ({"type": "custom_message", "id": "x", "timestamp": stamp(9), "content": CORRECTION}, 0),
+        (
+            message(
+                9, "bashExecution", command="pytest", output=CORRECTION, exitCode=1
+            ),
+            0,
+        ),
+        (
+            {
+                "type": "custom_message",
+                "id": "x",
+                "timestamp": stamp(9),
+                "content": CORRECTION,
+            },
+            0,
+        ),
     ],
     ids=[
         "typed",
@@ -162,18 +202,28 @@ def test_a_session_of_an_agent_begins_with_its_task(
         "an-entry-of-an-extension",
     ],
 )
-def test_a_prompt_is_what_a_person_typed(tmp_path: Path, line: Line, found: int) -> None:
+def test_a_prompt_is_what_a_person_typed(
+    tmp_path: Path, line: Line, found: int
+) -> None:
     events = seen(session(tmp_path, *written(STORY[1]), line))
-    assert (events.get("corrections", 0), events["calls"], events.get("runs")) == (found, 1, None)
+    assert (events.get("corrections", 0), events["calls"], events.get("runs")) == (
+        found,
+        1,
+        None,
+    )
 
 
 def test_what_a_summary_cost_counts_and_a_response_stopped_before_it_began_does_not(
     tmp_path: Path,
 ) -> None:
-    summary = {"type": "compaction", "id": "k", "timestamp": stamp(5)} | usage(7, 8, 9, 10)
+    summary = {"type": "compaction", "id": "k", "timestamp": stamp(5)} | usage(
+        7, 8, 9, 10
+    )
     branch = {"type": "branch_summary", "id": "b", "timestamp": stamp(6)}
     stopped = message(7, "assistant", stopReason="aborted", **usage(0, 0))
-    begun = message(8, "assistant", text("I"), stopReason="aborted", **usage(1, 1, 1, 1))
+    begun = message(
+        8, "assistant", text("I"), stopReason="aborted", **usage(1, 1, 1, 1)
+    )
     events = session(tmp_path, summary, branch, stopped, begun)
     assert seen(events) == {
         "responses": 2,
@@ -185,7 +235,10 @@ def test_what_a_summary_cost_counts_and_a_response_stopped_before_it_began_does_
 
 def test_lines_of_other_kinds_are_named(tmp_path: Path) -> None:
     lines = {"type": "dream"}, {"type": "label"}, message(1, "ghost"), b'{"type": "mess'
-    kinds = {f"of a kind that is not known: {kind}, version 3": 1 for kind in ("dream", "ghost")}
+    kinds = {
+        f"of a kind that is not known: {kind}, version 3": 1
+        for kind in ("dream", "ghost")
+    }
     assert session(tmp_path, *lines).skipped == kinds | {"not JSON": 1}
 
 
@@ -220,7 +273,12 @@ def test_a_copy_elsewhere_is_known_by_its_lines(tmp_path: Path) -> None:
         (b'{"sessionDir": "kept"}', {}, ".pi/agent/kept", "settings.json"),
         (b"{", {}, ".pi/agent/sessions", "~/.pi/agent/sessions"),
         (None, {"PI_CODING_AGENT_DIR": "HOME/a"}, "a/sessions", "PI_CODING_AGENT_DIR"),
-        (None, {"PI_CODING_AGENT_SESSION_DIR": "HOME/s"}, "s", "PI_CODING_AGENT_SESSION_DIR"),
+        (
+            None,
+            {"PI_CODING_AGENT_SESSION_DIR": "HOME/s"},
+            "s",
+            "PI_CODING_AGENT_SESSION_DIR",
+        ),
     ],
     ids=["usual", "its-settings", "broken-settings", "another-home", "another-folder"],
 )
@@ -235,6 +293,9 @@ def test_where_sessions_are(
     monkeypatch.setenv("HOME", str(tmp_path))
     if settings is not None:
         put(tmp_path / ".pi/agent/settings.json", settings)
-    named = {name: value.replace("HOME", str(tmp_path)) for name, value in environment.items()}
+    named = {
+        name: value.replace("HOME", str(tmp_path))
+        for name, value in environment.items()
+    }
     (home,) = Pi().homes(named)
     assert (home.path, home.origin.endswith(origin)) == (tmp_path / place, True)

@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 from helpers.harness_lines import Line, stamp
 from helpers.sessions import CORRECTION, events_of, put, read_under, seen, tokens_of
-from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, UNCACHED, Step, damaged, read_anyhow
+from helpers.story import (
+    FOLDER,
+    FOUND,
+    IN_PARTS,
+    STORY,
+    UNCACHED,
+    Step,
+    damaged,
+    read_anyhow,
+)
 
 from scoring.evidence.harnesses.fields import TokenFields, Tokens
 from scoring.evidence.transcripts.events import Compaction, Response, key_of
@@ -14,7 +23,12 @@ from scoring.evidence.transcripts.transcript_events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 
 PROJECT = ".qwen/projects/-work-app/chats"
-TOOLS = {"read": "read_file", "edit": "edit", "write": "write_file", "run": "run_shell_command"}
+TOOLS = {
+    "read": "read_file",
+    "edit": "edit",
+    "write": "write_file",
+    "run": "run_shell_command",
+}
 TOOLS |= {"refused": "run_shell_command"}
 REFUSED = "[Operation Cancelled] Reason: User did not allow tool call"
 
@@ -27,27 +41,40 @@ def line(second: float, kind: str, *parts: Any, **keys: Any) -> Line:
         "type": kind,
         "cwd": FOLDER,
     }
-    return of | {"parentUuid": None, "message": {"role": kind, "parts": list(parts)}} | keys
+    return (
+        of
+        | {"parentUuid": None, "message": {"role": kind, "parts": list(parts)}}
+        | keys
+    )
 
 
-def usage(given: int, reads: int, output: int, thoughts: int = 0, total: int | None = None) -> Line:
+def usage(
+    given: int, reads: int, output: int, thoughts: int = 0, total: int | None = None
+) -> Line:
     counts = {
         "promptTokenCount": given,
         "cachedContentTokenCount": reads,
         "candidatesTokenCount": output,
     }
     total = given + output if total is None else total
-    return {"usageMetadata": counts | {"thoughtsTokenCount": thoughts, "totalTokenCount": total}}
+    return {
+        "usageMetadata": counts
+        | {"thoughtsTokenCount": thoughts, "totalTokenCount": total}
+    }
 
 
 def use(name: str, call: str = "c1", **args: Any) -> Line:
     return {"functionCall": {"id": call, "name": name, "args": args}}
 
 
-def answer(second: float, tool: str, said: str, status: str = "success", call: str = "c1") -> Line:
+def answer(
+    second: float, tool: str, said: str, status: str = "success", call: str = "c1"
+) -> Line:
     response = {"output" if status == "success" else "error": said}
     part = {"functionResponse": {"id": call, "name": tool, "response": response}}
-    return line(second, "tool_result", part, toolCallResult={"callId": call, "status": status})
+    return line(
+        second, "tool_result", part, toolCallResult={"callId": call, "status": status}
+    )
 
 
 def written(step: Step) -> list[Line]:
@@ -55,7 +82,10 @@ def written(step: Step) -> list[Line]:
         return [line(step.second, "user", {"text": step.text}, provenance="real_user")]
     output, given, reads, _ = step.tokens
     counts = usage(given + reads, reads, output) | {"model": "qwen"}
-    told = {"type": "ui_telemetry", "systemPayload": {"uiEvent": {"input_token_count": given}}}
+    told = {
+        "type": "ui_telemetry",
+        "systemPayload": {"uiEvent": {"input_token_count": given}},
+    }
     telemetry = line(
         step.second + 0.5,
         "system",
@@ -80,7 +110,9 @@ def written(step: Step) -> list[Line]:
         if shell
         else {"file_path": step.text, "old_string": "a", "new_string": "b"}
     )
-    asked = use(tool, step.call, **given_to | ({"content": "x"} if step.what == "write" else {}))
+    asked = use(
+        tool, step.call, **given_to | ({"content": "x"} if step.what == "write" else {})
+    )
     said, status = step.said, "error" if step.code else "success"
     if step.what == "refused":
         said, status = REFUSED, "cancelled"
@@ -102,7 +134,8 @@ def chat(tmp_path: Path, *lines: Any, name: str = "q1.jsonl") -> TranscriptEvent
 
 def test_a_chat_says_what_happened(tmp_path: Path) -> None:
     events = chat(
-        tmp_path, *(one for step in STORY if step.what != "stop" for one in written(step))
+        tmp_path,
+        *(one for step in STORY if step.what != "stop" for one in written(step)),
     )
     assert seen(events) == FOUND | {
         "breaks": ["refusal"],
@@ -120,13 +153,17 @@ def test_a_chat_says_what_happened(tmp_path: Path) -> None:
     ],
     ids=["thoughts-in-the-output", "thoughts-beside-it", "more-read-than-given"],
 )
-def test_thoughts_are_output_once(tmp_path: Path, counts: Line, tokens: tuple[int, ...]) -> None:
+def test_thoughts_are_output_once(
+    tmp_path: Path, counts: Line, tokens: tuple[int, ...]
+) -> None:
     (found,) = chat(tmp_path, line(1, "assistant", **counts)).of(Response)
     assert tokens_of(found) == tokens
 
 
 @pytest.mark.parametrize(
-    "counts", [{}, {"usageMetadata": 5}, {"usageMetadata": {"promptTokenCount": -1}}], ids=str
+    "counts",
+    [{}, {"usageMetadata": 5}, {"usageMetadata": {"promptTokenCount": -1}}],
+    ids=str,
 )
 def test_without_usable_counts_tokens_are_unknown(tmp_path: Path, counts: Line) -> None:
     assert seen(chat(tmp_path, line(1, "assistant", {"text": "so"}, **counts))) == {
@@ -144,7 +181,12 @@ WRONG = {"text": CORRECTION}
     [
         (line(2, "user", WRONG), 1),
         (line(2, "user", WRONG, subtype="mid_turn_user_message"), 1),
-        (line(2, "user", {"text": "/fix"}, systemPayload={"displayText": CORRECTION}), 1),
+        (
+            line(
+                2, "user", {"text": "/fix"}, systemPayload={"displayText": CORRECTION}
+            ),
+            1,
+        ),
         (line(2, "user", WRONG, subtype="notification"), 0),
         (line(2, "user", WRONG, provenance="system"), 0),
         (line(2, "user", WRONG, isSidechain=True), 0),
@@ -158,16 +200,24 @@ WRONG = {"text": CORRECTION}
         "of-a-subagent",
     ],
 )
-def test_a_prompt_is_what_a_person_typed(tmp_path: Path, prompt: Line, corrections: int) -> None:
+def test_a_prompt_is_what_a_person_typed(
+    tmp_path: Path, prompt: Line, corrections: int
+) -> None:
     assert seen(chat(tmp_path, WORK, prompt)).get("corrections", 0) == corrections
 
 
-@pytest.mark.parametrize(("kept", "corrections"), [("assistant1", 0), ("user2", 1), ("unknown", 1)])
+@pytest.mark.parametrize(
+    ("kept", "corrections"), [("assistant1", 0), ("user2", 1), ("unknown", 1)]
+)
 def test_a_rewind_takes_prompts_back_and_no_work(
     tmp_path: Path, kept: str, corrections: int
 ) -> None:
     rewind = line(
-        3, "system", subtype="rewind", parentUuid=kept, systemPayload={"truncatedCount": 1}
+        3,
+        "system",
+        subtype="rewind",
+        parentUuid=kept,
+        systemPayload={"truncatedCount": 1},
     )
     found = seen(chat(tmp_path, WORK, line(2, "user", WRONG), rewind))
     assert (found["calls"], found.get("corrections", 0)) == (1, corrections)
@@ -184,21 +234,28 @@ def test_a_fork_has_the_keys_of_what_it_repeats(tmp_path: Path) -> None:
 
 
 def test_a_hidden_id_is_no_key(tmp_path: Path) -> None:
-    events = chat(tmp_path, *(line(n, "user", {"text": "Go"}, uuid="REDACTED") for n in (1, 2)))
+    events = chat(
+        tmp_path, *(line(n, "user", {"text": "Go"}, uuid="REDACTED") for n in (1, 2))
+    )
     assert len({line.key for line in events.lines}) == 2
 
 
 def test_compactions_are_noted_and_other_kinds_named(tmp_path: Path) -> None:
     compacted = line(2, "system", subtype="chat_compression")
     events = chat(
-        tmp_path, line(1, "dream"), compacted, b'{"uuid": "x", "ty', line(3, "user", 5, message=7)
+        tmp_path,
+        line(1, "dream"),
+        compacted,
+        b'{"uuid": "x", "ty',
+        line(3, "user", 5, message=7),
     )
     assert events.skipped == {"of a kind that is not known: dream": 1, "not JSON": 1}
     assert len(events.of(Compaction)) == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "read"), [("q1.jsonl", True), ("q1.ledger.jsonl", False), ("q1.runtime.json", False)]
+    ("name", "read"),
+    [("q1.jsonl", True), ("q1.ledger.jsonl", False), ("q1.runtime.json", False)],
 )
 def test_files_beside_chats_are_none(tmp_path: Path, name: str, read: bool) -> None:
     path = put(tmp_path / PROJECT / name, WORK)

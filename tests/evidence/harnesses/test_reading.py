@@ -62,10 +62,14 @@ def is_running(process: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor reads alone")
+@pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="one processor reads alone"
+)
 @pytest.mark.parametrize("end", ["close", "kill"])
 def test_workers_end_with_it(tmp_path: Path, end: str) -> None:
-    subprocess.run([sys.executable, "-c", PROGRAM, tmp_path, end], check=False, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, tmp_path, end], check=False, timeout=60
+    )
     workers = [int(path.name) for path in tmp_path.iterdir()]
     assert len(workers) == 2
     until = time.monotonic() + 20
@@ -81,7 +85,10 @@ def alone(text: bytes) -> EventsByHarness:
 CLAUDE = [
     claude(1, {"type": "text", "text": "hello"}, kind="user"),
     response(
-        2, "msg_1", "req_1", use("Bash", "toolu_1", command="pytest -q > out; git commit -m x")
+        2,
+        "msg_1",
+        "req_1",
+        use("Bash", "toolu_1", command="pytest -q > out; git commit -m x"),
     ),
     response(
         3,
@@ -90,14 +97,21 @@ CLAUDE = [
         use("Write", "toolu_2", file_path="/work/app/a.py", content="a = 1\nb = 22\n"),
     ),
     claude(
-        4, result("toolu_2", is_error=True, content="The user doesn't want to do this"), kind="user"
+        4,
+        result("toolu_2", is_error=True, content="The user doesn't want to do this"),
+        kind="user",
     ),
-    claude(5, result("toolu_1", content="1 failed in 2 s\n[main abcdef0] x"), kind="user"),
+    claude(
+        5, result("toolu_1", content="1 failed in 2 s\n[main abcdef0] x"), kind="user"
+    ),
 ]
 CODEX = [
     meta(1, "c1", forked_from_id="c0"),
     item(
-        2, "function_call", name="shell", arguments=json.dumps({"command": ["go", "test", "./..."]})
+        2,
+        "function_call",
+        name="shell",
+        arguments=json.dumps({"command": ["go", "test", "./..."]}),
     ),
     tokens(3, counted(100, 50, 7)),
     output(4, "Exit code: 1\nOutput:\nFAIL"),
@@ -137,14 +151,19 @@ class TestCopies:
     def test_go_on_behind_any_line(
         self, of: list[dict[str, Any]], break_behind: bool, taken: list[int]
     ) -> None:
-        texts = [as_bytes(of[:n])[: None if break_behind else -1] for n in range(1, len(of) + 1)]
+        texts = [
+            as_bytes(of[:n])[: None if break_behind else -1]
+            for n in range(1, len(of) + 1)
+        ]
         copies = Copies(HARNESSES, Tools())
         found = [copies.read(text, lambda _: None) for text in texts]
         assert sum(taken) <= len(as_bytes(of)) + len(texts[0])
         assert found == [alone(text) for text in texts]
 
     @pytest.mark.parametrize(
-        "scenario", SCENARIOS, ids=lambda scenario: f"{scenario.__module__}-{scenario.__name__}"
+        "scenario",
+        SCENARIOS,
+        ids=lambda scenario: f"{scenario.__module__}-{scenario.__name__}",
     )
     def test_are_what_each_is_alone(
         self, scenario: Callable[[Path, int], Truth], tmp_path: Path
@@ -152,16 +171,23 @@ class TestCopies:
         for path in scenario(tmp_path / "world", 1).home.rglob("*.jsonl"):
             whole = path.read_bytes()
             self.compared(
-                *(whole[:at] for at in range(300, len(whole), 300 + len(whole) // 12)), whole
+                *(whole[:at] for at in range(300, len(whole), 300 + len(whole) // 12)),
+                whole,
             )
 
     @pytest.mark.parametrize(
         "first, second",
         [
             (as_bytes(CLAUDE)[:-9], as_bytes(CLAUDE)),
-            (as_bytes(CLAUDE), as_bytes(CLAUDE).replace(b"hello", b"hallo") + as_bytes(CLAUDE)),
+            (
+                as_bytes(CLAUDE),
+                as_bytes(CLAUDE).replace(b"hello", b"hallo") + as_bytes(CLAUDE),
+            ),
             (as_bytes([*CLAUDE, *CODEX]), as_bytes([*CLAUDE, *CODEX, *CLAUDE])),
-            (as_bytes([b"x" * 9000, *CLAUDE]), as_bytes([b"x" * 9000, *CLAUDE, *CLAUDE])),
+            (
+                as_bytes([b"x" * 9000, *CLAUDE]),
+                as_bytes([b"x" * 9000, *CLAUDE, *CLAUDE]),
+            ),
             (b"{\n" + as_bytes(CLAUDE)[1:], b"{\n" + as_bytes([*CLAUDE, *CLAUDE])[1:]),
         ],
         ids=[
@@ -173,7 +199,11 @@ class TestCopies:
         ],
     )
     def test_that_do_not_go_on_are_read_whole(
-        self, first: bytes, second: bytes, monkeypatch: pytest.MonkeyPatch, taken: list[int]
+        self,
+        first: bytes,
+        second: bytes,
+        monkeypatch: pytest.MonkeyPatch,
+        taken: list[int],
     ) -> None:
         monkeypatch.setattr(lines, "LINE_LIMIT", 8000)
         self.compared(first, second)

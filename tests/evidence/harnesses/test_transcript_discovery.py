@@ -48,8 +48,12 @@ def left_out(survey: TranscriptSurvey) -> dict[str, str]:
     return {file.path.name: file.left_out for file in survey.files if file.left_out}
 
 
-def rollout(path: Path, name: str = "1", cwd: str = "/work/app", given: int = 100) -> Path:
-    return write(path, meta(1, name, cwd), turn(2, cwd=cwd), tokens(3, counts(given, 60, 7)))
+def rollout(
+    path: Path, name: str = "1", cwd: str = "/work/app", given: int = 100
+) -> Path:
+    return write(
+        path, meta(1, name, cwd), turn(2, cwd=cwd), tokens(3, counts(given, 60, 7))
+    )
 
 
 def compress(path: Path) -> Path:
@@ -86,7 +90,9 @@ def test_a_home_of_an_unknown_user_has_no_sessions(
     monkeypatch.setenv(variable, "~nobody-by-this-name/x")
     for harness in HARNESSES:
         assert not any(one.path.exists() for one in harness.homes(os.environ))
-    assert [harness.count_sessions(os.environ) for harness in UNREAD] == [0] * len(UNREAD)
+    assert [harness.count_sessions(os.environ) for harness in UNREAD] == [0] * len(
+        UNREAD
+    )
 
 
 class TestFolder:
@@ -138,7 +144,9 @@ class TestFile:
         os.link(path, tmp_path / "t" / "b.jsonl")
         (tmp_path / "t" / "c.jsonl").symlink_to(path)
         (found,), survey = read(
-            TranscriptPlaces(Path("/nowhere"), (tmp_path / "t", tmp_path / "t" / "..", tmp_path))
+            TranscriptPlaces(
+                Path("/nowhere"), (tmp_path / "t", tmp_path / "t" / "..", tmp_path)
+            )
         )
         assert found.turns == 1
         assert set(left_out(survey).values()) == {"another name of a file that is read"}
@@ -157,7 +165,9 @@ class TestFile:
     def test_that_is_compressed_ends_without_a_line_break(self, tmp_path: Path) -> None:
         path = tmp_path / "t" / "a.jsonl.zst"
         path.parent.mkdir()
-        path.write_bytes(zstd.compress(as_bytes([response(1), response(2, "msg_2")])[:-1]))
+        path.write_bytes(
+            zstd.compress(as_bytes([response(1), response(2, "msg_2")])[:-1])
+        )
         for _ in range(2):
             assert turns(tmp_path / "t", cache_dir=tmp_path / "cache") == 2
         path.write_bytes(
@@ -169,10 +179,15 @@ class TestFile:
         "data, limits, said",
         {
             "garbage": (b"no zstd", {}, "no zstd data that can be read"),
-            "bomb": (zstd.compress(b"{}\n" * 100_000), {"LIMIT": 200_000}, "more than 0 GiB"),
+            "bomb": (
+                zstd.compress(b"{}\n" * 100_000),
+                {"LIMIT": 200_000},
+                "more than 0 GiB",
+            ),
             "window": (
                 zstd.compress(
-                    os.urandom(1 << 20) * 9, options={zstd.CompressionParameter.window_log: 24}
+                    os.urandom(1 << 20) * 9,
+                    options={zstd.CompressionParameter.window_log: 24},
                 ),
                 {"WINDOW_LOG_LIMIT": 20},
                 "no zstd data that can be read",
@@ -195,15 +210,21 @@ class TestFile:
         warnings: list[str] = []
         (found,), survey = read(tmp_path / "t", warn=warnings.append)
         assert found.turns == 1
-        assert [text.startswith(f"transcript {path}: {said}") for text in warnings] == [True]
+        assert [text.startswith(f"transcript {path}: {said}") for text in warnings] == [
+            True
+        ]
         assert left_out(survey) == {"a.jsonl.zst": "cannot be read"}
 
 
 class TestRollout:
     @pytest.mark.parametrize("packed", ["", "active", "archived"])
     def test_is_read_once_where_it_is_active(self, tmp_path: Path, packed: str) -> None:
-        archived = rollout(tmp_path / "t" / "archived_sessions" / "rollout-1.jsonl", given=900)
-        active = rollout(tmp_path / "t" / "sessions" / "2026" / "04" / "12" / "rollout-1.jsonl")
+        archived = rollout(
+            tmp_path / "t" / "archived_sessions" / "rollout-1.jsonl", given=900
+        )
+        active = rollout(
+            tmp_path / "t" / "sessions" / "2026" / "04" / "12" / "rollout-1.jsonl"
+        )
         for name, path in (("active", active), ("archived", archived)):
             if name == packed:
                 compress(path)
@@ -226,7 +247,10 @@ class TestAutomatic:
         rollout(home / ".codex" / "archived_sessions" / "rollout-2.jsonl", "2", cwd)
         rollout(home / ".codex" / "sessions" / "other.jsonl", "3", cwd)
         (found,), survey = read(auto(repo))
-        assert [(h.name, h.turns) for h in found.harnesses] == [("claude", 2), ("codex", 2)]
+        assert [(h.name, h.turns) for h in found.harnesses] == [
+            ("claude", 2),
+            ("codex", 2),
+        ]
         with_files = [root for root in survey.roots if root.files]
         assert [(root.origin, root.harness, root.files) for root in with_files] == [
             ("~/.config/claude", "claude", 1),
@@ -248,16 +272,27 @@ class TestAutomatic:
         self, home: Path, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         cwd = str(repo.path)
-        write(home / ".claude" / "projects" / "a.jsonl", response(1, "msg_usual", cwd=cwd))
+        write(
+            home / ".claude" / "projects" / "a.jsonl", response(1, "msg_usual", cwd=cwd)
+        )
         write(home / "own" / "projects" / "b.jsonl", response(2, "msg_own", cwd=cwd))
-        write(tmp_path / "other" / "projects" / "c.jsonl", response(3, "msg_other", cwd=cwd))
+        write(
+            tmp_path / "other" / "projects" / "c.jsonl",
+            response(3, "msg_other", cwd=cwd),
+        )
         rollout(tmp_path / "codex" / "sessions" / "rollout-1.jsonl", "1", cwd)
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"~/own, {tmp_path}/other,")
         monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
         (found,), survey = read(auto(repo))
-        assert [(h.name, h.turns) for h in found.harnesses] == [("claude", 2), ("codex", 1)]
+        assert [(h.name, h.turns) for h in found.harnesses] == [
+            ("claude", 2),
+            ("codex", 1),
+        ]
         with_files = [root for root in survey.roots if root.files]
-        assert {root.origin for root in with_files} == {"CLAUDE_CONFIG_DIR", "CODEX_HOME"}
+        assert {root.origin for root in with_files} == {
+            "CLAUDE_CONFIG_DIR",
+            "CODEX_HOME",
+        }
 
 
 class TestWorkTrees:
@@ -267,7 +302,9 @@ class TestWorkTrees:
         repo.commit({"a": "b"}, "begin")
 
         def counts_for(folder: Path | str, named: Path | None = None) -> bool:
-            write(home / ".claude" / "projects" / "a.jsonl", response(1, cwd=str(folder)))
+            write(
+                home / ".claude" / "projects" / "a.jsonl", response(1, cwd=str(folder))
+            )
             rollout(home / ".codex" / "sessions" / "rollout-1.jsonl", "1", str(folder))
             (found,), survey = read(auto(named or repo.path))
             shares = {h.name: h.turns for h in found.harnesses}
@@ -327,12 +364,18 @@ class TestWorkTrees:
         )
         assert not work(repo.path / "sub" / "src")
 
-    def test_cannot_be_told_where_no_folder_is_named(self, home: Path, repo: Repo) -> None:
+    def test_cannot_be_told_where_no_folder_is_named(
+        self, home: Path, repo: Repo
+    ) -> None:
         write(home / ".claude" / "projects" / "a.jsonl", response(1, cwd=None))
-        write(home / ".codex" / "sessions" / "rollout-1.jsonl", tokens(1, counts(1, 1, 1)))
+        write(
+            home / ".codex" / "sessions" / "rollout-1.jsonl", tokens(1, counts(1, 1, 1))
+        )
         (found,), survey = read(auto(repo))
         assert found.turns == 0
-        assert {file.left_out for file in survey.files} == {"names no folder it worked in"}
+        assert {file.left_out for file in survey.files} == {
+            "names no folder it worked in"
+        }
 
 
 def test_looking_for_all_harnesses_in_an_empty_home_takes_few_milliseconds(

@@ -29,8 +29,12 @@ KIMI = {"timestamp": 1.5, "message": {"type": "TurnBegin", "payload": {}}}
         pytest.param([WINDSURF], "Windsurf", id="windsurf"),
         pytest.param([KIRO], "Kiro CLI", id="kiro"),
         pytest.param([KIMI], "Kimi CLI", id="kimi-cli"),
-        pytest.param([{"level": "info", "message": "started"}], "not known", id="a-log"),
-        pytest.param([{"time": stamp(1), "message": {"text": "x"}}], "not known", id="messages"),
+        pytest.param(
+            [{"level": "info", "message": "started"}], "not known", id="a-log"
+        ),
+        pytest.param(
+            [{"time": stamp(1), "message": {"text": "x"}}], "not known", id="messages"
+        ),
         pytest.param([[1], "x", 5], "not known", id="no-objects"),
         pytest.param([b"not JSON"], "not known", id="no-json"),
     ],
@@ -46,8 +50,14 @@ def test_a_file_named_by_hand_is_named_by_what_it_is(
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("saoudrizwan.claude-dev/tasks/7/api_conversation_history.json", "Cline's tasks"),
-        ("rooveterinaryinc.roo-cline/tasks/7/api_conversation_history.json", "Roo Code"),
+        (
+            "saoudrizwan.claude-dev/tasks/7/api_conversation_history.json",
+            "Cline's tasks",
+        ),
+        (
+            "rooveterinaryinc.roo-cline/tasks/7/api_conversation_history.json",
+            "Roo Code",
+        ),
         ("copied/tasks/7/api_conversation_history.json", "Cline or Roo Code"),
         (".crush/crush.db", "Crush"),
     ],
@@ -85,11 +95,18 @@ def test_sessions_that_are_not_read_are_named(place: Place, da_score: DaScore) -
         "2 sessions of Windsurf are here; da-score does not read them.",
     )
     for command in ("doctor", "work"):
-        printed = da_score(command, *(["--rubric", "3.1.0"] if command == "doctor" else [])).out
+        printed = da_score(
+            command, *(["--rubric", "3.1.0"] if command == "doctor" else [])
+        ).out
         assert all(text in printed for text in texts)
 
-    found = da_score("doctor", "--rubric", "3.1.0", "--json").json["transcripts"]["not_read"]
-    assert {one["harness"]: one["sessions"] for one in found} == {"Cline's tasks": 1, "Windsurf": 2}
+    found = da_score("doctor", "--rubric", "3.1.0", "--json").json["transcripts"][
+        "not_read"
+    ]
+    assert {one["harness"]: one["sessions"] for one in found} == {
+        "Cline's tasks": 1,
+        "Windsurf": 2,
+    }
 
 
 def crush(folder: Path) -> Path:
@@ -116,7 +133,9 @@ def test_a_database_of_crush_must_be_of_plain_files(
     folder = tmp_path / "checkout"
     folder.mkdir()
     path = crush(folder)
-    assert crush_sessions(folder) == ["2 sessions of Crush are here; da-score does not read them"]
+    assert crush_sessions(folder) == [
+        "2 sessions of Crush are here; da-score does not read them"
+    ]
 
     changed = Path(f"{path}{ending}")
     changed.unlink(missing_ok=True)
@@ -147,7 +166,9 @@ def test_a_log_that_is_too_large_is_not_copied(
     assert error.value.errno == errno.EFBIG
 
 
-def test_work_says_nothing_of_them_where_it_finds_work(place: Place, da_score: DaScore) -> None:
+def test_work_says_nothing_of_them_where_it_finds_work(
+    place: Place, da_score: DaScore
+) -> None:
     place.iteration(1)
     sessions(place.home)
     assert "does not read" not in da_score("work").out
@@ -159,5 +180,10 @@ def test_a_file_that_is_not_read_is_left_out_with_the_reason(
 ) -> None:
     put(tmp_path / "named" / "a.jsonl", KIRO)
     named = ("--transcript-dir", str(tmp_path / "named"), "--rubric", "3.1.0")
-    (file,) = da_score("doctor", *named, "--json", "--files").json["transcripts"]["files"]
-    assert (file["harness"], file["left_out"]) == ("Kiro CLI", "of a harness that is not read")
+    (file,) = da_score("doctor", *named, "--json", "--files").json["transcripts"][
+        "files"
+    ]
+    assert (file["harness"], file["left_out"]) == (
+        "Kiro CLI",
+        "of a harness that is not read",
+    )

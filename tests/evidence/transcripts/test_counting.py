@@ -21,7 +21,10 @@ def file_with(response: int) -> File:
     """Return a file of one line, with a response by its key."""
     events = TranscriptEvents(spans=[LineSpan("/work", "s1")], covers=[[0]])
     events.lines = [TranscriptLine(0, 10**9, response)]
-    events.put(Response, [Response(0, 0, id=response, stated=TokensStated.ALL, output=response)])
+    events.put(
+        Response,
+        [Response(0, 0, id=response, stated=TokensStated.ALL, output=response)],
+    )
 
     file = File(TranscriptFile(f"/{response}.jsonl", whole=True), ClaudeCode(), events)
     file.fresh = bytearray([1])

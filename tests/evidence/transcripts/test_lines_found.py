@@ -10,7 +10,9 @@ from scoring.evidence.attribution.collecting import lines_found
 from scoring.evidence.transcripts.observed_facts import LinesFound
 
 
-def file(name: str, ids: list[int], fresh: list[bool] | None = None, first: int = 0) -> Any:
+def file(
+    name: str, ids: list[int], fresh: list[bool] | None = None, first: int = 0
+) -> Any:
     numbers = range(first, first + len(ids))
     transcript = SimpleNamespace(path=Path(name))
     return SimpleNamespace(
@@ -42,6 +44,10 @@ def file(name: str, ids: list[int], fresh: list[bool] | None = None, first: int 
         pytest.param([file("a", [3])], [[], []], id="nobody's"),
     ],
 )
-def test_lines_are_named_by_file(files: list[Any], found: list[list[tuple[Any, ...]]]) -> None:
-    expected = [tuple(LinesFound(Path(name), *rest) for name, *rest in one) for one in found]
+def test_lines_are_named_by_file(
+    files: list[Any], found: list[list[tuple[Any, ...]]]
+) -> None:
+    expected = [
+        tuple(LinesFound(Path(name), *rest) for name, *rest in one) for one in found
+    ]
     assert lines_found(cast("Any", files), 2) == expected

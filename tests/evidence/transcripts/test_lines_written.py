@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 from helpers.commands import DaScore
-from helpers.harness_lines import Line, as_bytes, cases, claude, item, meta, output, result, use
+from helpers.harness_lines import (
+    Line,
+    as_bytes,
+    cases,
+    claude,
+    item,
+    meta,
+    output,
+    result,
+    use,
+)
 from helpers.histories import History
 
 from scoring.evidence.attribution.written import least_share
@@ -46,7 +56,9 @@ def test_an_edit_adds_words_too() -> None:
     added = lines_added("shade = 'dark red'", "shade = 'blue'")
     assert without_words(added)[1:] == (line,)
     words = [word for word in added if is_word(word)]
-    assert words == [-word for word in word_hashes("blue")] + sorted(word_hashes("dark"))
+    assert words == [-word for word in word_hashes("blue")] + sorted(
+        word_hashes("dark")
+    )
 
 
 @cases(
@@ -83,7 +95,9 @@ def test_a_patch_adds_lines_to_several_files() -> None:
 +{NEW}
 *** Delete File: src/gone.py
 *** End Patch"""
-    changed = {path: without_words(lines) for path, lines in lines_patched(patch).items()}
+    changed = {
+        path: without_words(lines) for path, lines in lines_patched(patch).items()
+    }
     assert changed == {"src/new.py": hashes(NEW, MORE), "src/moved.py": hashes(NEW)}
 
 
@@ -105,19 +119,30 @@ def test_a_patch_adds_lines_to_several_files() -> None:
         "another program": (f"python - > a.py <<'EOF'\n{NEW}\nEOF", {}),
     },
 )
-def test_a_here_document_is_written(command: str, found: dict[str, tuple[int, ...]]) -> None:
+def test_a_here_document_is_written(
+    command: str, found: dict[str, tuple[int, ...]]
+) -> None:
     lines = lines_of_documents(command, ["a.py", "src/a.py", "a", "sub/x"])
     assert {path: without_words(changed) for path, changed in lines.items()} == found
 
 
 def call(
-    tool: str, name: str = "t1", printed: str = "Done.", failed: bool = False, **given: Any
+    tool: str,
+    name: str = "t1",
+    printed: str = "Done.",
+    failed: bool = False,
+    **given: Any,
 ) -> list[Line]:
     """A call of a tool and its result."""
     asked = claude(1, use(tool, name, **given), cwd="/work/app")
     return [
         asked,
-        claude(2, result(name, content=printed, is_error=failed), kind="user", cwd="/work/app"),
+        claude(
+            2,
+            result(name, content=printed, is_error=failed),
+            kind="user",
+            cwd="/work/app",
+        ),
     ]
 
 
@@ -132,13 +157,22 @@ def write(content: str, name: str = "t9") -> list[Line]:
 PATCH = f"*** Begin Patch\n*** Update File: a.py\n-{OLD}\n+{NEW}\n*** End Patch"
 
 
-def codex(asked: Line, said: str = "Exit code: 0\nWall time: 0 s\nOutput:\nDone.") -> list[Line]:
-    return [meta(0, "s1"), asked, output(2, said, kind=asked["payload"]["type"] + "_output")]
+def codex(
+    asked: Line, said: str = "Exit code: 0\nWall time: 0 s\nOutput:\nDone."
+) -> list[Line]:
+    return [
+        meta(0, "s1"),
+        asked,
+        output(2, said, kind=asked["payload"]["type"] + "_output"),
+    ]
 
 
 def shell(script: str) -> Line:
     return item(
-        1, "function_call", name="shell", arguments=json.dumps({"command": ["bash", "-lc", script]})
+        1,
+        "function_call",
+        name="shell",
+        arguments=json.dumps({"command": ["bash", "-lc", script]}),
     )
 
 
@@ -155,11 +189,19 @@ def shell(script: str) -> Line:
             ),
             [(*gone(OLD), *hashes(NEW, MORE))],
         ),
-        "one whose new text is no text": (edit(old_string=OLD, new_string=5), [gone(OLD)]),
+        "one whose new text is no text": (
+            edit(old_string=OLD, new_string=5),
+            [gone(OLD)],
+        ),
         "a new file": (write(f"{NEW}\n{MORE}\n"), [hashes(NEW, MORE)]),
         "a file that was read": (
             [
-                *call("Read", "t0", f"     1→{OLD}\n     2→{NEW}", file_path="/work/app/a.py"),
+                *call(
+                    "Read",
+                    "t0",
+                    f"     1→{OLD}\n     2→{NEW}",
+                    file_path="/work/app/a.py",
+                ),
                 *write(f"{NEW}\n{MORE}"),
             ],
             [(*gone(OLD), *hashes(MORE))],
@@ -177,7 +219,9 @@ def shell(script: str) -> Line:
             [hashes(NEW), hashes(MORE)],
         ),
         "a here-document": (
-            call("Bash", command=f"cd src && cat > a.py <<'E'\n{NEW}\nE\ngofmt -w a.py"),
+            call(
+                "Bash", command=f"cd src && cat > a.py <<'E'\n{NEW}\nE\ngofmt -w a.py"
+            ),
             [hashes(NEW)],
         ),
         "a patch": (
@@ -263,7 +307,9 @@ def test_explain_says_how_much_agents_wrote_at_least(
     history = History(tmp_path)
     session = history.session("s1")
     given = {"file_path": f"{session.cwd}/src/a.py", "content": f"{NEW}\n{MORE}\n"}
-    session.turn(10, 1, {"type": "tool_use", "id": "t1", "name": "Write", "input": given})
+    session.turn(
+        10, 1, {"type": "tool_use", "id": "t1", "name": "Write", "input": given}
+    )
     session.result(11, "t1", "Done.")
     mark = history.commit(20, "work", files=files)
     session.commits(20.2, 2, mark, "work")
@@ -271,13 +317,20 @@ def test_explain_says_how_much_agents_wrote_at_least(
     history.write()
     monkeypatch.setenv("HOME", str(history.home))
     monkeypatch.chdir(history.repo)
-    arguments = "explain", "1", "--iter-log-dir", history.log, "--no-cache", "--rubric", "3.1.0"
+    arguments = (
+        "explain",
+        "1",
+        "--iter-log-dir",
+        history.log,
+        "--no-cache",
+        "--rubric",
+        "3.1.0",
+    )
     attribution = json.loads(da_score(*arguments, "--json").out)["attribution"]
     assert attribution["by_people"] is None
     assert attribution["by_agents"] == (
         by_agents if by_agents is None else pytest.approx(by_agents)
     )
-    said = (
-        f"agents wrote at least {int(100 * (by_agents or 0))} % of the lines that its commit adds"
-    )
+    share = int(100 * (by_agents or 0))
+    said = f"agents wrote at least {share} % of the lines that its commit adds"
     assert (said in da_score(*arguments).out) is bool(by_agents)

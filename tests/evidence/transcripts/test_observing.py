@@ -55,7 +55,9 @@ OF_A_SUB_AGENT = "Permission for this tool use was denied. The tool use was reje
 STOPPED = "[Request interrupted by user]"
 
 
-def seen(*lines: Line | bytes, harness: str = "claude", blocks: int = 1) -> TranscriptEvents:
+def seen(
+    *lines: Line | bytes, harness: str = "claude", blocks: int = 1
+) -> TranscriptEvents:
     """Read lines with readers that observe, in one or more blocks."""
     reader = Lines(HARNESSES, Tools())
     for first in range(0, len(lines), -(-len(lines) // blocks)):
@@ -65,7 +67,9 @@ def seen(*lines: Line | bytes, harness: str = "claude", blocks: int = 1) -> Tran
 
 def paths(events: TranscriptEvents) -> list[tuple[int, str, bool]]:
     """The line, the path and whether a tool wrote it, of each edit."""
-    return [(edit.line, events.texts[edit.path], edit.by_tool) for edit in events.of(Edit)]
+    return [
+        (edit.line, events.texts[edit.path], edit.by_tool) for edit in events.of(Edit)
+    ]
 
 
 def agent(*content: Line, name: str = "msg_1", **keys: Any) -> Line:
@@ -80,9 +84,14 @@ def text(words: str) -> Line:
     return {"type": "text", "text": words}
 
 
-def bash(command: str, printed: Any = "", name: str = "toolu_1", **ended: Any) -> list[Line]:
+def bash(
+    command: str, printed: Any = "", name: str = "toolu_1", **ended: Any
+) -> list[Line]:
     """A command and its result."""
-    return [agent(use("Bash", name, command=command)), user(result(name, content=printed, **ended))]
+    return [
+        agent(use("Bash", name, command=command)),
+        user(result(name, content=printed, **ended)),
+    ]
 
 
 def refused(
@@ -97,7 +106,9 @@ class TestLines:
         events = seen(agent(uuid="a"), agent(uuid="b"))
         assert [line.number for line in events.lines] == events.covers[0] == [0, 1]
         assert len(set(keys_of_lines(events))) == 2
-        assert seen(agent(uuid="a", cwd="/elsewhere")).lines[0].key == events.lines[0].key
+        assert (
+            seen(agent(uuid="a", cwd="/elsewhere")).lines[0].key == events.lines[0].key
+        )
 
     @pytest.mark.parametrize(
         "uuid", [None, "", 5, {}], ids=["none", "empty", "a-number", "an-object"]
@@ -119,7 +130,9 @@ class TestLines:
         ],
     )
     def test_have_the_number_they_have_in_the_file(self, odd: bytes) -> None:
-        assert [line.number for line in seen(agent(uuid="a"), odd, agent(uuid="b")).lines] == [0, 2]
+        assert [
+            line.number for line in seen(agent(uuid="a"), odd, agent(uuid="b")).lines
+        ] == [0, 2]
 
     def test_of_several_blocks_go_on_counting(self) -> None:
         lines = [agent(uuid=str(n)) for n in range(9)]
@@ -136,7 +149,10 @@ class TestLines:
     def test_say_whether_the_session_begins_here(
         self, first: Line, second: Line, opens: bool
     ) -> None:
-        assert seen({"type": "summary"}, agent() | first, agent() | second).begins_session is opens
+        assert (
+            seen({"type": "summary"}, agent() | first, agent() | second).begins_session
+            is opens
+        )
 
     def test_count_as_much_as_where_nothing_is_observed(self) -> None:
         lines = [response(n, f"msg_{n % 3}", output=n) for n in range(9)]
@@ -145,7 +161,9 @@ class TestLines:
         mine = without_span(seen(*lines), Response)
         other = without_span(plain.events()["claude"], Response)
         # Where lines are observed, a response is in its last line.
-        assert [values[1:] for values in mine[2:]] == [values[1:] for values in other[2:]]
+        assert [values[1:] for values in mine[2:]] == [
+            values[1:] for values in other[2:]
+        ]
 
     def test_are_kept_by_the_index_as_they_are(self) -> None:
         events = seen(*bash("pytest -q > out.txt", PASSED), user(text(STOPPED)))
@@ -154,7 +172,11 @@ class TestLines:
         assert [kept.of(kind) for kind in kept.kinds()] == [
             events.of(kind) for kind in events.kinds()
         ]
-        assert (kept.spans, kept.covers, kept.lines) == (events.spans, events.covers, events.lines)
+        assert (kept.spans, kept.covers, kept.lines) == (
+            events.spans,
+            events.covers,
+            events.lines,
+        )
         assert (kept.texts, kept.skipped) == (events.texts, events.skipped)
 
 
@@ -166,7 +188,11 @@ class TestRuns:
             "failed": (FAILED, {"is_error": True}, (False, 10, 3)),
             "text in a list": ([text(FAILED)], {}, (False, 10, 3)),
             "by its status": ("Killed", {"is_error": True}, (False, None, None)),
-            "not ended yet": ("Command running in background with ID: b1", {}, (None, None, None)),
+            "not ended yet": (
+                "Command running in background with ID: b1",
+                {},
+                (None, None, None),
+            ),
         },
     )
     def test_has_the_verdict_of_its_result(
@@ -174,7 +200,12 @@ class TestRuns:
     ) -> None:
         events = seen(*bash("cd app && pytest -q", printed, **ended))
         (run,) = events.of(TestRun)
-        assert (run.called_at, run.line, run.call, run.ended) == (0, 1, key_of("toolu_1"), True)
+        assert (run.called_at, run.line, run.call, run.ended) == (
+            0,
+            1,
+            key_of("toolu_1"),
+            True,
+        )
         assert run.command is not None
         assert events.texts[run.command] == "pytest -q"
         assert (run.passed, run.passed_tests, run.failed_tests) == expected
@@ -189,14 +220,20 @@ class TestRuns:
                 agent(use("Read", file_path="/a")),
                 user(result(content=FAILED)),
             ],
-            "a result alone that says nothing": [user(result(content="3 files changed"))],
+            "a result alone that says nothing": [
+                user(result(content="3 files changed"))
+            ],
             "refused": refused("Bash", command="pytest"),
-            "denied": bash("pytest", "Permission to use Bash has been denied.", is_error=True),
+            "denied": bash(
+                "pytest", "Permission to use Bash has been denied.", is_error=True
+            ),
             "of a folder that is not there": bash(
                 "cd x && pytest", "bash: cd: x: No such file", is_error=True
             ),
             "of other code": bash("cd /tmp/clone && pytest", FAILED),
-            "of other code, and it never ended": bash("cd /work/other && pytest", FAILED)[:1],
+            "of other code, and it never ended": bash(
+                "cd /work/other && pytest", FAILED
+            )[:1],
         },
     )
     def test_is_none_where_no_tests_ran(self, lines: Sequence[Line]) -> None:
@@ -221,7 +258,9 @@ class TestRuns:
         assert (run.passed, run.passed_tests, run.failed_tests) == (None, None, None)
 
     def test_that_is_written_again_counts_once(self) -> None:
-        assert len(seen(*bash("pytest", PASSED), *bash("pytest", PASSED)).of(TestRun)) == 1
+        assert (
+            len(seen(*bash("pytest", PASSED), *bash("pytest", PASSED)).of(TestRun)) == 1
+        )
 
 
 class TestMade:
@@ -234,7 +273,9 @@ class TestMade:
             "git revert --no-edit x",
         ],
     )
-    @pytest.mark.parametrize("elsewhere", ["", "cd /tmp/scratch && ", "cd ../other && "])
+    @pytest.mark.parametrize(
+        "elsewhere", ["", "cd /tmp/scratch && ", "cd ../other && "]
+    )
     def test_is_a_line_that_git_printed(self, command: str, elsewhere: str) -> None:
         events = seen(*bash(elsewhere + command, MADE_ONE))
         (made,) = events.of(CommitMade)
@@ -269,14 +310,22 @@ class TestMade:
             "after a hard reset": (bash("git reset --hard HEAD~1"), False),
             "of the index": (bash("git reset HEAD a.py"), False),
             "of more than one": (bash("git reset --soft HEAD~2"), False),
-            "that failed": (bash("git reset --soft HEAD~1", "fatal", is_error=True), False),
+            "that failed": (
+                bash("git reset --soft HEAD~1", "fatal", is_error=True),
+                False,
+            ),
             "with a commit since": (
-                [*bash("git reset --soft HEAD~1"), *bash("git commit -m w", name="toolu_0")],
+                [
+                    *bash("git reset --soft HEAD~1"),
+                    *bash("git commit -m w", name="toolu_0"),
+                ],
                 False,
             ),
         },
     )
-    def test_amends_the_one_that_was_taken_back(self, lines: list[Line], amends: bool) -> None:
+    def test_amends_the_one_that_was_taken_back(
+        self, lines: list[Line], amends: bool
+    ) -> None:
         events = seen(*lines, *bash("git commit -m x", MADE_ONE, name="toolu_2"))
         assert events.of(CommitMade)[-1].amends is amends
 
@@ -293,7 +342,10 @@ class TestMade:
                 bash("git commit -qm x; git rev-parse HEAD", "ok\n1a2b3c4"),
                 ("1a2b3c4",),
             ),
-            "with a colon": (bash("git commit -qm x; ./check", "1a2b3c4: ok"), ("1a2b3c4",)),
+            "with a colon": (
+                bash("git commit -qm x; ./check", "1a2b3c4: ok"),
+                ("1a2b3c4",),
+            ),
             "in the next": (
                 [*bash("git commit -qm x"), *bash("git log -2", LOG, name="toolu_2")],
                 ("1a2b3c4", "5a6b7c8"),
@@ -310,7 +362,10 @@ class TestMade:
                 [*bash("git commit -qm x"), *bash("cat log", LOG, name="t2")],
                 (),
             ),
-            "in a text": (bash("git commit -qm x; git log -1", "see 1a2b3c4 for it"), ()),
+            "in a text": (
+                bash("git commit -qm x; git log -1", "see 1a2b3c4 for it"),
+                (),
+            ),
         },
     )
     def test_without_a_sha_has_those_that_are_shown(
@@ -321,7 +376,11 @@ class TestMade:
 
     @pytest.mark.parametrize(
         ("folder", "expected"),
-        [("~/app", "/home/me/app"), ("../app", "/home/me/app"), ("/srv/app", "/srv/app")],
+        [
+            ("~/app", "/home/me/app"),
+            ("../app", "/home/me/app"),
+            ("/srv/app", "/srv/app"),
+        ],
     )
     def test_has_the_folder_in_which_git_ran(self, folder: str, expected: str) -> None:
         lines = bash(f"cd {folder} && git commit -m x", MADE_ONE)
@@ -330,14 +389,24 @@ class TestMade:
         assert made.folder is not None
         assert events.texts[made.folder] == expected
 
-    @pytest.mark.parametrize("tool", ["mcp__git__git_commit", "mcp__gitCommit", "git_commit"])
+    @pytest.mark.parametrize(
+        "tool", ["mcp__git__git_commit", "mcp__gitCommit", "git_commit"]
+    )
     def test_by_a_tool_has_what_it_shows(self, tool: str) -> None:
         call = agent(use(tool, repo_path="/work/app", message="x"))
-        ended = user(result(content="Changes committed successfully with hash 1a2b3c4d5e"))
+        ended = user(
+            result(content="Changes committed successfully with hash 1a2b3c4d5e")
+        )
         (made,) = seen(call, ended).of(CommitMade)
-        assert (made.sha, made.shown, made.other_repository) == ("", ("1a2b3c4d5e",), False)
+        assert (made.sha, made.shown, made.other_repository) == (
+            "",
+            ("1a2b3c4d5e",),
+            False,
+        )
 
-    @pytest.mark.parametrize("tool", ["mcp__git__git_log", "mcp__git__git_commit_message", "Read"])
+    @pytest.mark.parametrize(
+        "tool", ["mcp__git__git_log", "mcp__git__git_commit_message", "Read"]
+    )
     def test_is_none_of_another_tool(self, tool: str) -> None:
         call = agent(use(tool, repo_path="/work/app"))
         assert seen(call, user(result(content="1a2b3c4d5e"))).of(CommitMade) == []
@@ -347,14 +416,20 @@ class TestMade:
     ) -> None:
         printed = f"{MADE_ONE}\n{MADE_ONE.replace('main', 'main (root-commit)')}"
         events = seen(
-            *bash("cd $(mktemp -d) && git init && git commit -m x && git commit -m x", printed)
+            *bash(
+                "cd $(mktemp -d) && git init && git commit -m x && git commit -m x",
+                printed,
+            )
         )
         assert [made.other_repository for made in events.of(CommitMade)] == [0, 1]
 
     @pytest.mark.parametrize("command", ["cat notes.md", "git log -1", "echo commit"])
     def test_is_no_such_line_in_another_output(self, command: str) -> None:
         assert seen(*bash(command, MADE_ONE)).of(CommitMade) == []
-        assert seen(*bash("git commit -m x", "nothing", is_error=True)).of(CommitMade) == []
+        assert (
+            seen(*bash("git commit -m x", "nothing", is_error=True)).of(CommitMade)
+            == []
+        )
 
     @cases(
         "command, elsewhere",
@@ -363,14 +438,19 @@ class TestMade:
             "another repository": ("git -C ../other commit -m x", 1),
             "a folder of the session": ("cd app && git commit -m x", 0),
             "no word names the folder": ('cd "$DIR" && git commit -m x', 0),
-            "one here, one there": ("git commit -m x && cd /tmp/trial && git commit -m y", 0),
+            "one here, one there": (
+                "git commit -m x && cd /tmp/trial && git commit -m y",
+                0,
+            ),
             "a work tree that the line adds": (
                 "git worktree add ../wt && cd ../wt && git commit -m x",
                 0,
             ),
         },
     )
-    def test_is_elsewhere_in_no_folder_of_the_session(self, command: str, elsewhere: int) -> None:
+    def test_is_elsewhere_in_no_folder_of_the_session(
+        self, command: str, elsewhere: int
+    ) -> None:
         (made,) = seen(*bash(command, MADE_ONE)).of(CommitMade)
         assert made.other_repository == elsewhere
 
@@ -378,7 +458,12 @@ class TestMade:
         call, ended = bash("git commit -m x", MADE_ONE)
         (begun,) = seen(call).of(CommitMade)
         assert (begun.line, begun.call, begun.called_at) == (0, key_of("toolu_1"), 0)
-        assert (begun.sha, begun.subject, begun.amends, begun.other_repository) == ("", 0, 0, 0)
+        assert (begun.sha, begun.subject, begun.amends, begun.other_repository) == (
+            "",
+            0,
+            0,
+            0,
+        )
         (made,) = seen(ended).of(CommitMade)
         assert (made.line, made.call, made.called_at) == (0, begun.call, None)
         assert made.sha
@@ -401,21 +486,31 @@ class TestEdit:
     @pytest.mark.parametrize(
         "lines",
         [
-            pytest.param([agent(use("Read", file_path="/a")), user(result())], id="read"),
             pytest.param(
-                [agent(use("Edit", file_path="/a")), user(result(is_error=True))], id="failed"
+                [agent(use("Read", file_path="/a")), user(result())], id="read"
+            ),
+            pytest.param(
+                [agent(use("Edit", file_path="/a")), user(result(is_error=True))],
+                id="failed",
             ),
             pytest.param(refused("Edit", file_path="/a"), id="refused"),
-            pytest.param(refused("Edit", file_path="/a")[::-1], id="refused-in-a-line-before-it"),
+            pytest.param(
+                refused("Edit", file_path="/a")[::-1], id="refused-in-a-line-before-it"
+            ),
             pytest.param(
                 [user(result(is_error=True)), agent(use("Edit", file_path="/a"))],
                 id="failed-in-a-line-before",
             ),
             pytest.param([agent(use("Edit", file_path=5))], id="no-path"),
-            pytest.param([agent(use("Edit", file_path="/" + "a" * 5000))], id="a-path-without-end"),
+            pytest.param(
+                [agent(use("Edit", file_path="/" + "a" * 5000))],
+                id="a-path-without-end",
+            ),
             pytest.param(bash("cat a.py"), id="shown"),
             pytest.param(bash("echo 'a > b'"), id="quoted"),
-            pytest.param(bash("echo > a.py", is_error=True), id="a-redirection-that-failed"),
+            pytest.param(
+                bash("echo > a.py", is_error=True), id="a-redirection-that-failed"
+            ),
         ],
     )
     def test_is_none_where_nothing_is_written(self, lines: Sequence[Line]) -> None:
@@ -436,16 +531,20 @@ class TestEdit:
     def test_whose_result_is_in_another_file_is_where_it_was_called(self) -> None:
         called = agent(use("Edit", file_path="/a"))
         assert paths(seen(called)) == [(0, "/a", True)]
-        assert paths(seen(user(result()), user(result("toolu_2", is_error=True)), called)) == [
-            (2, "/a", True)
-        ]
+        assert paths(
+            seen(user(result()), user(result("toolu_2", is_error=True)), called)
+        ) == [(2, "/a", True)]
 
 
 class TestBreak:
-    @pytest.mark.parametrize("words", [STOPPED, "[Request interrupted by user for tool use]"])
+    @pytest.mark.parametrize(
+        "words", [STOPPED, "[Request interrupted by user for tool use]"]
+    )
     def test_is_an_interruption(self, words: str) -> None:
         for line in (user(text(words)), user(message={"content": words})):
-            assert without_span(seen(line), UserBreak) == [(0, "interruption", 0, False)]
+            assert without_span(seen(line), UserBreak) == [
+                (0, "interruption", 0, False)
+            ]
 
     @cases(
         "line",
@@ -462,7 +561,8 @@ class TestBreak:
 
     def test_is_a_refusal_with_the_response_that_was_refused(self) -> None:
         events = seen(
-            *refused("Bash", command="ls"), *refused("Edit", "toolu_2", "msg_2", file_path="/a")
+            *refused("Bash", command="ls"),
+            *refused("Edit", "toolu_2", "msg_2", file_path="/a"),
         )
         assert without_span(events, UserBreak) == [
             (1, "refusal", key_of("msg_1"), False),
@@ -470,14 +570,22 @@ class TestBreak:
         ]
 
     def test_leaves_no_call_and_no_verdict_of_what_was_refused(self) -> None:
-        events = seen(*refused("Bash", command="mypy > a"), *bash("mypy", name="toolu_2"))
+        events = seen(
+            *refused("Bash", command="mypy > a"), *bash("mypy", name="toolu_2")
+        )
         (call,) = events.of(Call)
         (ended,) = events.of(CallResult)
-        assert (call.id, ended.id, call.shows) == (key_of("toolu_2"), key_of("toolu_2"), BASH)
+        assert (call.id, ended.id, call.shows) == (
+            key_of("toolu_2"),
+            key_of("toolu_2"),
+            BASH,
+        )
         assert {program.line for program in events.of(ProgramRun)} == {2}
 
     @pytest.mark.parametrize("tool", ["ExitPlanMode", "AskUserQuestion"])
-    def test_is_no_question_that_was_declined_nor_the_interruption_with_it(self, tool: str) -> None:
+    def test_is_no_question_that_was_declined_nor_the_interruption_with_it(
+        self, tool: str
+    ) -> None:
         events = seen(*refused(tool), user(text(STOPPED)))
         assert events.of(UserBreak) == []
         assert not events.of(Call)
@@ -500,11 +608,17 @@ class TestBreak:
         assert [ended.failed for ended in events.of(CallResult)] == [failed]
 
     def test_of_a_call_in_another_file_names_no_response(self) -> None:
-        assert without_span(seen(refused("Bash")[1]), UserBreak) == [(0, "refusal", 0, False)]
+        assert without_span(seen(refused("Bash")[1]), UserBreak) == [
+            (0, "refusal", 0, False)
+        ]
 
     @pytest.mark.parametrize(
         ("reason", "breaks"),
-        [("what does lint say now?", 0), ("no, that is wrong", 1), ("use the other file", 1)],
+        [
+            ("what does lint say now?", 0),
+            ("no, that is wrong", 1),
+            ("use the other file", 1),
+        ],
         ids=["a-question", "a-no", "an-instruction"],
     )
     def test_is_a_refusal_that_says_no(self, reason: str, breaks: int) -> None:
@@ -518,7 +632,8 @@ class TestBreak:
             (f"{OF_A_SUB_AGENT} Try a different approach.", 0),
         ):
             events = seen(
-                agent(use("Bash", command="pytest")), user(result(content=said, is_error=True))
+                agent(use("Bash", command="pytest")),
+                user(result(content=said, is_error=True)),
             )
             assert len(events.of(UserBreak)) == count
             assert not {Call, TestRun} & set(events.kinds())
@@ -536,7 +651,9 @@ class TestPrompt:
             "any other": ("Go on", []),
         },
     )
-    def test_is_noted_where_it_says_something(self, words: str, what: list[int]) -> None:
+    def test_is_noted_where_it_says_something(
+        self, words: str, what: list[int]
+    ) -> None:
         for line in (user(text(words)), user(message={"content": words})):
             events = seen(*bash("ls"), line)
             assert without_span(events, Prompt) == [(2, kind) for kind in what]
@@ -557,14 +674,25 @@ class TestPrompt:
     @cases(
         "line, noted",
         {
-            "by the user": (user(text(WRONG), isMeta=False, isCompactSummary=False), True),
+            "by the user": (
+                user(text(WRONG), isMeta=False, isCompactSummary=False),
+                True,
+            ),
             "beside a result": (user(result("toolu_2"), text(WRONG)), True),
             "while the agent works": (
-                {"type": "queued_command", "prompt": [text(WRONG)], "commandMode": "prompt"},
+                {
+                    "type": "queued_command",
+                    "prompt": [text(WRONG)],
+                    "commandMode": "prompt",
+                },
                 True,
             ),
             "of another kind": (
-                {"type": "queued_command", "prompt": WRONG, "commandMode": "task-notification"},
+                {
+                    "type": "queued_command",
+                    "prompt": WRONG,
+                    "commandMode": "task-notification",
+                },
                 False,
             ),
             "another attachment": (
@@ -581,7 +709,9 @@ class TestPrompt:
     def test_is_one_of_a_person(self, line: Line, noted: bool) -> None:
         if "timestamp" not in line:
             line = claude(2, kind="attachment", attachment=line)
-        assert [prompt.line for prompt in seen(*bash("ls"), line).of(Prompt)] == [2] * noted
+        assert [prompt.line for prompt in seen(*bash("ls"), line).of(Prompt)] == [
+            2
+        ] * noted
 
     @pytest.mark.parametrize("odd", [5, None, "true", {}], ids=str)
     def test_of_an_odd_line_is_read_like_any_other(self, odd: Any) -> None:
@@ -648,13 +778,18 @@ class TestWord:
             ("X=1 make -C sub lint", ["make", "make sub", "sub", "lint"]),
         ],
     )
-    def test_is_a_program_that_ran_and_no_other_word(self, command: str, names: list[str]) -> None:
+    def test_is_a_program_that_ran_and_no_other_word(
+        self, command: str, names: list[str]
+    ) -> None:
         assert without_span(seen(*bash(command)), ProgramRun) == [
             (0, key_of(name)) for name in names
         ]
 
     def test_is_one_of_a_bounded_number(self) -> None:
-        assert len(seen(*bash("".join(f"x{n}; " for n in range(1000)))).of(ProgramRun)) == 240
+        assert (
+            len(seen(*bash("".join(f"x{n}; " for n in range(1000)))).of(ProgramRun))
+            == 240
+        )
 
 
 class TestCodex:
@@ -682,7 +817,9 @@ class TestCodex:
 
     def test_name_the_repository(self) -> None:
         url = "git@example.org:me/app.git"
-        assert self.codex(meta(0, "s", git={"repository_url": url})).spans[1].remote == url
+        assert (
+            self.codex(meta(0, "s", git={"repository_url": url})).spans[1].remote == url
+        )
         assert self.codex(meta(0, "s", git={"repository_url": 5})).spans[1].remote == ""
 
     @pytest.mark.parametrize(
@@ -696,16 +833,27 @@ class TestCodex:
             ("", None),
         ],
     )
-    def test_run_has_the_verdict_behind_the_header(self, printed: str, passed: bool | None) -> None:
+    def test_run_has_the_verdict_behind_the_header(
+        self, printed: str, passed: bool | None
+    ) -> None:
         (run,) = self.codex(*self.shell("pytest", printed)).of(TestRun)
         assert (run.line, run.ended, run.passed) == (1, True, passed)
 
     @pytest.mark.parametrize(
         ("kind", "given"),
         [
-            ("function_call", {"name": "shell_command", "arguments": '{"command": "pytest"}'}),
-            ("function_call", {"name": "exec_command", "arguments": '{"cmd": "pytest"}'}),
-            ("function_call", {"name": "container.exec", "arguments": '{"command": ["pytest"]}'}),
+            (
+                "function_call",
+                {"name": "shell_command", "arguments": '{"command": "pytest"}'},
+            ),
+            (
+                "function_call",
+                {"name": "exec_command", "arguments": '{"cmd": "pytest"}'},
+            ),
+            (
+                "function_call",
+                {"name": "container.exec", "arguments": '{"command": ["pytest"]}'},
+            ),
             ("local_shell_call", {"action": {"command": ["bash", "-lc", "pytest"]}}),
             (
                 "custom_tool_call",
@@ -714,17 +862,31 @@ class TestCodex:
         ],
     )
     def test_run_is_one_of_any_tool(self, kind: str, given: Line) -> None:
-        assert len(self.codex(item(1, kind, **given), output(2, PASSED)).of(TestRun)) == 1
+        assert (
+            len(self.codex(item(1, kind, **given), output(2, PASSED)).of(TestRun)) == 1
+        )
 
     def test_program_completes_whatever_the_tests_in_it_did(self) -> None:
-        call = item(1, "custom_tool_call", name="exec", input='exec_command({cmd: "pytest"})')
-        ended = output(2, "Script completed\nOutput:\nKilled", kind="custom_tool_call_output")
+        call = item(
+            1, "custom_tool_call", name="exec", input='exec_command({cmd: "pytest"})'
+        )
+        ended = output(
+            2, "Script completed\nOutput:\nKilled", kind="custom_tool_call_output"
+        )
         (run,) = self.codex(call, ended).of(TestRun)
         assert run.passed is None
 
     def test_run_ends_where_its_process_does(self) -> None:
-        call = item(1, "function_call", name="exec_command", arguments='{"cmd": "pytest"}')
-        more = item(3, "function_call", "call_2", name="write_stdin", arguments='{"session_id": 7}')
+        call = item(
+            1, "function_call", name="exec_command", arguments='{"cmd": "pytest"}'
+        )
+        more = item(
+            3,
+            "function_call",
+            "call_2",
+            name="write_stdin",
+            arguments='{"session_id": 7}',
+        )
         running = output(2, "Process running with session ID 7\nOutput:\ncollecting")
         ended = output(4, f"Process exited with code 1\nOutput:\n{FAILED}", "call_2")
         (run,) = self.codex(call, running, more, ended).of(TestRun)
@@ -743,13 +905,17 @@ class TestCodex:
     def test_run_that_never_ended_failed_where_its_output_says_so(
         self, printed: str, passed: bool | None
     ) -> None:
-        call = item(1, "function_call", name="exec_command", arguments='{"cmd": "pytest"}')
+        call = item(
+            1, "function_call", name="exec_command", arguments='{"cmd": "pytest"}'
+        )
         running = output(2, f"Process running with session ID 7\nOutput:\n{printed}")
         (run,) = self.codex(call, running).of(TestRun)
         assert run.passed is passed
 
     def test_made_is_a_line_that_git_printed(self) -> None:
-        events = self.codex(*self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}"))
+        events = self.codex(
+            *self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}")
+        )
         (made,) = events.of(CommitMade)
         assert (made.sha, made.subject) == ("1a2b3c4d5e6f7a8", key_of("Say hello"))
         assert (made.called_at, made.amends, made.other_repository) == (0, False, False)
@@ -762,19 +928,32 @@ class TestCodex:
         expected = ["/work/app/src/a.py", "/work/app/b.py"]
         call = item(1, "custom_tool_call", name="apply_patch", input=patch)
         ended = output(2, "Success", kind="custom_tool_call_output")
-        assert [path for _, path, _ in paths(self.codex(meta(0, "s"), call, ended))] == expected
+        assert [
+            path for _, path, _ in paths(self.codex(meta(0, "s"), call, ended))
+        ] == expected
         script = self.shell(f"apply_patch <<'EOF'\n{patch}\nEOF", workdir="/work/app")
         assert paths(self.codex(*script)) == [(1, path, True) for path in expected]
 
     def test_edit_is_none_of_a_patch_that_failed(self) -> None:
-        call = item(1, "custom_tool_call", name="apply_patch", input="*** Update File: a.py")
-        failed = codex(2, "event_msg", type="patch_apply_end", call_id="call_1", success=False)
+        call = item(
+            1, "custom_tool_call", name="apply_patch", input="*** Update File: a.py"
+        )
+        failed = codex(
+            2, "event_msg", type="patch_apply_end", call_id="call_1", success=False
+        )
         assert (
-            paths(self.codex(call, failed, output(3, "no", kind="custom_tool_call_output"))) == []
+            paths(
+                self.codex(
+                    call, failed, output(3, "no", kind="custom_tool_call_output")
+                )
+            )
+            == []
         )
 
     def test_path_is_taken_from_the_folder_of_the_turn(self) -> None:
-        events = self.codex(meta(0, "s", "/a"), turn(1, cwd="/b"), *self.shell("echo > x"))
+        events = self.codex(
+            meta(0, "s", "/a"), turn(1, cwd="/b"), *self.shell("echo > x")
+        )
         assert paths(events)[0][1] == "/b/x"
 
     @pytest.mark.parametrize(
@@ -783,22 +962,43 @@ class TestCodex:
             ({"type": "turn_aborted", "reason": "interrupted"}, 1),
             ({"type": "turn_aborted", "reason": ["interrupted"]}, 0),
             ({"type": "turn_aborted"}, 0),
-            ({"type": "agent_message", "reason": "interrupted", "message": "turn_aborted"}, 0),
+            (
+                {
+                    "type": "agent_message",
+                    "reason": "interrupted",
+                    "message": "turn_aborted",
+                },
+                0,
+            ),
         ],
     )
     def test_break_is_an_aborted_turn(self, payload: Line, breaks: int) -> None:
         assert len(self.codex(codex(1, "event_msg", **payload)).of(UserBreak)) == breaks
 
-    @pytest.mark.parametrize("answer", ["exec command rejected by user", "patch rejected by user"])
+    @pytest.mark.parametrize(
+        "answer", ["exec command rejected by user", "patch rejected by user"]
+    )
     def test_break_is_a_refusal(self, answer: str) -> None:
         events = self.codex(*self.shell("ls > a"), *[output(2, answer, "call_2")])
         assert without_span(events, UserBreak) == [(2, "refusal", 0, False)]
-        call = item(1, "custom_tool_call", "c", name="apply_patch", input="*** Update File: a.py")
-        ended = codex(2, "event_msg", type="patch_apply_end", call_id="c", success=False)
-        events = self.codex(call, ended, output(3, answer, "c", "custom_tool_call_output"))
+        call = item(
+            1,
+            "custom_tool_call",
+            "c",
+            name="apply_patch",
+            input="*** Update File: a.py",
+        )
+        ended = codex(
+            2, "event_msg", type="patch_apply_end", call_id="c", success=False
+        )
+        events = self.codex(
+            call, ended, output(3, answer, "c", "custom_tool_call_output")
+        )
         assert without_span(events, UserBreak) == [(2, "refusal", 0, False)]
         assert events.kinds() == [UserBreak]
-        assert not self.codex(*self.shell("ls"), output(2, f"{answer}.", "call_2")).of(UserBreak)
+        assert not self.codex(*self.shell("ls"), output(2, f"{answer}.", "call_2")).of(
+            UserBreak
+        )
 
     @cases(
         "source, kind, noted",
@@ -822,10 +1022,14 @@ class TestCodex:
                 "role": "user",
                 "content": [{"type": "input_text", "text": words}],
             }
-        events = self.codex(meta(0, "s", source=source), *self.shell("ls"), codex(4, kind, **said))
+        events = self.codex(
+            meta(0, "s", source=source), *self.shell("ls"), codex(4, kind, **said)
+        )
         assert without_span(events, Prompt) == [(3, "wrong")] * noted
 
-    @pytest.mark.parametrize("arguments", ["{}", "{", "[]", '{"command": 5}', 7, None], ids=str)
+    @pytest.mark.parametrize(
+        "arguments", ["{}", "{", "[]", '{"command": 5}', 7, None], ids=str
+    )
     def test_odd_call_is_still_a_call(self, arguments: Any) -> None:
         events = self.codex(item(1, "function_call", name="shell", arguments=arguments))
         assert [call.id for call in events.of(Call)] == [key_of("call_1")]
@@ -835,21 +1039,36 @@ class TestCodex:
 class TestFork:
     """A replay is stamped anew: its lines are no copies by their bytes."""
 
-    def original(self, events: TranscriptEvents, *parents: TranscriptEvents) -> TranscriptEvents:
+    def original(
+        self, events: TranscriptEvents, *parents: TranscriptEvents
+    ) -> TranscriptEvents:
         (harness,) = [harness for harness in HARNESSES if harness.name == "codex"]
         return harness.original(events, lambda _: list(parents))
 
     def work(self, second: float, given: int, name: str) -> list[Line]:
         arguments = json.dumps({"command": "pytest"})
-        total = {"input_tokens": given, "output_tokens": given, "total_tokens": 2 * given}
+        total = {
+            "input_tokens": given,
+            "output_tokens": given,
+            "total_tokens": 2 * given,
+        }
         return [
-            item(second, "function_call", name, name="shell_command", arguments=arguments),
+            item(
+                second, "function_call", name, name="shell_command", arguments=arguments
+            ),
             output(second, f"Exit code: 1\nOutput:\n{FAILED}", name),
-            codex(second, "event_msg", type="token_count", info={"total_token_usage": total}),
+            codex(
+                second,
+                "event_msg",
+                type="token_count",
+                info={"total_token_usage": total},
+            ),
             codex(second, "event_msg", type="turn_aborted", reason="interrupted"),
         ]
 
-    @pytest.mark.parametrize("known", [True, False], ids=["parent-is-there", "parent-is-gone"])
+    @pytest.mark.parametrize(
+        "known", [True, False], ids=["parent-is-there", "parent-is-gone"]
+    )
     def test_does_not_repeat_what_was_seen(self, known: bool) -> None:
         parent = seen(meta(0, "p"), *self.work(5, 10, "call_1"), harness="codex")
         replayed = [
@@ -889,7 +1108,9 @@ class TestHostileOutput:
     def test_is_read_in_linear_time(self, piece: str) -> None:
         def read(hostile: str) -> TranscriptEvents:
             seen(*bash(hostile))
-            call = item(1, "custom_tool_call", name="exec", input=f"exec_command {hostile}")
+            call = item(
+                1, "custom_tool_call", name="exec", input=f"exec_command {hostile}"
+            )
             seen(call, output(2, f"Exit code: 1\n{hostile}"), harness="codex")
             return seen(
                 *bash("git commit -m x && pytest", hostile),

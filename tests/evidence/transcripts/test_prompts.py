@@ -55,15 +55,21 @@ def test_is_no_prompt_of_a_person(prompt: str) -> None:
 
 def test_is_what_stands_behind_the_words_of_a_harness() -> None:
     assert (
-        said_in("<ide_opened_file>The user opened a.py, no wait</ide_opened_file>\nthat is wrong")
+        said_in(
+            "<ide_opened_file>The user opened a.py, no wait</ide_opened_file>\nthat is wrong"
+        )
         == "wrong"
     )
     assert (
-        said_in("# Context from my IDE setup:\n\nstop\n\n## My request for Codex:\nthat is wrong")
+        said_in(
+            "# Context from my IDE setup:\n\nstop\n\n## My request for Codex:\nthat is wrong"
+        )
         == "wrong"
     )
     assert (
-        said_in("# Context from my IDE setup:\n\nthat is wrong\n\n## My request for Codex:\ngo on")
+        said_in(
+            "# Context from my IDE setup:\n\nthat is wrong\n\n## My request for Codex:\ngo on"
+        )
         is None
     )
 
@@ -79,7 +85,10 @@ def test_is_what_stands_behind_the_words_of_a_harness() -> None:
         ),
         "code with output": (f"see\n```\n{OUTPUT}\n```", "see\n```\nboat = 1\n```"),
         "a review": (REVIEW, f"I think that {REVIEW}"),
-        "a review, led in": (f"can you fix this: {REVIEW}", f"can you fix this: I think {REVIEW}"),
+        "a review, led in": (
+            f"can you fix this: {REVIEW}",
+            f"can you fix this: I think {REVIEW}",
+        ),
         "feedback": ("I got this feedback: that is wrong", "I want feedback, go on"),
     },
 )

@@ -46,8 +46,12 @@ SCENARIOS: dict[str, Scenario] = {
     "claude-subagents-beside": partial(claude_cases.subagents, beside=True),
     "claude-sidechain-in-main": claude_cases.sidechain_in_main,
     "claude-sidechain-replay": claude_cases.sidechain_replay,
-    "claude-sidechain-replay-parent-cut": partial(claude_cases.sidechain_replay, cut="parent"),
-    "claude-sidechain-replay-agent-cut": partial(claude_cases.sidechain_replay, cut="agent"),
+    "claude-sidechain-replay-parent-cut": partial(
+        claude_cases.sidechain_replay, cut="parent"
+    ),
+    "claude-sidechain-replay-agent-cut": partial(
+        claude_cases.sidechain_replay, cut="agent"
+    ),
     "claude-resumed": claude_cases.resumed,
     "claude-resumed-restamped": partial(claude_cases.resumed, restamp=True, times=3),
     "claude-forked": claude_cases.forked,
@@ -103,7 +107,10 @@ SCENARIOS: dict[str, Scenario] = {
     "codex-archived": codex_cases.archived,
     "codex-folders": place_cases.codex_folders,
     "linked-places": place_cases.linked_places,
-    **{f"damaged-{how}": partial(place_cases.damaged, how=how) for how in place_cases.DAMAGES},
+    **{
+        f"damaged-{how}": partial(place_cases.damaged, how=how)
+        for how in place_cases.DAMAGES
+    },
     "mixed": mixed,
 }
 
@@ -147,7 +154,8 @@ def read(
 ) -> Sequence[TranscriptFacts]:
     """Read transcripts under some rules. The last facts are those of all windows together."""
     windows = [
-        IterationWindow(n, *window) for n, window in enumerate([*truth.windows, truth.everything])
+        IterationWindow(n, *window)
+        for n, window in enumerate([*truth.windows, truth.everything])
     ]
     with rules(places, **reading).start() as scan:
         return facts_in(scan, windows)
@@ -155,29 +163,41 @@ def read(
 
 def read_leaves(rules: MakeScan, truth: Truth) -> Sequence[TranscriptFacts]:
     """Read every folder that holds transcripts, named one by one."""
-    below = {path.parent for folder in truth.folders for path in folder.rglob("*.jsonl*")}
+    below = {
+        path.parent for folder in truth.folders for path in folder.rglob("*.jsonl*")
+    }
     return read(rules, TranscriptPlaces(truth.repository, tuple(sorted(below))), truth)
 
 
 def under_the_rules(
-    truth: Truth, places: TranscriptPlaces, *, here: bool, **reading: Unpack[ReadingOptions]
+    truth: Truth,
+    places: TranscriptPlaces,
+    *,
+    here: bool,
+    **reading: Unpack[ReadingOptions],
 ) -> list[str]:
     """Return where a reading of windows does not find the truth."""
     windows = [*truth.windows, truth.everything]
-    facts = dict(zip(windows, read(attributed_scan, places, truth, **reading), strict=True))
+    facts = dict(
+        zip(windows, read(attributed_scan, places, truth, **reading), strict=True)
+    )
 
     def found(window: Window, harness: str) -> tuple[Totals, bool]:
         observed = facts[window]
         assert isinstance(observed, TranscriptFacts)
         shares = [share for share in observed.harnesses if share.name == harness]
-        return (_totals(shares[0]) if shares else Totals()), bool(observed.flags & COVERED)
+        return (_totals(shares[0]) if shares else Totals()), bool(
+            observed.flags & COVERED
+        )
 
     wrong = differences(truth, found, here=here)
     for n, window in enumerate(windows):
         observed = facts[window]
         assert isinstance(observed, TranscriptFacts)
         dropped = sum(
-            share.duplicates_dropped for share in observed.harnesses if share.name == CLAUDE
+            share.duplicates_dropped
+            for share in observed.harnesses
+            if share.name == CLAUDE
         )
         true = truth.duplicates(window, here=here)
         if dropped != true:
@@ -202,8 +222,12 @@ def _totals(share: HarnessFacts) -> Totals:
 def wrong_anywhere(truth: Truth) -> list[str]:
     """Return where a reading does not find the truth of named folders and of a home."""
     return [
-        *under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False),
-        *under_the_rules(truth, TranscriptPlaces(truth.repository, auto=True), here=True),
+        *under_the_rules(
+            truth, TranscriptPlaces(truth.repository, truth.folders), here=False
+        ),
+        *under_the_rules(
+            truth, TranscriptPlaces(truth.repository, auto=True), here=True
+        ),
     ]
 
 
@@ -242,22 +266,37 @@ class TestWindows:
 
     @pytest.mark.parametrize(
         "name",
-        ["claude-plain", "claude-subagents", "claude-folders", "codex-plain", "codex-folders"],
+        [
+            "claude-plain",
+            "claude-subagents",
+            "claude-folders",
+            "codex-plain",
+            "codex-folders",
+        ],
     )
     def test_sessions_and_files_count_where_they_were_at_work(
         self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         truth = SCENARIOS[name](tmp_path / "world", 1)
         monkeypatch.setenv("HOME", str(truth.home))
-        facts = read(attributed_scan, TranscriptPlaces(truth.repository, auto=True), truth)
-        for window, observed in zip([*truth.windows, truth.everything], facts, strict=True):
+        facts = read(
+            attributed_scan, TranscriptPlaces(truth.repository, auto=True), truth
+        )
+        for window, observed in zip(
+            [*truth.windows, truth.everything], facts, strict=True
+        ):
             assert isinstance(observed, TranscriptFacts)
-            found = {share.name: (share.sessions, share.files) for share in observed.harnesses}
+            found = {
+                share.name: (share.sessions, share.files)
+                for share in observed.harnesses
+            }
             true = {
                 name: (truth.sessions(window, name), truth.files(window, name))
                 for name in HARNESSES
             }
-            assert found == {name: counts for name, counts in true.items() if counts != (0, 0)}
+            assert found == {
+                name: counts for name, counts in true.items() if counts != (0, 0)
+            }
 
     @pytest.mark.parametrize(
         "directories",
@@ -307,10 +346,13 @@ class TestReference:
     ) -> None:
         truth = scenario(tmp_path / "world", 1)
         found, counted = (
-            read_leaves(rules, truth)[-1].turns for rules in (reference_scan, attributed_scan)
+            read_leaves(rules, truth)[-1].turns
+            for rules in (reference_scan, attributed_scan)
         )
         assert counted == truth.totals(truth.everything).turns
-        assert ("same" if found == counted else "more" if found > counted else "fewer") == compared
+        assert (
+            "same" if found == counted else "more" if found > counted else "fewer"
+        ) == compared
 
     def test_codex_calls_no_tools_for_it(self, tmp_path: Path) -> None:
         truth = codex_cases.exit_forms(tmp_path / "world", 1)
@@ -338,7 +380,9 @@ class TestLog:
             )
             (log / f"iter-{n}.yaml").write_text(entry)
         bounds = [None, *(end * NS for end in ends)]
-        windows = tuple(Window(start, end * NS) for start, end in zip(bounds, ends, strict=False))
+        windows = tuple(
+            Window(start, end * NS) for start, end in zip(bounds, ends, strict=False)
+        )
         return dataclasses.replace(made, windows=windows)
 
     def test_the_reference_finds_nothing_where_its_guide_points(
@@ -348,6 +392,6 @@ class TestLog:
         scored = score_log(
             tmp_path / "log", truth.repository, named, rubric=released_rubric("2.2.0")
         )
-        assert {i.signals.value("token_efficiency").detail for i in scored.iterations} == {
-            "no transcript covers the iteration window"
-        }
+        assert {
+            i.signals.value("token_efficiency").detail for i in scored.iterations
+        } == {"no transcript covers the iteration window"}

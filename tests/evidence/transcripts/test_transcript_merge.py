@@ -36,11 +36,26 @@ from hypothesis import strategies as st
 from scoring.evidence.harnesses.lines import read_whole
 from scoring.evidence.reference.transcripts import reference_scan
 from scoring.evidence.transcripts.events import Response, key_of
-from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts, TranscriptPlaces
-from scoring.evidence.transcripts.transcript_events import decode_events, encode_events, mixed
+from scoring.evidence.transcripts.facts import (
+    IterationWindow,
+    TranscriptFacts,
+    TranscriptPlaces,
+)
+from scoring.evidence.transcripts.transcript_events import (
+    decode_events,
+    encode_events,
+    mixed,
+)
 from scoring.store import NAME, SETTLED, Store, stamp_of
 
-WINDOWS = [window(None, 20), window(20, 40), window(10, 30), window(40, 35), window(40, 41), ALWAYS]
+WINDOWS = [
+    window(None, 20),
+    window(20, 40),
+    window(10, 30),
+    window(40, 35),
+    window(40, 41),
+    ALWAYS,
+]
 
 small = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -62,7 +77,9 @@ uses = st.builds(
     st.sampled_from(["ls", "pytest"]),
 )
 results = st.builds(
-    lambda second, name, failed: claude(second, result(name, is_error=failed), kind="user"),
+    lambda second, name, failed: claude(
+        second, result(name, is_error=failed), kind="user"
+    ),
     seconds,
     st.sampled_from([None, "toolu_1", "toolu_2", "toolu_3"]),
     st.booleans(),
@@ -86,14 +103,18 @@ def rollout(happened: list[tuple[Any, ...]], name: str = "1") -> list[Line]:
     for what, n, *more in happened:
         second += 1
         if what == "call":
-            lines.append(output(second, f"Exit code: {int(more[0])}\nOutput:\n", f"call_{n}"))
+            lines.append(
+                output(second, f"Exit code: {int(more[0])}\nOutput:\n", f"call_{n}")
+            )
         elif what == "turn":
             lines.append(turn(second, cwd=f"/work/{n}"))
         elif what == "alone":
             lines.append(tokens(second, None, counts(n, n // 2, n)))
         elif what == "part":
             given += n
-            lines.append(tokens(second, {"input_tokens": given, "output_tokens": given}))
+            lines.append(
+                tokens(second, {"input_tokens": given, "output_tokens": given})
+            )
         else:
             given = n if what == "anew" else given + n * (what == "more")
             lines.append(tokens(second, counts(given, given // 2, given)))
@@ -109,7 +130,11 @@ def found(
 def totals(facts: list[TranscriptFacts]) -> list[Any]:
     """What does not depend on how many files there are."""
     return [
-        (summary(f), f.flags, [msgspec.structs.replace(h, files=0) for h in f.harnesses])
+        (
+            summary(f),
+            f.flags,
+            [msgspec.structs.replace(h, files=0) for h in f.harnesses],
+        )
         for f in facts
     ]
 
@@ -130,7 +155,9 @@ class TestSums:
             (root / "many").mkdir()
             for name in set(names):
                 chosen = [
-                    line for line, where in zip(shuffled, names, strict=True) if where == name
+                    line
+                    for line, where in zip(shuffled, names, strict=True)
+                    if where == name
                 ]
                 write(root / "many" / f"{name}.jsonl", *chosen)
             # A response counts in its last line, so windows would depend on the files.
@@ -139,7 +166,11 @@ class TestSums:
 
     @pytest.mark.slow
     @small
-    @given(st.lists(events, max_size=20), claude_lines, st.lists(st.integers(0, 4_000), max_size=4))
+    @given(
+        st.lists(events, max_size=20),
+        claude_lines,
+        st.lists(st.integers(0, 4_000), max_size=4),
+    )
     def test_are_the_same_however_files_grow(
         self, happened: list[tuple[Any, ...]], lines: list[Line], cuts: list[int]
     ) -> None:
@@ -160,16 +191,29 @@ class TestSums:
 
     @small
     @given(st.lists(events, max_size=12), st.integers(0, 12))
-    def test_of_a_fork_are_what_it_added(self, happened: list[tuple[Any, ...]], place: int) -> None:
+    def test_of_a_fork_are_what_it_added(
+        self, happened: list[tuple[Any, ...]], place: int
+    ) -> None:
         lines = rollout(happened, uuid7(0))
-        own = [turn(200, uuid7(200)), output(201, "Exit code: 1\nOutput:\n", "call_own")]
-        own = [meta(100, uuid7(100), forked_from_id=uuid7(0)), *lines[: place + 2], *own]
+        own = [
+            turn(200, uuid7(200)),
+            output(201, "Exit code: 1\nOutput:\n", "call_own"),
+        ]
+        own = [
+            meta(100, uuid7(100), forked_from_id=uuid7(0)),
+            *lines[: place + 2],
+            *own,
+        ]
         with TemporaryDirectory() as temporary:
             root = Path(temporary)
             write(root / "t" / "a.jsonl", *lines)
             alone = summary(found(root / "t")[-1])
             write(root / "t" / "b.jsonl", *own)
-            assert summary(found(root / "t")[-1]) == (*alone[:5], alone[5] + 1, alone[6] + 1)
+            assert summary(found(root / "t")[-1]) == (
+                *alone[:5],
+                alone[5] + 1,
+                alone[6] + 1,
+            )
 
 
 @pytest.fixture
@@ -192,7 +236,11 @@ class TestWhatIsKept:
     def test_saves_the_reading_of_what_has_not_changed(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        write(tmp_path / "t" / "a.jsonl", response(1), claude(2, use("Bash", command="pytest")))
+        write(
+            tmp_path / "t" / "a.jsonl",
+            response(1),
+            claude(2, use("Bash", command="pytest")),
+        )
         write(
             tmp_path / "t" / "b.jsonl",
             meta(1, "1"),
@@ -202,7 +250,9 @@ class TestWhatIsKept:
         places = TranscriptPlaces(tmp_path, (tmp_path / "t",))
 
         def as_the_reference(keep: bool) -> TranscriptFacts:
-            with reference_scan(places, cache_dir=tmp_path / "cache", keep=keep) as scan:
+            with reference_scan(
+                places, cache_dir=tmp_path / "cache", keep=keep
+            ) as scan:
                 return scan.facts([ALWAYS])[0]
 
         first, by_the_reference = self.once(tmp_path), as_the_reference(True)
@@ -231,7 +281,9 @@ class TestWhatIsKept:
         with Store(tmp_path / "cache") as store:
             stamp = stamp_of(path.stat())
             assert stamp
-            events = decode_events(mixed(self.kept(tmp_path)[0][1], store.secret, stamp))
+            events = decode_events(
+                mixed(self.kept(tmp_path)[0][1], store.secret, stamp)
+            )
         assert events["claude"].of(Response)[0].id == key_of("msg_1")
         assert b"SECRET" not in encode_events(events)
         number = key_of("msg_1").to_bytes(8, "little", signed=True)
@@ -246,7 +298,10 @@ class TestWhatIsKept:
         self, tmp_path: Path, value: bytes
     ) -> None:
         path = write(
-            tmp_path / "t" / "a.jsonl", response(1), meta(2, "1"), tokens(3, counts(10, 5, 1))
+            tmp_path / "t" / "a.jsonl",
+            response(1),
+            meta(2, "1"),
+            tokens(3, counts(10, 5, 1)),
         )
         first = self.once(tmp_path)
         ((key, before),) = self.kept(tmp_path)
@@ -264,7 +319,9 @@ class TestWhatIsKept:
                 id="longer-and-different",
             ),
             pytest.param(
-                lambda path, data: path.rename(path.with_name("old")) and path.write_bytes(data),
+                lambda path, data: (
+                    path.rename(path.with_name("old")) and path.write_bytes(data)
+                ),
                 id="replaced",
             ),
         ],

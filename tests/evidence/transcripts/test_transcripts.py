@@ -53,26 +53,44 @@ class TestTimes:
         [
             pytest.param("1970-01-01T00:00:00Z", 0, id="start-of-the-epoch"),
             pytest.param("1969-12-31T23:59:59Z", -NS, id="before-the-epoch"),
-            pytest.param("2026-04-12T14:10:00.123Z", TIME + 123_000_000, id="milliseconds"),
             pytest.param(
-                f"2026-04-12T14:10:00.5{'0' * 500}Z", TIME + 500_000_000, id="many-digits"
+                "2026-04-12T14:10:00.123Z", TIME + 123_000_000, id="milliseconds"
             ),
             pytest.param(
-                "2026-04-12T14:10:00,123Z", TIME + 123_000_000, id="comma-and-milliseconds"
+                f"2026-04-12T14:10:00.5{'0' * 500}Z",
+                TIME + 500_000_000,
+                id="many-digits",
+            ),
+            pytest.param(
+                "2026-04-12T14:10:00,123Z",
+                TIME + 123_000_000,
+                id="comma-and-milliseconds",
             ),
             pytest.param("2026-04-12T16:10:00+02:00", TIME, id="east"),
             pytest.param(
-                "2026-04-12T08:40:00.25-05:30", TIME + 250_000_000, id="west-with-a-fraction"
+                "2026-04-12T08:40:00.25-05:30",
+                TIME + 250_000_000,
+                id="west-with-a-fraction",
             ),
-            pytest.param("2026-04-12T15:10:00+00:60", TIME, id="offset-of-sixty-minutes"),
-            pytest.param("2026-04-12T4:10:00Z", TIME - 36_000 * NS, id="hour-of-one-digit"),
-            pytest.param("2262-04-11T23:47:16.854775807Z", LARGEST, id="largest"),
-            pytest.param("2262-04-11T23:47:16.854775808Z", LARGEST, id="beyond-the-largest"),
             pytest.param(
-                "9999-12-31T23:59:59.999Z", LARGEST, id="far-beyond-the-largest-with-milliseconds"
+                "2026-04-12T15:10:00+00:60", TIME, id="offset-of-sixty-minutes"
+            ),
+            pytest.param(
+                "2026-04-12T4:10:00Z", TIME - 36_000 * NS, id="hour-of-one-digit"
+            ),
+            pytest.param("2262-04-11T23:47:16.854775807Z", LARGEST, id="largest"),
+            pytest.param(
+                "2262-04-11T23:47:16.854775808Z", LARGEST, id="beyond-the-largest"
+            ),
+            pytest.param(
+                "9999-12-31T23:59:59.999Z",
+                LARGEST,
+                id="far-beyond-the-largest-with-milliseconds",
             ),
             pytest.param("1677-09-21T00:12:43.145224193Z", -LARGEST, id="smallest"),
-            pytest.param("0000-02-29T00:00:00Z", -LARGEST, id="year-zero-is-a-leap-year"),
+            pytest.param(
+                "0000-02-29T00:00:00Z", -LARGEST, id="year-zero-is-a-leap-year"
+            ),
         ],
     )
     def test_that_count(self, text: str, expected: int) -> None:
@@ -83,7 +101,9 @@ class TestTimes:
     def test_that_do_not(self, text: str) -> None:
         for form in (
             text,
-            text.replace("00Z", "00.123Z").replace("60Z", "60.123Z").replace("00z", "00.123z"),
+            text.replace("00Z", "00.123Z")
+            .replace("60Z", "60.123Z")
+            .replace("00z", "00.123z"),
         ):
             assert timestamp_ns(form) is None
             assert timestamp_ns(form) is None
@@ -93,9 +113,15 @@ class TestTimes:
         st.sampled_from(["microseconds", "milliseconds", "seconds"]),
         st.integers(-24 * 60, 24 * 60),
     )
-    def test_agree_with_the_calendar(self, moment: datetime, precision: str, offset: int) -> None:
-        unit = {"microseconds": 1, "milliseconds": 1_000, "seconds": 1_000_000}[precision]
-        microseconds = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) // unit * unit
+    def test_agree_with_the_calendar(
+        self, moment: datetime, precision: str, offset: int
+    ) -> None:
+        unit = {"microseconds": 1, "milliseconds": 1_000, "seconds": 1_000_000}[
+            precision
+        ]
+        microseconds = (
+            (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) // unit * unit
+        )
         text = moment.isoformat(timespec=precision)
         assert timestamp_ns(f"{text}Z") == microseconds * 1_000
         zone = f"{'-' if offset < 0 else '+'}{abs(offset) // 60:02d}:{abs(offset) % 60:02d}"
@@ -202,7 +228,10 @@ LINES: dict[str, tuple[bytes, LineContent | None]] = {
     "no message": (line(type="assistant"), SEEN),
     "no usage": (claude(), SEEN),
     "largest count": (claude(usage={"input_tokens": LARGEST}), said(1, LARGEST)),
-    "smallest count": (claude(usage={"input_tokens": -LARGEST - 1}), said(1, -LARGEST - 1)),
+    "smallest count": (
+        claude(usage={"input_tokens": -LARGEST - 1}),
+        said(1, -LARGEST - 1),
+    ),
     "minus zero": (raw_usage('"input_tokens":-0'), said(1)),
     "no error": (items(CALL | {"is_error": False}), said(tool_calls=1)),
     "null error": (items(CALL | {"is_error": None}), said(tool_calls=1)),
@@ -225,7 +254,10 @@ LINES: dict[str, tuple[bytes, LineContent | None]] = {
         line(type="assistant", payload={"type": "x"}, message={"usage": USAGE}),
         SEEN,
     ),
-    "codex turn beside a message": (line(payload=COUNTED, message={"content": []}), CODEX_TURN),
+    "codex turn beside a message": (
+        line(payload=COUNTED, message={"content": []}),
+        CODEX_TURN,
+    ),
 }
 """What lines contribute in which every field has its type."""
 
@@ -242,7 +274,9 @@ NO_COUNT = {
 NO_LINE = {
     "message is a number": line(type="assistant", message=5),
     "item is text": items({"type": "text"}, "x", usage=USAGE),
-    "timestamp is null": line(type="assistant", timestamp=None, message={"usage": USAGE}),
+    "timestamp is null": line(
+        type="assistant", timestamp=None, message={"usage": USAGE}
+    ),
     "no time": line(type="assistant", timestamp="yesterday", message={"usage": USAGE}),
     "no timestamp": compact({"type": "assistant", "message": {"usage": USAGE}}),
 }
@@ -269,25 +303,39 @@ ONE_VIEW: dict[str, tuple[bytes, LineContent | None]] = {
     | {name: (given, SEEN) for name, given in NO_COUNT.items()}
     | {name: (given, None) for name, given in NO_LINE.items()},
 )
-def test_a_line_contributes_what_its_fields_say(given: bytes, expected: LineContent | None) -> None:
+def test_a_line_contributes_what_its_fields_say(
+    given: bytes, expected: LineContent | None
+) -> None:
     assert read_exactly(given) == expected
 
 
 def tool_input(given: str) -> bytes:
-    return raw_message(f'"content":[{{"type":"tool_use","name":"Bash","input":{given}}}]')
+    return raw_message(
+        f'"content":[{{"type":"tool_use","name":"Bash","input":{given}}}]'
+    )
 
 
 class TestChecks:
     @pytest.mark.parametrize("command", tables.cases("transcripts", "test commands"))
     def test_know_a_test_command(self, command: str) -> None:
-        assert read_exactly(tool("Bash", input={"command": command})) == said(bash=1, tests=1)
+        assert read_exactly(tool("Bash", input={"command": command})) == said(
+            bash=1, tests=1
+        )
 
     @pytest.mark.parametrize(
         "given",
         [
             *(
                 {"command": command}
-                for command in ("go  test", "PYTEST", "npm run test", "", 5, ["pytest"], None)
+                for command in (
+                    "go  test",
+                    "PYTEST",
+                    "npm run test",
+                    "",
+                    5,
+                    ["pytest"],
+                    None,
+                )
             ),
             {"description": "pytest"},
             {"file_path": "pytest"},
@@ -298,7 +346,11 @@ class TestChecks:
         ids=str,
     )
     def test_know_no_test_command_but_the_tool(self, given: Any) -> None:
-        assert read_exactly(tool("Bash", input=given)) == read_exactly(tool("Bash")) == said(bash=1)
+        assert (
+            read_exactly(tool("Bash", input=given))
+            == read_exactly(tool("Bash"))
+            == said(bash=1)
+        )
 
     @cases(
         "given",
@@ -319,20 +371,25 @@ class TestChecks:
     def test_know_nothing_else(self, given: bytes) -> None:
         assert read_exactly(given) == SEEN
 
-    @pytest.mark.parametrize(("given", "expected"), tables.cases("transcripts", "odd inputs"))
+    @pytest.mark.parametrize(
+        ("given", "expected"), tables.cases("transcripts", "odd inputs")
+    )
     def test_read_an_odd_input_exactly(self, given: str, expected: int) -> None:
         assert read_exactly(tool_input(given)) == said(bash=1, tests=expected)
 
 
 def usage(reads: int, creations: int) -> str:
-    return (
-        f'"usage":{{"cache_read_input_tokens":{reads},"cache_creation_input_tokens":{creations}}}'
+    counts = (
+        f'"cache_read_input_tokens":{reads},"cache_creation_input_tokens":{creations}'
     )
+    return f'"usage":{{{counts}}}'
 
 
 def content(*lists: str) -> bytes:
     """A message with one content after the other; R is a result of a tool."""
-    return raw_message(",".join(f'"content":{one.replace("R", json.dumps(CALL))}' for one in lists))
+    return raw_message(
+        ",".join(f'"content":{one.replace("R", json.dumps(CALL))}' for one in lists)
+    )
 
 
 def payload(rest: str) -> bytes:
@@ -341,11 +398,19 @@ def payload(rest: str) -> bytes:
 
 TWICE: dict[str, tuple[bytes, LineContent | None]] = {
     "usage after null starts anew": (
-        raw_message(f'{usage(1, 1)},"usage":null,"usage":{{"cache_read_input_tokens":7}}'),
+        raw_message(
+            f'{usage(1, 1)},"usage":null,"usage":{{"cache_read_input_tokens":7}}'
+        ),
         said(1, cache_reads=7),
     ),
-    "earlier wrong type spoils": (raw_usage('"input_tokens":"x","input_tokens":4'), SEEN),
-    "earlier usage of a wrong type spoils": (raw_message('"usage":[],"usage":{}'), SEEN),
+    "earlier wrong type spoils": (
+        raw_usage('"input_tokens":"x","input_tokens":4'),
+        SEEN,
+    ),
+    "earlier usage of a wrong type spoils": (
+        raw_message('"usage":[],"usage":{}'),
+        SEEN,
+    ),
     "error after null": (
         content('[{"type":"tool_result","is_error":null,"is_error":true}]'),
         said(tool_calls=1, tool_errors=1),
@@ -360,7 +425,10 @@ TWICE: dict[str, tuple[bytes, LineContent | None]] = {
     "nor after null": (content("[R]", "null", "[{}]"), SEEN),
     "earlier content of a wrong type spoils": (content('"x"', "[]"), None),
     "null leaves a type": (raw('"type":null,"message":{"usage":{}}'), said(1)),
-    "later timestamp wins": (f'{{"timestamp":"yesterday","timestamp":"{STAMP}"}}'.encode(), SEEN),
+    "later timestamp wins": (
+        f'{{"timestamp":"yesterday","timestamp":"{STAMP}"}}'.encode(),
+        SEEN,
+    ),
     "even when it is no time": (raw('"timestamp":"yesterday"'), None),
     "null leaves a timestamp": (raw('"timestamp":null'), SEEN),
     "payload that was taken away is a payload": (
@@ -368,7 +436,9 @@ TWICE: dict[str, tuple[bytes, LineContent | None]] = {
         SEEN,
     ),
     "payloads merge": (
-        payload('"payload":{"type":"token_count"},"payload":{"info":{"last_token_usage":{}}}'),
+        payload(
+            '"payload":{"type":"token_count"},"payload":{"info":{"last_token_usage":{}}}'
+        ),
         said(1),
     ),
     "infos merge": (
@@ -409,7 +479,12 @@ def test_odd_keys_are_read_as_the_reference_reads_them(
 
 def turn_with(rest: str | bytes) -> bytes:
     """A turn with something more in the line."""
-    return of_usage()[:-1] + b"," + (rest if isinstance(rest, bytes) else rest.encode()) + b"}"
+    return (
+        of_usage()[:-1]
+        + b","
+        + (rest if isinstance(rest, bytes) else rest.encode())
+        + b"}"
+    )
 
 
 class TestText:
@@ -452,7 +527,9 @@ class TestText:
             for value in ('"\\u 123"', "1//comment", "\u0661")
         },
     )
-    def test_that_is_not_one_json_object_contributes_nothing(self, given: bytes) -> None:
+    def test_that_is_not_one_json_object_contributes_nothing(
+        self, given: bytes
+    ) -> None:
         assert read_exactly(given) is None
 
     @cases(
@@ -500,16 +577,23 @@ class TestText:
         self, depth: int, opening: str, closing: str
     ) -> None:
         assert (
-            read_exactly(turn_with(f'"toolUseResult":{opening * depth}1{closing * depth}')) == TURN
+            read_exactly(
+                turn_with(f'"toolUseResult":{opening * depth}1{closing * depth}')
+            )
+            == TURN
         )
 
     @pytest.mark.parametrize("core", ["tru", "01", '"open', "[}", "]", '{"a" 1}', "1,"])
     def test_that_is_broken_deep_down_contributes_nothing(self, core: str) -> None:
-        assert read_exactly(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) is None
+        assert (
+            read_exactly(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) is None
+        )
 
     @pytest.mark.parametrize("core", ['"]]}}\\"[[{{"', '"\\\\"', "", "1,[2],{}"])
     def test_that_is_whole_deep_down_counts(self, core: str) -> None:
-        assert read_exactly(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) == TURN
+        assert (
+            read_exactly(turn_with('"x":' + "[" * 1_500 + core + "]" * 1_500)) == TURN
+        )
 
 
 @given(st.binary(max_size=60))
@@ -523,7 +607,9 @@ def at(seconds: float, **fields: Any) -> bytes:
     second = int(seconds) % 60
     stamp = f"2026-04-12T14:{minute:02d}:{second:02d}.{round(seconds % 1 * NS):09d}Z"
     message = {"usage": {"cache_read_input_tokens": 1}}
-    return compact({"type": "assistant", "timestamp": stamp, "message": message, **fields})
+    return compact(
+        {"type": "assistant", "timestamp": stamp, "message": message, **fields}
+    )
 
 
 def transcript(directory: Path, name: str, *lines: bytes, end: bytes = b"\n") -> Path:
@@ -535,7 +621,9 @@ def transcript(directory: Path, name: str, *lines: bytes, end: bytes = b"\n") ->
 
 def window(start: float | None, end: float, iteration: int = 1) -> IterationWindow:
     return IterationWindow(
-        iteration, None if start is None else TIME + round(start * NS), TIME + round(end * NS)
+        iteration,
+        None if start is None else TIME + round(start * NS),
+        TIME + round(end * NS),
     )
 
 
@@ -571,23 +659,41 @@ class TestWindows:
     @cases(
         "windows, expected",
         {
-            "one after the other share no line": ([(None, 10), (10, 20), (20, 30)], [12, 10, 10]),
-            "overlapping ones both hold a line": ([(None, 20), (10, 30), (0, 30)], [22, 20, 30]),
+            "one after the other share no line": (
+                [(None, 10), (10, 20), (20, 30)],
+                [12, 10, 10],
+            ),
+            "overlapping ones both hold a line": (
+                [(None, 20), (10, 30), (0, 30)],
+                [22, 20, 30],
+            ),
             "they come out in their order": ([(10, 20), (None, 10)], [10, 12]),
             "an empty one holds nothing": ([(20, 10), (15, 15)], [0, 0]),
         },
     )
     def test_hold_lines_in_any_order(
-        self, tmp_path: Path, windows: list[tuple[float | None, float]], expected: list[int]
+        self,
+        tmp_path: Path,
+        windows: list[tuple[float | None, float]],
+        expected: list[int],
     ) -> None:
         lines = [at(seconds) for seconds in range(31)]
-        transcript(tmp_path, "a.jsonl", *reversed(lines), at(0, timestamp="1800-01-01T00:00:00Z"))
+        transcript(
+            tmp_path,
+            "a.jsonl",
+            *reversed(lines),
+            at(0, timestamp="1800-01-01T00:00:00Z"),
+        )
         assert turns(tmp_path, *(window(*bounds) for bounds in windows)) == expected
 
     def test_add_up_every_count(self, tmp_path: Path) -> None:
         uses = [
             TEST_RUN,
-            {"type": "tool_use", "name": "Read", "input": {"file_path": "loop-state.md"}},
+            {
+                "type": "tool_use",
+                "name": "Read",
+                "input": {"file_path": "loop-state.md"},
+            },
         ]
         lines = (
             items(CALL | {"is_error": True}, CALL, usage=USAGE),
@@ -624,13 +730,20 @@ class TestRates:
         },
     )
     def test_of_cache_hits(self, reads: int, creations: int, rate: float) -> None:
-        assert TranscriptFacts(cache_reads=reads, cache_creations=creations).cache_hit_rate == rate
+        assert (
+            TranscriptFacts(cache_reads=reads, cache_creations=creations).cache_hit_rate
+            == rate
+        )
 
     @pytest.mark.parametrize(
-        ("calls", "errors", "rate"), [(0, 0, None), (4, 0, 0.0), (4, 1, 0.25), (2, 2, 1.0)]
+        ("calls", "errors", "rate"),
+        [(0, 0, None), (4, 0, 0.0), (4, 1, 0.25), (2, 2, 1.0)],
     )
     def test_of_tool_errors(self, calls: int, errors: int, rate: float | None) -> None:
-        assert TranscriptFacts(tool_calls=calls, tool_errors=errors).tool_error_rate == rate
+        assert (
+            TranscriptFacts(tool_calls=calls, tool_errors=errors).tool_error_rate
+            == rate
+        )
 
 
 class TestFiles:
@@ -662,13 +775,18 @@ class TestFiles:
                 b"\xef\xbb\xbf" + at(1) + b"\n" + at(2) + b"\n",
                 1,
             ),
-            "broken line between": (at(1) + b"\nnot json\n\x00\x00\n" + at(2) + b"\n", 2),
+            "broken line between": (
+                at(1) + b"\nnot json\n\x00\x00\n" + at(2) + b"\n",
+                2,
+            ),
             "cut short": (at(1) + b"\n" + at(2)[:20], 1),
             "line separator ends no line": (at(1) + b"\xe2\x80\xa8" + at(2), 0),
             "line separators in text": (at(1, x="\u0085\u2028") + b"\n", 1),
         },
     )
-    def test_are_read_line_by_line(self, tmp_path: Path, content: bytes, expected: int) -> None:
+    def test_are_read_line_by_line(
+        self, tmp_path: Path, content: bytes, expected: int
+    ) -> None:
         (tmp_path / "a.jsonl").write_bytes(content)
         assert turns(tmp_path) == [expected]
 
@@ -686,14 +804,19 @@ class TestLongLines:
         assert found[0].turns == 2 - more
         assert (
             warnings
-            == [f"transcript {path}: the line at byte {len(at(1)) + 1} is over 16 MiB; skipped"]
+            == [
+                f"transcript {path}: the line at byte {len(at(1)) + 1} is over 16 MiB; skipped"
+            ]
             * more
         )
 
-    def test_of_many_blocks_are_skipped_and_the_lines_around_are_read(self, tmp_path: Path) -> None:
+    def test_of_many_blocks_are_skipped_and_the_lines_around_are_read(
+        self, tmp_path: Path
+    ) -> None:
         path = transcript(tmp_path, "a.jsonl", at(1), at(2))
         before = path.stat().st_size
-        os.truncate(path, 100 * MIB)  # a third line of nothing but NUL bytes, which takes no room
+        # a third line of nothing but NUL bytes, which takes no room
+        os.truncate(path, 100 * MIB)
         with path.open("ab") as file:
             file.write(b"\n" + at(3) + b"\n")
         between = path.stat().st_size
@@ -706,7 +829,9 @@ class TestLongLines:
         ]
 
     @pytest.mark.sampled(9)
-    @pytest.mark.parametrize("size", [17 * MIB, 20 * MIB, 24 * MIB - 1, 24 * MIB, 40 * MIB])
+    @pytest.mark.parametrize(
+        "size", [17 * MIB, 20 * MIB, 24 * MIB - 1, 24 * MIB, 40 * MIB]
+    )
     @pytest.mark.parametrize("first", [b"", at(1) + b"\n"], ids=["alone", "second"])
     def test_that_end_the_file_are_warned_of_once(
         self, tmp_path: Path, size: int, first: bytes
@@ -726,7 +851,11 @@ class TestLongLines:
 class TestUnreadable:
     @pytest.mark.parametrize(
         ("name", "reason"),
-        [("missing", "no such file or directory"), ("t/a.jsonl", "not a directory"), ("a\0b", "")],
+        [
+            ("missing", "no such file or directory"),
+            ("t/a.jsonl", "not a directory"),
+            ("a\0b", ""),
+        ],
     )
     def test_directory_is_skipped_with_a_warning(
         self, tmp_path: Path, name: str, reason: str
@@ -735,7 +864,9 @@ class TestUnreadable:
         found, warnings = facts([tmp_path / name, tmp_path / "t"])
         assert found[0].turns == 1
         assert len(warnings) == 1
-        assert warnings[0].startswith(f"transcript directory {tmp_path / name}: {reason}")
+        assert warnings[0].startswith(
+            f"transcript directory {tmp_path / name}: {reason}"
+        )
 
     def test_file_is_skipped_with_one_warning_and_not_waited_for(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -757,11 +888,14 @@ class TestUnreadable:
             f"transcript {tmp_path / 'd.jsonl'}: too many levels of symbolic links; skipped",
         ]
         assert [
-            warning.startswith(f"transcript {tmp_path / 'e.jsonl'}: ") for warning in warnings[3:]
+            warning.startswith(f"transcript {tmp_path / 'e.jsonl'}: ")
+            for warning in warnings[3:]
         ] == [True]
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-    def test_file_that_may_not_be_read_is_skipped_with_one_warning(self, tmp_path: Path) -> None:
+    def test_file_that_may_not_be_read_is_skipped_with_one_warning(
+        self, tmp_path: Path
+    ) -> None:
         path = transcript(tmp_path, "b.jsonl", at(1))
         path.chmod(0)
         assert facts([tmp_path]) == (
@@ -801,7 +935,9 @@ class TestProcesses:
         long = transcript(tmp_path, "6.jsonl", at(1), b"x" * (16 * MIB + 1), at(2))
         warnings: list[str] = []
         windows = [window(None, 10, 1), window(10, 20, 2)]
-        with transcript_scan(tmp_path, warn=warnings.append, processes=processes) as scan:
+        with transcript_scan(
+            tmp_path, warn=warnings.append, processes=processes
+        ) as scan:
             found = scan.start().facts(windows)
         assert [window.turns for window in found] == [11 + 10 + 9 + 8 + 7 + 2, 5 * 10]
         assert sorted(warnings) == [
@@ -815,4 +951,7 @@ class TestProcesses:
         before = sorted(os.listdir("/proc/self/fd")), children.read_text("ascii")
         with transcript_scan(tmp_path, processes=3) as scan:
             scan.start()
-        assert (sorted(os.listdir("/proc/self/fd")), children.read_text("ascii")) == before
+        assert (
+            sorted(os.listdir("/proc/self/fd")),
+            children.read_text("ascii"),
+        ) == before

@@ -46,11 +46,20 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.scan import UNREADABLE, Scan, TranscriptRules, file_found
+from scoring.evidence.transcripts.scan import (
+    UNREADABLE,
+    Scan,
+    TranscriptRules,
+    file_found,
+)
 from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.transcript_files import Discovery
 
-REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
+REAL = Path(
+    os.environ.get(
+        "DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"
+    )
+)
 
 CLAUDE = [
     claude(1, {"type": "text", "text": "hello"}, kind="user"),
@@ -70,9 +79,9 @@ def found_in(repo: Repo) -> Discovery:
 def beside(extra: Discovery) -> TranscriptRules:
     """Rules under which these transcripts are read beside those on disk."""
     return ATTRIBUTED_TRANSCRIPTS._replace(
-        discover=lambda places, warn: ATTRIBUTED_TRANSCRIPTS.discover(places, warn).with_others(
-            extra
-        )
+        discover=lambda places, warn: ATTRIBUTED_TRANSCRIPTS.discover(
+            places, warn
+        ).with_others(extra)
     )
 
 
@@ -121,19 +130,26 @@ def stored(repo: Repo, *contents: bytes) -> Discovery:
 
 def in_parts(repo: Repo, *parts: bytes) -> Discovery:
     names = ["0/full.jsonl", *(f"0/full.jsonl.{n:03}" for n in range(1, len(parts)))]
-    record(repo, {name(1): {"0/metadata.json": about(), **dict(zip(names, parts, strict=True))}})
+    record(
+        repo,
+        {name(1): {"0/metadata.json": about(), **dict(zip(names, parts, strict=True))}},
+    )
     return found_in(repo)
 
 
 def from_file(tmp_path: Path, content: bytes) -> TranscriptSurvey:
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "full.jsonl").write_bytes(content)
-    return scanned(Discovery(), TranscriptPlaces(Path("/nowhere"), (tmp_path / "files",)))
+    return scanned(
+        Discovery(), TranscriptPlaces(Path("/nowhere"), (tmp_path / "files",))
+    )
 
 
 def says(survey: TranscriptSurvey) -> tuple[object, ...]:
     """What was read, without where it was."""
-    files = [(file.harness, file.sessions, file.cwd, file.left_out) for file in survey.files]
+    files = [
+        (file.harness, file.sessions, file.cwd, file.left_out) for file in survey.files
+    ]
     return files, survey.lines_skipped, survey.harnesses
 
 
@@ -146,8 +162,14 @@ class TestRows:
             "no end": as_bytes(CLAUDE)[:-1],
             "cut off": as_bytes(CLAUDE)[:-20],
             "blank lines first": b"\n\n \r\n" + as_bytes(CLAUDE),
-            "odd lines": b"not json\n" + as_bytes(CLAUDE) + b'{"deep": ' + b"[" * 5000 + b"\n",
-            "a line over several pieces": as_bytes([*CLAUDE, LONG, response(10, "msg_9", "req_9")]),
+            "odd lines": b"not json\n"
+            + as_bytes(CLAUDE)
+            + b'{"deep": '
+            + b"[" * 5000
+            + b"\n",
+            "a line over several pieces": as_bytes(
+                [*CLAUDE, LONG, response(10, "msg_9", "req_9")]
+            ),
             "empty": b"",
             "blank": b"\n",
         },
@@ -155,7 +177,9 @@ class TestRows:
     def test_are_those_of_the_same_bytes_in_a_file(
         self, repo: Repo, tmp_path: Path, content: bytes
     ) -> None:
-        assert says(scanned(stored(repo, content))) == says(from_file(tmp_path, content))
+        assert says(scanned(stored(repo, content))) == says(
+            from_file(tmp_path, content)
+        )
 
     def test_are_the_same_beside_files(self, repo: Repo, tmp_path: Path) -> None:
         extra = stored(repo, as_bytes(CLAUDE))
@@ -163,7 +187,10 @@ class TestRows:
         places = TranscriptPlaces(Path("/nowhere"), (tmp_path / "t",))
         survey = scanned(extra, places)
         assert [harness.name for harness in survey.harnesses] == ["claude", "codex"]
-        assert [root.origin for root in survey.roots] == ["--transcript-dir", "checkpoints"]
+        assert [root.origin for root in survey.roots] == [
+            "--transcript-dir",
+            "checkpoints",
+        ]
 
     def test_leave_out_a_line_that_is_too_long(
         self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -173,14 +200,20 @@ class TestRows:
         warnings: list[str] = []
         survey = scanned(stored(repo, content), warn=warnings.append)
         assert says(survey) == says(from_file(tmp_path, content))
-        assert [f"{BRANCH.removeprefix('refs/heads/')}:" in warning for warning in warnings] == [
-            True
-        ]
+        assert [
+            f"{BRANCH.removeprefix('refs/heads/')}:" in warning for warning in warnings
+        ] == [True]
 
 
 class TestParts:
-    def test_are_read_in_order_as_one_transcript(self, repo: Repo, tmp_path: Path) -> None:
-        parts = [as_bytes(CODEX[:1])[:-1], as_bytes(CODEX[1:2]), as_bytes(CODEX[2:])[:-1]]
+    def test_are_read_in_order_as_one_transcript(
+        self, repo: Repo, tmp_path: Path
+    ) -> None:
+        parts = [
+            as_bytes(CODEX[:1])[:-1],
+            as_bytes(CODEX[1:2]),
+            as_bytes(CODEX[2:])[:-1],
+        ]
         extra = in_parts(repo, *parts)
         assert says(scanned(extra)) == says(from_file(tmp_path, as_bytes(CODEX)))
         (transcript,) = extra.transcripts
@@ -192,18 +225,29 @@ class TestParts:
 
 
 class TestIndex:
-    def test_answers_the_second_time_without_git(self, repo: Repo, tmp_path: Path) -> None:
+    def test_answers_the_second_time_without_git(
+        self, repo: Repo, tmp_path: Path
+    ) -> None:
         extra = stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
         surveys, commands = [], []
         for _ in range(2):
             with watched_doors() as doors:
-                surveys.append(scanned(extra, cache_dir=tmp_path / "cache", processes=1))
-            commands.append([command for command in doors.commands if "cat-file" in command])
+                surveys.append(
+                    scanned(extra, cache_dir=tmp_path / "cache", processes=1)
+                )
+            commands.append(
+                [command for command in doors.commands if "cat-file" in command]
+            )
         assert surveys[0] == surveys[1]
         assert [len(started) for started in commands] == [1, 0]
 
-    def test_knows_a_transcript_by_what_it_holds(self, repo: Repo, tmp_path: Path) -> None:
-        scanned(stored(repo, as_bytes(CLAUDE), as_bytes(CODEX)), cache_dir=tmp_path / "cache")
+    def test_knows_a_transcript_by_what_it_holds(
+        self, repo: Repo, tmp_path: Path
+    ) -> None:
+        scanned(
+            stored(repo, as_bytes(CLAUDE), as_bytes(CODEX)),
+            cache_dir=tmp_path / "cache",
+        )
         other = Repo(tmp_path / "other")
         extra = stored(other, b"\n", as_bytes(CODEX))
         with watched_doors() as doors:
@@ -222,9 +266,13 @@ class TestObjectsThatAreNotHere:
             ("", NOT_HERE),
             ("codex", ""),
         ]
-        assert survey.roots == (RootFound(Path("entire/checkpoints/v1"), "checkpoints", files=2),)
+        assert survey.roots == (
+            RootFound(Path("entire/checkpoints/v1"), "checkpoints", files=2),
+        )
 
-    def test_and_go_while_they_are_read_are_warned_of(self, repo: Repo, tmp_path: Path) -> None:
+    def test_and_go_while_they_are_read_are_warned_of(
+        self, repo: Repo, tmp_path: Path
+    ) -> None:
         extra = stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
         repo.lose(f"{BRANCH}:{name(0)[:2]}/{name(0)[2:]}/0/full.jsonl")
         warnings: list[str] = []
@@ -256,9 +304,13 @@ class TestObjectsThatAreNotHere:
         believed = Discovery(
             tuple(one._replace(repository=opened) for one in found_in(repo).transcripts)
         )
-        assert [file.left_out for file in scanned(believed).files] == [UNREADABLE, UNREADABLE]
+        assert [file.left_out for file in scanned(believed).files] == [
+            UNREADABLE,
+            UNREADABLE,
+        ]
         assert (
-            clone.git("rev-list", "--objects", "--missing=print", "--all").count("?") == 3
+            clone.git("rev-list", "--objects", "--missing=print", "--all").count("?")
+            == 3
         )  # the metadata is alike
 
 
@@ -297,7 +349,9 @@ class Papers(Harness):
 
 def papers(*parts: bytes) -> dict[str, list[str]]:
     """The sessions that are read, by harness, when a document comes a byte or so at a time."""
-    pieces = [iter([part[at : at + 5] for at in range(0, len(part), 5)]) for part in parts]
+    pieces = [
+        iter([part[at : at + 5] for at in range(0, len(part), 5)]) for part in parts
+    ]
     harnesses = [*HARNESSES, Papers()]
     read = read_parts(pieces, Lines(harnesses))
     return {who: events.sessions() for who, events in read.items()}
@@ -312,7 +366,8 @@ class TestDocuments:
         {
             "over several lines": json.dumps(PAPER, indent=2),
             "in one line": json.dumps(PAPER),
-            "behind blank lines": "\r\n \n" + json.dumps(PAPER, indent=2).replace("\n", "\r\n"),
+            "behind blank lines": "\r\n \n"
+            + json.dumps(PAPER, indent=2).replace("\n", "\r\n"),
             "in one line between blank ones": "\n" + json.dumps(PAPER) + "\n\n",
         },
     )
@@ -321,9 +376,13 @@ class TestDocuments:
 
     def test_may_be_in_parts_of_which_each_is_one(self) -> None:
         second = json.dumps(PAPER | {"paper": "p2"}).encode()
-        assert papers(json.dumps(PAPER, indent=1).encode(), second) == {"papers": ["p1", "p2"]}
+        assert papers(json.dumps(PAPER, indent=1).encode(), second) == {
+            "papers": ["p1", "p2"]
+        }
 
-    def test_over_the_limit_are_not_read(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_over_the_limit_are_not_read(
+        self, repo: Repo, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(lines, "DOCUMENT_LIMIT", 1 << 20)
         warnings: list[str] = []
         extra = stored(repo, b"{\n" + b" " * (2 << 20) + b"}", as_bytes(CODEX))
@@ -336,11 +395,15 @@ class TestDocuments:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
+@pytest.mark.skipif(
+    not REAL.exists(), reason=f"the real repositories are not at {REAL}"
+)
 @pytest.mark.parametrize(
     ("bundle", "documents"), [("entire-cli.bundle", 3), ("git-sync.bundle", 0)]
 )
-def test_reads_every_real_transcript(tmp_path: Path, bundle: str, documents: int) -> None:
+def test_reads_every_real_transcript(
+    tmp_path: Path, bundle: str, documents: int
+) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", "-n", REAL / bundle, clone], check=True)
     repo = Repo.at(clone)
@@ -348,17 +411,20 @@ def test_reads_every_real_transcript(tmp_path: Path, bundle: str, documents: int
     survey = scanned(extra)
     assert len(survey.files) == len(extra.transcripts)
     assert (
-        sum(bool(file.left_out) for file in survey.files if file.harness != "gemini") <= documents
+        sum(bool(file.left_out) for file in survey.files if file.harness != "gemini")
+        <= documents
     )
     assert not extra.left_out
     files = tmp_path / "files"
     files.mkdir()
     for n, transcript in enumerate(extra.transcripts):
-        content = b"".join(repo.git_bytes("cat-file", "blob", oid) for oid in transcript.blobs)
+        content = b"".join(
+            repo.git_bytes("cat-file", "blob", oid) for oid in transcript.blobs
+        )
         assert len(content) == transcript.size
         if not content.startswith(b"{\n"):
             (files / f"{n}.jsonl").write_bytes(content)
     beside = scanned(Discovery(), TranscriptPlaces(Path("/nowhere"), (files,)))
-    assert [harness for harness in survey.harnesses if harness.name != "gemini"] == list(
-        beside.harnesses
-    )
+    assert [
+        harness for harness in survey.harnesses if harness.name != "gemini"
+    ] == list(beside.harnesses)

@@ -44,7 +44,9 @@ needs_model = pytest.mark.skipif(
     bool(semantic.missing_modules()), reason="the extra semantic is not installed"
 )
 
-K_1, K_2, K_1_L2, K_2_L2 = (Setting(k, semantic) for semantic in (False, True) for k in (1, 2))
+K_1, K_2, K_1_L2, K_2_L2 = (
+    Setting(k, semantic) for semantic in (False, True) for k in (1, 2)
+)
 
 
 @pytest.fixture
@@ -53,7 +55,9 @@ def calibration(da_score: DaScore, tmp_path: Path) -> DaScore:
     return partial(da_score, "dr", "calibrate", "--cache-dir", tmp_path / "cache")
 
 
-def labelled(path: Path, signal: str, *rounds: Mapping[str, Any], **classes: str) -> Path:
+def labelled(
+    path: Path, signal: str, *rounds: Mapping[str, Any], **classes: str
+) -> Path:
     label = {
         "stop_recommendation": signal,
         **{f"{name}_classification": value for name, value in classes.items()},
@@ -88,7 +92,9 @@ def embedder() -> Embed:
 @cache
 def public(setting: Setting) -> Calibration:
     (found,) = calibrate(
-        read_collection(PUBLIC).labelled, [setting], embedder() if setting.semantic else None
+        read_collection(PUBLIC).labelled,
+        [setting],
+        embedder() if setting.semantic else None,
     )
     return found
 
@@ -110,7 +116,9 @@ class TestPublicSet:
 def rows(kind: str) -> Iterator[list[str]]:
     """Return the rows of a table of the page, without back quotes and its head."""
     (block,) = re.findall(
-        rf"<!-- calibration: {kind} -->\n(.*?)<!-- /calibration -->", PAGE.read_text("utf-8"), re.S
+        rf"<!-- calibration: {kind} -->\n(.*?)<!-- /calibration -->",
+        PAGE.read_text("utf-8"),
+        re.S,
     )
     for line in block.strip().splitlines()[2:]:
         yield [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
@@ -134,7 +142,9 @@ class TestPage:
             f"{low:.3f} to {high:.3f}",
             *counts[1:],
         ]
-        assert set(row[-1].split(", ")) == {o.file for o in found.outcomes if not o.agrees}
+        assert set(row[-1].split(", ")) == {
+            o.file for o in found.outcomes if not o.agrees
+        }
 
     def test_has_the_rules_in_their_order(self) -> None:
         rows_of_rules = table(block(PAGE.read_text("utf-8"), "rules"))
@@ -156,13 +166,22 @@ class TestPage:
         """The transcripts are others'; the signal depends on their counts here."""
         _, label, counts, *signals = row
         actions = ["Run the tests now", "Ship the release today"]
-        rounds = [outputs(claims, actions) for claims in new_claims(*map(int, counts.split(", ")))]
-        results = [score_transcript(transcript(*rounds), profile=Profile(k)) for k in (1, 2)]
+        rounds = [
+            outputs(claims, actions)
+            for claims in new_claims(*map(int, counts.split(", ")))
+        ]
+        results = [
+            score_transcript(transcript(*rounds), profile=Profile(k)) for k in (1, 2)
+        ]
         assert [result.signal for result in results] == signals
         assert label in (*SIGNALS, "STOP")
 
     def test_counts_the_labels_of_the_live_ones(self) -> None:
-        (line,) = [line for line in PAGE.read_text("utf-8").splitlines() if "| twelve of" in line]
+        (line,) = [
+            line
+            for line in PAGE.read_text("utf-8").splitlines()
+            if "| twelve of" in line
+        ]
         agreed = [0, 0]
         for _, label, _, *signals in LIVE:
             for index, signal in enumerate(signals):
@@ -170,7 +189,9 @@ class TestPage:
         figures = [cell.strip() for cell in line.strip("|").split("|")[1:]]
         assert figures == [f"{count} of {len(LIVE)}" for count in agreed]
 
-    @pytest.mark.skipif(not PUBLISHED.is_dir(), reason="needs the nine next to the clone")
+    @pytest.mark.skipif(
+        not PUBLISHED.is_dir(), reason="needs the nine next to the clone"
+    )
     def test_has_the_figures_of_the_nine_published_ones(self) -> None:
         rows_of_page = [
             line.strip("|").split("|")
@@ -187,7 +208,9 @@ class TestPage:
 
 
 EXAMPLES = re.findall(
-    r"<!-- example(.*?) -->\n```(?:text|json)\n(.*?)```$", PAGE.read_text("utf-8"), re.S | re.M
+    r"<!-- example(.*?) -->\n```(?:text|json)\n(.*?)```$",
+    PAGE.read_text("utf-8"),
+    re.S | re.M,
 )
 
 
@@ -266,8 +289,12 @@ SHIP = {"stop_recommendation": "SHIP"}
 
 
 class TestCollection:
-    @pytest.mark.parametrize("named", [True, False], ids=["by its name", "by its lines"])
-    def test_reads_the_label_of_lines_from_their_header(self, tmp_path: Path, named: bool) -> None:
+    @pytest.mark.parametrize(
+        "named", [True, False], ids=["by its name", "by its lines"]
+    )
+    def test_reads_the_label_of_lines_from_their_header(
+        self, tmp_path: Path, named: bool
+    ) -> None:
         header = json.dumps({"type": "transcript_header", "_expected": SHIP}) + "\n"
         text = header + "\n" + round_line(1, "alpha") + round_line(2, "alpha")
         (tmp_path / ("a.jsonl" if named else "a.json")).write_text(text, "utf-8")
@@ -284,8 +311,14 @@ class TestCollection:
                 ({"stop_recommendation": s}, "_expected: stop_recommendation: ")
                 for s in ("STOP", None, ["SHIP"])
             ),
-            ({**SHIP, "novelty_classification": "low"}, '_expected: novelty_classification: "low"'),
-            ({**SHIP, "readiness_classification": 1}, "_expected: readiness_classification: 1"),
+            (
+                {**SHIP, "novelty_classification": "low"},
+                '_expected: novelty_classification: "low"',
+            ),
+            (
+                {**SHIP, "readiness_classification": 1},
+                "_expected: readiness_classification: 1",
+            ),
         ],
     )
     def test_refuses_a_label_that_says_nothing(
@@ -302,7 +335,9 @@ class TestCollection:
 
 
 class TestCommand:
-    def test_prints_a_table_per_setting(self, calibration: DaScore, directory: Path) -> None:
+    def test_prints_a_table_per_setting(
+        self, calibration: DaScore, directory: Path
+    ) -> None:
         run = calibration(directory, "--no-semantic")
         assert (run.status, run.err) == (0, "")
         assert run.out == (
@@ -333,7 +368,9 @@ class TestCommand:
             "    the label wants novelty LOW, found MEDIUM\n"
         )
 
-    def test_gives_everything_as_json(self, calibration: DaScore, directory: Path) -> None:
+    def test_gives_everything_as_json(
+        self, calibration: DaScore, directory: Path
+    ) -> None:
         write_json(directory / "plain.json", document(NEW))
         (directory / "notes.md").touch()
         found = calibration(directory, "--no-semantic", "--k", "2", "--json").json
@@ -353,15 +390,27 @@ class TestCommand:
             "interval_95": [0.2077, 0.9385],
         }
         assert setting["readiness_agreement"]["agreed"] == 0
-        assert setting["confusion"]["ESCALATE"] == {"CONTINUE": 1, "SHIP": 0, "ESCALATE": 0}
+        assert setting["confusion"]["ESCALATE"] == {
+            "CONTINUE": 1,
+            "SHIP": 0,
+            "ESCALATE": 0,
+        }
         stuck = setting["files"][2]
         assert (stuck["file"], stuck["agrees"], stuck["rule"]) == (
             "stuck.json",
             False,
             "novelty_not_low",
         )
-        assert stuck["expected"] == {"signal": "ESCALATE", "novelty": "LOW", "readiness": None}
-        assert stuck["found"] == {"signal": "CONTINUE", "novelty": "MEDIUM", "readiness": "MEDIUM"}
+        assert stuck["expected"] == {
+            "signal": "ESCALATE",
+            "novelty": "LOW",
+            "readiness": None,
+        }
+        assert stuck["found"] == {
+            "signal": "CONTINUE",
+            "novelty": "MEDIUM",
+            "readiness": "MEDIUM",
+        }
 
     def test_names_what_it_did_not_count_and_fails_for_what_is_broken(
         self, calibration: DaScore, directory: Path
@@ -376,13 +425,17 @@ class TestCommand:
         plain, torn, notes = left.splitlines()
         assert plain == "  plain.json: no label"
         assert torn.startswith("  torn\\x1b.json: broken: ")
-        assert notes == "  notes.md: not named as a transcript is (.json, .jsonl, .ndjson)"
+        assert (
+            notes == "  notes.md: not named as a transcript is (.json, .jsonl, .ndjson)"
+        )
         assert run.err.count("\n") == 1
         assert run.err.startswith("da-score: warning: ")
         assert "torn\\x1b.json: line 1, column" in run.err
 
     @pytest.mark.parametrize("names", [[], ["plain.json"]], ids=["empty", "unlabelled"])
-    def test_needs_a_label(self, calibration: DaScore, tmp_path: Path, names: list[str]) -> None:
+    def test_needs_a_label(
+        self, calibration: DaScore, tmp_path: Path, names: list[str]
+    ) -> None:
         (tmp_path / "set").mkdir()
         for name in names:
             write_json(tmp_path / "set" / name, document(NEW))

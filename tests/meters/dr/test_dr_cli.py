@@ -43,7 +43,9 @@ def converged(*last: str) -> dict[str, Any]:
 
 class TestScore:
     @pytest.mark.parametrize("command", ["score", "stop"])
-    def test_of_k_0_is_wrong_usage(self, dr: DaScore, meeting: Path, command: str) -> None:
+    def test_of_k_0_is_wrong_usage(
+        self, dr: DaScore, meeting: Path, command: str
+    ) -> None:
         found = dr(command, meeting, "--k", "0")
         assert (found.status, "--k" in one_line(found)) == (2, True)
 
@@ -57,8 +59,12 @@ class TestScore:
         assert found.out == dr(command, meeting).out != ""
 
     @pytest.mark.parametrize("command", ["score", "stop"])
-    def test_says_what_is_wrong(self, dr: DaScore, tmp_path: Path, command: str) -> None:
-        (tmp_path / "bad.jsonl").write_text(round_line(1, "a") + '{"type": "round", "round": 2}\n')
+    def test_says_what_is_wrong(
+        self, dr: DaScore, tmp_path: Path, command: str
+    ) -> None:
+        (tmp_path / "bad.jsonl").write_text(
+            round_line(1, "a") + '{"type": "round", "round": 2}\n'
+        )
         message = one_line(dr(command, "bad.jsonl"))
         assert message == "bad.jsonl: line 2: outputs: is missing"
         assert one_line(dr(command, "none.jsonl")).startswith(
@@ -76,8 +82,18 @@ class TestStop:
         assert (found.status, found.err) == (0, "")
         head, *lines = found.out.splitlines()
         assert head == "SHIP  as of round 8"
-        assert [line[:7].strip() for line in lines] == ["1", "2", "3", "Next", "Flags", "Note"]
-        assert lines[3] == f'Next   Converged. Ship the decision and verify. First: "{OWNED[0]}"'
+        assert [line[:7].strip() for line in lines] == [
+            "1",
+            "2",
+            "3",
+            "Next",
+            "Flags",
+            "Note",
+        ]
+        assert (
+            lines[3]
+            == f'Next   Converged. Ship the decision and verify. First: "{OWNED[0]}"'
+        )
         assert lines[4] == (
             "Flags  premature_readiness in round 1; "
             "claim_inflation in rounds 2, 3, 4, 5, 6 and 2 more"
@@ -99,7 +115,11 @@ class TestStop:
                 "does_not_claim",
             )
         ]
-        assert (found["signal"], found["round"], len(found["reasons"])) == ("ESCALATE", 3, 3)
+        assert (found["signal"], found["round"], len(found["reasons"])) == (
+            "ESCALATE",
+            3,
+            3,
+        )
         assert found["first_next_action"] is None
         assert dr("stop", path).out.startswith("ESCALATE  as of round 3\n")
 
@@ -125,9 +145,13 @@ class TestTuning:
         limits = DRThresholds(paraphrase=0.7, novelty_low=0.2)
         words = Words(verbs=("roll back",), vague=("later",))
         assert tuning_from([]) == Profile()
-        assert tuning_from([("here", TUNED)]) == Profile(3, thresholds=limits, added=words)
+        assert tuning_from([("here", TUNED)]) == Profile(
+            3, thresholds=limits, added=words
+        )
         stronger = Profile(
-            1, thresholds=replace(limits, paraphrase=1.0), added=replace(words, vague=())
+            1,
+            thresholds=replace(limits, paraphrase=1.0),
+            added=replace(words, vague=()),
         )
         assert tuning_from([("weak", TUNED), ("strong", strong)]) == stronger
 
@@ -144,7 +168,10 @@ class TestTuning:
                 {"thresholds": {"readiness-high": 0.1}},
                 "x: thresholds.readiness-medium is above thresholds.",
             ),
-            ({"words": {"verbs": ["a", " "]}}, 'x: words.verbs[1] is " ", not a word or phrase'),
+            (
+                {"words": {"verbs": ["a", " "]}},
+                'x: words.verbs[1] is " ", not a word or phrase',
+            ),
         ],
     )
     def test_says_what_is_wrong(self, table: Any, message: str) -> None:
@@ -152,18 +179,21 @@ class TestTuning:
             tuning_from([("x", table)])
         assert str(raised.value).startswith(message)
 
-    def test_is_read_from_the_settings_of_the_repository(self, dr: DaScore, tmp_path: Path) -> None:
+    def test_is_read_from_the_settings_of_the_repository(
+        self, dr: DaScore, tmp_path: Path
+    ) -> None:
         path = write_json(
-            tmp_path / "t.json", document(*(outputs(c, OWNED) for c in new_claims(3, 0, 0)))
+            tmp_path / "t.json",
+            document(*(outputs(c, OWNED) for c in new_claims(3, 0, 0))),
         )
         repository = tmp_path / "repository"
         (repository / ".agents").mkdir(parents=True)
 
         def signal_of(*options: str | Path) -> str:
             return str(
-                dr("score", path, "--repo-dir", repository, *options).json["stop_recommendation"][
-                    "signal"
-                ]
+                dr("score", path, "--repo-dir", repository, *options).json[
+                    "stop_recommendation"
+                ]["signal"]
             )
 
         assert signal_of() == "SHIP"

@@ -7,23 +7,39 @@ from typing import Any
 import pytest
 from helpers import tables
 from helpers.commands import DaScore, one_line
-from helpers.deliberations import MEETING, OWNED, document, outputs, transcript, write_json
+from helpers.deliberations import (
+    MEETING,
+    OWNED,
+    document,
+    outputs,
+    transcript,
+    write_json,
+)
 
 from scoring.meters.dr import score_transcript
 from scoring.meters.dr.extraction import sentences_of, transcript_of
-from scoring.meters.dr.observations import agreement_by_round, confidence_in, similarity_of
+from scoring.meters.dr.observations import (
+    agreement_by_round,
+    confidence_in,
+    similarity_of,
+)
 from scoring.meters.dr.transcript import Transcript
 
 FOUR = ["one about ducks", "two concerning geese", "three with swans", "four of herons"]
 
 
 class TestSentences:
-    @pytest.mark.parametrize(("text", "claims"), tables.cases("dr_extraction", "become claims"))
+    @pytest.mark.parametrize(
+        ("text", "claims"), tables.cases("dr_extraction", "become claims")
+    )
     def test_become_claims(self, text: str, claims: list[str]) -> None:
         assert sentences_of(text)[0] == claims
 
     def test_that_ask_become_questions(self) -> None:
-        assert sentences_of("Is it late? It is late now.") == (["It is late now."], ["Is it late?"])
+        assert sentences_of("Is it late? It is late now.") == (
+            ["It is late now."],
+            ["Is it late?"],
+        )
 
 
 class TestRoundsOfText:
@@ -44,7 +60,8 @@ class TestRoundsOfText:
 def text_rounds(*texts: str, **more: Any) -> dict[str, Any]:
     return {
         "rounds": [
-            {"round": n, "outputs": {"text": text, **more}} for n, text in enumerate(texts, 1)
+            {"round": n, "outputs": {"text": text, **more}}
+            for n, text in enumerate(texts, 1)
         ]
     }
 
@@ -56,7 +73,8 @@ class TestClaimsFromText:
         self, da_score: DaScore, tmp_path: Path
     ) -> None:
         path = write_json(
-            tmp_path / "t.json", text_rounds("It is late now. Is it?", "It is late now.")
+            tmp_path / "t.json",
+            text_rounds("It is late now. Is it?", "It is late now."),
         )
         found = da_score("dr", "score", path).json
         assert [row["claims"] for row in found["novelty_by_round"]] == [1, 1]
@@ -68,14 +86,19 @@ class TestClaimsFromText:
         self, da_score: DaScore, tmp_path: Path, claims: list[str]
     ) -> None:
         path = write_json(
-            tmp_path / "t.json", text_rounds("It is late now. Very late indeed.", claims=claims)
+            tmp_path / "t.json",
+            text_rounds("It is late now. Very late indeed.", claims=claims),
         )
         found = da_score("dr", "score", path).json
         assert found["novelty_by_round"][0]["claims"] == len(claims)
         assert "claims_from_text" not in found
 
-    def test_are_printed_as_a_transcript(self, da_score: DaScore, tmp_path: Path) -> None:
-        (tmp_path / "notes.md").write_text("Round 1\nIt is late now.\nRound 2\nWe go home now.\n")
+    def test_are_printed_as_a_transcript(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
+        (tmp_path / "notes.md").write_text(
+            "Round 1\nIt is late now.\nRound 2\nWe go home now.\n"
+        )
         out = tmp_path / "t.json"
         found = da_score("dr", "extract", tmp_path / "notes.md", "--out", out)
         assert (found.status, found.out) == (0, "")
@@ -112,15 +135,26 @@ class TestStructuralAgreement:
         ("second", "agreement"),
         [
             pytest.param(FOUR[:2], "rephrase", id="nothing new"),
-            pytest.param([*FOUR[:3], "and a small thing more"], "endorse", id="a small addition"),
-            pytest.param([*FOUR[:3], "but take owls instead"], "modify", id="a word of change"),
             pytest.param(
-                [FOUR[0], "owls are better birds", "nobody likes geese"], "modify", id="mostly new"
+                [*FOUR[:3], "and a small thing more"], "endorse", id="a small addition"
+            ),
+            pytest.param(
+                [*FOUR[:3], "but take owls instead"], "modify", id="a word of change"
+            ),
+            pytest.param(
+                [FOUR[0], "owls are better birds", "nobody likes geese"],
+                "modify",
+                id="mostly new",
             ),
         ],
     )
-    def test_is_read_by_counts_and_words(self, second: list[str], agreement: str) -> None:
-        for given in (between(("ann", FOUR), ("bob", second)), together(ann=FOUR, bob=second)):
+    def test_is_read_by_counts_and_words(
+        self, second: list[str], agreement: str
+    ) -> None:
+        for given in (
+            between(("ann", FOUR), ("bob", second)),
+            together(ann=FOUR, bob=second),
+        ):
             last = len(given.rounds)
             assert [tuple(row.values()) for row in agreement_by_round(given)] == [
                 (last, "bob", "ann", agreement)
@@ -132,7 +166,10 @@ class TestStructuralAgreement:
         ("first", "second", "agreement"),
         [
             pytest.param(
-                POOL, "We should not put PgBouncer before the database.", "modify", id="denied"
+                POOL,
+                "We should not put PgBouncer before the database.",
+                "modify",
+                id="denied",
             ),
             pytest.param(
                 POOL,
@@ -141,7 +178,10 @@ class TestStructuralAgreement:
                 id="changed",
             ),
             pytest.param(
-                "Try uploads three times.", "Try uploads five times.", "modify", id="another number"
+                "Try uploads three times.",
+                "Try uploads five times.",
+                "modify",
+                id="another number",
             ),
             pytest.param(POOL, "I don't agree with that.", "modify", id="disagreed"),
             pytest.param(
@@ -151,10 +191,16 @@ class TestStructuralAgreement:
                 id="agreed, and more",
             ),
             pytest.param(
-                POOL, f"{POOL[:-1]}, and count the clients that wait.", "endorse", id="extended"
+                POOL,
+                f"{POOL[:-1]}, and count the clients that wait.",
+                "endorse",
+                id="extended",
             ),
             pytest.param(
-                POOL, "Before the database we should put PgBouncer.", "rephrase", id="another order"
+                POOL,
+                "Before the database we should put PgBouncer.",
+                "rephrase",
+                id="another order",
             ),
         ],
     )
@@ -166,9 +212,15 @@ class TestStructuralAgreement:
         assert [row["agreement"] for row in agreement_by_round(given)] == [agreement]
 
     def test_compares_with_the_latest_answer_of_another_agent(self) -> None:
-        given = between(("ann", FOUR), ("bob", FOUR[:1]), ("bob", FOUR[:2]), ("ann", FOUR[:3]))
+        given = between(
+            ("ann", FOUR), ("bob", FOUR[:1]), ("bob", FOUR[:2]), ("ann", FOUR[:3])
+        )
         assert [tuple(row.values())[1:] for row in agreement_by_round(given)] == [
-            *(("bob", "ann", "rephrase"), ("bob", "ann", "rephrase"), ("ann", "bob", "endorse")),
+            *(
+                ("bob", "ann", "rephrase"),
+                ("bob", "ann", "rephrase"),
+                ("ann", "bob", "endorse"),
+            ),
         ]
 
     def test_does_not_change_the_signal_and_is_shown_when_asked_for(
@@ -207,7 +259,9 @@ class TestTwoAgents:
 
     def test_are_compared_by_their_latest_words(self) -> None:
         given = turns(
-            ("ann", "all of it"), ("bob", "take the red one"), ("ann", "take the red two")
+            ("ann", "all of it"),
+            ("bob", "take the red one"),
+            ("ann", "take the red two"),
         )
         found = similarity_of(given, ("ann", "bob"))
         assert found["rounds"] == [3, 2]
@@ -221,9 +275,9 @@ class TestTwoAgents:
             "x": 3,
         }
         path = write_json(tmp_path / "t.json", given)
-        agents = da_score("dr", "score", path, "--agents", "ann", "bob").json["observations"][
-            "agents"
-        ]
+        agents = da_score("dr", "score", path, "--agents", "ann", "bob").json[
+            "observations"
+        ]["agents"]
         assert (agents["rounds"], agents["similarity"]) == ([1, 1], 1)
         said = one_line(da_score("dr", "score", path, "--agents", "ann", "x"))
         assert said == "no response of an agent x; known: ann, bob"
@@ -231,7 +285,9 @@ class TestTwoAgents:
     def test_are_compared_by_meaning_with_an_embedder(self) -> None:
         pytest.importorskip("numpy")
         found = similarity_of(
-            turns(("a", "x"), ("b", "y")), ("a", "b"), lambda texts: [[1.0, 0.0] for _ in texts]
+            turns(("a", "x"), ("b", "y")),
+            ("a", "b"),
+            lambda texts: [[1.0, 0.0] for _ in texts],
         )
         assert (found["similarity"], found["measured_by"]) == (1, "meaning")
 

@@ -44,11 +44,17 @@ class TestComparisons:
 
 
 class TestNormalising:
-    @pytest.mark.parametrize(("claim", "normalized"), tables.cases("dr_novelty", "normalised"))
-    def test_ignores_case_spaces_and_the_stop_at_the_end(self, claim: str, normalized: str) -> None:
+    @pytest.mark.parametrize(
+        ("claim", "normalized"), tables.cases("dr_novelty", "normalised")
+    )
+    def test_ignores_case_spaces_and_the_stop_at_the_end(
+        self, claim: str, normalized: str
+    ) -> None:
         assert normalize(claim) == normalized
 
-    def test_keeps_the_first_of_those_that_are_the_same_and_none_that_says_nothing(self) -> None:
+    def test_keeps_the_first_of_those_that_are_the_same_and_none_that_says_nothing(
+        self,
+    ) -> None:
         assert distinct(["B is so.", "a", "b  is SO", "...", "A!"]) == {
             "b is so": "B is so.",
             "a": "a",
@@ -64,10 +70,16 @@ class TestWords:
     ) -> None:
         assert new_by_words([[earlier], [later]], 0.6)[1] == [is_new]
 
-    def test_a_claim_may_be_like_a_paraphrase_and_unlike_what_that_repeats(self) -> None:
+    def test_a_claim_may_be_like_a_paraphrase_and_unlike_what_that_repeats(
+        self,
+    ) -> None:
         first, second, third = "a b c d e f", "c d e f g h a", "c d e f g h i j"
         assert new_by_words([[first], [third]], 0.6) == [[True], [True]]
-        assert new_by_words([[first], [second], [third]], 0.6) == [[True], [False], [False]]
+        assert new_by_words([[first], [second], [third]], 0.6) == [
+            [True],
+            [False],
+            [False],
+        ]
 
     def test_a_claim_of_no_words_is_alike_to_another_and_to_nothing_else(self) -> None:
         assert new_by_words([["", "a"], ["", "b"]], 0.6)[1] == [False, True]
@@ -86,7 +98,10 @@ def naive(rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]
     for claims in rounds:
         sets = [frozenset(claim.split()) for claim in claims]
         answers.append(
-            [all(Fraction(len(s & e), len(s | e)) < limit for e in earlier) for s in sets]
+            [
+                all(Fraction(len(s & e), len(s | e)) < limit for e in earlier)
+                for s in sets
+            ]
         )
         earlier += sets
     return answers
@@ -94,7 +109,9 @@ def naive(rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]
 
 class TestIndex:
     @given(ROUNDS, st.sampled_from([0.6, 0.5, 2 / 3, 0.75, 1.0, 0.2, 1e-3, 3 / 7]))
-    def test_answers_as_all_pairs_do(self, rounds: list[list[str]], threshold: float) -> None:
+    def test_answers_as_all_pairs_do(
+        self, rounds: list[list[str]], threshold: float
+    ) -> None:
         assert new_by_words(rounds, threshold) == naive(rounds, threshold)
 
     def test_knows_that_at_zero_everything_is_alike(self) -> None:
@@ -105,7 +122,11 @@ class TestRates:
     def test_are_the_lowest_of_the_levels(self) -> None:
         _, second = scored(["a b c d", "e f g h"], ["a b c x", "n o p q"]).novelty
         assert second.rates == {"L0": 1.0, "L1": 0.5}
-        assert (second.rate, second.new_claims, second.new) == (0.5, 1, {"L0": 2, "L1": 1})
+        assert (second.rate, second.new_claims, second.new) == (
+            0.5,
+            1,
+            {"L0": 2, "L1": 1},
+        )
 
 
 class TestLow:
@@ -127,9 +148,17 @@ class TestLow:
 class TestMeaning:
     @pytest.mark.parametrize(
         ("cosine", "is_new"),
-        [(0.82, False), (0.82 - 5e-10, False), (0.8199, True), (0.9, False), (-1, True)],
+        [
+            (0.82, False),
+            (0.82 - 5e-10, False),
+            (0.8199, True),
+            (0.9, False),
+            (-1, True),
+        ],
     )
-    def test_at_the_threshold_a_claim_is_no_new_one(self, cosine: float, is_new: bool) -> None:
+    def test_at_the_threshold_a_claim_is_no_new_one(
+        self, cosine: float, is_new: bool
+    ) -> None:
         vectors = {"one": [1.0, 0.0], "two": [cosine, math.sqrt(1 - cosine**2)]}
         result = score_transcript(
             transcript(outputs(["one"]), outputs(["two"])),
@@ -146,7 +175,8 @@ class TestMeaning:
             return [[3.0, 4.0], [30.0, 40.0]]
 
         result = score_transcript(
-            transcript(outputs(["One  thing.", "one thing"]), outputs(["Another!"])), embed=embed
+            transcript(outputs(["One  thing.", "one thing"]), outputs(["Another!"])),
+            embed=embed,
         )
         assert asked == ["One  thing.", "Another!"]
         assert result.novelty[1].new == {"L0": 1, "L1": 1, "L2": 0}
@@ -154,14 +184,26 @@ class TestMeaning:
     def test_compares_every_block(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("scoring.meters.dr.semantic._VECTORS_OF_A_BLOCK", 2)
         names = [f"n{i}" for i in range(7)]
-        vectors = {name: [float(i == j) for j in range(8)] for i, name in enumerate(names)}
+        vectors = {
+            name: [float(i == j) for j in range(8)] for i, name in enumerate(names)
+        }
         meanings = Meanings(
-            [*names, "like"], lambda texts: [vectors.get(t, vectors["n5"]) for t in texts]
+            [*names, "like"],
+            lambda texts: [vectors.get(t, vectors["n5"]) for t in texts],
         )
-        assert meanings.new_claims([names, ["like", *names]], 0.82) == [[True] * 7, [False] * 8]
+        assert meanings.new_claims([names, ["like", *names]], 0.82) == [
+            [True] * 7,
+            [False] * 8,
+        ]
         assert meanings.new_claims([names[:5], ["n6", "like"]], 0.82)[1] == [True, True]
 
-    @pytest.mark.parametrize("vectors", [[], [[1.0]], [[1.0], [math.nan]], [1.0, 2.0]], ids=str)
-    def test_needs_a_vector_of_numbers_for_each_text(self, vectors: list[list[float]]) -> None:
-        with pytest.raises(ValueError, match="no vector of finite numbers for each of 2 texts"):
+    @pytest.mark.parametrize(
+        "vectors", [[], [[1.0]], [[1.0], [math.nan]], [1.0, 2.0]], ids=str
+    )
+    def test_needs_a_vector_of_numbers_for_each_text(
+        self, vectors: list[list[float]]
+    ) -> None:
+        with pytest.raises(
+            ValueError, match="no vector of finite numbers for each of 2 texts"
+        ):
             Meanings(["a", "b"], lambda _: vectors)

@@ -41,7 +41,10 @@ GIVEN = {
     ),
     "converged": (outputs(FOUR), outputs(FOUR[:1]), outputs(FOUR[1:2], ACTIONS)),
     "one low round": (outputs(FOUR, ACTIONS), outputs(FOUR[:1], ACTIONS)),
-    "a quarter is new": (outputs(FOUR), outputs([*FOUR, "five and no more birds"], ACTIONS)),
+    "a quarter is new": (
+        outputs(FOUR),
+        outputs([*FOUR, "five and no more birds"], ACTIONS),
+    ),
     "half is new": (
         outputs(FOUR),
         outputs(["an altogether different matter", "plus yet another thing"], ACTIONS),
@@ -71,7 +74,11 @@ GIVEN = {
         outputs(FOUR),
         outputs(FOUR, ["Explore how to ship it all today"], ["?"]),
     ),
-    "blocked": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Waiting on the keys", *ACTIONS])),
+    "blocked": (
+        outputs(FOUR),
+        outputs(FOUR),
+        outputs(FOUR, ["Waiting on the keys", *ACTIONS]),
+    ),
     "a thing": (
         outputs(FOUR),
         outputs(FOUR),
@@ -108,12 +115,18 @@ TUNED: Mapping[str, Profile] = {
         name: replace(DEFAULT, thresholds=replace(DEFAULT.thresholds, **{name: value}))
         for name, value in LIMITS.items()
     },
-    **{name: replace(DEFAULT, words=replace(DEFAULT.words, **{name: ("none",)})) for name in LISTS},
+    **{
+        name: replace(DEFAULT, words=replace(DEFAULT.words, **{name: ("none",)}))
+        for name in LISTS
+    },
 }
 
 
 def results(profile: Profile | None = None) -> list[DRResult]:
-    return [score_transcript(transcript(*rounds), profile=profile) for rounds in GIVEN.values()]
+    return [
+        score_transcript(transcript(*rounds), profile=profile)
+        for rounds in GIVEN.values()
+    ]
 
 
 @pytest.fixture
@@ -152,7 +165,10 @@ def test_no_default_moves_a_released_score(
 ) -> None:
     def scores() -> list[Any]:
         return [
-            i.score for i in score_log(log, repo.path, rubric=released_rubric(version)).iterations
+            i.score
+            for i in score_log(
+                log, repo.path, rubric=released_rubric(version)
+            ).iterations
         ]
 
     before = scores()
@@ -174,7 +190,10 @@ def test_no_default_moves_a_released_score(
     tune(
         monkeypatch,
         replace(
-            every, words=replace(DEFAULT.words, verbs=("x",), blockers=("run",), ownership=("y",))
+            every,
+            words=replace(
+                DEFAULT.words, verbs=("x",), blockers=("run",), ownership=("y",)
+            ),
         ),
     )
     assert scores() == before
@@ -205,7 +224,8 @@ def without(*path: str) -> dict[str, Any]:
 def test_a_profile_leaves_nothing_out(path: tuple[str, ...]) -> None:
     where = "".join(f": {name}" for name in path[:-1])
     with pytest.raises(
-        SettingsError, match=rf"^mine{where}: {path[-1]} missing; nothing may be left out$"
+        SettingsError,
+        match=rf"^mine{where}: {path[-1]} missing; nothing may be left out$",
     ):
         Profile.from_data(without(*path), "mine")
 
@@ -232,7 +252,9 @@ def test_a_profile_leaves_nothing_out(path: tuple[str, ...]) -> None:
         ({"sentences": 1}, "sentences is 1, not true or false"),
     ],
 )
-def test_a_profile_that_makes_no_sense_is_refused(change: dict[str, Any], reason: str) -> None:
+def test_a_profile_that_makes_no_sense_is_refused(
+    change: dict[str, Any], reason: str
+) -> None:
     with pytest.raises(SettingsError) as caught:
         Profile.from_data({**DATA, **change}, "mine")
     assert str(caught.value).startswith(f"mine: {reason}")

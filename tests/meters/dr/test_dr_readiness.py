@@ -52,7 +52,9 @@ class TestVague:
             ("See https://example.org/a", True),
         ],
     )
-    def test_is_what_is_short_and_does_nothing_of_the_list(self, action: str, vague: bool) -> None:
+    def test_is_what_is_short_and_does_nothing_of_the_list(
+        self, action: str, vague: bool
+    ) -> None:
         assert is_vague(action) == vague
 
 
@@ -86,7 +88,15 @@ class TestSpecific:
                 "archive.7z",
                 "`make`",
             ),
-            *("`make all`", "#12", "(#7)", "the PR", "a pull  request", "that branch", "one file"),
+            *(
+                "`make all`",
+                "#12",
+                "(#7)",
+                "the PR",
+                "a pull  request",
+                "that branch",
+                "one file",
+            ),
             *("the command", "a Tool", "its url", "curl", "Docker Compose", "pytest"),
         ],
     )
@@ -109,7 +119,18 @@ class TestSpecific:
                 "i.e.",
                 "e.g. this",
             ),
-            *("10.5", "a.py", "so.Longer", "no. Not", "``", "` `", "#x", "C#7", "# 7", "files"),
+            *(
+                "10.5",
+                "a.py",
+                "so.Longer",
+                "no. Not",
+                "``",
+                "` `",
+                "#x",
+                "C#7",
+                "# 7",
+                "files",
+            ),
             *("branching", "tools", "curly", "pull the request", "approve"),
         ],
     )
@@ -130,7 +151,8 @@ class TestOwned:
         assert not is_owned(f"Write it, {phrase}x x")
 
     @pytest.mark.parametrize(
-        "action", ["ask @anna", "@bob: write", "Anna: x", "  Zoë: x", "O'Neil: x", "Jean-Luc: x"]
+        "action",
+        ["ask @anna", "@bob: write", "Anna: x", "  Zoë: x", "O'Neil: x", "Jean-Luc: x"],
     )
     def test_is_what_names_a_person(self, action: str) -> None:
         assert is_owned(action)
@@ -156,7 +178,13 @@ class TestActions:
             (["Run it", "Ship it"], 0.7),
             (["Run it", "Ship it", "@anna decides"], 1),
         ],
-        ids=["none", "none is specific", "one is", "two are", "two are, and an owner is named"],
+        ids=[
+            "none",
+            "none is specific",
+            "one is",
+            "two are",
+            "two are, and an owner is named",
+        ],
     )
     def test_are_rated(self, actions: list[str], score: float) -> None:
         assert rate_actions(actions).score == score
@@ -198,16 +226,30 @@ class TestQuestions:
     def test_are_rated(self, count: int, before: int | None, score: float) -> None:
         assert rate_questions(count, before).score == score
 
-    def test_are_compared_with_the_round_before_and_blank_ones_do_not_count(self) -> None:
+    def test_are_compared_with_the_round_before_and_blank_ones_do_not_count(
+        self,
+    ) -> None:
         result = score_transcript(
             transcript(
                 *(
                     outputs(questions=q)
-                    for q in (["a?", "b?"], ["a?", "  "], ["a?", "", "c?"], [" "], ["d?"])
+                    for q in (
+                        ["a?", "b?"],
+                        ["a?", "  "],
+                        ["a?", "", "c?"],
+                        [" "],
+                        ["d?"],
+                    )
                 )
             )
         )
-        assert [r.open_questions.score for r in result.readiness] == [0.3, 0.7, 0.1, 1, 0.1]
+        assert [r.open_questions.score for r in result.readiness] == [
+            0.3,
+            0.7,
+            0.1,
+            1,
+            0.1,
+        ]
 
 
 def with_verb(verb: str) -> ReadinessMeter:
@@ -226,28 +268,45 @@ class TestAddedWords:
     METER = ReadinessMeter(Profile(added=WORDS))
 
     def test_add_to_the_lists_and_take_nothing_away(self) -> None:
-        assert (self.METER.is_specific(f"ROLL  back {LONG}"), is_specific(f"Roll back {LONG}")) == (
+        assert (
+            self.METER.is_specific(f"ROLL  back {LONG}"),
+            is_specific(f"Roll back {LONG}"),
+        ) == (
             True,
             False,
         )
         assert self.METER.is_specific(f"Deploy {LONG}")
         assert self.METER.is_vague(f"Ponder how to run {LONG}")
-        assert (self.METER.is_vague(f"Run {LONG} someday"), is_vague(f"Run {LONG} someday")) == (
+        assert (
+            self.METER.is_vague(f"Run {LONG} someday"),
+            is_vague(f"Run {LONG} someday"),
+        ) == (
             True,
             False,
         )
-        assert (self.METER.is_owned("Run it, on me"), is_owned("Run it, on me")) == (True, False)
+        assert (self.METER.is_owned("Run it, on me"), is_owned("Run it, on me")) == (
+            True,
+            False,
+        )
         for text in ("Needs Sign-offs", f"We don{CURLY}t know"):
-            assert (self.METER.find_blocker([text]), find_blocker([text])) == (text, None)
+            assert (self.METER.find_blocker([text]), find_blocker([text])) == (
+                text,
+                None,
+            )
 
     def test_that_matched_are_listed(self) -> None:
         given = outputs(
-            actions=[f"Run {LONG} someday, on me", "Ponder it"], questions=["Who needs sign-off?"]
+            actions=[f"Run {LONG} someday, on me", "Ponder it"],
+            questions=["Who needs sign-off?"],
         )
-        found = self.METER.added_words(Round(round=7, outputs=Outputs.model_validate(given)))
+        found = self.METER.added_words(
+            Round(round=7, outputs=Outputs.model_validate(given))
+        )
         matched = {"verbs": "run", "vague_starts": "ponder", "vague": "someday"}
         matched |= {"blockers": "needs sign-off", "ownership": "on me"}
-        assert list(found) == [AddedWord(name, word, 7) for name, word in matched.items()]
+        assert list(found) == [
+            AddedWord(name, word, 7) for name, word in matched.items()
+        ]
 
     def test_are_words_and_no_patterns(self) -> None:
         assert not with_verb("a.c").is_specific(f"Do abc {LONG}")

@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 from helpers import tables
-from helpers.deliberations import BLOCKED, MEETING, OWNED, new_claims, outputs, transcript
+from helpers.deliberations import (
+    BLOCKED,
+    MEETING,
+    OWNED,
+    new_claims,
+    outputs,
+    transcript,
+)
 
 from scoring.meters.dr import DRResult, DRThresholds, Profile, score_transcript
 
@@ -20,7 +27,8 @@ LOW: Rest = (["Consider it"], [QUESTION, QUESTION])
 def scored(*rounds: tuple[list[str], Rest], k: int = 2) -> DRResult:
     """Score rounds of claims, and of actions and questions."""
     return score_transcript(
-        transcript(*(outputs(claims, *rest) for claims, rest in rounds)), profile=Profile(k)
+        transcript(*(outputs(claims, *rest) for claims, rest in rounds)),
+        profile=Profile(k),
     )
 
 
@@ -55,7 +63,10 @@ class TestRules:
     ) -> None:
         few = (rest[0], rest[1][:1]) if rest[1] else rest
         result = after(counts, few, rest)
-        assert (result.novelty[-1].level, result.readiness[-1].level) == (novelty, readiness)
+        assert (result.novelty[-1].level, result.readiness[-1].level) == (
+            novelty,
+            readiness,
+        )
         assert result.signal == signal
 
     def test_something_is_said_of_one_claim(self) -> None:
@@ -122,7 +133,9 @@ class TestFlags:
             .new_claims
             == 1
         )
-        assert ("claim_inflation", 10) not in self.of(*before, self.claims(0, *range(5, 9), 30))
+        assert ("claim_inflation", 10) not in self.of(
+            *before, self.claims(0, *range(5, 9), 30)
+        )
 
     @pytest.mark.parametrize(
         ("before", "now", "claims", "dropped"),
@@ -150,7 +163,9 @@ class TestFlags:
         self, counts: list[int], rest: Rest, premature: bool
     ) -> None:
         flags = after(counts, MEDIUM, rest).flags
-        assert (("premature_readiness", 2) in [(f.flag, f.round) for f in flags]) == premature
+        assert (
+            ("premature_readiness", 2) in [(f.flag, f.round) for f in flags]
+        ) == premature
 
 
 VECTORS: dict[str, list[float]] = {
@@ -169,22 +184,31 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 class TestSimilarity:
     def test_is_that_of_the_last_two_summaries(self) -> None:
         rounds = [outputs(["e"], summary=s) for s in ("north", "east", "ne")]
-        found = score_transcript(transcript(*rounds), embed=embed).payload()["components"]
+        found = score_transcript(transcript(*rounds), embed=embed).payload()[
+            "components"
+        ]
         assert (found["semantic_similarity"], found["semantic_similarity_of"]) == (
             0.7071,
             "summaries",
         )
 
     @pytest.mark.parametrize("summary", [None, "", "  "])
-    def test_is_that_of_the_claims_when_one_has_no_summary(self, summary: str | None) -> None:
+    def test_is_that_of_the_claims_when_one_has_no_summary(
+        self, summary: str | None
+    ) -> None:
         rounds = transcript(
             outputs(["east", "north"], summary="east"), outputs(["e"], summary=summary)
         )
         found = score_transcript(rounds, embed=embed).payload()["components"]
-        assert (found["semantic_similarity"], found["semantic_similarity_of"]) == (0.7071, "claims")
+        assert (found["semantic_similarity"], found["semantic_similarity_of"]) == (
+            0.7071,
+            "claims",
+        )
 
     @pytest.mark.parametrize(
-        "rounds", [[outputs(["e"])], [outputs(["e"]), outputs()]], ids=["one round", "no claims"]
+        "rounds",
+        [[outputs(["e"])], [outputs(["e"]), outputs()]],
+        ids=["one round", "no claims"],
     )
     def test_is_unknown_when_there_is_nothing_to_compare(
         self, rounds: list[dict[str, Any]]
@@ -193,7 +217,10 @@ class TestSimilarity:
         assert found["components"]["semantic_similarity"] is None
         assert "semantic_similarity_of" not in found["components"]
         assert found["composite"]["stability_high"] is None
-        assert (found["composite"]["rounds_held"], found["composite"]["stop"]) == (0, False)
+        assert (found["composite"]["rounds_held"], found["composite"]["stop"]) == (
+            0,
+            False,
+        )
 
 
 class TestComposite:
@@ -204,9 +231,9 @@ class TestComposite:
         rounds = [outputs(["east"], summary=s) for s in summaries[:-1]]
         given = transcript(*rounds, outputs(["east"], last, summary=summaries[-1]))
         profile = Profile(k, thresholds=DRThresholds(stability=stability))
-        found: dict[str, Any] = score_transcript(given, profile=profile, embed=embed).payload()[
-            "composite"
-        ]
+        found: dict[str, Any] = score_transcript(
+            given, profile=profile, embed=embed
+        ).payload()["composite"]
         return found
 
     def test_stops_after_k_rounds_that_are_low_stable_and_free(self) -> None:

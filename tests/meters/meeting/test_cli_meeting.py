@@ -26,14 +26,29 @@ def write(path: Path, records: Sequence[Any] = ROUNDS) -> Path:
 # Scoring
 
 
-def test_a_meeting_is_a_table_and_its_reasons_in_words(da_score: DaScore, tmp_path: Path) -> None:
+def test_a_meeting_is_a_table_and_its_reasons_in_words(
+    da_score: DaScore, tmp_path: Path
+) -> None:
     done = da_score("meeting", write(tmp_path / "rounds.jsonl"))
     assert (done.status, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert lines[0] == f"Deliberation — {tmp_path}/rounds.jsonl · config default, 3 to 10 rounds"
-    assert " ".join(lines[2].split()) == "ROUND STATUS STRENGTH MAY END E C F N RECENT M SPREAD"
+    assert (
+        lines[0]
+        == f"Deliberation — {tmp_path}/rounds.jsonl · config default, 3 to 10 rounds"
+    )
+    assert (
+        " ".join(lines[2].split())
+        == "ROUND STATUS STRENGTH MAY END E C F N RECENT M SPREAD"
+    )
     assert lines[5].split()[:5] == ["3", "ready_to_decide", "strong", "yes", "1.0000"]
-    assert lines[5].split()[5:] == ["0.8000", "0.8000", "0.1000", "0.1000", "0.8800", "0.0000"]
+    assert lines[5].split()[5:] == [
+        "0.8000",
+        "0.8000",
+        "0.1000",
+        "0.1000",
+        "0.8800",
+        "0.0000",
+    ]
     statuses = [line.partition(": ")[2] for line in lines if line.startswith("Round ")]
     assert statuses == ["continue_targeted", "must_continue", "ready_to_decide"]
     assert "  why        early consensus: convergence 0.8 in round 1" in lines
@@ -74,7 +89,12 @@ def test_data_is_one_object_per_round(
             "reasons",
             "facilitator_prompt",
         ),
-        *("next_round_focus_prompts", "missing_aspects", "pressure", "stated_differences"),
+        *(
+            "next_round_focus_prompts",
+            "missing_aspects",
+            "pressure",
+            "stated_differences",
+        ),
     ]
 
 
@@ -105,7 +125,10 @@ def test_a_file_may_be_called_like_a_command(
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["nowhere"], "nowhere: no such file; name a judge's records, or - for standard input"),
+        (
+            ["nowhere"],
+            "nowhere: no such file; name a judge's records, or - for standard input",
+        ),
         (["."], ".: is a directory"),
         (
             ["r", "--config", "tactcal"],
@@ -146,8 +169,12 @@ def test_wrong_usage_is_one(arguments: list[str], da_score: DaScore) -> None:
 # Schemas
 
 
-@pytest.mark.parametrize(("kind", "wanted"), [("record", record_schema), ("config", config_schema)])
-def test_a_schema_is_printed(kind: str, wanted: Callable[[], Any], da_score: DaScore) -> None:
+@pytest.mark.parametrize(
+    ("kind", "wanted"), [("record", record_schema), ("config", config_schema)]
+)
+def test_a_schema_is_printed(
+    kind: str, wanted: Callable[[], Any], da_score: DaScore
+) -> None:
     assert da_score("meeting", "schema", kind).json == wanted()
 
 
@@ -188,6 +215,6 @@ def test_help_and_other_commands_do_not_load_the_models() -> None:
         "print([name for name in heavy if name in sys.modules])"
     )
     command = [sys.executable, "-W", "error", "-c", code]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.endswith(
-        "\n[]\n"
-    )
+    assert subprocess.run(
+        command, capture_output=True, text=True, check=True
+    ).stdout.endswith("\n[]\n")

@@ -26,7 +26,9 @@ def flat(data: Mapping[str, Any], path: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in data.items():
         found |= (
-            flat(value, f"{path}{key}.") if isinstance(value, dict) else {f"{path}{key}": value}
+            flat(value, f"{path}{key}.")
+            if isinstance(value, dict)
+            else {f"{path}{key}": value}
         )
     return found
 
@@ -42,7 +44,8 @@ def test_presets_are_files_and_the_only_ones() -> None:
         f"{name}.toml" for name in PRESETS
     }
     with pytest.raises(
-        InputError, match=r"^urgent: no such preset; there are default, tactical, strategic$"
+        InputError,
+        match=r"^urgent: no such preset; there are default, tactical, strategic$",
     ):
         preset("urgent")
 
@@ -67,15 +70,24 @@ def test_a_partial_config_inherits_from_the_preset_it_names_else_from_default(
 
 def test_weights_are_added_up_after_inheriting() -> None:
     assert (
-        meeting_config({"weights": {"exploration": 0.25, "convergence": 0.45}}).weights.focus == 0.2
+        meeting_config(
+            {"weights": {"exploration": 0.25, "convergence": 0.45}}
+        ).weights.focus
+        == 0.2
     )
-    assert faults({"weights": {"exploration": 0.25}}) == ("weights: the weights sum to 0.9, not 1",)
+    assert faults({"weights": {"exploration": 0.25}}) == (
+        "weights: the weights sum to 0.9, not 1",
+    )
     assert meeting_config({"weights": {"exploration": 0.35 + 5e-10}})
     assert faults({"weights": {"exploration": 0.35 + 1e-6}})
 
 
 def test_unknown_keys_are_kept_and_can_be_listed() -> None:
-    own = {"note": "x", "round_limits": {"min_round": 2}, "rules": {"late_rounds": {"from": 3}}}
+    own = {
+        "note": "x",
+        "round_limits": {"min_round": 2},
+        "rules": {"late_rounds": {"from": 3}},
+    }
     found = meeting_config(own)
     assert found.round_limits.min_rounds == 3
     assert found.model_dump()["round_limits"]["min_round"] == 2
@@ -107,7 +119,10 @@ def test_unknown_keys_are_kept_and_can_be_listed() -> None:
         ({"weights": {"focus": float("nan")}}, "weights.focus: is not a finite number"),
         ({"version": 2}, "version: 2: "),
         ({"meeting_type": 3}, "meeting_type: 3: "),
-        ({"rules": {"late_rounds": {"enabled": "yes"}}}, 'rules.late_rounds.enabled: "yes": '),
+        (
+            {"rules": {"late_rounds": {"enabled": "yes"}}},
+            'rules.late_rounds.enabled: "yes": ',
+        ),
         (
             {"rules": {"stalled_debate_detection": {"action": "shout"}}},
             'rules.stalled_debate_detection.action: "shout": ',
@@ -139,7 +154,9 @@ def test_a_config_is_read_from_a_file(name: str, tmp_path: Path) -> None:
     assert (found.round_limits.min_rounds, found.round_limits.max_rounds) == (2, 5)
 
 
-@pytest.mark.parametrize(("name", "text", "fault"), tables.cases("meeting_config", "no config"))
+@pytest.mark.parametrize(
+    ("name", "text", "fault"), tables.cases("meeting_config", "no config")
+)
 def test_a_file_that_is_no_config_is_refused_with_its_place(
     name: str, text: str | None, fault: str, tmp_path: Path
 ) -> None:

@@ -47,7 +47,9 @@ def test_the_numbers_of_the_rules_are_those_of_every_preset() -> None:
             f"RECENT is at most {stalled.low_novelty_recent} and C gained less than "
             f"{stalled.min_delta_convergence_over_2_rounds} over two rounds"
         )
-        assert when["late_round"].startswith(f"from round {rules.late_rounds.from_round}, ")
+        assert when["late_round"].startswith(
+            f"from round {rules.late_rounds.from_round}, "
+        )
 
 
 def test_the_presets_are_those_of_the_data() -> None:
@@ -55,7 +57,12 @@ def test_the_presets_are_those_of_the_data() -> None:
         c = preset(name)
         t = c.thresholds
         numbers = (
-            *(c.weights.exploration, c.weights.convergence, c.weights.focus, c.weights.low_novelty),
+            *(
+                c.weights.exploration,
+                c.weights.convergence,
+                c.weights.focus,
+                c.weights.low_novelty,
+            ),
             *(c.round_limits.min_rounds, c.round_limits.max_rounds),
             *(t.exploration.min_to_allow_end, t.exploration.target_good),
             *(t.convergence.min_to_allow_end, t.convergence.target_good),
@@ -79,7 +86,10 @@ def test_the_example_of_a_config_is_one() -> None:
     own = meeting_config(read_yaml(code(PAGE, "yaml")[0].encode(), "the page"))
     assert (own.round_limits.min_rounds, own.round_limits.max_rounds) == (4, 10)
     assert own.weights == preset("strategic").weights
-    assert own.rules.require_exploration_coverage.required_aspects_deep[-1] == "constraints"
+    assert (
+        own.rules.require_exploration_coverage.required_aspects_deep[-1]
+        == "constraints"
+    )
 
 
 # The worked meeting
@@ -88,13 +98,21 @@ def test_the_example_of_a_config_is_one() -> None:
 def worked_meeting() -> list[dict[str, Any]]:
     """Return the records of the evidence on the page."""
     records = []
-    for number, deep, shallow, experts, messages, points in table(block(PAGE, "evidence")):
+    for number, deep, shallow, experts, messages, points in table(
+        block(PAGE, "evidence")
+    ):
         core, context, off_topic = map(int, messages.split())
         new, repeated = map(int, points.split())
-        votes = [(vote.split()[0], float(vote.split()[1])) for vote in experts.split(", ")]
-        levels = dict.fromkeys(shallow.split(), "shallow") | dict.fromkeys(deep.split(), "deep")
+        votes = [
+            (vote.split()[0], float(vote.split()[1])) for vote in experts.split(", ")
+        ]
+        levels = dict.fromkeys(shallow.split(), "shallow") | dict.fromkeys(
+            deep.split(), "deep"
+        )
         records.append(
-            record(int(number), levels, votes, (core, context, off_topic), (new, repeated))
+            record(
+                int(number), levels, votes, (core, context, off_topic), (new, repeated)
+            )
         )
     records[4]["user_confirmed"] = False
     return records
@@ -103,8 +121,17 @@ def worked_meeting() -> list[dict[str, Any]]:
 def test_the_worked_meeting_gives_the_stated_verdicts() -> None:
     def row(verdict: MeetingVerdict) -> list[str]:
         s = verdict.as_dict()["scores"]
-        names = ("exploration", "convergence", "focus", "novelty", "novelty_recent", "completeness")
-        status = f"`{verdict.status}`" + (f", {verdict.strength}" if verdict.strength else "")
+        names = (
+            "exploration",
+            "convergence",
+            "focus",
+            "novelty",
+            "novelty_recent",
+            "completeness",
+        )
+        status = f"`{verdict.status}`" + (
+            f", {verdict.strength}" if verdict.strength else ""
+        )
         may_end = "yes" if verdict.ending_allowed else "no"
         return [
             str(verdict.round_index),
@@ -121,9 +148,13 @@ def test_the_worked_meeting_gives_the_stated_verdicts() -> None:
 
 def test_what_is_said_of_the_worked_meeting_is_so() -> None:
     verdicts = score_meeting(worked_meeting())
-    said = re.findall(r"^\d\. (.*?)(?=^\d\. |\Z)", section(PAGE, "A worked meeting"), re.M | re.S)
+    said = re.findall(
+        r"^\d\. (.*?)(?=^\d\. |\Z)", section(PAGE, "A worked meeting"), re.M | re.S
+    )
     assert len(said) == len(verdicts)
-    assert all(f"`{prompt}`" in said[1] for prompt in verdicts[1].next_round_focus_prompts)
+    assert all(
+        f"`{prompt}`" in said[1] for prompt in verdicts[1].next_round_focus_prompts
+    )
     assert "0.6 of them must be" in said[2]
     assert "0.5 of all aspects are deep, at least 0.6 must be" in verdicts[2].reasons
     assert verdicts[2].next_round_focus_prompts == ("come back to the decision",)
@@ -159,7 +190,8 @@ def hold(
 
 def test_the_loop_hands_prompts_on_and_ends_with_a_decision() -> None:
     unanswered = [
-        {k: v for k, v in given.items() if k != "user_confirmed"} for given in worked_meeting()
+        {k: v for k, v in given.items() if k != "user_confirmed"}
+        for given in worked_meeting()
     ]
     (outcome, verdict), asked = hold(unanswered, confirmed=True)
     assert (outcome, verdict.round_index, len(asked)) == ("decision", 5, 5)

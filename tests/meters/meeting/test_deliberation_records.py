@@ -37,7 +37,9 @@ def read(tmp_path: Path, text: str | bytes) -> list[JudgeRecord]:
 def refused(tmp_path: Path, text: str | bytes) -> tuple[str, ...]:
     with pytest.raises(MeetingError) as e:
         read(tmp_path, text)
-    return tuple(fault.replace(f"{tmp_path}/rounds.json: ", "") for fault in e.value.faults)
+    return tuple(
+        fault.replace(f"{tmp_path}/rounds.json: ", "") for fault in e.value.faults
+    )
 
 
 # What is taken
@@ -47,7 +49,9 @@ def refused(tmp_path: Path, text: str | bytes) -> tuple[str, ...]:
     "text",
     [
         pytest.param(GOOD, id="an object"),
-        pytest.param(json.dumps(json.loads(GOOD), indent=2), id="an object over several lines"),
+        pytest.param(
+            json.dumps(json.loads(GOOD), indent=2), id="an object over several lines"
+        ),
         pytest.param(f"[{GOOD}]", id="a list"),
         pytest.param(f"\n{GOOD}\n\n", id="an object among blank lines"),
         pytest.param(f"\ufeff{GOOD}", id="a byte-order mark"),
@@ -58,7 +62,9 @@ def test_a_record_is_read_from_an_object_or_a_list(text: str, tmp_path: Path) ->
     assert read(tmp_path, text) == [JudgeRecord.model_validate(record(3))]
 
 
-def test_standard_input_that_is_closed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_that_is_closed_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match=r"^standard input: is closed$"):
         read_meeting_records("-")
@@ -85,7 +91,11 @@ OPTIONAL: dict[str, Any] = dict.fromkeys(
             "convergence__disagreement_notes",
             "focus__message_annotations",
         ),
-        *("focus__focus_score", "focus__focus_drift_notes", "novelty__novelty_score_overall"),
+        *(
+            "focus__focus_score",
+            "focus__focus_drift_notes",
+            "novelty__novelty_score_overall",
+        ),
         *(
             "novelty__novelty_score_recent",
             "novelty__examples_novel_points",
@@ -107,7 +117,9 @@ def test_unknown_keys_are_kept_and_ignored() -> None:
 
 def with_aspect(**fields: Any) -> dict[str, Any]:
     data = record(3, levels={})
-    data["exploration"]["aspects"] = [{"name": "objectives", "coverage_level": "deep", **fields}]
+    data["exploration"]["aspects"] = [
+        {"name": "objectives", "coverage_level": "deep", **fields}
+    ]
     return data
 
 
@@ -121,10 +133,16 @@ def with_expert(**fields: Any) -> dict[str, Any]:
     ("data", "place"),
     [
         (record(0), "round 0: round_index: 0: "),
-        *((record(number), "record 1: round_index: ") for number in ("3", True, 3.0, None)),
+        *(
+            (record(number), "record 1: round_index: ")
+            for number in ("3", True, 3.0, None)
+        ),
         *((record(number), "round_index: ") for number in (10**9 + 1, 10**5000)),
         (record(3, meeting_id=7), "round 3: meeting_id: 7: "),
-        (record(3, summary={"key_new_points": []}), "round 3: summary.round_brief: is missing"),
+        (
+            record(3, summary={"key_new_points": []}),
+            "round 3: summary.round_brief: is missing",
+        ),
         *(
             (record(3, focus__core_count=count), "round 3: focus.core_count: ")
             for count in (True, -1, 10**400)
@@ -144,7 +162,10 @@ def with_expert(**fields: Any) -> dict[str, Any]:
             'round 3: exploration.aspects[0].coverage_level: "Deep": ',
         ),
         *(
-            (with_expert(confidence=c), "round 3: convergence.expert_positions[0].confidence: ")
+            (
+                with_expert(confidence=c),
+                "round 3: convergence.expert_positions[0].confidence: ",
+            )
             for c in (1.01, -0.1)
         ),
         (
@@ -195,7 +216,9 @@ def test_an_aspect_or_an_expert_is_named_once() -> None:
     data["exploration"]["aspects"] *= 2
     data["convergence"]["expert_positions"][1]["expert_id"] = "e0"
     found = faults(data)
-    assert found[0] == 'round 3: exploration.aspects: "problem_clarity" is named 2 times'
+    assert (
+        found[0] == 'round 3: exploration.aspects: "problem_clarity" is named 2 times'
+    )
     assert found[1] == 'round 3: convergence.expert_positions: "e0" is named 2 times'
 
 
@@ -223,10 +246,16 @@ def test_an_aspect_or_an_expert_is_named_once() -> None:
         ),
         ('{"round_index": 1,\n "x": [1, 2,\n ]}', "line "),
         (b"\xff\xfe{}", "line 1: not UTF-8; save the file as UTF-8"),
-        ("[" * 200_000, "line 1: nested too deep; nothing that is read here goes so deep"),
+        (
+            "[" * 200_000,
+            "line 1: nested too deep; nothing that is read here goes so deep",
+        ),
         ('{"a": [{"b": -Infinity}]}', "record 1: a[0].b: is not a finite number"),
         ('{"a": %s}' % ("9" * 5000), "record 1: a: is not a finite number"),
-        ('{"round_index": 1, "round_index": 2}', "round 2: round_index: is given twice"),
+        (
+            '{"round_index": 1, "round_index": 2}',
+            "round 2: round_index: is given twice",
+        ),
         ('{"x": {"y": 1, "y": 1}}', "record 1: x.y: is given twice"),
         ("[\x1b[31m]", "line 1, column 2: not JSON: expecting value at '\\x1b[31m]'"),
     ],
@@ -247,7 +276,12 @@ def test_the_schema_is_one_and_takes_what_the_model_takes() -> None:
     schema = record_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    for good in (record(3), record(3, **OPTIONAL), record(3, more=1), with_aspect(notes="x")):
+    for good in (
+        record(3),
+        record(3, **OPTIONAL),
+        record(3, more=1),
+        with_aspect(notes="x"),
+    ):
         validator.validate(good)
     for bad in (
         record(0),

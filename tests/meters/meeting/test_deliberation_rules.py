@@ -58,8 +58,12 @@ def decided(verdict: MeetingVerdict) -> tuple[str, str]:
             "must_continue",
             id="coverage",
         ),
-        pytest.param({"experts": SPREAD}, C_MIN, 0.6, "continue_targeted", id="convergence"),
-        pytest.param({"messages": (6, 1, 3)}, F_MIN, 0.65, "continue_targeted", id="focus"),
+        pytest.param(
+            {"experts": SPREAD}, C_MIN, 0.6, "continue_targeted", id="convergence"
+        ),
+        pytest.param(
+            {"messages": (6, 1, 3)}, F_MIN, 0.65, "continue_targeted", id="focus"
+        ),
     ],
 )
 def test_a_score_that_equals_its_minimum_reaches_it(
@@ -91,7 +95,9 @@ def test_the_last_round_decides_when_ending_is_allowed(number: int) -> None:
 
 
 def test_the_last_round_parks_with_what_is_missing() -> None:
-    verdict = last([record(10, levels=ALL_SHALLOW, experts=SPREAD[1:], messages=(1, 0, 9))])
+    verdict = last(
+        [record(10, levels=ALL_SHALLOW, experts=SPREAD[1:], messages=(1, 0, 9))]
+    )
     assert decided(verdict) == ("round_limit", "park_or_abort")
     assert verdict.reasons == (
         "round 10 of at most 10",
@@ -109,7 +115,12 @@ def test_the_last_round_parks_with_what_is_missing() -> None:
 
 def test_early_consensus_forces_a_focus() -> None:
     verdict = last(
-        [record(1, levels={**ALL_SHALLOW, "objectives": "none", "problem_clarity": "deep"})]
+        [
+            record(
+                1,
+                levels={**ALL_SHALLOW, "objectives": "none", "problem_clarity": "deep"},
+            )
+        ]
     )
     assert decided(verdict) == ("early_consensus", "continue_targeted")
     assert verdict.next_round_focus_prompts == (
@@ -143,9 +154,12 @@ def test_early_consensus_forces_a_focus() -> None:
     ],
     ids=["a required aspect", "another one", "none"],
 )
-def test_what_must_go_on_goes_into_what_is_not_deep(levels: Mapping[str, str], about: str) -> None:
+def test_what_must_go_on_goes_into_what_is_not_deep(
+    levels: Mapping[str, str], about: str
+) -> None:
     assert (
-        last([record(2, levels=levels)]).facilitator_prompt == f"It is too early to end: {about}."
+        last([record(2, levels=levels)]).facilitator_prompt
+        == f"It is too early to end: {about}."
     )
 
 
@@ -156,16 +170,22 @@ def test_a_refused_end_asks_for_doubts_once_in_the_same_round() -> None:
     doubt = record(3, user_confirmed=False)
     verdict = last([doubt])
     assert decided(verdict) == ("doubted", "continue_targeted")
-    assert verdict.next_round_focus_prompts == (DOUBTS,) == ("any remaining doubts or risks?",)
+    assert (
+        verdict.next_round_focus_prompts
+        == (DOUBTS,)
+        == ("any remaining doubts or risks?",)
+    )
     assert DOUBTS in verdict.facilitator_prompt
     assert (verdict.strength, verdict.ends) == (None, False)
-    assert DOUBTS not in last([record(10, user_confirmed=False)]).next_round_focus_prompts, (
-        "no round follows"
-    )
+    assert (
+        DOUBTS not in last([record(10, user_confirmed=False)]).next_round_focus_prompts
+    ), "no round follows"
     assert decided(last([doubt, record(4)])) == ("ready", "ready_to_decide"), (
         "the same refusal is asked about once"
     )
-    assert last([doubt, record(4, user_confirmed=False)]).rule == "doubted", "another refusal"
+    assert last([doubt, record(4, user_confirmed=False)]).rule == "doubted", (
+        "another refusal"
+    )
 
 
 @pytest.mark.parametrize(
@@ -175,11 +195,18 @@ def test_a_refused_end_asks_for_doubts_once_in_the_same_round() -> None:
         pytest.param(record(3), id="not said"),
         pytest.param(record(3, user_confirmed=None), id="null"),
         pytest.param(record(2, user_confirmed=False), id="ending was not allowed"),
-        pytest.param(record(3, points=(9, 1), user_confirmed=False), id="was not ready"),
+        pytest.param(
+            record(3, points=(9, 1), user_confirmed=False), id="was not ready"
+        ),
     ],
 )
-def test_a_decision_that_was_not_refused_is_not_asked_about(before: Mapping[str, Any]) -> None:
-    assert last([before, record(before["round_index"] + 1, points=(0, 30))]).rule == "ready"
+def test_a_decision_that_was_not_refused_is_not_asked_about(
+    before: Mapping[str, Any],
+) -> None:
+    assert (
+        last([before, record(before["round_index"] + 1, points=(0, 30))]).rule
+        == "ready"
+    )
 
 
 # 5 Stalled, and late without gain
@@ -224,9 +251,17 @@ SHALLOW = record(levels=ALL_SHALLOW)
             id="high",
         ),
         pytest.param(
-            [SHALLOW], f"{EARLY}.exploration_low", 0.5, 1, "must_go_on", "early_consensus", id="low"
+            [SHALLOW],
+            f"{EARLY}.exploration_low",
+            0.5,
+            1,
+            "must_go_on",
+            "early_consensus",
+            id="low",
         ),
-        pytest.param([record()], FLOOR, 0.1, -1, "ready", "go_on", id="floor of novelty"),
+        pytest.param(
+            [record()], FLOOR, 0.1, -1, "ready", "go_on", id="floor of novelty"
+        ),
         pytest.param(
             meeting(3),
             f"{STALLED}.low_novelty_recent",
@@ -284,7 +319,11 @@ def test_values_within_a_billionth_of_a_limit_equal_it(
     ("given", "rule", "otherwise"),
     [
         (
-            [record(6, levels={**ALL_DEEP, "objectives": "none", "constraints": "none"})],
+            [
+                record(
+                    6, levels={**ALL_DEEP, "objectives": "none", "constraints": "none"}
+                )
+            ],
             COVERAGE,
             "ready",
         ),
@@ -294,7 +333,9 @@ def test_values_within_a_billionth_of_a_limit_equal_it(
     ],
     ids=[COVERAGE, EARLY, STALLED, LATE],
 )
-def test_a_rule_can_be_switched_off(given: list[dict[str, Any]], rule: str, otherwise: str) -> None:
+def test_a_rule_can_be_switched_off(
+    given: list[dict[str, Any]], rule: str, otherwise: str
+) -> None:
     assert last(given).rule != otherwise
     assert last(given, (f"{rule}.enabled", False)).rule == otherwise
 
@@ -322,10 +363,16 @@ def test_a_rule_applies_to_its_rounds(given: list[dict[str, Any]], rule: str) ->
 
 @pytest.mark.parametrize(
     ("given", "rule"),
-    [(meeting, "stalled"), (lambda first, **drift: late(first + 3, **drift), "late_round")],
+    [
+        (meeting, "stalled"),
+        (lambda first, **drift: late(first + 3, **drift), "late_round"),
+    ],
 )
 def test_what_ends_without_gain_is_decided_or_parked(given: Any, rule: str) -> None:
-    for drift, status in (({}, "ready_to_decide"), ({"messages": (1, 0, 9)}, "park_or_abort")):
+    for drift, status in (
+        ({}, "ready_to_decide"),
+        ({"messages": (1, 0, 9)}, "park_or_abort"),
+    ):
         verdict = last(given(3, **drift))
         assert (*decided(verdict), verdict.strength) == (rule, status, None)
 
@@ -337,13 +384,19 @@ def test_what_ends_without_gain_is_decided_or_parked(given: Any, rule: str) -> N
     ("given", "reason"),
     [
         pytest.param(
-            {"experts": SPREAD[2:]}, "convergence 0.4 is below its minimum of 0.6", id="convergence"
+            {"experts": SPREAD[2:]},
+            "convergence 0.4 is below its minimum of 0.6",
+            id="convergence",
         ),
-        pytest.param({"messages": (1, 0, 9)}, "focus 0.1 is below its minimum of 0.6", id="focus"),
+        pytest.param(
+            {"messages": (1, 0, 9)}, "focus 0.1 is below its minimum of 0.6", id="focus"
+        ),
         pytest.param({"points": (9, 1)}, "ending is allowed", id="novelty"),
     ],
 )
-def test_a_round_that_no_other_rule_decides_goes_on(given: Mapping[str, Any], reason: str) -> None:
+def test_a_round_that_no_other_rule_decides_goes_on(
+    given: Mapping[str, Any], reason: str
+) -> None:
     verdict = last([record(**given)])
     assert decided(verdict) == ("go_on", "continue_targeted")
     assert verdict.reasons[0] == reason
@@ -353,7 +406,12 @@ def test_a_round_that_no_other_rule_decides_goes_on(given: Mapping[str, Any], re
 
 
 def test_prompts_come_in_their_order_and_each_once() -> None:
-    own = ["Look at B.", "objectives", "come back to the decision: hiring", "Look at B."]
+    own = [
+        "Look at B.",
+        "objectives",
+        "come back to the decision: hiring",
+        "Look at B.",
+    ]
     given = record(
         1,
         levels={
@@ -393,7 +451,10 @@ def test_pressure_says_what_is_used() -> None:
     found = last([record(3)], kind="tactical").as_dict()["pressure"]
     assert found == {"rounds_used": 0.4286, "cost_total": None, "time_used": None}
     for budget in (0, 5e-324):
-        assert last([record(cost_time=used(3, 1.05, 18, budget))]).pressure.time_used is None
+        assert (
+            last([record(cost_time=used(3, 1.05, 18, budget))]).pressure.time_used
+            is None
+        )
 
 
 @pytest.mark.parametrize(

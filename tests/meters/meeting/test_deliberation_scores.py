@@ -31,7 +31,9 @@ def scores(**given: Any) -> Scores:
         ),
         pytest.param({"legal": "deep"}, 1 / 9, id="a further aspect"),
         pytest.param(
-            {**ALL_DEEP, "legal": "none", "tax": "shallow"}, 8.5 / 10, id="two further aspects"
+            {**ALL_DEEP, "legal": "none", "tax": "shallow"},
+            8.5 / 10,
+            id="two further aspects",
         ),
     ],
 )
@@ -51,11 +53,17 @@ def test_exploration_is_the_mean_over_the_checklist_and_further_aspects(
         pytest.param((("A", 0.5),), 0.5, id="one"),
         pytest.param((("A", 0.7), ("B", 0.6), ("A", 0.8)), 0.5, id="most experts"),
         pytest.param(
-            (("A", 0.5), ("A", 0.5), ("B", 1.0)), 1 / 3, id="most experts before most confidence"
+            (("A", 0.5), ("A", 0.5), ("B", 1.0)),
+            1 / 3,
+            id="most experts before most confidence",
         ),
-        pytest.param((("A", 0.5), ("B", 0.9)), 0.45, id="as many experts: the surer ones"),
         pytest.param(
-            (("defer decision", 0.9), ("defer decision", 0.9)), 0.9, id="deferring is an option"
+            (("A", 0.5), ("B", 0.9)), 0.45, id="as many experts: the surer ones"
+        ),
+        pytest.param(
+            (("defer decision", 0.9), ("defer decision", 0.9)),
+            0.9,
+            id="deferring is an option",
         ),
         pytest.param((("A", 0.0),), 0.0, id="not sure at all"),
     ],
@@ -77,7 +85,10 @@ def test_convergence_is_support_times_confidence(
 def test_the_leading_option_is_the_first_named_of_equals(
     experts: tuple[tuple[str, float], ...], option: str
 ) -> None:
-    assert f'"{option}" (1 of 2 experts' in last([record(experts=experts)]).facilitator_prompt
+    assert (
+        f'"{option}" (1 of 2 experts'
+        in last([record(experts=experts)]).facilitator_prompt
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,9 +116,17 @@ def test_disagreement_is_the_entropy_of_choices(options: str, spread: float) -> 
 
 @pytest.mark.parametrize(
     ("messages", "score"),
-    [((0, 0, 0), 1.0), ((10, 4, 2), 0.75), ((0, 1, 0), 0.5), ((0, 0, 1), 0.0), ((1, 0, 0), 1.0)],
+    [
+        ((0, 0, 0), 1.0),
+        ((10, 4, 2), 0.75),
+        ((0, 1, 0), 0.5),
+        ((0, 0, 1), 0.0),
+        ((1, 0, 0), 1.0),
+    ],
 )
-def test_focus_counts_background_half(messages: tuple[int, int, int], score: float) -> None:
+def test_focus_counts_background_half(
+    messages: tuple[int, int, int], score: float
+) -> None:
     assert scores(messages=messages).focus == score
 
 
@@ -136,7 +155,12 @@ COMPOSITE = {
     "convergence_score": 0.8,
     "focus_score": 0.8,
     "low_novelty_score": 0.9,
-    "weights_used": {"exploration": 0.35, "convergence": 0.35, "focus": 0.2, "low_novelty": 0.1},
+    "weights_used": {
+        "exploration": 0.35,
+        "convergence": 0.35,
+        "focus": 0.2,
+        "low_novelty": 0.1,
+    },
     "meeting_completeness_index": 0.88,
 }
 STATED = {
@@ -175,11 +199,15 @@ def test_a_weight_that_the_meter_does_not_know_is_ignored() -> None:
     composite["weights_used"] = composite["weights_used"] | {"extra": 0.1}
     stated = record(**{**SAME, "composite": composite})
     for weight in (0.3, "much"):
-        assert last([record(2), stated], ("weights.extra", weight)).stated_differences == ()
+        assert (
+            last([record(2), stated], ("weights.extra", weight)).stated_differences
+            == ()
+        )
 
 
 @pytest.mark.parametrize(
-    "name", [*STATED, *(f"composite.{name}" for name in COMPOSITE if name != "weights_used")]
+    "name",
+    [*STATED, *(f"composite.{name}" for name in COMPOSITE if name != "weights_used")],
 )
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_number_differs_by_more_than_its_margin(name: str, sign: int) -> None:

@@ -14,7 +14,9 @@ from scoring.meters.meeting.state_file import open_state, save_state
 ROUNDS = [record(n) for n in range(1, 11)]
 
 
-def test_a_judge_that_fails_leaves_the_state_as_it_was(da_score: DaScore, tmp_path: Path) -> None:
+def test_a_judge_that_fails_leaves_the_state_as_it_was(
+    da_score: DaScore, tmp_path: Path
+) -> None:
     state = tmp_path / "m.json"
     where = ["meeting", "run", "--state", str(state), "--judge"]
     for command, said in (
@@ -38,7 +40,9 @@ def test_what_another_command_wrote_meanwhile_is_not_lost(tmp_path: Path) -> Non
         save_state(path, take_record(mine, json.dumps(ROUNDS[0])))
 
 
-@pytest.mark.parametrize(("content", "said"), tables.cases("driver", "what is no state is refused"))
+@pytest.mark.parametrize(
+    ("content", "said"), tables.cases("driver", "what is no state is refused")
+)
 def test_what_is_no_state_is_refused(
     da_score: DaScore, tmp_path: Path, content: str, said: str
 ) -> None:

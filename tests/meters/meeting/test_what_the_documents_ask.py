@@ -31,20 +31,31 @@ class TestADebateInCircles:
     @pytest.mark.parametrize(
         ("experts", "considered", "asked"),
         [
-            pytest.param((("A", 0.2),), ["A", "B"], "decide on A now", id="one option is left"),
-            pytest.param((), ["A", "B", "C"], "decide between A, B and C now", id="no preference"),
+            pytest.param(
+                (("A", 0.2),), ["A", "B"], "decide on A now", id="one option is left"
+            ),
+            pytest.param(
+                (), ["A", "B", "C"], "decide between A, B and C now", id="no preference"
+            ),
             pytest.param((), None, "decide now", id="no option is known"),
             pytest.param(
-                (("a\x1b[31m", 0.1),), None, "decide on a\\x1b[31m now", id="control characters"
+                (("a\x1b[31m", 0.1),),
+                None,
+                "decide on a\\x1b[31m now",
+                id="control characters",
             ),
         ],
     )
-    def test_names_the_options_that_remain(self, experts: Any, considered: Any, asked: str) -> None:
+    def test_names_the_options_that_remain(
+        self, experts: Any, considered: Any, asked: str
+    ) -> None:
         given = record(10, experts=experts, convergence__options_considered=considered)
         assert f": {asked}, or record" in last([given]).facilitator_prompt
 
 
-def annotations(core: int, context: int = 0, off_topic: int = 0) -> list[dict[str, str]]:
+def annotations(
+    core: int, context: int = 0, off_topic: int = 0
+) -> list[dict[str, str]]:
     kinds = ["core"] * core + ["context"] * context + ["off_topic"] * off_topic
     return [
         {"message_id": f"m{n}", "speaker_id": "e1", "topic_relevance": kind}
@@ -55,7 +66,9 @@ def annotations(core: int, context: int = 0, off_topic: int = 0) -> list[dict[st
 def without(data: dict[str, Any], block: str, *fields: str) -> dict[str, Any]:
     return {
         **data,
-        block: {name: value for name, value in data[block].items() if name not in fields},
+        block: {
+            name: value for name, value in data[block].items() if name not in fields
+        },
     }
 
 
@@ -67,7 +80,9 @@ class TestFocusFromMessages:
     """Annotations count where the judge gave no counts."""
 
     def test_counts_annotations_where_counts_are_missing(self) -> None:
-        given = without(record(focus__message_annotations=annotations(2, 1, 1)), "focus", *COUNTS)
+        given = without(
+            record(focus__message_annotations=annotations(2, 1, 1)), "focus", *COUNTS
+        )
         assert last([given]).scores.focus == (2 + 0.5) / 4
 
     def test_annotations_beyond_the_counts_differ_aloud(self) -> None:
@@ -81,7 +96,9 @@ class TestFocusFromMessages:
         assert last([given]).scores.focus == 1
 
     def test_neither_counts_nor_annotations_is_a_fault(self) -> None:
-        with pytest.raises(MeetingError, match=r"round 3: focus.core_count: is missing"):
+        with pytest.raises(
+            MeetingError, match=r"round 3: focus.core_count: is missing"
+        ):
             last([without(record(), "focus", *COUNTS)])
 
 
@@ -94,7 +111,8 @@ SAID = [
 
 def messages(*texts: str) -> list[dict[str, str]]:
     return [
-        {"message_id": f"m{n}", "speaker_id": "e1", "text": text} for n, text in enumerate(texts)
+        {"message_id": f"m{n}", "speaker_id": "e1", "text": text}
+        for n, text in enumerate(texts)
     ]
 
 
@@ -103,12 +121,21 @@ class TestNoveltyFromMessages:
 
     def test_counts_messages_where_points_are_not_counted(self) -> None:
         first = record(3, messages=(1, 0, 0)) | {"messages": messages(*SAID)}
-        second = record(4) | {"messages": messages(SAID[0], "Nobody has asked the accountant yet")}
-        verdicts = score_meeting([without(one, "novelty", *POINTS) for one in (first, second)])
+        second = record(4) | {
+            "messages": messages(SAID[0], "Nobody has asked the accountant yet")
+        }
+        verdicts = score_meeting(
+            [without(one, "novelty", *POINTS) for one in (first, second)]
+        )
         assert [verdict.scores.novelty for verdict in verdicts] == [2 / 3, 1 / 2]
         assert verdicts[1].scores.novelty_recent == 3 / 5
         found = verdicts[0].as_dict()["from_messages"]
-        assert (found["novel"], found["repeated"], found["matched_by"], found["judge_novel"]) == (
+        assert (
+            found["novel"],
+            found["repeated"],
+            found["matched_by"],
+            found["judge_novel"],
+        ) == (
             2,
             1,
             "L1",
@@ -124,12 +151,17 @@ class TestNoveltyFromMessages:
         ) == (0.1, 9)
         assert [d.field for d in verdict.stated_differences] == ["novelty.share_of_new"]
         assert (
-            last([record(points=(2, 1)) | {"messages": messages(*SAID)}]).stated_differences == ()
+            last(
+                [record(points=(2, 1)) | {"messages": messages(*SAID)}]
+            ).stated_differences
+            == ()
         )
 
     def test_without_messages_points_are_needed(self) -> None:
         assert "from_messages" not in last([record()]).as_dict()
-        with pytest.raises(MeetingError, match=r"novelty.novel_points_count: is missing"):
+        with pytest.raises(
+            MeetingError, match=r"novelty.novel_points_count: is missing"
+        ):
             last([without(record(), "novelty", *POINTS)])
 
 
@@ -141,7 +173,12 @@ class TestCost:
     """What a meeting has cost, and a limit of it."""
 
     def test_is_that_of_the_steps_where_no_record_has_it(self) -> None:
-        assert last([record(3)], ("cost_per_step", 0.4)).as_dict()["pressure"]["cost_total"] == 1.2
+        assert (
+            last([record(3)], ("cost_per_step", 0.4)).as_dict()["pressure"][
+                "cost_total"
+            ]
+            == 1.2
+        )
         assert last([record(3)]).pressure.cost_total is None
 
     def test_beyond_the_limit_parks_with_the_reason(self) -> None:
@@ -154,7 +191,8 @@ class TestCost:
 
     def test_of_a_meeting_that_may_end_asks_to_decide(self) -> None:
         assert (
-            last([record(3)], ("cost_per_step", 1), ("cost_limit", 3)).status == "ready_to_decide"
+            last([record(3)], ("cost_per_step", 1), ("cost_limit", 3)).status
+            == "ready_to_decide"
         )
 
 
@@ -190,10 +228,12 @@ class TestWhatIsStated:
         "given",
         [
             pytest.param(
-                {"experts": (("A", 0.8), ("A", 0.9), ("B", 1.0)), **LEADS_A}, id="the leading one"
+                {"experts": (("A", 0.8), ("A", 0.9), ("B", 1.0)), **LEADS_A},
+                id="the leading one",
             ),
             pytest.param(
-                {"experts": (("B", 0.8), ("A", 0.8)), **LEADS_A}, id="as many prefer it as surely"
+                {"experts": (("B", 0.8), ("A", 0.8)), **LEADS_A},
+                id="as many prefer it as surely",
             ),
             pytest.param(
                 {
@@ -214,10 +254,20 @@ class TestNoDecision:
     def test_has_options_positions_and_blockers(self) -> None:
         given = circles(5, convergence__options_considered=["A", "B", "C | D"])
         found = no_decision(given, score_meeting(given))
-        assert found["options"][0] == {"option": "A", "experts": 2, "mean_confidence": 0.45}
-        assert [row["preferred_option"] for row in found["positions"]] == ["A", "B", "A"]
+        assert found["options"][0] == {
+            "option": "A",
+            "experts": 2,
+            "mean_confidence": 0.45,
+        }
+        assert [row["preferred_option"] for row in found["positions"]] == [
+            "A",
+            "B",
+            "A",
+        ]
         assert "convergence 0.3 is below its minimum of 0.6" in found["blockers"]
         text = as_markdown(found)
-        assert text.startswith("# No decision\n\nEnded after round 5, by the rule `stalled`.\n")
+        assert text.startswith(
+            "# No decision\n\nEnded after round 5, by the rule `stalled`.\n"
+        )
         assert "| C \\| D | 0 | - |" in text
         assert "- convergence 0.3 is below its minimum of 0.6\n" in text
