@@ -18,7 +18,9 @@ from scoring import DaScoreError
 
 STUB = ast.parse(Path(scoring.__file__).with_name("api.py").read_text("utf-8"))
 PUBLIC = {
-    alias.asname or alias.name: node.module or ""
+    alias.asname or alias.name: f"scoring.{node.module}"
+    if node.level
+    else f"{node.module}"
     for node in STUB.body
     if isinstance(node, ast.ImportFrom)
     for alias in node.names

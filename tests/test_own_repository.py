@@ -86,6 +86,24 @@ def test_the_callers_settings_hold(
     assert own_name(repo.path) == "Zoë"
 
 
+@pytest.mark.parametrize(
+    "setting", ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "core.excludesFile"]
+)
+def test_the_null_device_is_an_empty_file(
+    repo: Repo, home: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    if setting.isupper():
+        monkeypatch.setenv(setting, os.devnull)
+    else:
+        repo.git("config", setting, os.devnull)
+    (home / ".gitconfig").symlink_to(os.devnull)
+    repo.git("config", "include.path", os.devnull)
+    repo.git("config", "user.name", "Ann")
+    assert own_name(repo.path) == "Ann"
+    assert own_repository(repo.path).top_level == repo.path.resolve()
+    assert GitRepository(repo.path).top_level == repo.path.resolve()
+
+
 def test_what_git_would_wait_for_is_refused(repo: Repo, home: Path) -> None:
     os.mkfifo(home / ".gitconfig")
     with pytest.raises(GitError, match="git would wait for it forever"):
@@ -196,7 +214,7 @@ def test_evidence_and_what_only_scores_never_load_it() -> None:
             names: list[str] = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
+            elif isinstance(node, ast.ImportFrom) and not node.level:
                 names = [node.module or ""]
             if any(name.partition(".")[0] == "git" for name in names):
                 importers.append(path.relative_to(ROOT).as_posix())

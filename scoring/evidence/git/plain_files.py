@@ -138,14 +138,18 @@ def refuse_pipes_below(folder: Path) -> None:
 def refuse_pipe(path: Path, limit: int | None = None) -> None:
     """Check one file, which need not be there, and that it has at most so many bytes.
 
+    The null device passes: git reads it as an empty file, and it is often set in place of one.
+
     Raises:
-        GitError: it is a pipe or device, or too large.
+        GitError: it is a pipe or another device, or too large.
     """
     try:
         size = refuse_special(path).st_size
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as e:
+        if os.path.realpath(path) == os.devnull:
+            return
         raise GitError(f"{path}: {reason(e)}; git would wait for it forever") from e
     if limit is not None and size > limit:
         raise GitError(
