@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from msgspec.structs import replace
@@ -41,8 +42,18 @@ _MOST_FILES = 5
 """How many files that git does not track are named."""
 
 
-def _confirmed(question: str) -> bool:
-    return click.confirm(question, default=True, err=True)
+class _Wanted(NamedTuple):
+    """What is to be written besides the settings file.
+
+    Attributes:
+        derives: whether a log is, with an entry for each commit of an agent.
+        harnesses: the harnesses whose settings get the hook.
+        hides_folder: whether git is to ignore ``.agents/`` in this clone.
+    """
+
+    derives: bool
+    harnesses: list[str]
+    hides_folder: bool
 
 
 @click.command
@@ -84,15 +95,22 @@ def command(
         write(settings_text(examination, settings))
         return
 
-    is_interactive = on_terminal() and is_terminal(sys.stdin)
-    _set_up(
-        settings,
-        examination,
-        options,
-        asks=is_interactive and not yes,
-        accepts_all=yes,
-        force=force,
-        no_hook=no_hook,
+    asks = not yes and on_terminal() and is_terminal(sys.stdin)
+    top_level = examination.repository.top_level or examination.repository.path
+    settings_file = top_level / SETTINGS_FILE
+    keeps_file = (yes or asks) and not force and os.path.lexists(settings_file)
+    if keeps_file:  # a file that cannot be used ends the command here
+        settings = replace(settings_of_whole_repository(options), json=settings.json)
+
+    wanted = _ask_what_to_write(examination, asks, accepts_all=yes, no_hook=no_hook)
+    line = f"Kept {settings_file}, which was there already"
+    if not keeps_file:
+        derives = wanted.derives or settings.derive
+        text = settings_text(examination, replace(settings, derive=derives))
+        write_settings(examination, text, force)
+        line = f"Wrote {settings_file}"
+    _write_the_rest(
+        wanted, examination, settings, line, why_no_hook=yes and not no_hook
     )
 
 
@@ -104,38 +122,20 @@ def _examine_under_newest_rubric(settings: Settings) -> tuple[Settings, Examinat
     return settings, examine(settings.iter_log_dir, evidence, rubric)
 
 
-def _set_up(
-    settings: Settings,
-    examination: Examination,
-    options: PlainData,
-    asks: bool,
-    accepts_all: bool,
-    force: bool,
-    no_hook: bool,
-) -> None:
-    """Ask what is wanted, then write settings, entries and hooks, and print what was written.
+def _ask_what_to_write(
+    examination: Examination, asks: bool, accepts_all: bool, no_hook: bool
+) -> _Wanted:
+    """Offer what could be written besides the settings file, and return what is wanted.
 
     Args:
-        settings: the settings of the command line.
         examination: what was found here.
-        options: values of options by long name.
-        asks: whether a person is asked what is to be done.
-        accepts_all: whether everything is done without a question. Without both, nothing is.
-        force: whether a settings file may be replaced.
-        no_hook: whether to leave the hook out.
+        asks: whether a person is asked. Git ignores ``.agents/`` only if a person says so.
+        accepts_all: whether everything else is wanted, and nobody asked. Without both, nothing is.
+        no_hook: whether the hook is not offered.
     """
 
     def accepted(question: str) -> bool:
-        return accepts_all or (asks and _confirmed(question))
-
-    top_level = examination.repository.top_level or examination.repository.path
-    settings_file = top_level / SETTINGS_FILE
-
-    keeps_settings = (
-        (accepts_all or asks) and not force and os.path.lexists(settings_file)
-    )
-    if keeps_settings:  # a file that cannot be used ends the command here
-        settings = replace(settings_of_whole_repository(options), json=settings.json)
+        return accepts_all or (asks and click.confirm(question, default=True, err=True))
 
     derives = not examination.log.iterations and accepted(
         "Write a log entry for each commit of an agent?"
@@ -146,46 +146,54 @@ def _set_up(
             file = hook_of(harness).file
             if accepted(f"Score each task of {harness}, by a hook in {file}?"):
                 harnesses.append(harness)
+    hides_folder = asks and accepted("Have git ignore .agents/? Say no to commit it.")
+    return _Wanted(derives, harnesses, hides_folder)
 
-    lines = [f"Kept {settings_file}, which was there already"]
-    if not keeps_settings:
-        file_settings = replace(settings, derive=derives or settings.derive)
-        write_settings(examination, settings_text(examination, file_settings), force)
-        lines = [f"Wrote {settings_file}"]
 
-    exclude_file = None
-    if asks and _confirmed("Have git ignore .agents/? Say no to commit it."):
-        exclude_file = _ignore_agents_folder(examination)
+def _write_the_rest(
+    wanted: _Wanted,
+    examination: Examination,
+    settings: Settings,
+    settings_line: str,
+    why_no_hook: bool,
+) -> None:
+    """Write what is wanted besides the settings file, and print all that was written.
 
-    derivation = None
-    if derives:
-        derivation = _derive_entries(settings)
-        lines.append(_line_about_entries(derivation, settings.iter_log_dir))
-    if exclude_file:
-        lines.append(f"Wrote /.agents/ to {exclude_file}, so git leaves it alone")
+    Args:
+        wanted: what is to be written.
+        examination: what was found here.
+        settings: the settings that hold now.
+        settings_line: what was done with the settings file.
+        why_no_hook: whether to say why no hook is written, if none is.
+    """
+    top_level = examination.repository.top_level or examination.repository.path
+    exclude_file = _ignore_agents_folder(examination) if wanted.hides_folder else None
+    derivation = _derive_entries(settings, examination) if wanted.derives else None
+    hooks = list(_install_hooks(wanted.harnesses, top_level))
 
-    hooks = list(_install_hooks(harnesses, top_level))
-    files_with_hook = [hook.path for hook in hooks]
-    lines += [f"Wrote the hook to {path}" for path in files_with_hook]
-    if accepts_all and not no_hook and not harnesses:
-        lines += _why_no_hook(examination, top_level)
-
+    settings_file = top_level / SETTINGS_FILE
+    hook_paths = [hook.path for hook in hooks]
     untracked = _untracked(
-        [settings_file, settings.iter_log_dir, *files_with_hook], top_level
+        [settings_file, settings.iter_log_dir, *hook_paths], top_level
     )
     if settings.json:
         value: PlainData = {"path": settings_file, "rubric": settings.rubric}
         if derivation:
             value["derived"] = derivation.as_dict()
         if hooks:
-            value["hooks"] = files_with_hook
+            value["hooks"] = hook_paths
         write_json(value | {"untracked": untracked})
         return
 
+    lines = [settings_line]
+    if derivation:
+        lines.append(_line_about_entries(derivation, settings.iter_log_dir))
+    if exclude_file:
+        lines.append(f"Wrote /.agents/ to {exclude_file}, so git leaves it alone")
+    lines += [f"Wrote the hook to {path}" for path in hook_paths]
+    if why_no_hook and not wanted.harnesses:
+        lines += _why_no_hook(examination, top_level)
     lines += _lines_about_git(untracked, hooks, top_level)
-    # ``work`` shows the work of sessions that people committed, once there is a log.
-    if derivation and not derivation.written and _transcripts_read(examination):
-        make_folder(settings.iter_log_dir)
     lines.append(f"Next: da-score {_next_command(settings, examination, derivation)}")
     say("".join(f"{printable(line)}\n" for line in lines))
 
@@ -193,6 +201,7 @@ def _set_up(
 def _lines_about_git(
     untracked: list[str], hooks: list[PlaceOfHook], top_level: Path
 ) -> Iterator[str]:
+    """Yield which new files are to be committed, and which are for this user alone."""
     personal = _untracked([hook.path for hook in hooks if not hook.shared], top_level)
     shared = [name for name in untracked if name not in personal]
     if shared:
@@ -267,11 +276,17 @@ def _transcripts_read(examination: Examination) -> list[Path]:
     return [file.path for file in examination.transcripts.files if not file.left_out]
 
 
-def _derive_entries(settings: Settings) -> Derivation:
+def _derive_entries(settings: Settings, examination: Examination) -> Derivation:
+    """Write an entry for each commit of an agent, or make an empty log if there are sessions.
+
+    With a log, ``work`` shows the work of sessions that people committed.
+    """
     with progress("Writing entries"):
         derivation = derive(settings.iter_log_dir, observing_sources(settings))
     for text in derivation.broken:
         warn(f"{text}; left as it is")
+    if not derivation.written and _transcripts_read(examination):
+        make_folder(settings.iter_log_dir)
     return derivation
 
 
@@ -326,6 +341,7 @@ def _line_about_entries(derivation: Derivation, log_dir: Path) -> str:
 def _next_command(
     settings: Settings, examination: Examination, derivation: Derivation | None
 ) -> str:
+    """Return which command of da-score comes next, with what else helps if there is no log."""
     if examination.log.iterations or settings.iter_log_dir.is_dir():
         return "work"
     if derivation is None:

@@ -826,16 +826,18 @@ class TestFirstMinute:
         assert not work.log.exists()
         assert not (work.repo.path / ".claude").exists()
 
+    @pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
     def test_where_a_person_commits_what_agents_write_work_shows_the_sessions(
-        self, work: Work
+        self, work: Work, options: tuple[str, ...]
     ) -> None:
         session = work.session()
         session.run(60, 3, "python -m pytest -q", "3 passed in 0.1s")
         work.keep(session, {})
-        assert (
-            work.da_score("init", "--yes", "--no-cache").out.splitlines()[-1]
-            == "Next: da-score work"
-        )
+        ready = work.da_score("init", "--yes", "--no-cache", *options)
+        assert ready.status == 0
+        if not options:
+            assert ready.out.splitlines()[-1] == "Next: da-score work"
+        assert list(work.log.iterdir()) == []
         assert [
             unit["kind"]
             for unit in work.da_score("work", "--json", "--no-cache").json["units"]
