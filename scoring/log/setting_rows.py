@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 
 from rubric import RUBRIC_VERSION
 from scoring.frozen import Frozen
-from scoring.settings_table import FLAG, Kind, ListOf, is_whole
+from scoring.settings_table import FLAG, TEXT, Kind, ListOf, is_whole
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
 """Where the log is in its repository, unless a setting names another place."""
@@ -41,7 +41,6 @@ def _text_that_is(name: str) -> Kind:
 
 PATH = Kind("a path", lambda value: isinstance(value, str | Path))
 COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
-RUBRIC = Kind("text", lambda value: isinstance(value, str | Path))
 FOLDERS = _text_that_is("a glob of folders")
 _BRANCH = _text_that_is("the name of a branch")
 _COMMANDS = ListOf("a list of commands", _text_that_is("a command"))
@@ -192,7 +191,7 @@ class Settings(Frozen):
     rubric: Annotated[
         str,
         SettingRow(
-            RUBRIC,
+            TEXT,
             "A released rubric, or a rubric file.  [default: 2.1.0; init writes 3.1.0]",
             metavar="VERSION|FILE",
         ),

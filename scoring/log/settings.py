@@ -18,7 +18,7 @@ from scoring.frozen import PlainData
 from scoring.paths import is_inside
 from scoring.settings_table import FLAG, Kind, ListOf, checked_table, read_toml
 
-from .setting_rows import COUNT, FIELDS, FOLDERS, PATH, RUBRIC, SETTINGS
+from .setting_rows import COUNT, FIELDS, FOLDERS, PATH, SETTINGS
 from .setting_rows import DEFAULT_LOG_DIR as DEFAULT_LOG_DIR
 from .setting_rows import Settings as Settings
 from .setting_rows import days_of as days_of
@@ -83,11 +83,11 @@ def resolve_settings(
 
     values: PlainData = {
         "iter-log-dir": repository / DEFAULT_LOG_DIR,
-        "repo-dir": str(repository),
+        "repo-dir": repository,
     }
     if files:
         for table in tables_of(repository):
-            _override(values, _checked(table, repository), table.source)
+            _override(values, _checked(table), table.source, repository)
     _override(values, from_variables, _VARIABLES)
     _override(values, from_options, _COMMAND_LINE)
 
@@ -98,9 +98,7 @@ def resolve_settings(
                 f"{log_dir}: the log is outside of the repository, and only the repository itself"
                 " says so; if that is meant, name it with --iter-log-dir or an environment variable"
             )
-    return Settings(
-        **{FIELDS[key]: _typed(key, value) for key, value in values.items()}
-    )
+    return Settings(**{FIELDS[key]: value for key, value in values.items()})
 
 
 def _settings_in(environment: Mapping[str, str]) -> PlainData:
@@ -162,10 +160,21 @@ def _repository_around(folder: Path) -> Path:
     return folder
 
 
-def _override(values: PlainData, stronger: Mapping[str, Any], source: str) -> None:
+def _override(
+    values: PlainData,
+    stronger: Mapping[str, Any],
+    source: str,
+    repository: Path | None = None,
+) -> None:
     """Put the settings of a stronger source over those of weaker ones.
 
     ``transcripts`` and ``transcript-dir`` answer one question, so either replaces both.
+
+    Args:
+        values: the settings of weaker sources, which are changed.
+        stronger: the settings of the source.
+        source: the source, for errors.
+        repository: the repository of a settings file, below which its paths are.
     """
     if stronger.get("transcripts") == "none" and stronger.get("transcript-dir"):
         error_class = OptionError if source == _COMMAND_LINE else SettingsError
@@ -176,20 +185,30 @@ def _override(values: PlainData, stronger: Mapping[str, Any], source: str) -> No
     if "transcripts" in stronger or "transcript-dir" in stronger:
         values.pop("transcripts", None)
         values.pop("transcript-dir", None)
-    values.update(stronger)
+    for key, value in stronger.items():
+        values[key] = _located(key, value, f"{source}: {key}", repository)
 
 
-def _typed(key: str, value: Any) -> Any:
+def _located(key: str, value: Any, where: str, repository: Path | None) -> Any:
+    """Return the value of a setting, with paths as they are from the current directory.
+
+    Args:
+        key: the setting.
+        value: what its source says.
+        where: the source and the setting, for errors.
+        repository: the repository, if the source is one of its files.
+    """
     setting = SETTINGS[key]
-    if setting.item is PATH:
-        return setting.each(value, Path)
     if setting.item is FOLDERS:
-        return setting.each(
-            value, lambda text: _absolute_glob(Path(), text, f"--{key}")
+        base = repository or Path()
+        return setting.each(value, lambda text: _absolute_glob(base, text, where))
+
+    is_path = setting.item is PATH
+    if repository and (is_path or (key == "rubric" and is_rubric_file(value))):
+        value = setting.each(
+            value, lambda path: str(_expanded(repository, path, where))
         )
-    if setting.kind in (FLAG, COUNT):
-        return value
-    return setting.each(value, str)
+    return setting.each(value, Path) if is_path else value
 
 
 class SettingsTable(NamedTuple):
@@ -257,8 +276,12 @@ def _read_toml_file(path: Path, repository: Path, only_if: str = "") -> PlainDat
         raise SettingsError(f"{path}: not TOML: {e}") from e
 
 
-def _checked(table: SettingsTable, repository: Path) -> PlainData:
-    """Return the settings in a table, with paths below the repository."""
+def _checked(table: SettingsTable) -> PlainData:
+    """Return the settings in a table of a settings file.
+
+    Raises:
+        SettingsError: a setting is unknown, is not of its kind, or is the user's to choose.
+    """
     kinds = {}
     for key, setting in SETTINGS.items():
         if not setting.personal:
@@ -268,39 +291,27 @@ def _checked(table: SettingsTable, repository: Path) -> PlainData:
                 f"{table.source}: {key} cannot be set by a repository;"
                 f" use --{key} or an environment variable"
             )
-
-    values = checked_table(
+    return checked_table(
         table.values, kinds, table.source, elsewhere=_TABLES_OF_COMMANDS
     )
-    for key, value in values.items():
-        setting = SETTINGS[key]
-        if setting.item is FOLDERS:
-            values[key] = setting.each(
-                value, lambda text: _absolute_glob(repository, text, table.source)
-            )
-        elif setting.item is PATH or (setting.item is RUBRIC and is_rubric_file(value)):
-            values[key] = setting.each(
-                value, lambda path: _expanded(repository, path, table.source)
-            )
-    return values
 
 
-def _expanded(base: Path, path: str, source: str) -> Path:
+def _expanded(base: Path, path: str, where: str) -> Path:
     """Return a path below a folder, unless it is absolute or begins with ``~``."""
     try:
         return base / Path(path).expanduser()
     except RuntimeError as e:  # no home is known for this user
-        raise SettingsError(f"{source}: {path!r}: {e}") from e
+        raise SettingsError(f"{where}: {path!r}: {e}") from e
 
 
-def _absolute_glob(base: Path, text: str, source: str) -> str:
+def _absolute_glob(base: Path, text: str, where: str) -> str:
     """Return a glob of folders below a folder, unless it is absolute or begins with a wildcard."""
     if text[:1] in ("*", "?", "[") or os.path.isabs(text):
         return text
 
     if text.startswith("~"):
         home, slash, pattern = text.partition("/")
-        return glob.escape(str(_expanded(base, home, source))) + slash + pattern
+        return glob.escape(str(_expanded(base, home, where))) + slash + pattern
 
     folder = glob.escape(os.path.abspath(base))
     return os.path.normpath(os.path.join(folder, text))
