@@ -62,17 +62,17 @@ class PathScope:
     Attributes:
         exact: single paths.
         folders: folders with all that is below them, each with a slash at its end.
-        globs: patterns.
+        globs: patterns, each as its pieces.
     """
 
     exact: set[str]
     folders: tuple[str, ...]
-    globs: "list[_Glob]"
+    globs: list[list[str]]
 
     def __contains__(self, path: str) -> bool:
         if path in self.exact or path.startswith(self.folders):
             return True
-        return any(glob.matches(path) for glob in self.globs)
+        return any(_fits(pieces, path) for pieces in self.globs)
 
 
 @lru_cache(1024)  # the tasks of a log repeat their scopes
@@ -99,88 +99,44 @@ def path_scope(
             folders.append(f"{path}/")
         else:
             exact.add(path)
-        if _STAR in path and not is_reference:
+        if "*" in path and not is_reference:
             globs[f"{path}/**" if is_folder else path] = None
 
-    return PathScope(exact, tuple(folders), [_Glob(glob) for glob in globs])
+    return PathScope(exact, tuple(folders), [*map(_GLOB_PIECE.findall, globs)])
 
 
 # Globs
 
 
-# Tokens of a pattern that are more than one character of a path, or none.
-_STAR = "*"
-_STARS = "**"
-_MAYBE = "?the next two"
-_ANY_FOLDERS = [_MAYBE, _STARS, "/"]
+_GLOB_PIECE = re.compile(r"(?<![^/])(?:\*\*+/)+|\*\*+|\*|[^*]+")
+"""A piece of a pattern: ``**/`` where a name begins, or several; ``**``; ``*``; or plain text."""
 
 
-class _Glob:
-    """One pattern. Matching takes time that grows with the pattern times the path.
+def _fits(pieces: Sequence[str], path: str) -> bool:
+    """Return whether a path fits a whole pattern, given as its pieces.
 
-    A pattern is a list of tokens. The match keeps the positions in it that the path so far may
-    have reached, all at once.
+    ``*`` is any part of a name, ``**`` is anything, and ``**/`` is any folders, or none. The time
+    grows with pattern times path, as all places in the path are kept at once where the pieces so
+    far may end.
     """
+    ends = {0}
+    for piece in pieces:
+        if piece == "*":
+            for index, char in enumerate(path):
+                if index in ends and char != "/":
+                    ends.add(index + 1)
+        elif not piece.startswith("**"):
+            ends = {end + len(piece) for end in ends if path.startswith(piece, end)}
+        elif piece.endswith("/"):
+            for index in range(min(ends), len(path)):
+                if path[index] == "/":
+                    ends.add(index + 1)
+        else:
+            ends = set(range(min(ends), len(path) + 1))
 
-    def __init__(self, glob: str) -> None:
-        self._prefix = glob[: glob.index(_STAR)]
-        is_at_name = self._prefix[-1:] in ("", "/")
-        self._tokens = _tokens(glob[len(self._prefix) :], is_at_name)
-        self._end = len(self._tokens)
-
-        # For each position, those that are reached with it without another character.
-        self._reached: list[Sequence[int]] = [[self._end]] * (self._end + 1)
-        for position in range(self._end - 1, -1, -1):
-            token = self._tokens[position]
-
-            positions = [position]
-            if token in (_STAR, _STARS):
-                positions += self._reached[position + 1]
-            elif token == _MAYBE:
-                positions = [*self._reached[position + 1], *self._reached[position + 3]]
-            self._reached[position] = positions
-
-    def matches(self, path: str) -> bool:
-        if not path.startswith(self._prefix):
+        if not ends:
             return False
-
-        positions = set(self._reached[0])
-        for char in path[len(self._prefix) :]:
-            positions = self._after(positions, char)
-            if not positions:
-                return False
-        return self._end in positions
-
-    def _after(self, positions: set[int], char: str) -> set[int]:
-        """Return the positions that are reached with one more character."""
-        after: set[int] = set()
-        for position in positions:
-            token = self._tokens[position] if position < self._end else ""
-
-            if token == _STARS or (token == _STAR and char != "/"):
-                after.update(self._reached[position])
-            elif token == char:
-                after.update(self._reached[position + 1])
-        return after
-
-
-def _tokens(glob: str, is_at_name: bool) -> list[str]:
-    """Split a pattern.
-
-    Where a name begins (``is_at_name``), ``**/`` may be no folder.
-    """
-    tokens = []
-    for part in re.findall(r"\*\*+/?|.", glob, re.DOTALL):
-        if not part.startswith(_STARS):
-            tokens.append(part)
-        elif not part.endswith("/"):
-            tokens.append(_STARS)
-        elif not is_at_name:
-            tokens += [_STARS, "/"]
-        elif tokens[-3:] != _ANY_FOLDERS:
-            tokens += _ANY_FOLDERS
-        is_at_name = part.endswith("/")
-    return tokens
+    return len(path) in ends
 
 
 # Kinds of files
