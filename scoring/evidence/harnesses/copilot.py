@@ -10,7 +10,7 @@ from operator import sub
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.transcripts.transcript_events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.transcript_events import LineSpan
 from scoring.frozen import PlainData
 
 from .fields import (
@@ -85,11 +85,10 @@ class CopilotReader(ToolReader):
         self._refused_calls: set[str] = set()
         self._running: dict[str, _RunningCommand] = {}  # by the id of the shell
         self._part_begins_at = 0  # the line after the last end of the session
-        # of the responses since then, by model
+        self._first_span_of_part = 0  # the index of the first span since then
+        # of the responses since then, by model; "" where they name none
         self._part_outputs: Counter[str] = Counter()
         self._last_end: dict[str, Tokens] = {}  # by model
-        # those of models, as the end of a session states them
-        self._names: dict[str, str] = {}
 
     def entry(self, line: PlainData) -> None:
         """Take an event."""
@@ -107,8 +106,6 @@ class CopilotReader(ToolReader):
             self._session = self._session._replace(model=next_model)
 
         model = text_in(data, "model") or self._session.model
-        if not model:  # the end of the session may name it
-            model = f"\0{self._part_begins_at}"
         self.where = self._session._replace(model=model, agent="agentId" in line)
         if kind in _WITHOUT_INTEREST or not isinstance(data, dict):
             return
@@ -208,7 +205,7 @@ class CopilotReader(ToolReader):
             self.refused(call, reason)
 
     def _take_end(self, metrics: object, time: int) -> None:
-        """Note the tokens that the end of the session states, by model."""
+        """Note the tokens that the end of the session states, by model. Then a new part begins."""
         if isinstance(metrics, dict):
             tokens = self._tokens_of_part(metrics)
             self._name_models(tokens)
@@ -222,73 +219,58 @@ class CopilotReader(ToolReader):
                     self.response("", measured)
 
         self._part_begins_at = self.place + 1
-        self._part_outputs = Counter()
-
-    def _name_models(self, tokens: dict[str, Tokens]) -> None:
-        """Find the models of responses that name none, or name it in another way than the end.
-
-        Where that is not certain, the tokens of all models that may be theirs count together, as
-        those of a model without a name.
-
-        Args:
-            tokens: the tokens of each model that the end of the session names.
-        """
-        unmatched = [model for model in self._part_outputs if model not in tokens]
-        candidates = [model for model in tokens if model not in self._part_outputs]
-        for model in list(unmatched):
-            output = self._part_outputs[model]
-            equal = [other for other in candidates if tokens[other].output == output]
-            if len(unmatched) == len(candidates) == 1:
-                equal = candidates
-            if len(equal) == 1:
-                self._rename(model, equal[0])
-                unmatched.remove(model)
-                candidates.remove(equal[0])
-
-        if unmatched and candidates:
-            together = [tokens.pop(model) for model in candidates]
-            tokens[""] = Tokens(*map(sum, zip(*together, strict=True)))
-            for model in unmatched:
-                self._rename(model, "")
-
-    def _rename(self, model: str, name: str) -> None:
-        self._names[model] = name
-        self._part_outputs[name] += self._part_outputs.pop(model)
-
-    def events(self) -> TranscriptEvents:
-        """Return the events that were read, with the names of models as far as they are known."""
-        events = super().events()
-        for index, span in enumerate(events.spans):
-            model = self._names.get(span.model, span.model)
-            events.spans[index] = span._replace(
-                model="" if model.startswith("\0") else model
-            )
-        return events
+        self._part_outputs.clear()
+        # The models of the next part may get other names, so its spans are new ones.
+        self._first_span_of_part = len(self.spans)
+        self._indices.clear()
 
     def _tokens_of_part(self, metrics: PlainData) -> dict[str, Tokens]:
         """Return the tokens of each model since the last end of the session.
 
         The end of a resumed session may state those of all parts, or of the last one alone.
         """
-        unnamed = [model for model in metrics if model not in self._part_outputs]
+        without_responses = metrics.keys() - self._part_outputs.keys()
         tokens = {}
         for model, measured in metrics.items():
             stated = _TOKENS.of(member(measured, "usage"))
             if not stated.are_stated:
                 continue
 
-            outputs = self._part_outputs.get(model, 0)
-            if unnamed == [model]:  # what names none of the models is of this one
-                outputs = sum(
-                    count
-                    for name, count in self._part_outputs.items()
-                    if name not in metrics
-                )
+            output = self._part_outputs[model]
+            if without_responses == {model}:  # it is that of responses with other names
+                others = self._part_outputs.keys() - metrics.keys()
+                output = sum(self._part_outputs[other] for other in others)
             since = list(map(sub, stated, self._last_end.get(model, Tokens(0, 0))))
-            is_sum = min(since) >= 0 and since[0] >= outputs
+            is_sum = min(since) >= 0 and since[0] >= output
             tokens[model] = Tokens(*since) if is_sum else stated
             self._last_end[model] = stated
         return tokens
+
+    def _name_models(self, tokens: dict[str, Tokens]) -> None:
+        """Name the models of responses that name none, or name it in another way than the end.
+
+        That is the only model it can be, or the one that wrote as much. Otherwise the tokens of all
+        models that it can be count together, as those of a model without a name.
+
+        Args:
+            tokens: the tokens of each model that the end of the session names.
+        """
+        unmatched = self._part_outputs.keys() - tokens.keys()
+        candidates = list(tokens.keys() - self._part_outputs.keys())
+        output = sum(self._part_outputs[model] for model in unmatched)
+        equal = [model for model in candidates if tokens[model].output == output]
+        if len(equal) == 1:
+            candidates = equal
+        if not unmatched or not candidates:
+            return
+
+        name = candidates[0] if len(candidates) == 1 else ""
+        together = [tokens.pop(model) for model in candidates]
+        tokens[name] = Tokens(*map(sum, zip(*together, strict=True)))
+        self._part_outputs[name] = output
+        for index in range(self._first_span_of_part, len(self.spans)):
+            if self.spans[index].model in unmatched:
+                self.spans[index] = self.spans[index]._replace(model=name)
 
 
 class CopilotCli(Harness):
