@@ -35,6 +35,7 @@ from .log.selection import Selection
 from .outcomes.prices import stored_prices
 from .outcomes.spending import PaidWork, Spending, spending_of
 from .score import score_iterations
+from .scored import ScoredIteration
 from .sidecars.provenance import read_provenance
 from .sidecars.read_scores import read_score
 from .sidecars.scores import PersistedScore
@@ -228,10 +229,8 @@ class LogView(Frozen):
             NotARepositoryError: ``repo_dir`` is not in a work tree.
             GitError: git fails, for example because the trunk that was named does not exist.
         """
-        rubric = self.rubric
-        log = self.iter_log_dir
         sources = Sources.under(
-            rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options
+            rules_of(self.rubric), self.repo_dir, self.transcript_dirs, self.options
         )
         records = self.entries(sources)
         chosen = self.selection.select(records)
@@ -245,9 +244,9 @@ class LogView(Frozen):
         opened: list[Evidence] = []
         scored = score_iterations(
             records,
-            log,
+            self.iter_log_dir,
             sources,
-            rubric,
+            self.rubric,
             only=only,
             observe=self.observe,
             opened=opened.append,
@@ -256,44 +255,29 @@ class LogView(Frozen):
         )
 
         places = OpenablePlaces(self.repo_dir)
-        outcomes: dict[int, Outcome] | None = None
         subjects: dict[int, str] = {}
         if self.subjects:
             commits = [(record, record.commit) for record in chosen]
             subjects = subjects_by_iteration(self.repo_dir, commits)
+        outcomes: dict[int, Outcome] = {}
         with stored_prices(sources.cache_dir):
-            for (iteration,) in scored:
+            for index, (iteration,) in enumerate(scored):
                 # The evidence is open once the first iteration is scored, or not needed.
-                if outcomes is None:
+                if index == 0:
                     git = opened[0].git if opened else None
                     outcomes = self._outcomes(records, chosen, sources, git)
 
                 number = iteration.record.iteration
-                sidecar = None
-                if not self.recompute:
-                    sidecar = score or self._sidecar(number, sources.warn)
-
-                state = CURRENT
-                if sidecar is not None:
-                    provenance = (
-                        read_provenance(log, number) if iteration.provenance else None
-                    )
-                    state = state_of(sidecar, rubric, iteration, provenance)
-
-                yield ExaminedIteration(
+                yield replace(
+                    self._examined(iteration, score, sources.warn),
                     facts=places.in_facts(iteration.facts),
-                    signals=iteration.signals,
-                    computed=iteration.persisted,
-                    score=sidecar or iteration.persisted,
-                    origin="sidecar" if sidecar else "computed",
-                    outcome=(outcomes or {}).get(number),
-                    state=state,
+                    outcome=outcomes.get(number),
                     subject=subjects.get(number, ""),
                 )
 
         for evidence in opened:
             on_open(evidence)
-            if outcomes is not None and is_whole_log:
+            if is_whole_log:
                 of_log = outcomes.values() if self.outcomes else None
                 on_read(PreloadedEvidence(evidence, of_log))
 
@@ -307,6 +291,32 @@ class LogView(Frozen):
             return Records()
         rubrics = [] if self.lenient else [self.rubric]
         return sources.entries(rubrics, self.iter_log_dir, self.broken)
+
+    def _examined(
+        self, iteration: ScoredIteration, sidecar: PersistedScore | None, warn: Warn
+    ) -> ExaminedIteration:
+        """Return an iteration with the score that counts, and how far that can be trusted.
+
+        That is the score of its sidecar, which is read unless it is given.
+        """
+        computed = ExaminedIteration(
+            facts=iteration.facts,
+            signals=iteration.signals,
+            computed=iteration.persisted,
+            score=iteration.persisted,
+            origin="computed",
+        )
+        number = iteration.record.iteration
+        if not self.recompute:
+            sidecar = sidecar or self._sidecar(number, warn)
+        if self.recompute or sidecar is None:
+            return computed
+
+        provenance = None
+        if iteration.provenance:
+            provenance = read_provenance(self.iter_log_dir, number)
+        state = state_of(sidecar, self.rubric, iteration, provenance)
+        return replace(computed, score=sidecar, origin="sidecar", state=state)
 
     def _outcomes(
         self,

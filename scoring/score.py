@@ -3,41 +3,31 @@
 :func:`score_iterations` is the only loop that scores; every other function here calls it.
 """
 
-import os
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Unpack
-
-from msgspec.structs import replace
 
 from rubric import Rubric, Score, default_rubric, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
 
 from .errors import LogError, silent
-from .evidence.facts import EntryEvidence, Evidence, IterationFacts
+from .evidence.facts import EntryEvidence, Evidence
 from .evidence.kept_answers import Answers, AnswerStore
 from .evidence.rules import Options, Sources, rules_of
 from .log.load import Broken, claims_read_as_false, no_such_entry
 from .log.model import IterationRecord, Records
-from .log.selection import Selection
-from .scored import (
-    LogSummary,
-    ScoredIteration,
-    ScoredLine,
-    ScoredLog,
-    WrittenSidecars,
-)
-from .sessions import SessionIterRef, aggregate_sessions, sessions_of
-from .sidecars.provenance import Loss, provenance_of
-from .sidecars.scores import iteration_score_path, write_session_scores
-from .sidecars.stamp import inputs_of, stamps_of_log
-from .sidecars.writing import (
-    SidecarComparison,
-    compare_with_sidecar,
-    sessions_with_files,
-    write_sidecars,
-)
+from .scored import ScoredIteration, ScoredLog
+from .sessions import aggregate_sessions
+from .sidecars.provenance import provenance_of
+from .sidecars.stamp import inputs_of
 from .signals.table import (
     as_read,
     labels_vote,
@@ -47,9 +37,6 @@ from .signals.table import (
 )
 from .signals.values import SignalSet
 from .text import spans, trim
-
-_SIDECARS_AT_ONCE = 1000
-"""How many sidecars wait in memory before they are written together."""
 
 
 def score_log(
@@ -224,43 +211,23 @@ def score_iterations(
     """
     log_dir = Path(iter_log_dir)
     records = Records(records)
-    wanted = optional_signals(*rubrics)
-
+    chosen = [records[index] for index in records.indices_of(only)]
     profile = meter_profile(*rubrics, observe=observe)
     reads_labels = labels or labels_vote(*rubrics)
 
-    def scored(
-        record: IterationRecord, evidence: EntryEvidence, answers: Answers
-    ) -> tuple[ScoredIteration, ...]:
-        inputs = ""
-        if sources.cache_dir:
-            # taken before the files are read, so that a change after it shows
-            inputs = inputs_of(record, evidence, log_dir, wanted)
-
-        facts = evidence.of(record, answers)
-        provenance = provenance_of(facts) if sources.rules.as_observed else None
-        iterations = _scores_of(facts, rubrics, wanted, compare)
-        return tuple(
-            replace(iteration, provenance=provenance, inputs=inputs)
-            for iteration in iterations
-        )
-
-    with AnswerStore(sources, log_dir) as store:
-        indices = records.indices_of(only)
-        numbers = [records.numbers[index] for index in indices]
+    with AnswerStore(sources, log_dir) as store, ExitStack() as reading:
         kept = None
         if from_store:
+            numbers = [record.iteration for record in chosen]
             names = [_name_of_answers(number, only) for number in numbers]
             kept = store.get_all(names, Answers)
             if kept is None and not needs_share:
                 kept = store.get_all(numbers, Answers)
-        if kept is not None:
-            of_entries = EntryEvidence(log_dir, sources, profile, reads_labels)
-            for index, answers in zip(indices, kept, strict=True):
-                yield scored(records[index], of_entries, answers)
-            return
 
-        with store.sources.reading_begun() as scan:
+        evidence = EntryEvidence(log_dir, sources, profile, reads_labels)
+        answers: Iterable[Answers] = kept or ()
+        if kept is None:
+            scan = reading.enter_context(store.sources.reading_begun())
             if not records:
                 return
 
@@ -278,19 +245,33 @@ def score_iterations(
             _warn_of_what_is_not_seen(
                 evidence, rubrics[0], log_dir, is_whole_log=only is None
             )
+            answers = _read_answers(evidence, chosen, store, only)
 
-            for index in indices:
-                record = records[index]
-                answers = evidence.answers(record)
-                if index == indices[0]:
-                    store.watch(evidence.watched())
-                # What sessions wrote to an artifact depends on links anywhere in the repository.
-                depends_on_links = sources.rules.as_observed and any(
-                    map(trim, record.artifacts)
-                )
-                if not depends_on_links and not evidence.git.repository.time.has_failed:
-                    store.put(_name_of_answers(record.iteration, only), answers)
-                yield scored(record, evidence, answers)
+        for record, answers_of_record in zip(chosen, answers, strict=True):
+            yield _scored(
+                record, evidence, answers_of_record, log_dir, rubrics, compare
+            )
+
+
+def _read_answers(
+    evidence: Evidence,
+    chosen: Sequence[IterationRecord],
+    store: AnswerStore,
+    only: Collection[int] | None,
+) -> Iterator[Answers]:
+    """Yield what git and transcripts say of the chosen iterations, and keep it in the store."""
+    for record in chosen:
+        answers = evidence.answers(record)
+        if record is chosen[0]:
+            store.watch(evidence.watched())
+
+        # What sessions wrote to an artifact depends on links anywhere in the repository.
+        depends_on_links = evidence.sources.rules.as_observed and any(
+            map(trim, record.artifacts)
+        )
+        if not depends_on_links and not evidence.git.repository.time.has_failed:
+            store.put(_name_of_answers(record.iteration, only), answers)
+        yield answers
 
 
 def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
@@ -303,22 +284,39 @@ def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
     return f"{iteration} alone"
 
 
-def _scores_of(
-    facts: IterationFacts,
+def _scored(
+    record: IterationRecord,
+    evidence: EntryEvidence,
+    answers: Answers,
+    log_dir: Path,
     rubrics: Sequence[Rubric],
-    wanted: Collection[str],
     compare: bool,
-) -> Iterator[ScoredIteration]:
-    """Yield what each rubric makes of some facts. Rubrics that judge them alike share signals."""
+) -> tuple[ScoredIteration, ...]:
+    """Score one iteration under each rubric. Rubrics that judge its facts alike share signals."""
+    wanted = optional_signals(*rubrics)
+    inputs = ""
+    if evidence.sources.cache_dir:
+        # taken before the files are read, so that a change after it shows
+        inputs = inputs_of(record, evidence, log_dir, wanted)
+
+    facts = evidence.of(record, answers)
+    provenance = None
+    if evidence.sources.rules.as_observed:
+        provenance = provenance_of(facts)
+
+    iterations = []
     judged: dict[tuple[bool, str], SignalSet] = {}
     for rubric in rubrics:
         read = as_read(facts, rubric)
         way = (rubric.claims_vote, rubric.test_flags)
         if way not in judged:
             judged[way] = signal_set(read, wanted, rubric.claims_vote, compare)
-        yield ScoredIteration(
-            facts.record, read, judged[way], rubric.score(judged[way])
+        signals = judged[way]
+        score = rubric.score(signals)
+        iterations.append(
+            ScoredIteration(record, read, signals, score, provenance, inputs)
         )
+    return tuple(iterations)
 
 
 def _warn_of_what_is_not_seen(
@@ -346,103 +344,3 @@ def _warn_of_what_is_not_seen(
         noun = "iteration" if len(numbers) == 1 else "iterations"
         claim = f"rubric {rubric.version} reads the claim True as false; write true"
         warn(f"{noun} {spans(numbers)}: {claim}")
-
-
-def score_whole_log(
-    iter_log_dir: Path,
-    sources: Sources,
-    rubric: Rubric,
-    selection: Selection,
-    show: Callable[[ScoredIteration, tuple[Loss, ...]], object] | None = None,
-    write: bool = False,
-    observe: bool = False,
-    broken: Broken = silent,
-    finished: Callable[[Evidence], object] = silent,
-) -> LogSummary:
-    """Score a log of any length, write its sidecars if asked to, and return what tables show.
-
-    Args:
-        iter_log_dir: the folder of the entries.
-        sources: where evidence comes from.
-        rubric: the rubric to score under.
-        selection: the iterations to show; all are scored.
-        show: takes each iteration that is shown, in order, with the evidence that it lost.
-        write: whether sidecars are written.
-        observe: as in :func:`score_log`.
-        broken: takes the error of every entry that is left out.
-        finished: takes the evidence, when all iterations are scored.
-
-    Raises:
-        LogError, NotARepositoryError, GitError: as in :func:`score_log`.
-        WriteError: a sidecar could not be written.
-    """
-    records = sources.entries([rubric], iter_log_dir, broken)
-    chosen = selection.numbers(records)
-    opened: list[Evidence] = []
-    lines: list[ScoredLine] = []
-    members: list[tuple[str, SessionIterRef]] = []
-    marks: list[bytes] = []
-    present: Counter[str] = Counter()
-
-    with stamps_of_log(
-        sources.cache_dir if write else None, iter_log_dir, rubric
-    ) as stamps:
-        waiting: list[SidecarComparison] = []
-
-        for (scored,) in score_iterations(
-            records,
-            iter_log_dir,
-            sources,
-            rubric,
-            observe=observe,
-            compare=False,
-            opened=opened.append,
-            from_store=True,
-        ):
-            sidecar = None
-            path = iteration_score_path(iter_log_dir, scored.record.iteration)
-            if write or os.path.lexists(path):
-                sidecar = compare_with_sidecar(iter_log_dir, scored)
-            lost = sidecar.lost if sidecar else ()
-            if write and sidecar:
-                waiting.append(sidecar)
-            if len(waiting) == _SIDECARS_AT_ONCE:
-                write_sidecars(iter_log_dir, waiting, sources.warn, stamps)
-                waiting.clear()
-
-            marks.append(scored.mark)
-            members.append(
-                (scored.record.agent.session_id, SessionIterRef.of(scored.score))
-            )
-
-            if scored.record.iteration in chosen:
-                lines.append(scored.line(lost))
-                present.update(scored.present_signals(rubric))
-                if show:
-                    show(scored, lost)
-
-        sessions = sessions_of(rubric, members)
-        written = None
-        if write:
-            write_sidecars(iter_log_dir, waiting, sources.warn, stamps)
-            files = write_session_scores(
-                iter_log_dir, sessions_with_files(sessions, sources.warn)
-            )
-            if members:
-                written = WrittenSidecars(len(members), len(files))
-
-    if opened:
-        finished(opened[0])
-
-    return LogSummary(
-        rubric=rubric,
-        lines=lines,
-        sessions=[
-            session for session in sessions if chosen.intersection(session.iterations)
-        ],
-        shares={
-            spec.id: present[spec.id] / max(len(lines), 1) for spec in rubric.signals
-        },
-        written=written,
-        marks=marks,
-    )

@@ -46,12 +46,6 @@ class ScoredIteration(Frozen):
         """A digest that identifies the score, where a verdict on scores is kept."""
         return score_mark(self.score, self.facts)
 
-    def present_signals(self, rubric: Rubric) -> list[str]:
-        """Return the ids of the signals of a rubric that are present."""
-        return [
-            spec.id for spec in rubric.signals if self.signals.value(spec.id).present
-        ]
-
     def line(self, lost: tuple[Loss, ...] = ()) -> "ScoredLine":
         """Return what tables show of it.
 

@@ -87,7 +87,9 @@ class TestBacklog:
         assert len(scored.iterations) == TINY.iterations
         present: set[str] = set()
         for iteration in scored.iterations:
-            present.update(iteration.present_signals(default_rubric()))
+            present.update(
+                row.signal for row in iteration.score.breakdown if row.present
+            )
         assert present == {spec.id for spec in default_rubric().signals}
         checks = [
             iteration.signals.objective.as_dict() for iteration in scored.iterations

@@ -12,12 +12,12 @@ from scoring.examine import PreloadedEvidence
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.ledger import Ledger
-from scoring.score import score_whole_log
 from scoring.scored import LogSummary, ScoredIteration
 from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.work_pages import notes_on_history
 from scoring.views.work_rows import work_of
+from scoring.whole_log import score_whole_log
 
 from .options import (
     SCORING_OPTIONS,

@@ -8,15 +8,16 @@ import pytest
 from helpers.repos import Repo
 
 from rubric import released_rubric
-from scoring import score
+from scoring import whole_log
 from scoring.demo import Demo
 from scoring.evidence.rules import Sources, rules_of
 from scoring.log.selection import Selection
-from scoring.score import score_log, score_whole_log
+from scoring.score import score_log
 from scoring.scored import LogSummary, ScoredIteration
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.writing import write_scored_log
 from scoring.views.run_pages import run_item, run_payload
+from scoring.whole_log import score_whole_log
 
 RUBRIC = released_rubric("3.1.0")
 ALL = Selection()
@@ -48,10 +49,10 @@ def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
     log, said = gone_through(demo)
     assert (log.written, files_of(demo.iter_log_dir)) == (None, before)
     lines = [iteration.line() for iteration in in_memory.iterations]
-    present = [iteration.present_signals(RUBRIC) for iteration in in_memory.iterations]
     shares: dict[str, float] = {}
     for spec in RUBRIC.signals:
-        shares[spec.id] = sum(spec.id in names for names in present) / len(lines)
+        present = [one.signals.value(spec.id).present for one in in_memory.iterations]
+        shares[spec.id] = sum(present) / len(lines)
     summary = LogSummary(RUBRIC, lines, in_memory.sessions, shares)
     assert said == json.dumps(run_payload(summary) | {"iterations": items})
 
@@ -79,7 +80,7 @@ def files_of(log: Path) -> dict[str, bytes]:
 def test_writes_what_a_log_in_memory_writes(
     demo: Demo, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(score, "_SIDECARS_AT_ONCE", at_once)
+    monkeypatch.setattr(whole_log, "_SIDECARS_AT_ONCE", at_once)
     log, _ = gone_through(demo, Selection(last=1), write=True)
     found = files_of(demo.iter_log_dir)
     for name in found:
