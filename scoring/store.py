@@ -18,7 +18,7 @@ import msgspec
 
 Value = TypeVar("Value")
 
-FORMAT = 39
+FORMAT = 40
 """Goes up when the bytes of any kind mean something else.
 
 Two versions of da-score share the file, and no row of it.

@@ -1,7 +1,7 @@
 """All work as units, each line in one, and their fate: ``docs/VALIDITY.md``, "All of the work"."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +31,12 @@ from .unit_states import (
     follow_lines,
     name_commits_of_rests,
 )
+
+_MOST_OF_A_BRANCH = 20
+"""With more commits a merge may be that of a branch on which work had landed before."""
+
+_LONGEST_BRANCH = 7 * DAY
+"""How long before the merge work was committed, of which the same is true."""
 
 
 class Ledger(NamedTuple):
@@ -260,6 +266,38 @@ def _judge(
     for unit in units:
         if unit.outcome:
             unit.defective = unit.outcome.defective
+        unit.mended_in_branch = tuple(_mended_in_branch(unit, git))
+
+
+def _mended_in_branch(unit: Unit, git: AttributedHistory) -> Iterator[str]:
+    """Yield the commits that undid or fixed work and came to the trunk in the merge of its branch.
+
+    The merge is the first one that brought the work to another line, and it brought little else.
+    """
+    landing = unit.landing
+    later = []
+    if landing and landing.undone and landing.undone.taken_back:
+        later.append(landing.undone.taken_back.by)
+    if unit.outcome and unit.outcome.main_fix:
+        later.append(unit.outcome.main_fix[0])
+    if not later or not landing or not landing.commit:
+        return
+
+    graph = git.graph
+    merges = graph.brought_by(landing.commit)
+    if not merges:
+        return
+    merge = merges[-1]
+    brought = graph.between(merge, graph.parents[merge][:1])
+    if sum(not graph.is_merge(sha) for sha in brought) > _MOST_OF_A_BRANCH:
+        return
+    committed = git.walk[landing.commit].time or 0
+    if (git.walk[merge].time or 0) - committed > _LONGEST_BRANCH:
+        return
+
+    for sha in later:
+        if merge in graph.brought_by(sha):
+            yield sha
 
 
 def _badness(outcome: Outcome) -> tuple[bool, bool, int]:

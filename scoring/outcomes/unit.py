@@ -76,6 +76,8 @@ class Unit:
         may_be_there: whether work without such lines may be there: rewritten, or off the trunk.
         defective: whether it was undone or fixed later; None where that is not known.
         outcome: the worst outcome of its iterations.
+        mended_in_branch: the commits that undid or fixed it and that the same merge brought, so
+            that the trunk never had it without them.
         missing_subagents: sub-agents that it started and that left no transcript here.
         missing_sessions: sessions that its checkpoints list and that left no transcript here.
         first_line: the first line of lost work as ``transcript:line``; "" otherwise.
@@ -110,6 +112,7 @@ class Unit:
     may_be_there: bool = False
     defective: bool | None = None
     outcome: Outcome | None = None
+    mended_in_branch: tuple[str, ...] = ()
     missing_subagents: int = 0
     missing_sessions: int = 0
     first_line: str = ""

@@ -77,8 +77,10 @@ class _OtherWork(NamedTuple):
     def were_still_in_work(self, unit: Unit, commit: str) -> bool:
         """Return whether a commit that undid or fixed a unit was part of the same work.
 
-        One session led to both, or they are less than an hour apart.
+        One session led to both, one merge brought both, or they are less than an hour apart.
         """
+        if commit in unit.mended_in_branch:
+            return True
         later = self.unit_of.get(commit)
         if later is None:
             return False
@@ -164,11 +166,13 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
     unit = row.unit
     landing = unit.landing
 
-    # What its own session took back was a trial, and so was what a commit takes back within an hour
-    # and says so. What another one removes without a word was hardly meant to go.
+    # What its own session or branch took back was a trial, and so was what a commit takes back
+    # within an hour and says so. What another one removes without a word was hardly meant to go.
     taken = landing.undone.taken_back if landing and landing.undone else None
     if taken and unit.state in ("reverted", "taken_back"):
-        was_trial = _are_of_one_session(unit, others.unit_of.get(taken.by))
+        later = others.unit_of.get(taken.by)
+        was_trial = taken.by in unit.mended_in_branch
+        was_trial = was_trial or _are_of_one_session(unit, later)
         if taken.said:
             is_soon = taken.seconds < LEAST_SECONDS
             was_trial = is_soon or others.were_still_in_work(unit, taken.by)
@@ -184,7 +188,7 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
             )
             yield Reason("tests_failed", text, _sightings(unit).get("tests", ""))
 
-    # What its own session fixes was still in work.
+    # What its own session or branch fixes was still in work.
     outcome = unit.outcome
     if outcome and outcome.main_fix:
         sha, fixed_lines = outcome.main_fix

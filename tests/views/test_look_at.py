@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from helpers.extras import needs
+from helpers.harness_lines import START, cases
 from helpers.histories import DAY, TEXT, History, Session, writes
 
 MANY = 6
@@ -131,3 +132,81 @@ def test_what_a_row_does_not_have_is_a_dash(history: History, da_score: Any) -> 
         "work without a commit",
         "-",
     )
+
+
+OF_A_BRANCH = TEXT.replace("made", "of_a_branch")
+
+
+def reasons_of_a_branch(
+    history: History,
+    da_score: Any,
+    *,
+    subject: str = "fix: a crash",
+    files: dict[str, str],
+    mended_on: str = "topic",
+    others: int = 0,
+    merged: float = 3,
+) -> list[str]:
+    """Return the reasons to look at work of a branch, which a commit fixed or undid a day later.
+
+    Args:
+        history: where it happens.
+        da_score: runs a command.
+        subject: that of the later commit.
+        files: what the later commit writes.
+        mended_on: the branch of the later commit: that of the work, or the trunk after the merge.
+        others: how many other commits the branch has.
+        merged: how many days after the work the branch is merged.
+    """
+    text = OF_A_BRANCH
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py", text)
+    mark = history.commit(200, "Add it", branch="topic", files={"src/a.py": text})
+    session.commits(200, 2, mark, "Add it")
+    for n in range(others):
+        history.commit(300 + n, f"Other {n}", branch="topic")
+    if mended_on == "topic":
+        history.commit(DAY, subject, branch="topic", files=files)
+
+    git = history.git
+    tips = (history.main, git.branches["topic"])
+    whole = {"src/a.py": files["src/a.py"] if mended_on == "topic" else text}
+    moment = START + int(merged * DAY)
+    git.branches["main"] = git.commit(tips, "Merge branch 'topic'\n", moment, whole)
+    if mended_on == "main":
+        history.commit((merged + 1) * DAY, subject, files=files)
+    places = places_of(history)
+    return [
+        row["reason"] for row in da_score("work", *places, "--json").json["look_at"]
+    ]
+
+
+UNDO = {"src/a.py": ""}
+FIX = {"src/a.py": "".join(OF_A_BRANCH.splitlines(True)[:4])}
+
+
+@cases(
+    "keys, reasons",
+    {
+        "fixed before the merge": ({"files": FIX}, []),
+        "fixed after the merge": ({"files": FIX, "mended_on": "main"}, ["defective"]),
+        "fixed on a branch of many commits": (
+            {"files": FIX, "others": 20},
+            ["defective"],
+        ),
+        "fixed on a branch that lived long": (
+            {"files": FIX, "merged": 8},
+            ["defective"],
+        ),
+        "undone before the merge": ({"files": UNDO, "subject": "Notes"}, []),
+        "undone after the merge": (
+            {"files": UNDO, "subject": "Notes", "mended_on": "main"},
+            ["reverted"],
+        ),
+    },
+)
+def test_what_its_own_branch_mended_before_the_merge_is_not_looked_at(
+    history: History, da_score: Any, keys: dict[str, Any], reasons: list[str]
+) -> None:
+    """The trunk never had it without that."""
+    assert reasons_of_a_branch(history, da_score, **keys) == reasons
