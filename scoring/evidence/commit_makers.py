@@ -8,8 +8,10 @@ committer.
 from collections.abc import Iterable
 
 from .attribution.attributed import AttributedScan
-from .attribution.commits_by_lines import commits_in_git, commits_of_unnamed
+from .attribution.commits_by_lines import add_quiet_commits
+from .attribution.known_commits import NamedCommits
 from .attribution.neighbourhood import Neighbourhood
+from .attribution.session_trees import AllWork
 from .git.agents import NO_AGENTS
 from .git.authorship import AttributedHistory
 from .git.commit_history import WrittenCommit
@@ -31,37 +33,39 @@ from .session_commits import (
 )
 from .transcripts.events import Edit, PossibleEdit, UnseenEdit
 from .transcripts.facts import NS, timestamp_ns
+from .transcripts.streams import commits_shown
 
 
-def agent_commits(
+def work_of_agents(
     scan: AttributedScan,
+    read: AllWork,
     history: AttributedHistory,
     sources: Sources,
-    landed_only: bool,
-    assisted: bool,
-) -> AgentCommits:
-    """Read all sessions, and return the commits that agents made, on the trunk and off it.
+    in_log: NamedCommits | tuple[str, ...] = (),
+) -> WorkOfAgents:
+    """Mark the lines that are work in the repository, and return what shows commits of agents.
 
     Args:
         scan: what transcripts and checkpoints show.
+        read: all that it has read.
         history: what git knows.
         sources: where the evidence comes from.
-        landed_only: whether to leave out commits off the trunk that are not tips of branches.
-        assisted: whether commits count of which the message only says that an agent assisted.
+        in_log: the names of the commits of a log, which are the repository's.
     """
-    read = scan.read()
     sessions = read.sessions.values()
-    shas_shown = commits_in_git(sessions, history, sources.trusted)
+    if not sources.trusted:  # else only commits count that a command printed
+        add_quiet_commits(sessions, history)
+    shas_shown = history.with_digits(commits_shown(sessions))
+    shas_shown.update({sha: sha for sha in shas_shown.values()})
+
     neighbourhood = Neighbourhood(
-        read.work_trees, sources.worktrees, history.remotes, shas_shown.__contains__
+        read.work_trees,
+        sources.worktrees,
+        history.remotes,
+        lambda sha: sha in shas_shown or sha in in_log,
     )
     neighbourhood.mark(sessions)
-
-    unnamed = {}
-    if not (landed_only or sources.trusted):
-        unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, history)
-    work = WorkOfAgents(sessions, scan, history, shas_shown, unnamed)
-    return commits_of_agents(work, landed_only=landed_only, assisted=assisted)
+    return WorkOfAgents(sessions, scan, history, shas_shown, sources.trusted)
 
 
 def commits_of_agents(

@@ -11,19 +11,16 @@ from scoring.text import trim
 
 from .artifacts import artifact_place
 from .attribution.attributed import AttributedScan
-from .attribution.commits_by_lines import commits_in_git, commits_of_unnamed
 from .attribution.iteration_shares import Question, Verification
-from .attribution.makers import NamedCommits
-from .attribution.neighbourhood import Neighbourhood
+from .attribution.known_commits import NamedCommits
 from .attribution.observing_iterations import AttributedFacts
-from .attribution.session_trees import NO_ITERATION
+from .commit_makers import work_of_agents
 from .git.agents import StatedAgent, stated_as
 from .git.authorship import AttributedHistory
 from .git.commit_history import WrittenCommit
 from .git.facts import GitFacts, Landing
 from .rules import Sources
 from .scopes import is_document
-from .session_commits import WorkOfAgents
 from .transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from .transcripts.scan import Scan
 from .transcripts.work_trees import WorkTrees
@@ -75,38 +72,18 @@ def ask_transcripts(
 
     work = scan.read()
     work.entries = len(records)
-    sessions = work.sessions.values()
-    shas_shown = commits_in_git(sessions, git, sources.trusted)
-    shas_shown.update({sha: sha for sha in shas_shown.values()})
-
-    def is_its_commit(sha: str) -> bool:
-        return sha in shas_shown or in_log.index_of(sha) != NO_ITERATION
-
-    neighbourhood = Neighbourhood(
-        work.work_trees,
-        sources.worktrees,
-        git.remotes,
-        is_its_commit,
-    )
-    neighbourhood.mark(sessions)
-
-    unnamed: Mapping[str, str] = {}
-    if not sources.trusted:
-        unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, git)
+    of_agents = work_of_agents(scan, work, git, sources, in_log)
     start = windows[max(windows)].end if windows else None
-    shown = WorkOfAgents(sessions, scan, git, shas_shown, unnamed)
-    of_agents = unlogged_commits(shown, records, start, trusted=sources.trusted)
-    unlogged = of_agents.unlogged
-    became = shas_shown if sources.trusted else of_agents.became
+    unlogged, became = unlogged_commits(of_agents, records, start)
 
-    of_log = of_log.with_checkpoints(unnamed)
+    of_log = of_log.with_checkpoints(of_agents.unnamed)
     questions = []
     for record in records:
         questions.append(asking.question(record, of_log, windows.get(record.iteration)))
     further = asking.commits_of(
         {item.record.iteration: item.landing for item in unlogged}
     )
-    further = further.with_checkpoints(unnamed)
+    further = further.with_checkpoints(of_agents.unnamed)
     for item in unlogged:
         questions.append(asking.question(item.record, further, item.window))
 

@@ -1,16 +1,19 @@
 """The commits that agents made, and what became of those of sessions that git does not have."""
 
 import datetime
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.text import trim
 
 from .attribution.attributed import AttributedScan
+from .attribution.commits_by_lines import commits_of_unnamed
 from .attribution.iteration_shares import DAY
-from .attribution.makers import HeldCommit, amended, amends
 from .git.authorship import AttributedHistory
 from .git.commit_history import WrittenCommit
 from .transcripts.events import Edit, FileRemoved, key_of
@@ -44,22 +47,33 @@ class MadeBy(NamedTuple):
     session_ids: tuple[str, ...]
 
 
-class WorkOfAgents(NamedTuple):
+@dataclass(frozen=True)
+class WorkOfAgents:
     """What shows which commits agents made.
 
     Attributes:
         sessions: all sessions.
         scan: what transcripts and checkpoints show.
         history: what git knows.
-        shas_shown: the SHAs of the commits that sessions show, by the digits that they show.
-        unnamed: the commits of checkpoints that no message names, by the ids of these.
+        shas_shown: the SHAs of the commits that sessions show, by the digits that they show, and
+            by themselves.
+        trusted: whether only that counts which no author of a commit may choose.
     """
 
     sessions: Collection[Session]
     scan: AttributedScan
     history: AttributedHistory
     shas_shown: Mapping[str, str]
-    unnamed: Mapping[str, str]
+    trusted: bool
+
+    @cached_property
+    def unnamed(self) -> Mapping[str, str]:
+        """The commits of checkpoints that no message names, by the ids of these."""
+        if self.trusted:
+            return {}
+        return commits_of_unnamed(
+            self.scan.checkpoints.values(), self.sessions, self.history
+        )
 
 
 MadeBySession: TypeAlias = tuple[str, SessionCommit]
@@ -139,9 +153,45 @@ def add_commits_of_sessions(agents: AgentCommits, work: WorkOfAgents) -> None:
                 agents.lost.append(LostCommit(session, made))
 
 
+class _HeldCommit(NamedTuple):
+    """A commit that git has on a branch.
+
+    Attributes:
+        authored: the author time in ns since 1970.
+        listed: the ids of the sessions in its checkpoints.
+        shown: for each line that shows it, the id of the session and what the line shows.
+    """
+
+    authored: int
+    listed: Collection[str]
+    shown: Collection[MadeBySession]
+
+    def may_be(self, session_id: str, lost: SessionCommit) -> bool:
+        """Return whether a lost commit of a session can be what became this one.
+
+        The session alone made this one, at the time of the lost one, and shows no third one.
+        """
+        if not self._is_at(lost):
+            return False
+        for other_id, shown in self.shown:
+            if other_id != session_id or (self._is_at(shown) and not shown.amends):
+                return False
+        return bool(self.shown) or session_id in self.listed
+
+    def _is_at(self, made: SessionCommit) -> bool:
+        """Return whether the author time is between a command and its result."""
+        # git has whole seconds
+        return made.begun - made.begun % NS <= self.authored <= made.time
+
+
 def find_amended(agents: AgentCommits, checkpoint_times: SessionTimes) -> None:
-    """Note which lost commits were amended or rebased to one that git has."""
-    in_git = {}
+    """Note which lost commits were amended or rebased to one that git has, where that is certain.
+
+    Whatever an amend changes, the author time stays, which is between the command that made the
+    commit and its result.
+    """
+    held: dict[str, _HeldCommit] = {}
+    sha_of: dict[SessionCommit, str] = {}
     for sha, commit in agents.commits.items():
         if commit.time is None or sha in agents.dangling:
             continue
@@ -149,11 +199,62 @@ def find_amended(agents: AgentCommits, checkpoint_times: SessionTimes) -> None:
         for checkpoint in commit.checkpoints:
             listed.update(checkpoint_times.get(checkpoint, ()))
         shown = agents.by_sha.get(sha, ())
-        in_git[sha] = HeldCommit(commit.time * NS, listed, shown)
+        held[sha] = _HeldCommit(commit.time * NS, listed, shown)
+        for _, made in shown:
+            sha_of.setdefault(made, sha)
 
     lost = {commit.made for commit in agents.lost}
-    for lost_commit, sha in amended(agents.by_session, lost, in_git).items():
+    became = _held_as(agents.by_session, lost, held)
+    for amendment, former in _amendments(agents).items():
+        if former in became and amendment in lost:
+            became[amendment] = became[former]
+        elif amendment in sha_of and amendment.folder == former.folder:
+            became.setdefault(former, sha_of[amendment])
+    for lost_commit, sha in became.items():
         agents.same[lost_commit.sha] = sha
+
+
+def _held_as(
+    by_session: Mapping[str, Sequence[SessionCommit]],
+    lost: Collection[SessionCommit],
+    held: Mapping[str, _HeldCommit],
+) -> dict[SessionCommit, str]:
+    """Return the SHA under which git has a lost commit now, where only these two fit each other.
+
+    Args:
+        by_session: the commits of sessions, by the ids of these.
+        lost: the commits that git does not have, or that no branch has.
+        held: the commits that git has on branches, by their SHAs.
+    """
+    by_time = sorted((commit.authored, sha) for sha, commit in held.items())
+    became: dict[SessionCommit, str] = {}
+    for session_id, commits in by_session.items():
+        for commit in commits:
+            if commit not in lost or commit.amends:
+                continue
+            first = bisect_left(by_time, (commit.begun - NS,))
+            end = bisect_left(by_time, (commit.time + 1,))
+            shas = [
+                sha
+                for _, sha in by_time[first:end]
+                if held[sha].may_be(session_id, commit)
+            ]
+            if len(shas) == 1:
+                became[commit] = shas[0]
+
+    counts = Counter(became.values())
+    return {commit: sha for commit, sha in became.items() if counts[sha] == 1}
+
+
+def _amendments(agents: AgentCommits) -> dict[SessionCommit, SessionCommit]:
+    """Return the commits that amend a lost one, each with that: the one before in its session."""
+    lost = {commit.made for commit in agents.lost}
+    amendments = {}
+    for commits in agents.by_session.values():
+        for former, commit in pairwise(sorted(commits)):
+            if commit.amends and former in lost:
+                amendments[commit] = former
+    return amendments
 
 
 def find_by_subject(agents: AgentCommits) -> None:
@@ -205,10 +306,9 @@ def drop_rewritten(agents: AgentCommits, shas_shown: Mapping[str, str]) -> None:
 
 def add_lost_commits(agents: AgentCommits) -> None:
     """Add the commits that only transcripts show, each once: of several attempts the last."""
-    all_lost = {commit.made for commit in agents.lost}
     amended_to = {}
-    for commit, former in amends(agents.by_session, all_lost).items():
-        amended_to[former.sha] = commit.sha
+    for amendment, former in _amendments(agents).items():
+        amended_to[former.sha] = amendment.sha
 
     last_of_subject: dict[tuple[str, int], SessionCommit] = {}
     newest_first = sorted(

@@ -51,11 +51,7 @@ class CommitsWithoutEntry(NamedTuple):
 
 
 def unlogged_commits(
-    work: WorkOfAgents,
-    records: Sequence[IterationRecord],
-    start: int | None,
-    *,
-    trusted: bool,
+    work: WorkOfAgents, records: Sequence[IterationRecord], start: int | None
 ) -> CommitsWithoutEntry:
     """Return the commits of agents that no entry names, and what the commits of sessions became.
 
@@ -63,13 +59,13 @@ def unlogged_commits(
         work: what shows the commits of agents.
         records: the entries of the log.
         start: when the last entry's commit was made, in ns since 1970; None without one.
-        trusted: whether an entry takes no commit but the one that it names. Another one of the
-            same change would take the tests of the session that made it away.
     """
     history = work.history
     agents = commits_of_agents(work)
     named: Collection[str]
-    if trusted:
+    if work.trusted:
+        # An entry takes no commit but the one that it names: another one of the same change would
+        # take away the tests of the session that made it.
         named = set(
             history.resolved(trim(record.commit) for record in records).values()
         )
@@ -80,7 +76,7 @@ def unlogged_commits(
     names.sort(key=lambda name: agents.commits[name].time or 0)
     landings = history.landings(name for name in names if name not in agents.known_from)
     twins = {}
-    if not trusted:
+    if not work.trusted:
         twins = _twins_in_log(names, agents, landings, named, history)
     names = [name for name in names if name not in twins]
 
@@ -100,6 +96,8 @@ def unlogged_commits(
             start = window.end
         unlogged.append(Unlogged(record, replace(landing, field=record.commit), window))
 
+    if work.trusted:
+        return CommitsWithoutEntry(unlogged, work.shas_shown)
     became = {}
     for digits in commits_shown(work.sessions):
         name = work.shas_shown.get(digits, digits)

@@ -15,7 +15,11 @@ from typing import NamedTuple
 
 from scoring.errors import InputError, LogError, WriteError
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.commit_makers import agent_commits, authors_of
+from scoring.evidence.commit_makers import (
+    authors_of,
+    commits_of_agents,
+    work_of_agents,
+)
 from scoring.evidence.git.agents import names_of_user
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
@@ -230,7 +234,8 @@ def derive(
                 f" {history.trunk.how}"
             )
 
-        agents = agent_commits(scan, history, sources, landed_only, assisted)
+        work = work_of_agents(scan, scan.read(), history, sources)
+        agents = commits_of_agents(work, landed_only=landed_only, assisted=assisted)
 
         # The oldest on the trunk comes first.
         names = [

@@ -3,7 +3,7 @@
 docs/EVIDENCE.md, "Attribution" and "Checkpoints in git", has the rules.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -15,12 +15,7 @@ from scoring.evidence.git.walk import Commit
 from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.events import LinesWritten, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import (
-    File,
-    Session,
-    SessionCommit,
-    commits_shown,
-)
+from scoring.evidence.transcripts.streams import File, Session, SessionCommit
 from scoring.text import trim
 
 from .written import (
@@ -79,48 +74,39 @@ class _Candidates(NamedTuple):
     shas: Collection[str]
     written: WrittenLines
 
-    def touching(self, files: Mapping[str, frozenset[str]]) -> list[str]:
-        """Return the commits that changed one of the files of the checkpoint.
 
-        Args:
-            files: the paths that each commit changed.
-        """
-        touched = self.checkpoint.files_touched
-        return [
+def _touching(
+    all_candidates: Sequence[_Candidates], git: AttributedHistory
+) -> Iterator[_Candidates]:
+    """Yield candidates again, each with only the commits that changed a file of its checkpoint."""
+    shas = {sha for candidates in all_candidates for sha in candidates.shas}
+    files = git.files(git.written(shas).values())
+    for candidates in all_candidates:
+        touched = candidates.checkpoint.files_touched
+        touching = [
             sha
-            for sha in self.shas
+            for sha in candidates.shas
             if not files.get(sha, frozenset()).isdisjoint(touched)
         ]
-
-
-def _files_of(
-    candidates: Iterable[_Candidates], git: AttributedHistory
-) -> Mapping[str, frozenset[str]]:
-    """Return the paths that each candidate changed."""
-    shas = {sha for each in candidates for sha in each.shas}
-    return git.files(git.written(shas).values())
+        yield candidates._replace(shas=touching)
 
 
 def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str, str]:
     """Return the commits by their author times and files, where one alone fits."""
-    candidates = []
+    all_candidates = []
     for checkpoint in unnamed:
         near: set[str] = set()
         for time in _times_stored(checkpoint):
             near.update(
                 git.authored_between(time - _NEAR_SECONDS, time + _NEAR_SECONDS)
             )
-        candidates.append(_Candidates(checkpoint, near, {}))
+        all_candidates.append(_Candidates(checkpoint, near, {}))
 
-    files = _files_of(candidates, git)
     sha_of = {}
-    for each in candidates:
-        fitting = []
-        for sha in each.touching(files):
-            if not checkpoint_ids(git.commits[sha].message):
-                fitting.append(sha)
+    for checkpoint, shas, _ in _touching(all_candidates, git):
+        fitting = [sha for sha in shas if not checkpoint_ids(git.commits[sha].message)]
         if len(fitting) == 1:
-            sha_of[each.checkpoint.id] = fitting[0]
+            sha_of[checkpoint.id] = fitting[0]
     return sha_of
 
 
@@ -133,7 +119,7 @@ def _by_lines(
         for file in session.files:
             files_of.setdefault(file.checkpoint, []).append(file)
 
-    candidates = []
+    all_candidates = []
     for checkpoint in unnamed:
         changes = _changes_for(
             files_of.get(checkpoint.id, ()), checkpoint.files_touched
@@ -141,14 +127,13 @@ def _by_lines(
         written = lines_left_by_file(changes)
         if sum(map(len, written.values())) >= LEAST_LINES:
             made_after = _made_after(min(_times_stored(checkpoint)), git)
-            candidates.append(_Candidates(checkpoint, made_after, written))
+            all_candidates.append(_Candidates(checkpoint, made_after, written))
 
-    files = _files_of(candidates, git)
     sha_of = {}
-    for each in candidates:
-        sha = _commit_with(each.written, git.lines_added(each.touching(files)))
+    for checkpoint, shas, written in _touching(all_candidates, git):
+        sha = _commit_with(written, git.lines_added(shas))
         if sha:
-            sha_of[each.checkpoint.id] = sha
+            sha_of[checkpoint.id] = sha
     return sha_of
 
 
@@ -193,21 +178,6 @@ def _commit_with(
     if sum(parts.values()) < SAME_PATCH * total:
         return ""
     return max(parts, key=parts.__getitem__)
-
-
-def commits_in_git(
-    sessions: Collection[Session], git: AttributedHistory, trusted: bool
-) -> dict[str, str]:
-    """Return the SHAs of the commits of sessions that git has, by the digits that these show.
-
-    Args:
-        sessions: the sessions, to which the commits are added that their commands did not print.
-        git: what git knows.
-        trusted: whether only commits count that a command printed.
-    """
-    if not trusted:
-        add_quiet_commits(sessions, git)
-    return git.with_digits(commits_shown(sessions))
 
 
 def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> None:

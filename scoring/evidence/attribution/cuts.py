@@ -10,7 +10,7 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import File
 
 from .iteration_shares import Question, Share
-from .makers import known_commits
+from .known_commits import known_commits
 from .session_trees import (
     A_SECOND,
     NO_ITERATION,

@@ -1,0 +1,89 @@
+"""Which commits of sessions iterations name, or what these became: docs/EVIDENCE.md."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from scoring.evidence.transcripts.streams import SessionCommit
+
+from .iteration_shares import Question
+from .session_trees import NO_ITERATION, OTHER_COMMIT, Tree
+
+_LEAST_DIGITS = 7
+
+
+class NamedCommits:
+    """The names of the commits of iterations: whole SHAs, and parts of them."""
+
+    def __init__(self, names: Iterable[Iterable[str]]) -> None:
+        """Take the names of each iteration's commits, in order of the iterations."""
+        self._by_digits: dict[str, list[tuple[str, int]]] = {}
+        for index, names_of_iteration in enumerate(names):
+            for name in names_of_iteration:
+                if len(name) >= _LEAST_DIGITS:
+                    digits = name[:_LEAST_DIGITS]
+                    self._by_digits.setdefault(digits, []).append((name, index))
+
+    def index_of(self, sha: str) -> int:
+        """Return the index of the first iteration with a commit of this name.
+
+        Either name may be only the beginning of the other one, of at least seven digits.
+
+        Returns:
+            The index, or :data:`NO_ITERATION`.
+        """
+        for name, index in self._by_digits.get(sha[:_LEAST_DIGITS], ()):
+            if name.startswith(sha) or sha.startswith(name):
+                return index
+        return NO_ITERATION
+
+    def __contains__(self, sha: str) -> bool:
+        return self.index_of(sha) != NO_ITERATION
+
+
+class KnownCommit(NamedTuple):
+    """A commit of a session.
+
+    Attributes:
+        made: what a line shows of it.
+        tree: the tree that has its session.
+        place: the index of its iteration, or :data:`OTHER_COMMIT`.
+    """
+
+    made: SessionCommit
+    tree: Tree
+    place: int
+
+
+def known_commits(
+    questions: Sequence[Question], trees: Iterable[Tree], became: Mapping[str, str]
+) -> list[KnownCommit]:
+    """Return the known commits of the sessions in trees: by time, those that iterations name last.
+
+    Rewritten ones are there as what they became. Others are left out.
+
+    Args:
+        questions: the iterations.
+        trees: the sessions with their sub-agents.
+        became: the name of each commit that is known, or of what it became, by the digits shown.
+    """
+    names = NamedCommits(question.commits for question in questions)
+    landed = NamedCommits(question.landed for question in questions)
+
+    by_name = []
+    others = []
+    for tree in trees:
+        for commit in chain.from_iterable(session.made for session in tree.sessions):
+            index = names.index_of(commit.sha)
+            if index != NO_ITERATION:
+                by_name.append(KnownCommit(commit, tree, index))
+                continue
+
+            index = landed.index_of(commit.sha)
+            if index == NO_ITERATION and commit.sha in became:
+                index = names.index_of(became[commit.sha])
+                if index == NO_ITERATION:
+                    index = OTHER_COMMIT  # no entry is about it
+            if index != NO_ITERATION:
+                others.append(KnownCommit(commit, tree, index))
+    return sorted(others) + sorted(by_name)
