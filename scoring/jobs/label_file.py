@@ -27,11 +27,10 @@ from scoring.evidence.labels import (
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import exclusive_lock, read_file, write_together
-from scoring.paths import is_inside
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 
-from .round_trip import AsWritten, dumped, kept_tree, round_trip
+from .round_trip import is_null, with_changed_list
 
 FILE_LIMIT = 1 << 20
 """The largest file that is added to, in bytes: keeping a larger one as it is would take minutes."""
@@ -98,7 +97,7 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
         for label in labels:
             path = log_dir / label_file_name(label.iteration)
             if path not in old_content:
-                old_content[path] = _content_of(path, log_dir)
+                old_content[path] = _content_of(path)
             content = new_content.get(path, old_content[path])
             new_content[path] = _with_label(path, content, label)
 
@@ -117,47 +116,42 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
     return list(old_content)
 
 
-def _content_of(path: Path, log_dir: Path) -> bytes | None:
+def _content_of(path: Path) -> bytes | None:
     """Return the content of a file of labels, or None where it does not exist."""
-    try:
-        if path.is_symlink() and not is_inside(path, log_dir):
-            raise InputError(
-                f"{path}: is a link to a file elsewhere; nothing is added to it"
-            )
-        return read_file(path, FILE_LIMIT)
-    except FileNotFoundError:
-        return None
+    with contextlib.suppress(FileNotFoundError):
+        return read_file(path, FILE_LIMIT, within=path.parent)
+    return None
 
 
 def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
-    """Return the content of a file of labels with a label added to it."""
-    old_data = content or b""
-    yaml = round_trip(old_data, rb"labels")
+    """Return the content of a file of labels with a label added to it.
+
+    Raises:
+        InputError: the file would not keep what it says, or would be too large; or the first label
+            of a person leaves a judgement out, and would not be read.
+    """
     records: Sequence[LabelRecord] = ()
-    if content is None:
-        tree = CommentedMap(
-            iteration=label.iteration, schema_version=Quoted(SCHEMA_VERSION)
-        )
-    else:
+    if content is not None:
         facts = labels_in(content, path, label.iteration)
         if facts.problem:
             raise InputError(f"{path.parent / facts.problem}; nothing is added to it")
         records = facts.labels or ()
-        tree = kept_tree(yaml, content, path)
-
-    if not isinstance(tree.get("labels"), CommentedSeq):
-        tree["labels"] = CommentedSeq()
-    if not tree["labels"]:
-        tree["labels"].fa.set_block_style()
-
     of_actor = [record for record in records if record.actor == label.actor]
     last = next(iter(latest_labels(of_actor)), None)
-    position = _put(label, last, tree["labels"])
-    data = dumped(yaml, tree, old_data, path)
+
+    data = with_changed_list(
+        content or b"",
+        path,
+        "labels",
+        lambda nodes: _put(label, last, nodes),
+        iteration=label.iteration,
+        schema_version=Quoted(SCHEMA_VERSION),
+    )
     if len(data) > FILE_LIMIT:
         size = f"{FILE_LIMIT >> 20} MiB"
         raise InputError(f"{path}: would be larger than {size}; nothing is added to it")
 
+    position = last.position if last else len(records)
     new_records = labels_in(data, path, label.iteration).labels or ()
     changed = set(new_records).symmetric_difference(records)
     if any(record.position != position for record in changed):
@@ -167,69 +161,62 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
     return data
 
 
-def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
-    """Put a label into the list of a file, and return its position there.
+def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> None:
+    """Put a label into the list of a file: into the person's last label, or at the end.
 
     Args:
         label: the label.
-        last: the person's last label; None for a new one.
+        last: the person's last label, which gets another edit; None without one.
         nodes: the list.
 
     Raises:
-        InputError: the first label of a person leaves a judgement out, and would not be read.
+        InputError: the first label of a person leaves a judgement out.
     """
     time = datetime.datetime.now(datetime.UTC)
     now = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    # Readers do not count nulls.
-    items = [
-        node
-        for node in nodes
-        if not (isinstance(node, AsWritten) and node.tag.endswith(":null"))
-    ]
 
-    if last:
-        role = last.role
-        position = last.position
-        item = items[position]
-        item["role"] = role
+    if last is None:
+        item = _first_label(label, now)
+        nodes.append(item)
+    else:
+        # Positions are those of readers, who do not count nulls.
+        item = [node for node in nodes if not is_null(node)][last.position]
+        item["role"] = last.role
         # An update is never earlier than the last one, whatever the clock says.
         clock_is_behind = last.updated is not None and last.updated > (
             timestamp_ns(now) or 0
         )
         item["updated_at"] = Quoted(last.updated_at if clock_is_behind else now)
-    else:
-        missing = [
-            name for name, value in label.judgement._asdict().items() if value is None
-        ]
-        if missing:
-            raise InputError(
-                f"iteration {label.iteration}: the first label of {printable(label.actor)}"
-                f" needs {' and '.join(missing)} too"
-            )
-        role = REVIEWER
-        position = len(items)
-        item = CommentedMap(
-            id=Quoted(str(uuid.uuid4())),
-            iteration=label.iteration,
-            actor=Quoted(label.actor),
-            role=role,
-            schema_version=Quoted(SCHEMA_VERSION),
-            created_at=Quoted(now),
-            updated_at=Quoted(now),
-            history=CommentedSeq(),
+    item["history"].append(_edit(label, last, now))
+
+
+def _first_label(label: NewLabel, now: str) -> CommentedMap:
+    """Return the first label of a person, with an empty history.
+
+    Raises:
+        InputError: it leaves a judgement out, and would not be read.
+    """
+    missing = [
+        name for name, value in label.judgement._asdict().items() if value is None
+    ]
+    if missing:
+        raise InputError(
+            f"iteration {label.iteration}: the first label of {printable(label.actor)}"
+            f" needs {' and '.join(missing)} too"
         )
-        nodes.append(item)
+    return CommentedMap(
+        id=Quoted(str(uuid.uuid4())),
+        iteration=label.iteration,
+        actor=Quoted(label.actor),
+        role=REVIEWER,
+        schema_version=Quoted(SCHEMA_VERSION),
+        created_at=Quoted(now),
+        updated_at=Quoted(now),
+        history=CommentedSeq(),
+    )
 
-    item["history"].append(_edit(label, last, role, now))
-    return position
 
-
-def _edit(
-    label: NewLabel,
-    last: LabelRecord | None,
-    role: str,
-    now: str,
-) -> CommentedMap:
+def _edit(label: NewLabel, last: LabelRecord | None, now: str) -> CommentedMap:
     """Return an edit for the history of a label. A value that is not given stays the last one."""
     latest = last.latest if last else LabelEdit(label.judgement)
     note = latest.note if label.note is None else label.note
@@ -241,6 +228,7 @@ def _edit(
     ):
         values[name] = old_value if new_value is None else new_value
 
+    role = last.role if last else REVIEWER
     edit = CommentedMap(actor=Quoted(label.actor), role=role, timestamp=Quoted(now))
     if note:
         edit["free_text"] = Quoted(note)

@@ -4,10 +4,12 @@ import contextlib
 import io
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
 from ruamel.yaml.representer import RoundTripRepresenter
@@ -48,12 +50,51 @@ for _name in ("null", "bool", "int", "float", "timestamp"):
 _Representer.add_representer(AsWritten, _Representer.represent_as_written)
 
 
-def round_trip(data: bytes, key: bytes = rb"[\w.-]+") -> YAML:
+def is_null(node: object) -> bool:
+    """Return whether a part of a document is null, which readers take for nothing."""
+    return isinstance(node, AsWritten) and node.tag.endswith(":null")
+
+
+def with_changed_list(
+    data: bytes,
+    path: Path,
+    key: str,
+    change: Callable[[CommentedSeq], object],
+    **before_list: object,
+) -> bytes:
+    """Return a document with a list changed, and everything else as it was spelled.
+
+    Args:
+        data: the document. The caller has checked that what it holds at ``key``, if it holds
+            anything there, is a list.
+        path: its file, for errors.
+        key: the key of the list, at the top of the document.
+        change: changes the list, which is empty if the document does not have it.
+        before_list: what the document says before the list if it held nothing.
+
+    Raises:
+        InputError: more would change than the list.
+    """
+    yaml = _reader_and_writer(data, key)
+    tree = _kept_tree(yaml, data, path)
+    if not isinstance(tree, CommentedMap):
+        tree = CommentedMap(before_list)
+    if not isinstance(tree.get(key), CommentedSeq):
+        tree[key] = CommentedSeq()
+
+    nodes = tree[key]
+    if not nodes:
+        nodes.fa.set_block_style()
+    change(nodes)
+    return _dumped(yaml, tree, data, path)
+
+
+def _reader_and_writer(data: bytes, key: str) -> YAML:
     """Return a reader and writer of YAML that keeps what is not changed.
 
     Args:
         data: the document; new items of lists are indented as in it.
-        key: a pattern for the key of the list that decides on indentation.
+        key: the key of the list that decides on indentation.
     """
     yaml = YAML(typ="rt")
     yaml.Constructor = _Constructor
@@ -66,7 +107,7 @@ def round_trip(data: bytes, key: bytes = rb"[\w.-]+") -> YAML:
 
     # The key, blank lines and comments, and the indentation of the first item.
     first_item = re.search(
-        rb"(?m)^" + key + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ",
+        rb"(?m)^" + key.encode() + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ",
         data.replace(_WINDOWS_LINE_END, _LINE_END),
     )
     offset = len(first_item[1]) if first_item else _USUAL_OFFSET
@@ -74,17 +115,8 @@ def round_trip(data: bytes, key: bytes = rb"[\w.-]+") -> YAML:
     return yaml
 
 
-def kept_tree(yaml: YAML, data: bytes, path: Path) -> Any:
-    """Return a document as :func:`round_trip` reads it.
-
-    Args:
-        yaml: the reader.
-        data: the document.
-        path: its file, for errors.
-
-    Raises:
-        InputError: the document could not be written as it is.
-    """
+def _kept_tree(yaml: YAML, data: bytes, path: Path) -> Any:
+    """Return what a document holds. InputError if it could not be written again as it is."""
     try:
         return _loaded(yaml, data.replace(_WINDOWS_LINE_END, _LINE_END))
     except (YAMLError, ValueError, RecursionError) as e:
@@ -94,7 +126,7 @@ def kept_tree(yaml: YAML, data: bytes, path: Path) -> Any:
         ) from e
 
 
-def dumped(yaml: YAML, tree: Any, data: bytes, path: Path) -> bytes:
+def _dumped(yaml: YAML, tree: Any, data: bytes, path: Path) -> bytes:
     """Return a changed document, in the line ends and after the byte order mark of the old one.
 
     Args:

@@ -182,35 +182,32 @@ def _with_record(
     records: list[HookOutcome],
     outcome: HookOutcome,
 ) -> bytes:
-    """Return the content of a file of hook outcomes with another record at its end."""
+    """Return the content of a file of hook outcomes with another record at its end.
+
+    Args:
+        path: the file, for errors.
+        old: its content; b"" for a new file.
+        records: the records in it.
+        outcome: the other one.
+
+    Raises:
+        InputError: the file would not keep what it says.
+    """
     # Only this and labels need ruamel.yaml, which takes long to load.
-    from ruamel.yaml.comments import CommentedMap, CommentedSeq
+    from ruamel.yaml.comments import CommentedMap
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-    from .round_trip import dumped, kept_tree, round_trip
+    from .round_trip import with_changed_list
 
-    yaml = round_trip(old, rb"records")
-    tree = CommentedMap(schema_version=1, records=CommentedSeq())
-    if old.strip():
-        tree = kept_tree(yaml, old, path)
-        is_mapping = isinstance(tree, CommentedMap)
-        if not is_mapping or not isinstance(
-            tree.setdefault("records", None) or [], list
-        ):
-            raise InputError(
-                f"{path}: does not hold a list of records; nothing is added to it"
-            )
-
-    if not tree.get("records"):
-        tree["records"] = CommentedSeq()
     new_record = CommentedMap(schema_version=1)
     for name in HookOutcome.__annotations__:
         text = getattr(outcome, name)
         if text:
             new_record[name] = DoubleQuotedScalarString(text)
-    tree["records"].append(new_record)
 
-    data = dumped(yaml, tree, old, path)
+    data = with_changed_list(
+        old, path, "records", lambda nodes: nodes.append(new_record), schema_version=1
+    )
     if hook_records(data) != [*records, outcome]:
         raise InputError(
             f"{path}: its records would not stay as they are; nothing is added to it,"

@@ -523,7 +523,7 @@ for n in range(6):
         assert (log / "iter-5.labels.yaml").read_bytes() == before
 
     @staticmethod
-    def nothing_at_6(path: Path, _: int) -> bytes:
+    def nothing_at_6(path: Path, *_: object, **__: object) -> bytes:
         if path.name.startswith("iter-5"):
             return path.read_bytes()
         raise FileNotFoundError

@@ -5,18 +5,16 @@ from pathlib import Path
 import pytest
 
 from scoring.errors import InputError
-from scoring.jobs.round_trip import dumped, kept_tree, round_trip
+from scoring.jobs.round_trip import with_changed_list
 
 PATH = Path("iter-5.labels.yaml")
 
 
 def with_another(text: str) -> str:
     """Return a document with one more label."""
-    data = text.encode()
-    yaml = round_trip(data, b"labels")
-    tree = kept_tree(yaml, data, PATH)
-    tree["labels"].append("another")
-    return dumped(yaml, tree, data, PATH).decode()
+    return with_changed_list(
+        text.encode(), PATH, "labels", lambda nodes: nodes.append("another")
+    ).decode()
 
 
 @pytest.mark.parametrize(

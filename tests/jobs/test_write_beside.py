@@ -192,6 +192,8 @@ def test_many_at_once_are_all_kept(here: Demo) -> None:
             "records: [{rule_id: a, result: allow, own: [1, 2]}]\nmore: {x: 1}\n",
             id="flow style",
         ),
+        pytest.param("null\n", id="nothing at all"),
+        pytest.param("records: null\n", id="no records"),
     ],
 )
 def test_what_others_wrote_still_says_the_same(
