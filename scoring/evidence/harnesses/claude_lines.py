@@ -28,7 +28,7 @@ class ClaudeUsage(msgspec.Struct, gc=False):
     output_tokens: Count | None = None
     cache_read_input_tokens: Count | None = None
     cache_creation_input_tokens: Count | None = None
-    cache_creation: RawField = UNSET
+    cache_creation: Any = None
     speed: Any = None
     service_tier: Any = None
     server_tool_use: Any = None
@@ -186,9 +186,7 @@ def _for_an_hour(usage: ClaudeUsage) -> int:
 
     Return 0 where that is not stated.
     """
-    if usage.cache_creation is UNSET or b"1h" not in bytes(usage.cache_creation):
-        return 0
-    stated = count_in(value_of(usage.cache_creation), "ephemeral_1h_input_tokens") or 0
+    stated = count_in(usage.cache_creation, "ephemeral_1h_input_tokens") or 0
     return min(stated, usage.cache_creation_input_tokens or 0)
 
 

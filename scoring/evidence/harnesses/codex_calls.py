@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scoring.evidence.commands.objective_flags import command_flags
-from scoring.evidence.transcripts.edits import lines_patched, paths_patched
 from scoring.evidence.transcripts.events import Call, CallResult
 
 from .codex_lines import (
@@ -103,15 +102,12 @@ class CodexCalls(EventReader):
 
         self.called.add(call)
         if tool == "apply_patch":
-            patch = text_in(given, "input")
-            self.edit(call, paths_patched(patch), lines_patched(patch))
+            self.patch(call, text_in(given, "input"))
         elif argument:
             folder = text_in(given, "workdir", "working_directory")
             script = script_of(member(given, argument))
             patch = script if "apply_patch" in script else ""
-            self.command(
-                call, script, folder, paths_patched(patch), lines_patched(patch)
-            )
+            self.command(call, script, folder, patch)
         else:
             self.call(call, agent=tool == "spawn_agent")
 
@@ -126,7 +122,7 @@ class CodexCalls(EventReader):
         text = only_text(payload.input)
         self.called.add(call)
         if payload.name == "apply_patch":
-            self.edit(call, paths_patched(text), lines_patched(text))
+            self.patch(call, text)
         elif payload.name == "exec":
             self._take_program(call, text)
         else:
@@ -136,10 +132,7 @@ class CodexCalls(EventReader):
         """Take a call of ``exec``, a program that may run commands and apply patches."""
         commands = _commands_in(program)
         patch = program if "\n*** " in program else program.replace("\\n", "\n")
-        lines = lines_patched(patch)
-        key = self.seen.command(
-            call, "\n".join(commands), self.folder, paths_patched(program), lines
-        )
+        key = self.seen.command(call, "\n".join(commands), self.folder, patch)
         self._programs[call] = len(commands)
         if _runs_commands(program):
             self.count_call(key, command_flags(program))

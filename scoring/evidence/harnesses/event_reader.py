@@ -1,7 +1,7 @@
 """The base of readers for transcripts of JSON objects, a line each or in one document."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,11 @@ import msgspec
 
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.transcripts.edits import NO_LINES, AddedLines
+from scoring.evidence.transcripts.edits import (
+    AddedLines,
+    lines_patched,
+    paths_patched,
+)
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
@@ -275,17 +279,11 @@ class EventReader(JsonReader):
         self.counted[StatedTotals].append(totals)
 
     def command(
-        self,
-        call: object,
-        text: str,
-        folder: str = "",
-        patched: Sequence[str] = (),
-        lines: AddedLines = NO_LINES,
+        self, call: object, text: str, folder: str = "", patch: str = ""
     ) -> None:
         """Note a call that runs shell commands. See :meth:`Observations.command`."""
-        key = self.seen.command(
-            self.id_of(call), text, folder or self.folder, patched, lines
-        )
+        folder = folder or self.folder
+        key = self.seen.command(self.id_of(call), text, folder, patch)
         self.count_call(key, command_flags(text))
 
     def edit(
@@ -294,6 +292,10 @@ class EventReader(JsonReader):
         """Note a call of a tool that edits files. See :meth:`Observations.edit`."""
         key = self.seen.edit(self.id_of(call), paths, self.folder, lines, whole)
         self.count_call(key)
+
+    def patch(self, call: object, patch: str) -> None:
+        """Note a call of a tool that applies a patch, in the form of ``apply_patch``."""
+        self.edit(call, paths_patched(patch), lines_patched(patch))
 
     def call(
         self, call: object, question: bool = False, agent: bool = False, shows: int = 0

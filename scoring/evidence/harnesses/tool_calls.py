@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scoring.evidence.commands.git_commands import is_commit_tool
-from scoring.evidence.transcripts.edits import lines_added, lines_patched, paths_patched
+from scoring.evidence.transcripts.edits import lines_added
 
 from .event_reader import EventReader
 from .fields import items_in, member, text_in
@@ -102,7 +102,7 @@ class ToolReader(EventReader):
             patch = (
                 given if isinstance(given, str) else text_in(_first_of(given, _PATCHES))
             )
-            self.edit(call, paths_patched(patch), lines_patched(patch))
+            self.patch(call, patch)
         elif tool in self.tools.edits:
             self._note_edit(call, given)
         elif is_commit_tool(tool):

@@ -24,8 +24,6 @@ PATHS_OF_A_CALL = 240
 AddedLines: TypeAlias = Mapping[str, Hashes]
 """The lines that an edit adds and takes away, by path."""
 
-NO_LINES: AddedLines = {}
-
 _WORD = re.compile(r"[^\W_]{4,}")
 _MOST_WORDS = 64
 """How many words of a text are kept: those with the least hashes, so that it does not matter which

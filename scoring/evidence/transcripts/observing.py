@@ -7,7 +7,7 @@ written, tests passed, or a commit was made. What is seen of each: docs/EVIDENCE
 """
 
 import posixpath
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
@@ -20,7 +20,7 @@ from scoring.evidence.commands.git_commands import MAY_COMMIT, CommitRequest
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools
 
-from .edits import NO_LINES, AddedLines, PathTexts, with_slashes
+from .edits import AddedLines, PathTexts, lines_patched, paths_patched, with_slashes
 from .events import (
     OBSERVED,
     AgentStarted,
@@ -194,8 +194,8 @@ class Observations:
         self,
         call: str | None,
         paths: Iterable[str],
-        folder: str = "",
-        lines: AddedLines = NO_LINES,
+        folder: str,
+        lines: AddedLines,
         whole: bool = False,
     ) -> int:
         """Note a call of a tool that edits files.
@@ -218,12 +218,7 @@ class Observations:
         return opened.key
 
     def command(
-        self,
-        call: str | None,
-        text: str,
-        folder: str = "",
-        patched: Sequence[str] = (),
-        lines: AddedLines = NO_LINES,
+        self, call: str | None, text: str, folder: str = "", patch: str = ""
     ) -> int:
         """Note a call that runs shell commands.
 
@@ -231,8 +226,7 @@ class Observations:
             call: the id of the call.
             text: the commands.
             folder: where they start; "": not known.
-            patched: the files that a patch in the text writes.
-            lines: what the patch changes, by path.
+            patch: what may have a patch that they apply, in the form of ``apply_patch``.
 
         Returns:
             The key of the call.
@@ -245,9 +239,10 @@ class Observations:
         self._runs.note_command(opened, commands, text)
 
         opened.note_writes(commands, text, self.files)
+        patched = paths_patched(patch)
         if patched:
             opened.note(Edit, self.files.path_numbers(patched, folder), by_tool=True)
-            changes = self.files.changes(lines, folder, whole=False)
+            changes = self.files.changes(lines_patched(patch), folder, whole=False)
             opened.written = [*opened.written, *changes]
 
         if "worktree" in text:
@@ -263,20 +258,17 @@ class Observations:
 
     def result(
         self, call: str | None, failed: bool | None, output: Callable[[], str]
-    ) -> int:
+    ) -> None:
         """Note how a call ended.
 
         Args:
             call: the id of the call.
             failed: whether it failed; None: not stated.
             output: returns what it printed; only called where that matters.
-
-        Returns:
-            The key of the call.
         """
         key = _call_key(call)
         if key in self._response_of_ended:
-            return key
+            return
 
         opened = self._open_calls.get(key)
         if opened is None:
@@ -285,9 +277,9 @@ class Observations:
             text = output()  # it may show what was called
             self._runs.note_unrequested(self._place, key, text)
             self._commits.note_unrequested(self._place, key, text)
-            return key
+            return
         if opened.ended:
-            return key
+            return
 
         opened.ended = True
         is_needed = opened.run or opened.asks_git or opened.leaves_stash
@@ -305,7 +297,6 @@ class Observations:
         if not (opened.run or opened.commits or opened.asks_user):
             del self._open_calls[key]
             self._response_of_ended[key] = _call_key(opened.response)
-        return key
 
     def printed(self, call: str | None, text: str) -> None:
         """Note what a call printed that still runs: tests that have failed will not pass."""

@@ -3,6 +3,7 @@
 How rows of the store are keyed and stamped: docs/ARCHITECTURE.md, "What is kept between runs".
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
@@ -150,7 +151,10 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
         return list(dict.fromkeys(span.session for span in self.spans if span.session))
 
     def by_session(self) -> "list[TranscriptEvents]":
-        """Return the events of each session apart, for a file that holds several."""
+        """Return the events of each session apart, for a file that holds several.
+
+        What belongs to no session is left out.
+        """
         parts = {
             session: TranscriptEvents(
                 texts=self.texts, begins_session=self.begins_session
@@ -158,32 +162,28 @@ class TranscriptEvents(msgspec.Struct, array_like=True):
             for session in self.sessions()
         }
 
-        part_of_span = [parts.get(span.session) for span in self.spans]
-        new_span = []
+        new_index: dict[int, int] = {}  # of each span, in its part
         part_of_line: dict[int, TranscriptEvents] = {}
-        for part, span, cover in zip(
-            part_of_span, self.spans, self.covers, strict=True
-        ):
-            if part is None:
-                new_span.append(-1)
-                continue
-            new_span.append(len(part.spans))
-            part.spans.append(span)
-            part.covers.append(cover)
-            part_of_line.update(dict.fromkeys(cover, part))
+        for index, span in enumerate(self.spans):
+            if span.session in parts:
+                part = parts[span.session]
+                new_index[index] = len(part.spans)
+                part.spans.append(span)
+                part.covers.append(self.covers[index])
+                part_of_line.update(dict.fromkeys(self.covers[index], part))
 
         for line in self.lines:
-            if part := part_of_line.get(line.number):
-                part.lines.append(line)
+            if line.number in part_of_line:
+                part_of_line[line.number].lines.append(line)
 
         for kind in self.kinds():
-            moved: dict[int, list[Event]] = {}
+            moved: defaultdict[str, list[Event]] = defaultdict(list)
             for event in self.of(kind):
-                if part := part_of_span[event.span]:
-                    copy = msgspec.structs.replace(event, span=new_span[event.span])
-                    moved.setdefault(id(part), []).append(copy)
-            for part in parts.values():
-                part.put(kind, moved.get(id(part), ()))
+                if event.span in new_index:
+                    copy = msgspec.structs.replace(event, span=new_index[event.span])
+                    moved[self.spans[event.span].session].append(copy)
+            for session, events in moved.items():
+                parts[session].put(kind, events)
 
         return list(parts.values())
 
