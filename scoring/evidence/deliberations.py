@@ -69,7 +69,7 @@ def session_transcript(
     except DaScoreError as e:  # checkpoints exist only in a repository
         warn(str(e))
     for file in discover(places, HARNESSES, warn).transcripts:
-        if file.path.stem.startswith(session) and not file.store:
+        if file.path.stem.startswith(session) and file.kind != "store":
             copies[file.path.stem].append(read_file(file.path))
 
     if not copies:

@@ -293,7 +293,7 @@ def _files_of(
                 file.start = events.line_of_message(stated.start)
                 file.stored = timestamp_ns(stated.created_at)
                 files.append(file)
-        elif transcript.store and len(events.sessions()) > 1:
+        elif transcript.kind == "store" and len(events.sessions()) > 1:
             files += [File(transcript, harness, part) for part in events.by_session()]
         else:
             files.append(File(transcript, harness, events))

@@ -12,9 +12,8 @@ from scoring.evidence.transcripts.events import (
     TokensStated,
     key_of,
 )
-from scoring.evidence.transcripts.facts import special_service
 
-from .fields import Count, RawField, count_in, text_in, value_of
+from .fields import Count, RawField, count_in, special_service, text_in, value_of
 from .json_reader import MODEL_LIMIT
 
 _RUNS_IN_BACKGROUND = b'"Command running in background with ID'

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import astuple
 
-from scoring.evidence.transcripts.facts import special_service, timestamp_ns
+from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.transcript_events import (
     LineSpan,
     SpanOpening,
@@ -42,6 +42,7 @@ from .fields import (
     decoded,
     items_in,
     member,
+    special_service,
     text_in,
 )
 from .harness import Copy, Harness, Home, Hook, home_named
@@ -287,8 +288,7 @@ class Codex(Harness):
         name = path.name.removesuffix(".zst").removesuffix(".jsonl")
         if not name.startswith(PREFIX):
             return None
-        left_out = "an archived or second copy of a rollout that is read"
-        return Copy(name, ARCHIVE in path.parts, left_out)
+        return Copy(name, ARCHIVE in path.parts)
 
     def claims(self, line: PlainData) -> bool:
         """Return whether it wrote a line, by its payload."""

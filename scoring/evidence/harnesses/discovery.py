@@ -9,17 +9,22 @@ from pathlib import Path
 
 from scoring.errors import Warn
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
-from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
+from scoring.evidence.transcripts.transcript_files import (
+    Discovery,
+    FileKind,
+    TranscriptFile,
+)
 from scoring.files import identity_of, reason
 from scoring.paths import in_checkout, is_inside, is_of_the_system
 
-from .harness import Copy, Harness, Home
+from .harness import Harness, Home
 
 MOST_FILES = 300_000
 """How many files and folders may be in a folder of transcripts and below it."""
 
 SAME_FILE = "another name of a file that is read"
 PLAIN_THERE = "a plain file of the same name is there"
+SECOND_COPY = "an archived or second copy of a rollout that is read"
 
 
 def discover(
@@ -60,10 +65,10 @@ def writers(
 
     Documents and stores are known by their names; any harness may have written lines.
     """
-    if not transcript.document and not transcript.store:
+    kind = transcript.kind
+    if kind == "lines":
         return harnesses
 
-    kind = "store" if transcript.store else "document"
     writers = []
     for harness in harnesses:
         if any(
@@ -123,16 +128,22 @@ def _look_in(home: Home, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
 
 
 def _transcript_at(path: str, home: Home) -> TranscriptFile | None:
-    """Return the transcript that a file is by its name, or None for any other file."""
+    """Return the transcript that a file is by its name, or None for any other file.
+
+    A file that can be of several kinds is a store, or else a document.
+    """
     kinds = {names.kind for names in home.names if names.fit(path)}
     if not kinds or "other" in kinds:
         return None
     if not os.path.basename(path).startswith(home.prefix):
         return None
 
-    store = "store" in kinds
-    document = not store and "document" in kinds
-    return TranscriptFile(str(Path(path)), home.whole, document, store=store)
+    kind: FileKind = "lines"
+    if "store" in kinds:
+        kind = "store"
+    elif "document" in kinds:
+        kind = "document"
+    return TranscriptFile(str(Path(path)), home.whole, kind)
 
 
 def _walk(home: Home, warn: Warn) -> list[TranscriptFile]:
@@ -207,27 +218,25 @@ def _single_copies(
     """Keep one copy of what a harness keeps several of.
 
     An active copy is better than an archived one, and a plain one better than a compressed one.
+    The one that is kept counts whole when any of them does.
     """
-
-    def copy_of(transcript: TranscriptFile) -> Copy | None:
-        path = transcript.path
-        copies = (harness.copy(path) for harness in harnesses)
-        return next(filter(None, copies), None)
+    all_copies: dict[object, list[TranscriptFile]] = {}
+    archived: set[TranscriptFile] = set()
+    for transcript in transcripts:
+        stated = (harness.copy(transcript.path) for harness in harnesses)
+        copy = next(filter(None, stated), None)
+        key: object = copy.transcript if copy else transcript
+        all_copies.setdefault(key, []).append(transcript)
+        if copy and copy.archived:
+            archived.add(transcript)
 
     def rank(transcript: TranscriptFile) -> tuple[bool, bool, bytes]:
-        copy = copy_of(transcript)
-        archived = copy is not None and copy.archived
-        return archived, transcript.compressed, os.fsencode(transcript.path)
+        is_archived = transcript in archived
+        return is_archived, transcript.compressed, os.fsencode(transcript.path)
 
-    kept: dict[object, TranscriptFile] = {}
-    for transcript in transcripts:
-        copy = copy_of(transcript)
-        key: object = copy.transcript if copy else transcript
-        earlier = kept.setdefault(key, transcript)
-        if not copy or earlier is transcript:
-            continue
-
-        best, other = sorted((earlier, transcript), key=rank)
-        kept[key] = best._replace(whole=best.whole or other.whole)
-        left_out.append(FileFound(other.path, left_out=copy.left_out))
-    return list(kept.values())
+    kept = []
+    for copies in all_copies.values():
+        best, *others = sorted(copies, key=rank)
+        kept.append(best._replace(whole=any(copy.whole for copy in copies)))
+        left_out += [FileFound(copy.path, left_out=SECOND_COPY) for copy in others]
+    return kept

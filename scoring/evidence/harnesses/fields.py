@@ -204,6 +204,12 @@ class TokenFields(NamedTuple):
         return Tokens(count_in(value, self.output), uncached, reads, writes)
 
 
+def special_service(*services: str) -> str:
+    """Return the ways of serving a response that have a price of their own, or "" without any."""
+    usual = ("", "standard", "default", "auto")
+    return "+".join(name for name in services if name not in usual)
+
+
 def id_in(value: Any, path: str = "") -> str:
     """Return the id at a path, or "" without one.
 

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.transcripts.counter import CountedHarness
+from scoring.evidence.transcripts.transcript_files import FileKind
 from scoring.frozen import PlainData
 from scoring.paths import expanded
 
@@ -27,15 +28,12 @@ class FileNames(NamedTuple):
 
     Attributes:
         pattern: the pattern of their names, with ``*``.
-        kind: what they are. ``lines`` are JSON, one text a line. A ``document`` is one JSON text,
-            which is read as a whole. A ``store`` is something else, such as a database, of which
-            the harness makes lines. What is ``other`` is no transcript, even if another pattern
-            fits.
+        kind: what they are. What is ``other`` is no transcript, even if another pattern fits.
         folder: the end of the path of the folder that they are in, a pattern too; "": any folder.
     """
 
     pattern: str
-    kind: Literal["lines", "document", "store", "other"] = "lines"
+    kind: FileKind | Literal["other"] = "lines"
     folder: str = ""
 
     def fit(self, path: str) -> bool:
@@ -120,12 +118,10 @@ class Copy(NamedTuple):
     Attributes:
         transcript: what all copies have in common.
         archived: whether it only counts where it is the only copy.
-        left_out: what is reported of copies that are not read.
     """
 
     transcript: str
     archived: bool
-    left_out: str
 
 
 class Harness(CountedHarness):

@@ -16,7 +16,7 @@ from scoring.evidence.transcripts.transcript_events import (
     EventsByHarness,
     TranscriptEvents,
 )
-from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
+from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND, TranscriptFile
 
 from .fields import keys_of, value_of
 from .harness import ForeignFileError, Harness
@@ -210,22 +210,21 @@ def _claimant(harnesses: Iterable[Harness], text: bytes) -> Harness | None:
     return None
 
 
-def read_whole(
-    fd: int, compressed: bool, document: bool, lines: Lines
-) -> EventsByHarness:
+def read_whole(fd: int, transcript: TranscriptFile, lines: Lines) -> EventsByHarness:
     """Read a transcript from an open file.
 
     Args:
         fd: the file.
-        compressed: whether it is compressed.
-        document: whether it is one JSON text.
+        transcript: the transcript, which is not a store.
         lines: what reads its lines.
 
     Raises:
         OSError: it cannot be read.
     """
-    data = decompressed(fd) if compressed else chunks(fd, os.fstat(fd).st_size)
-    if document:
+    data = (
+        decompressed(fd) if transcript.compressed else chunks(fd, os.fstat(fd).st_size)
+    )
+    if transcript.kind == "document":
         lines.document(_document(data))
     else:
         _read_lines(data, 0, lines)

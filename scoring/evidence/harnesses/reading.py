@@ -94,7 +94,7 @@ class Reading:
         path = transcript.path
         repository = transcript.repository
         harnesses = writers(self._harnesses, transcript)
-        if transcript.store:
+        if transcript.kind == "store":
             return read_store(path, harnesses[0], self._tools)
 
         def too_long(offset: int) -> None:
@@ -107,7 +107,7 @@ class Reading:
             with opened(path, warnings.append) as fd:
                 if fd is None:
                     return None
-                return read_whole(fd, transcript.compressed, transcript.document, lines)
+                return read_whole(fd, transcript, lines)
 
         if repository not in self._objects:
             self._objects[repository] = self._open.enter_context(repository.objects())

@@ -13,10 +13,7 @@ from scoring.frozen import Frozen
 from scoring.text import wrap64
 
 COVERED = 1
-"""The bit of a line that says that there is a transcript.
-
-The bits 2, 4 and 8 are those of :mod:`scoring.evidence.commands.objective_flags`.
-"""
+"""The bit of a line that has a transcript. The bits 2, 4 and 8 are in ``objective_flags``."""
 
 CALLED = 16
 ENDED = 32
@@ -139,12 +136,6 @@ PROMPT_STEPS = (
 
 NO_STEP = -1
 """In place of a step: the responses state no more than their output."""
-
-
-def special_service(*services: str) -> str:
-    """Return by which name responses are priced that were served in some ways, or "" as usual."""
-    usual = ("", "standard", "default", "auto")
-    return "+".join(name for name in services if name not in usual)
 
 
 class Spent(NamedTuple):

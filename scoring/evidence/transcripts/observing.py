@@ -318,12 +318,9 @@ class Observations:
         """
         key = _call_key(call)
         opened = self._open_calls.pop(key, None)
-        response = (
-            _call_key(opened.response)
-            if opened
-            else self._response_of_ended.pop(key, 0)
-        )
+        response = self._response_of_ended.pop(key, 0)
         if opened is not None:
+            response = _call_key(opened.response)
             self.files.take_back(opened.written)
         self.refused_calls.add(key)
         if (opened is not None and opened.asks_user) or asks(reason):

@@ -280,7 +280,7 @@ class Scan(ABC):
                     return
                 status = os.fstat(fd)
             source = _Source(transcript, status.st_size, stamp_of(status))
-            if transcript.store:
+            if transcript.kind == "store":
                 self._add_companions(source)
 
         value = store.get("transcript", self._key(transcript), source.stamp)

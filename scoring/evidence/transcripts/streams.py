@@ -147,10 +147,10 @@ class File:
         return self.others.get(session, ())
 
     def located(
-        self, kind: type[EventKind], session: str | None = None
+        self, kind: type[EventKind], session: str = ""
     ) -> Iterator[tuple[int, EventKind]]:
         """Yield the events of a kind in a session's lines, or in all, with their lines' indices."""
-        lines = self.of(self.owner if session is None else session)
+        lines = self.of(session or self.owner)
         for event in self.events.of(kind):
             index = self.at(event.line)
             if index in lines:
@@ -392,9 +392,8 @@ def _commits_of(session: Session) -> list[SessionCommit]:
 
 def user_times(files: Iterable[File]) -> list[int]:
     """Return when the user wrote in some files, in nanoseconds since 1970, ascending."""
-    times = set()
+    times: set[int] = set()
     for file in files:
-        for index, text in file.located(ChatText):
-            if text.by_user:
-                times.add(file.times[index])
+        texts = file.located(ChatText)
+        times.update(file.times[index] for index, text in texts if text.by_user)
     return sorted(times)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from scoring.evidence.git.repository import GitRepository
 
@@ -13,27 +13,33 @@ UNKNOWN_KIND = "of a kind that is not known: "
 """Begins the reason to skip a line of an unknown kind; the name of the kind follows."""
 
 
+FileKind: TypeAlias = Literal["lines", "document", "store"]
+"""What a transcript is.
+
+``lines`` are JSON, one text a line. A ``document`` is one JSON text, which is read as a whole. A
+``store`` is something else, such as a database, of which its harness makes lines.
+"""
+
+
 class TranscriptFile(NamedTuple):
     """A transcript to read: a file, or objects in git.
 
     Attributes:
         name: its path. Objects in git have a name that looks like one.
         whole: whether all of it counts, and not only the work done in the repository.
-        document: whether it is one JSON text.
+        kind: what it is.
         blobs: the ids of the objects in git, in order; none for a file.
         repository: the repository that has these.
         size: how many bytes these have in all.
-        store: whether its harness makes the lines, as of a database.
         session: the id of the session of which it is a copy, in a checkpoint.
     """
 
     name: str
     whole: bool
-    document: bool = False
+    kind: FileKind = "lines"
     blobs: tuple[str, ...] = ()
     repository: GitRepository | None = None
     size: int = 0
-    store: bool = False
     session: str = ""
 
     @property

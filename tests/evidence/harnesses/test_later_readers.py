@@ -641,7 +641,7 @@ class TestGoose:
             content[: damage.randrange(len(content)) if seed % 2 else None]
         )
 
-        transcript = TranscriptFile(str(path), whole=True, store=True)
+        transcript = TranscriptFile(str(path), whole=True, kind="store")
         assert len(Reading(READ, Tools).read(transcript).warnings) <= 1
 
 
