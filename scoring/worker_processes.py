@@ -26,6 +26,16 @@ def end_with_parent(parent: int) -> None:
 
 
 @contextmanager
+def sigterm_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM act like Ctrl-C, so that the processes of this one end with it."""
+    previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous_handler)
+
+
+@contextmanager
 def environment_with(variables: Mapping[str, str | None]) -> Iterator[None]:
     """Change some variables of the environment for a while; None takes one out."""
     before = {name: os.environ.get(name) for name in variables}

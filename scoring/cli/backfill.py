@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import signal
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,6 +17,7 @@ from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import first_day
 from scoring.text import printable, spans
 from scoring.views.table import Column, Line, Page, Table, pairs
+from scoring.worker_processes import sigterm_as_interrupt
 
 from .options import (
     PATH,
@@ -124,6 +124,7 @@ def command(
         )
 
 
+@sigterm_as_interrupt()
 def _backfill(
     logs: list[FoundLog],
     plan: BackfillPlan,
@@ -136,54 +137,53 @@ def _backfill(
     A terminal gets a bar on standard error; otherwise there is a line for each log, where
     ``prints_progress``.
     """
+    plans = []
+    failed = []
+    for log in logs:
+        try:
+            settings = settings_of_log(log, options)
+            rubric = rubric_of(settings)
+        except DaScoreError as e:
+            failed.append(LogReport(log.iter_log_dir, error=str(e)))
+            continue
+
+        for text in settings_without_effect(settings, rules_of(rubric)):
+            warn(f"{log.iter_log_dir}: {text}")
+        plans.append(plan._replace(settings=settings, rubric=rubric))
+
+    finished: Iterable[LogReport] = itertools.chain(
+        failed, backfill_logs(plans, processes)
+    )
     draws_bar = is_terminal(sys.stderr)
-    reports = []
+    if draws_bar:
+        from rich.console import Console
+        from rich.progress import track
 
-    # SIGTERM acts like Ctrl-C, so that the processes of this one end with it.
-    previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        plans = []
-        failed = []
-        for log in logs:
-            try:
-                settings = settings_of_log(log, options)
-                rubric = rubric_of(settings)
-            except DaScoreError as e:
-                failed.append(LogReport(log.iter_log_dir, error=str(e)))
-                continue
-
-            for text in settings_without_effect(settings, rules_of(rubric)):
-                warn(f"{log.iter_log_dir}: {text}")
-            plans.append(plan._replace(settings=settings, rubric=rubric))
-
-        finished: Iterable[LogReport] = itertools.chain(
-            failed, backfill_logs(plans, processes)
+        console = Console(stderr=True)
+        finished = track(
+            finished, "backfill", len(logs), console=console, transient=True
         )
-        if draws_bar:
-            from rich.console import Console
-            from rich.progress import track
 
-            console = Console(stderr=True)
-            finished = track(
-                finished, "backfill", len(logs), console=console, transient=True
-            )
-
-        for report in finished:
-            reports.append(report)
-            if prints_progress and not draws_bar:
-                say(_line_of_log(report, plan.dry_run))
-            for text in report.warnings:
-                warn(text)
-            if report.error is None:
-                report_broken_entries(*report.broken)
-            else:
-                for text in report.broken[1:]:  # the first is the error itself
-                    complain(text)
-    finally:
-        signal.signal(signal.SIGTERM, previous_handler)
+    reports = []
+    for report in finished:
+        reports.append(report)
+        if prints_progress and not draws_bar:
+            say(_line_of_log(report, plan.dry_run))
+        _print_problems(report)
 
     order = [log.iter_log_dir for log in logs]
     return sorted(reports, key=lambda report: order.index(report.iter_log_dir))
+
+
+def _print_problems(report: LogReport) -> None:
+    """Print the warnings and the broken entries of a log, but not the error that stopped it."""
+    for text in report.warnings:
+        warn(text)
+    if report.error is None:
+        report_broken_entries(*report.broken)
+        return
+    for text in report.broken[1:]:  # the first is the error itself
+        complain(text)
 
 
 def _line_of_log(report: LogReport, dry_run: bool) -> str:

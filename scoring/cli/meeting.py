@@ -1,6 +1,5 @@
 """``da-score meeting``: whether a deliberation may end, must go on, or should be parked."""
 
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +11,16 @@ from scoring.frozen import PlainData
 from scoring.log.settings import Settings
 from scoring.meters.plaindata import read_standard_input
 from scoring.text import printable
+from scoring.worker_processes import sigterm_as_interrupt
 
 from .group import GroupWithDefault
 from .options import PATH, Number, Whole, choice, flag, settings_options, valued
 from .output import reply, warn, write, write_json
 
 if TYPE_CHECKING:
+    from scoring.meters.meeting.autopilot import Ask
     from scoring.meters.meeting.config import MeetingConfig
+    from scoring.meters.meeting.state_file import MeetingState
 
 _FILE = click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 _CONFIG_OPTION = valued(
@@ -183,48 +185,28 @@ def run(
             "--example has its own experts and judge; leave --expert and --judge out"
         )
 
-    commands_of_experts = {}
-    for argument in experts:
-        name, _, command_line = argument.partition("=")
-        if not name.strip() or not command_line.strip() or name in commands_of_experts:
-            raise OptionError(
-                f"--expert {argument}: give each expert once, as NAME=COMMAND"
-            )
-        commands_of_experts[name] = ask_command(
-            f"--expert {name}:", command_line, timeout
+    if example:
+        ask_experts = scripted.scripted_experts()
+        ask_judge: Ask | None = scripted.scripted_judge
+    else:
+        ask_experts = _commands_of_experts(experts, timeout)
+        ask_judge = (
+            ask_command("--judge", judge, timeout) if judge is not None else None
         )
-    command_of_judge = None
-    if judge is not None:
-        command_of_judge = ask_command("--judge", judge, timeout)
 
     state = open_state(path, _config(config) if config else None)
     if example:
-        commands_of_experts = scripted.scripted_experts()
-        command_of_judge = scripted.scripted_judge
         topic = topic or state.topic or scripted.TOPIC
     if topic is not None:
         state = state.model_copy(update={"topic": topic})
 
     missing = driver.missing_for_end(state) if answer == "end" else []
     if answer is not None and not missing:
-        if answer == "park":
-            state = driver.park(state)
-        elif answer == "end":
-            state = driver.wish_to_end(state)
-        else:
-            state = driver.take_answer(state, answer == "yes", option)
-        state = save_state(path, state)
+        state = save_state(path, _answered(state, answer, option))
 
-    has_commands = bool(commands_of_experts or command_of_judge)
-    if has_commands and not missing:
-        # SIGTERM acts like Ctrl-C, so that the commands end with this one.
-        previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            state = run_rounds(
-                path, state, commands_of_experts, command_of_judge, rounds
-            )
-        finally:
-            signal.signal(signal.SIGTERM, previous_handler)
+    if (ask_experts or ask_judge) and not missing:
+        with sigterm_as_interrupt():
+            state = run_rounds(path, state, ask_experts, ask_judge, rounds)
     elif answer is None and sys.stdin and not sys.stdin.isatty():
         record = read_standard_input()
         if record.strip():
@@ -237,6 +219,34 @@ def run(
         question = question | {"missing": missing}
     text = "".join(f"{line}\n" for line in lines_of_question(question))
     reply(settings, question, text)
+
+
+def _commands_of_experts(
+    arguments: tuple[str, ...], timeout: float
+) -> "dict[str, Ask]":
+    """Return how to ask each expert, by its name, from arguments such as NAME=COMMAND."""
+    from scoring.meters.meeting.autopilot import ask_command
+
+    commands: dict[str, Ask] = {}
+    for argument in arguments:
+        name, _, command_line = argument.partition("=")
+        if not name.strip() or not command_line.strip() or name in commands:
+            raise OptionError(
+                f"--expert {argument}: give each expert once, as NAME=COMMAND"
+            )
+        commands[name] = ask_command(f"--expert {name}:", command_line, timeout)
+    return commands
+
+
+def _answered(state: "MeetingState", answer: str, option: str | None) -> "MeetingState":
+    """Return a meeting after people answered: the open question, or that it is to end."""
+    from scoring.meters.meeting import driver
+
+    if answer == "park":
+        return driver.park(state)
+    if answer == "end":
+        return driver.wish_to_end(state)
+    return driver.take_answer(state, answer == "yes", option)
 
 
 @command.command("no-decision")
