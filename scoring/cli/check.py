@@ -319,7 +319,12 @@ def _text(verdict: Verdict, log: str, origins: dict[str, list[str]]) -> str:
 
 
 def _totals(verdict: Verdict) -> Iterator[str]:
-    """Yield how much holds, and what was looked at, in words."""
+    """Yield how much holds, and what was looked at, in words: first the work where it fails."""
+    work_fails = any(failure.whole == THE_WORK for failure in verdict.whole)
+    if work_fails:
+        yield "the work does not hold"
+        yield verdict.looked_at
+
     if verdict.iterations or not verdict.looked_at:
         failed = sum(bool(iteration.failures) for iteration in verdict.iterations)
         count = len(verdict.iterations)
@@ -331,10 +336,8 @@ def _totals(verdict: Verdict) -> Iterator[str]:
         else:
             yield f"mean score {verdict.mean:.3f}"
 
-    if verdict.looked_at:
+    if verdict.looked_at and not work_fails:
         yield verdict.looked_at
-        if any(failure.whole == THE_WORK for failure in verdict.whole):
-            yield "the work does not hold"
 
 
 def _note_lines(verdict: Verdict) -> Iterator[str]:

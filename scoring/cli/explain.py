@@ -13,7 +13,7 @@ from scoring.views.explain import explain
 from scoring.views.explain_text import explanation_page
 from scoring.views.landing_text import named_commit
 
-from .iteration_names import ITERATION, iteration_named
+from .iteration_names import ITERATION, iteration_named, may_be_name
 from .options import (
     OUTCOME_OPTIONS,
     SCORING_OPTIONS,
@@ -63,7 +63,11 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     all_examined = list(view.examine(on_open=opened.append))
     if not all_examined:
         exit_if_broken(view.iter_log_dir, number)
-        raise no_such_entry(view.iter_log_dir, number)
+        nowhere = no_such_entry(view.iter_log_dir, number)
+        if not may_be_name(iteration):
+            raise nowhere
+        _print_unit(iteration, settings, nowhere)
+        return
 
     examined = all_examined[0]
     score = examined.score

@@ -345,7 +345,7 @@ def _next_command(
     if examination.log.iterations or settings.iter_log_dir.is_dir():
         return "work"
     if derivation is None:
-        return "derive"
+        return "work; da-score derive writes the log that scores need"
     return (
         "log entry new writes an entry by hand; da-score derive looks again once an agent has "
         "made a commit"

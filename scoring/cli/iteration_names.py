@@ -2,13 +2,14 @@
 
 import functools
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
 
 from rubric.model import STRICT
-from scoring.errors import LogError, NotFoundError, SettingsError
+from scoring.errors import LogError, NotFoundError, SettingsError, silent
 from scoring.log.find import names_in_log
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
@@ -23,13 +24,17 @@ _SESSION_SIDECAR_NAME = re.compile(r"session-(.+)\.score\.yaml")
 _MOST_SESSIONS_NAMED = 5
 """How many session ids a message lists."""
 
+_LEAST_DIGITS_OF_NAME = 4
+"""So many digits that are the number of no entry may begin the id of a session, or a SHA."""
+
 
 def iteration_named(text: str, settings: Settings) -> int:
     """Return the iteration that a user means.
 
     Args:
         text: a number, which need not be in the log; or "last", the SHA of a commit, another
-            name of a commit such as ``HEAD~2``, or the beginning of a session id.
+            name of a commit such as ``HEAD~2``, or the beginning of a session id. These two may be
+            digits alone where no entry has that number.
         settings: the settings, which name log and repository.
 
     Raises:
@@ -37,7 +42,11 @@ def iteration_named(text: str, settings: Settings) -> int:
         SettingsError: several sessions begin with the text.
     """
     if re.fullmatch(r"-?[0-9]+", text):
-        return int(text)
+        number = int(text)
+        path = settings.iter_log_dir / f"iter-{text}.yaml"
+        if may_be_name(text) and not path.exists():
+            return _named_by_digits(text, settings)
+        return number
 
     faults: list[LogError] = []
     records = load_iteration_log(settings.iter_log_dir, broken=faults.append)
@@ -50,6 +59,22 @@ def iteration_named(text: str, settings: Settings) -> int:
     if rubric_of(settings).loading != STRICT:  # else scoring stops at them, and says so
         report_broken_entries(*faults)
     return iteration
+
+
+def may_be_name(digits: str) -> bool:
+    """Return whether a number may also be meant as the name of a session or a commit."""
+    return digits.isdigit() and len(digits) >= _LEAST_DIGITS_OF_NAME
+
+
+def _named_by_digits(text: str, settings: Settings) -> int:
+    """Return the iteration of a session or a commit that digits name, or the number they are."""
+    number = int(text)
+    with suppress(LogError, NotFoundError):
+        records = load_iteration_log(settings.iter_log_dir, broken=silent)
+        # nobody writes 0442 for 442
+        if text.startswith("0") or all(each.iteration != number for each in records):
+            return _iteration_of(text, records, settings)
+    return number
 
 
 def _iteration_of(text: str, records: list[IterationRecord], settings: Settings) -> int:

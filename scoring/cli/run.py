@@ -124,9 +124,10 @@ def _work_to_show(
     notes: list[str] = []
 
     def note_history(history: AttributedHistory | Ledger) -> None:
-        if as_observed and not notes:
-            notes.extend(
-                notes_on_history(history.trunk, history.tip_time, horizon_days)
+        if as_observed:
+            left_out = history.left_out if isinstance(history, Ledger) else 0
+            notes[:] = notes_on_history(
+                history.trunk, history.tip_time, horizon_days, left_out
             )
 
     if evidence:

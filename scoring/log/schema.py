@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from scoring.errors import YamlError
 from scoring.frozen import PlainData
-from scoring.text import shown
+from scoring.text import lower, shown, trim
 from scoring.yamlnodes import (
     NULL,
     MappingNode,
@@ -50,6 +50,17 @@ NOT_READ = {
     "for them a verifier has one (verifiers[].tests_total_pass)"
 }
 """Keys that are written by mistake so often that they only get a warning: by schema and path."""
+
+_WORDS = {
+    "verifiers[].status": ("pass", "fail", "partial", "unknown"),
+    "verifiers[].tests_added_by_kind[].kind": (
+        "positive",
+        "negative",
+        "edge",
+        "regression",
+    ),
+}
+"""The words that fields of text take: others can be read, and say nothing."""
 
 
 def entry_schema() -> PlainData:
@@ -290,6 +301,10 @@ def _faults_of_scalar(
         problem = f"is not {kind.wanted}, and is read as {shown(read)}"
     elif plain_value is True and read is False:
         problem = "is read as false by rubrics before 3.1.0; write true"
+    elif isinstance(read, str):
+        words = _WORDS.get(numberless_path(path), ())
+        if words and read and lower(trim(read)) not in words:
+            problem = f"is not one of {', '.join(words)}, and counts for nothing"
     if problem:
         text = f"{path}: {_words_for(node)} {problem}"
         yield EntryFault(path, value.line, text, is_error=False)

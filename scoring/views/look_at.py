@@ -46,6 +46,10 @@ _LISTED_KINDS: Mapping[ReasonKind, tuple[str, str]] = {
 """What people read for kinds of trouble, and the rows of the table of work that are of each."""
 
 
+_UNITS = "select unit, cost, subject from work"
+"""What a query that lists units begins with."""
+
+
 class Reason(NamedTuple):
     """Why a unit is worth a look.
 
@@ -251,8 +255,10 @@ def look_at_page(rows: WorkRows) -> Page:
             command = ""
             if not condition:
                 command = ": da-score check --no-failing-tests"
-            elif importlib.util.find_spec("duckdb"):  # without it there is no query
-                command = f': da-score query "from work where {condition}"'
+            elif importlib.util.find_spec("duckdb"):
+                command = f': da-score query "{_UNITS} where {condition}"'
+            else:  # there is no query
+                command = f": in da-score export --tables work, where {condition}"
             others.append(f"{counted(counts[kind], 'unit')} {what}{command}")
 
     if not worst and not others:

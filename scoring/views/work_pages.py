@@ -204,6 +204,12 @@ def became_page(rows: WorkRows, horizon_days: float, notes: Iterable[str] = ()) 
         if comparison.more:
             sentences.append(f"and {comparison.more} more of {comparison.kind.lower()}")
     sentences += trend(rows)
+    timeless = sum(not row.values["ended"] for row in rows if row.unit.kind != "talk")
+    if timeless and timeless < len(rows):
+        units = counted(timeless, "unit has", "units have")
+        sentences.append(
+            f"{units} no known month: no commit and no transcript that is here says when."
+        )
 
     if sentences:
         yield ""

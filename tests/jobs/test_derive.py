@@ -821,7 +821,7 @@ class TestFirstMinute:
         ready = work.da_score("init", "--no-cache")
         assert (ready.status, ready.out.splitlines()[-1]) == (
             0,
-            "Next: da-score derive",
+            "Next: da-score work; da-score derive writes the log that scores need",
         )
         assert not work.log.exists()
         assert not (work.repo.path / ".claude").exists()

@@ -626,9 +626,8 @@ def test_what_deserves_no_look_is_not_shown_and_yet_counted(row: WorkRow) -> Non
     assert look_at([row]) == []
     (line,) = look_at_page([row])
     assert isinstance(line, Line)
-    assert (
-        line.parts == "1 unit lost: da-score query \"from work where state = 'lost'\""
-    )
+    query = "select unit, cost, subject from work where state = 'lost'"
+    assert line.parts == f'1 unit lost: da-score query "{query}"'
 
 
 @pytest.mark.parametrize("lands_more", [True, False])
@@ -1385,6 +1384,40 @@ def test_explain_says_what_became_of_work_without_an_entry(
     assert data["outcome"]["status"] == "known"
 
 
+@cases(
+    "asked, begins",
+    {
+        "a number of no entry": ("1111", True),
+        "a zero before it": ("0001", False),
+        "a number of an entry": ("1", False),
+        "too few digits": ("111", None),
+    },
+)
+@pytest.mark.parametrize("has_entry", [True, False])
+def test_digits_are_those_of_a_session_where_no_entry_has_that_number(
+    history: History, da_score: Any, asked: str, begins: bool | None, has_entry: bool
+) -> None:
+    for number, name in enumerate(("0001-a", "1111-b")):
+        session = history.session(name)
+        second = 1000 * number
+        path = f"src/{number}.py"
+        text = TEXT.replace("made", f"made{number}")
+        writes(session, second, 10 * number + 1, path, text)
+        mark = history.commit(second + 100, name, files={path: text})
+        session.commits(second + 100, 10 * number + 2, mark, name)
+        if has_entry or not number:
+            history.entry(mark, name, name)
+    history.commit(30 * DAY, "Later")
+    history.write()
+
+    places = "--repo-dir", str(history.repo), "--iter-log-dir", str(history.log)
+    found = da_score("explain", asked, *places, "--no-cache", "--rubric", "3.1.0")
+    if begins is None:
+        assert found.err.endswith(": no entry for iteration 111 in this log\n")
+    else:
+        assert f": {'1111-b' if begins else '0001-a'}\nLanded: " in found.out
+
+
 def test_a_commit_of_a_person_is_said_to_be_no_agents(
     history: History, monkeypatch: pytest.MonkeyPatch, da_score: Any
 ) -> None:
@@ -1466,3 +1499,19 @@ def test_without_a_log_and_an_agent_work_says_so(
     assert (found.status, found.err) == (0, "")
     assert found.out.startswith("No work of agents is here: ")
     assert "no such file" in da_score("work", "--iter-log-dir", "logs").err
+
+
+@pytest.mark.parametrize("command", ["work", "run"])
+def test_sessions_that_are_left_out_are_said_where_no_other_is_here(
+    history: History, da_score: Any, command: str
+) -> None:
+    elsewhere = history.session("s1", "/home/ann/other")
+    elsewhere.prompt(100, "Sails")
+    if command == "run":
+        history.entry(history.commit(200, "By hand"), "By hand")
+    history.write()
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+    rubric = ("--rubric", "3.1.0") if command == "run" else ()
+    found = da_score(command, *places, "--no-cache", *rubric)
+    said = "No session of this repository was found; 1 transcript was left out (da-score doctor)."
+    assert said in found.out.splitlines()

@@ -1,6 +1,8 @@
 """``Look at``: the units that most deserve a look, and commands that list all of a kind."""
 
+import csv
 import importlib.util
+import io
 import re
 import shlex
 from pathlib import Path
@@ -103,7 +105,14 @@ def test_without_duckdb_no_query_is_named(
 
     monkeypatch.setattr(importlib.util, "find_spec", without_duckdb)
     text = da_score("work", *places).out
-    assert lines_of(text, "units lost") == [f"{MANY} units lost"]
+    (line,) = lines_of(text, "units lost")
+    assert (
+        line
+        == f"{MANY} units lost: in da-score export --tables work, where state = 'lost'"
+    )
+    table = da_score("export", "--tables", "work", *places, "--rubric", "3.1.0").out
+    states = [row["state"] for row in csv.DictReader(io.StringIO(table))]
+    assert states.count("lost") == MANY
     assert "da-score query" not in text
 
 

@@ -121,6 +121,19 @@ def test_units_without_a_known_cost_are_of_all_units() -> None:
     assert without_cost([*work, talk]) == 2
 
 
+@pytest.mark.parametrize("unknown", [0, 1, 2])
+def test_work_without_a_month_is_explained(unknown: int) -> None:
+    """Where all of it has none, nothing is listed by month."""
+    work = [piece("landed"), piece("landed")]
+    for n in range(unknown):
+        work[n] = piece("unclear", ended=None)
+    lines = list(became_page(work, 14))
+    said = (
+        "1 unit has no known month: no commit and no transcript that is here says when."
+    )
+    assert (said in lines) is (unknown == 1)
+
+
 class TestSignals:
     def test_say_what_they_take_from_the_mean(self) -> None:
         found = made(
