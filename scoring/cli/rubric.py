@@ -20,7 +20,7 @@ from scoring.score import score_log_under
 from scoring.text import printable
 from scoring.views.compare import diff_logs, diff_rubrics
 from scoring.views.compare_page import comparison_page, comparison_payload
-from scoring.views.table import Cell, Column, Line, Page, Table, TableRow
+from scoring.views.table import Column, Line, Page, Table, TableRow, columns_of
 
 from .options import (
     EVIDENCE_OPTIONS,
@@ -34,7 +34,7 @@ from .output import reply
 from .reading import report_broken_entries, sources_by_rules
 from .work_reading import has_no_log
 
-_LIST_COLUMNS = (Column("", "version", 8), Column("", "signals"), Column("", "default"))
+_LIST_COLUMNS = columns_of(Column("", width=8), "", "")
 _SIGNAL_COLUMNS = (
     Column("SIGNAL", width=20),
     Column("WEIGHT", width=7),
@@ -77,15 +77,15 @@ def list_(settings: Settings) -> None:
 
     Example:  da-score rubric list --json
     """
+    value = []
     rows = []
     for version in rubric_versions():
         count = len(released_rubric(version).signals)
         is_default = version == RUBRIC_VERSION
-        default_cell = Cell(is_default, "(default)" if is_default else "")
-        rows.append((version, Cell(count, f"{count} signals"), default_cell))
+        value.append({"version": version, "signals": count, "default": is_default})
+        rows.append((version, f"{count} signals", "(default)" if is_default else ""))
 
-    table = Table(_LIST_COLUMNS, rows, heads=False)
-    reply(settings, table.as_json(), [table])
+    reply(settings, value, [Table(_LIST_COLUMNS, rows, heads=False)])
 
 
 @command.command

@@ -178,7 +178,7 @@ def session_page(
         sidecar = states.get(ref.iteration)
         if sidecar:
             style = "dim" if sidecar.name == "current" else "bold yellow"
-            state = Cell(sidecar.name, str(sidecar), style, brief=sidecar.name)
+            state = Cell(str(sidecar), style, brief=sidecar.name)
 
         score = number(ref.value, ref.scored)
         rows.append(
@@ -290,7 +290,7 @@ def _coverage_cell(
         texts.append(f"{session.insufficient} without enough evidence")
         brief.append(f"{session.insufficient} not enough")
 
-    return Cell(None, ", ".join(texts), brief=" · ".join(brief))
+    return Cell(", ".join(texts), brief=" · ".join(brief))
 
 
 def session_payload(

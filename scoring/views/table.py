@@ -1,17 +1,16 @@
 """What a command shows, as a value: lines and tables.
 
-One value becomes text for a pipe, a drawing on a terminal (``drawing.py``), and JSON. The text is
-byte for byte the reference's where the reference has such a table (docs/COMMANDS.md, "Tables on a
-pipe"). Control characters in texts are always shown as escapes.
+One value becomes text for a pipe and a drawing on a terminal (``drawing.py``). The text is byte for
+byte the reference's where the reference has such a table (docs/COMMANDS.md, "Tables on a pipe").
+Control characters in texts are always shown as escapes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_LABELS, Bounds
 from rubric.breakdown import Coverage
-from scoring.frozen import PlainData
 from scoring.text import as_utf8, cut, printable, short
 
 Place: TypeAlias = Literal["pipe", "terminal"]
@@ -21,30 +20,27 @@ _SUBJECT_WIDTH = 72
 _BRIEF_SUBJECT_WIDTH = 40
 
 _GRADES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
-BAND_STYLES = _GRADES | {"insufficient": "dim", "unscored": "dim"}
+_BAND_STYLES = _GRADES | {"insufficient": "dim", "unscored": "dim"}
 
 
 class Cell(NamedTuple):
     """One cell of a table, or one part of a line.
 
     Attributes:
-        value: plain data for JSON.
-        text: what people read; None shows ``str(value)``.
+        text: what people read.
         style: a style of rich, such as ``bold red``.
-        brief: a shorter text for a narrow terminal.
+        brief: a shorter text for a narrow terminal; None for none.
     """
 
-    value: Any
-    text: str | None = None
+    text: str
     style: str = ""
     brief: str | None = None
 
     def shown(self, brief: bool = False) -> str:
-        """Return the text, or the brief text if that is asked for and there is one."""
-        text = self.text
+        """Return the text, or the brief text if that is asked for and there is one, escaped."""
         if brief and self.brief is not None:
-            text = self.brief
-        return printable(str(self.value) if text is None else text)
+            return printable(self.brief)
+        return printable(self.text)
 
 
 AnyCell: TypeAlias = Cell | str | int
@@ -58,7 +54,7 @@ def as_cell(cell: AnyCell) -> Cell:
     """Return a cell as a :class:`Cell`."""
     if isinstance(cell, Cell):
         return cell
-    return Cell(cell)
+    return Cell(str(cell))
 
 
 def number(value: float | None, present: bool = True) -> str:
@@ -78,7 +74,6 @@ class Column(NamedTuple):
 
     Attributes:
         head: the heading.
-        key: the key in JSON; "" leaves the column out of JSON.
         width: characters on a pipe; None makes the column as wide as its widest cell.
         cut: whether a pipe cuts longer texts to ``width``, with ``...`` at the end.
         right: whether a terminal aligns the column to the right, as numbers are; a pipe never does.
@@ -89,7 +84,6 @@ class Column(NamedTuple):
     """
 
     head: str
-    key: str = ""
     width: int | None = None
     cut: bool = False
     right: bool = False
@@ -147,9 +141,10 @@ class Table(NamedTuple):
     records: bool = False
 
     def pipe(self) -> str:
-        """Return the table as text.
+        """Return the table as text for a pipe, with the notes of a row below it.
 
-        Only a table with a fixed width for every column pads the last cell of a line.
+        Spaces at the end of a line, as before an empty last cell, stay only where every column has
+        a fixed width, as in the reference's tables.
         """
         table = self.shown_in(None, "pipe", "full" if self.full else None)
         rows = table.table_rows()
@@ -188,9 +183,10 @@ class Table(NamedTuple):
         return "".join(f"{line}\n" for line in page)
 
     def shown_in(self, *places: str | None) -> "Table":
-        """Return the table with the columns that have one of these places as ``only``.
+        """Return the table with the columns whose ``only`` is one of these places.
 
-        Columns without any text are left out if ``full`` is among the places.
+        None stands for columns that are shown everywhere. If ``full`` is among the places, columns
+        without a text in any row are left out, unless there are no rows.
         """
         rows = self.table_rows()
         is_shown = []
@@ -205,17 +201,6 @@ class Table(NamedTuple):
         return self._replace(
             columns=list(compress(self.columns, is_shown)), rows=chosen_rows
         )
-
-    def as_json(self) -> list[PlainData]:
-        """Return the rows as data: the values of the columns that have a key."""
-        data = []
-        for row in self.table_rows():
-            values = {}
-            for column, cell in zip(self.columns, row.cells, strict=True):
-                if column.key:
-                    values[column.key] = as_cell(cell).value
-            data.append(values)
-        return data
 
     def table_rows(self) -> list[TableRow]:
         """Return the rows, each as a :class:`TableRow`."""
@@ -312,11 +297,10 @@ def band_cell(band: str, graded: bool = True) -> Cell:
         graded: whether scores mean something here; if not, a grade such as ``good`` stays empty.
     """
     if not graded and band in _GRADES:
-        return Cell(band, "")
+        return Cell("")
 
     text = band_text(band)
-    style = BAND_STYLES.get(band, "")
-    return Cell(band, text, style, brief=text.removesuffix(" evidence"))
+    return Cell(text, _BAND_STYLES.get(band, ""), text.removesuffix(" evidence"))
 
 
 def bounds_text(bounds: Bounds | None, scored: bool = True) -> str:
@@ -330,7 +314,7 @@ def coverage_cell(coverage: Coverage) -> Cell:
     """Return how much of the rubric voted, as a cell with the brief text ``6/8 · 83 %``."""
     signals = f"{coverage.present}/{coverage.total}"
     brief = f"{signals} · {coverage.weight * 100:.0f} %"
-    return Cell(None, str(coverage), brief=brief)
+    return Cell(str(coverage), brief=brief)
 
 
 def subject_cell(subject: str) -> Cell:
@@ -341,7 +325,7 @@ def subject_cell(subject: str) -> Cell:
     brief = text
     if first_words and len(text) > _BRIEF_SUBJECT_WIDTH:
         brief = f"{first_words} ..."
-    return Cell(subject, text, brief=brief)
+    return Cell(text, brief=brief)
 
 
 def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> Cells:

@@ -292,7 +292,7 @@ def _share_cell(share: CountedShare) -> Cell:
     brief = "-"
     if share.whole:
         brief = f"{share.part}/{share.whole}"
-    return Cell(None, str(share), brief=brief)
+    return Cell(str(share), brief=brief)
 
 
 def by_state(rows: WorkRows) -> Iterator[Cells]:

@@ -16,7 +16,7 @@ TOY = '''"""``da-score toy``: how many iterations a log has."""
 import click
 
 from scoring.cli.options import LOG_OPTIONS, settings_options
-from scoring.cli.output import show, write_json
+from scoring.cli.output import reply
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings
 from scoring.views.table import Column, Table
@@ -30,11 +30,8 @@ def command(settings: Settings) -> None:
     Example:  da-score toy --json
     """
     count = len(load_iteration_log(settings.iter_log_dir))
-    found = Table((Column("ITERATIONS", "iterations"),), [(count,)])
-    if settings.json:
-        write_json(found.as_json())
-    else:
-        show([found])
+    table = Table((Column("ITERATIONS"),), [(count,)])
+    reply(settings, {"iterations": count}, [table])
 '''
 
 
@@ -54,7 +51,7 @@ def test_a_command_runs(da_score: DaScore, demo: Demo, tmp_path: Path) -> None:
     assert (
         da_score("toy", "--json", *where).json
         == da_score("--json", "toy", *where).json
-        == [{"iterations": 9}]
+        == {"iterations": 9}
     )
     assert str(tmp_path / "nope") in one_line(
         da_score("toy", "--iter-log-dir", tmp_path / "nope")

@@ -1,4 +1,4 @@
-"""One table value, rendered for a pipe, for a terminal of any width and as JSON."""
+"""One table value, rendered for a pipe and for a terminal of any width."""
 
 import io
 import subprocess
@@ -23,21 +23,21 @@ from scoring.views.table import (
 
 SCORES = Table(
     (
-        Column("ITER", "iteration", 6, right=True),
-        Column("TASK", "task_id", 8, cut=True),
-        Column("SCORE", "score", 9, right=True),
-        Column("COVERAGE", "coverage", only="terminal"),
-        Column("BAND", "band"),
+        Column("ITER", 6, right=True),
+        Column("TASK", 8, cut=True),
+        Column("SCORE", 9, right=True),
+        Column("COVERAGE", only="terminal"),
+        Column("BAND"),
     ),
     [
         (
             1,
             "a task of many words",
-            Cell(0.5, "0.500"),
+            "0.500",
             "3 of 4",
             Cell("good", style="green"),
         ),
-        (12, "b\nc", Cell(None, "-"), "0 of 4", Cell("", style="dim")),
+        (12, "b\nc", "-", "0 of 4", Cell("", style="dim")),
     ],
 )
 
@@ -149,22 +149,14 @@ class TestPlaces:
     def test_rich_is_loaded_for_the_terminal_only(self) -> None:
         code = (
             "import sys; from scoring.views.table import *\n"
-            "table = Table((Column('A', 'a'),), [(1,)])\n"
+            "table = Table((Column('A'),), [(1,)])\n"
             "loaded = [name for name in sys.modules if name.startswith('rich')]\n"
-            "print(pipe_text([table, Line('x')]), table.as_json(), loaded)"
+            "print(pipe_text([table, Line('x')]), loaded)"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
-        assert done.stdout == "A\n1\nx\n [{'a': 1}] []\n"
-
-
-def test_json_has_the_values_of_columns_with_a_key() -> None:
-    keys = ("iteration", "task_id", "score", "coverage", "band")
-    assert SCORES.as_json()[1] == dict(
-        zip(keys, (12, "b\nc", None, "0 of 4", ""), strict=True)
-    )
-    assert Table((Column("A"), Column("B", "b")), [(1, 2)]).as_json() == [{"b": 2}]
+        assert done.stdout == "A\n1\nx\n []\n"
 
 
 WIDE = Table(
@@ -180,14 +172,14 @@ WIDE = Table(
             1,
             "choose-alphabet",
             "0.500",
-            Cell(1, "2 of 7 signals, 26.0 %", brief="2/7 · 26 %"),
+            Cell("2 of 7 signals, 26.0 %", brief="2/7 · 26 %"),
             "one word and more",
         ),
         (
             12,
             "redirect",
             "-",
-            Cell(1, "7 of 7 signals, 100.0 %", brief="7/7 · 100 %"),
+            Cell("7 of 7 signals, 100.0 %", brief="7/7 · 100 %"),
             "-",
         ),
     ],
