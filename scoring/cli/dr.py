@@ -382,7 +382,7 @@ def calibrate(
     """
     from scoring.meters.dr import calibrate as meter
     from scoring.meters.dr import semantic
-    from scoring.views.meter_pages import calibration_lines
+    from scoring.views.meter_pages import calibration_page
 
     profile = _profile(settings, thresholds)
     collection = meter.read_collection(directory)
@@ -409,6 +409,6 @@ def calibrate(
     result = meter.calibrate(collection.labelled, meter_settings, embed, profile)
 
     value = meter.calibration_payload(collection, result, why_no_semantic)
-    lines = calibration_lines(directory, collection, result, why_no_semantic)
-    reply(settings, value, lines)
+    page = calibration_page(directory, collection, result, why_no_semantic)
+    reply(settings, value, page)
     return 1 if collection.broken else None

@@ -1,12 +1,13 @@
 """Amounts as people read them: shares of work, tokens, costs and durations."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from scoring.frozen import PlainData
 from scoring.outcomes.spending import Spending
 from scoring.outcomes.unit import State
 from scoring.statistics import wilson
+from scoring.text import counted
 
 DECIDED: tuple[State, ...] = ("landed", "reverted", "taken_back", "lost")
 """The states in which it is certain whether the work landed and stayed."""
@@ -116,6 +117,17 @@ def models_text(unpriced: Iterable[str]) -> str:
     """Return models as people read them, an unnamed one ("") last."""
     named_first = sorted(unpriced, key=lambda model: (not model, model))
     return ", ".join(model or "an unnamed model" for model in named_first)
+
+
+def unpriced_lines(unpriced: Mapping[str, int]) -> Iterator[str]:
+    """Yield a sentence that names the models without a known price, or nothing without any.
+
+    Args:
+        unpriced: how many responses have no known price, by model.
+    """
+    if unpriced:
+        responses = counted(sum(unpriced.values()), "response has", "responses have")
+        yield f"{responses} no known price: {models_text(unpriced)}."
 
 
 def spending_lines(spending: Spending | None) -> list[str]:

@@ -246,9 +246,7 @@ def months(work: WorkRows) -> list[WorkGroup]:
     Empty where no work has a time.
     """
     groups = grouped(work, "month")
-    if not any(group.name for group in groups):
-        return []
-    return sorted(groups, key=lambda group: (not group.name, group.name))
+    return groups if any(group.name for group in groups) else []
 
 
 def trend(work: WorkRows) -> list[str]:
@@ -266,14 +264,17 @@ def trend(work: WorkRows) -> list[str]:
         if not half:
             continue
 
-        older = sample_of(share, rows[:half])
-        newer = sample_of(share, rows[half:])
-        verdict = _verdict({"the older half": older, "the newer half": newer})
-        if not verdict.startswith(NO_DIFFERENCE) and harness_changed(
-            rows[:half], rows[half:]
-        ):
+        older = rows[:half]
+        newer = rows[half:]
+        samples = {
+            "the older half": sample_of(share, older),
+            "the newer half": sample_of(share, newer),
+        }
+        verdict = _verdict(samples)
+        is_certain = not verdict.startswith(NO_DIFFERENCE)
+        if is_certain and harness_changed(older, newer):
             verdict = f"{NO_DIFFERENCE} (the harness changed)."
-        halves = f"{older.share} of the older half, {newer.share} of the newer half"
+        halves = ", ".join(f"{each.share} of {name}" for name, each in samples.items())
         sentences.append(f"{share.name.capitalize()}: {halves}: {verdict}")
     return sentences
 
@@ -310,7 +311,10 @@ class _ShareInterval(NamedTuple):
 
 
 def _verdict(samples: Mapping[str, Sample]) -> str:
-    """Return which group has the larger share if two intervals do not touch, or why it is open."""
+    """Return a sentence: which group has the largest share for certain, or why none has.
+
+    Groups with fewer than :data:`LEAST_DECIDED` units are not compared.
+    """
     compared = {
         name: each for name, each in samples.items() if each.units >= LEAST_DECIDED
     }
@@ -321,19 +325,9 @@ def _verdict(samples: Mapping[str, Sample]) -> str:
         ]
         return f"{NO_DIFFERENCE} (too few: {' and '.join(sizes)})."
 
-    decided = []
-    at_worst = []
-    for name, sample in compared.items():
-        part, whole = sample.share
-        decided.append(_ShareInterval(*wilson(part, whole), name))
-
-        low, _ = wilson(part, whole + sample.unclear)
-        _, high = wilson(part + sample.unclear, whole + sample.unclear)
-        at_worst.append(_ShareInterval(low, high, name))
-
-    if not _difference(decided):
+    if not _difference(compared, counts_unclear=False):
         return f"{NO_DIFFERENCE}."
-    verdict = _difference(at_worst)
+    verdict = _difference(compared, counts_unclear=True)
     if not verdict:
         unclear = counted(
             sum(sample.unclear for sample in compared.values()), "unclear unit"
@@ -342,8 +336,21 @@ def _verdict(samples: Mapping[str, Sample]) -> str:
     return verdict
 
 
-def _difference(intervals: list[_ShareInterval]) -> str:
-    """Return which share is larger than which, or "" where all intervals touch."""
+def _difference(samples: Mapping[str, Sample], counts_unclear: bool) -> str:
+    """Return which share is larger than which for certain, or "" where all intervals touch.
+
+    Args:
+        samples: the groups by name.
+        counts_unclear: whether all of the unclear units may have the value 1, or all of them 0.
+    """
+    intervals = []
+    for name, sample in samples.items():
+        part, whole = sample.share
+        unclear = sample.unclear if counts_unclear else 0
+        low, _ = wilson(part, whole + unclear)
+        _, high = wilson(part + unclear, whole + unclear)
+        intervals.append(_ShareInterval(low, high, name))
+
     most = max(intervals)
     least = min(intervals, key=lambda interval: interval.high)
     if most.low > least.high:

@@ -19,7 +19,7 @@ from scoring.outcomes.spending import Charge, Spending, sum_of_known
 from scoring.outcomes.unit import Unit
 from scoring.text import counted, short, shortened
 
-from .amounts import cost_text, models_text, percent
+from .amounts import cost_text, percent, unpriced_lines
 from .landing_text import STATE_WORDS
 from .table import Line, Page, Table, columns_of, numeric
 from .work_rows import WorkRow, WorkRows, day_of
@@ -216,11 +216,7 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
         "bold",
     )
     yield Line(f"Days are those of {value['timezone']}.", "dim")
-    if total["unpriced"]:
-        responses = counted(
-            sum(total["unpriced"].values()), "response has", "responses have"
-        )
-        yield f"{responses} no known price: {models_text(total['unpriced'])}."
+    yield from unpriced_lines(total["unpriced"])
     if value["without_cost"]:
         yield f"The cost of {counted(value['without_cost'], 'other unit')} is not known."
 
@@ -268,8 +264,9 @@ def everything(
                 "repository": use.repository,
                 "harness": harness,
                 "model": charge.model,
+                "all": "all",
             }
-            for kind, name in (*names.items(), ("all", "all")):
+            for kind, name in names.items():
                 by_name = groups.setdefault(kind, {})
                 by_name.setdefault(name, []).append((use.session, charge))
 
@@ -277,15 +274,13 @@ def everything(
     for kind, by_name in groups.items():
         sums = []
         for name, paid in by_name.items():
-            charges = [charge for _, charge in paid]
-            unpriced = [charge for charge in charges if charge.cost is None]
             value: PlainData = {
                 "name": name or "unknown",
-                "cost": sum_of_known(charge.cost for charge in charges),
+                "cost": sum_of_known(charge.cost for _, charge in paid),
                 "sessions": len({session for session, _ in paid}),
-                "responses": sum(charge.spent.responses for charge in charges),
+                "responses": sum(charge.spent.responses for _, charge in paid),
                 "unpriced_responses": sum(
-                    charge.spent.responses for charge in unpriced
+                    charge.spent.responses for _, charge in paid if charge.cost is None
                 ),
             }
             sums.append(value)

@@ -1,7 +1,6 @@
 """What the meters print: an advice, how often it agrees with labels, the rounds of a meeting."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scoring.frozen import PlainData
@@ -16,7 +15,6 @@ from .table import (
     Cell,
     Column,
     Line,
-    Lines,
     Page,
     Pair,
     Table,
@@ -99,16 +97,17 @@ def _rounds_text(numbers: Sequence[int]) -> str:
     return f"{noun} {some_of(numbers, _MOST_ROUNDS)}"
 
 
-_SETTING_WIDTHS = (17, 9, 8, 18, 10, 0)
-_CONFUSION_WIDTH = 12
+_SETTING_COLUMNS = columns_of(
+    "SETTING", "AGREE", numeric("SHARE"), "95 % INTERVAL", "NOVELTY", "READINESS"
+)
 
 
-def calibration_lines(
+def calibration_page(
     directory: Path,
     collection: Collection,
     calibrations: Sequence[Calibration],
     left_out: str,
-) -> Lines:
+) -> Page:
     """Yield how often the meter agrees with labels.
 
     First comes the agreement under each setting, then for each its confusion table and the files
@@ -126,8 +125,7 @@ def calibration_lines(
     yield f"{labelled}, {unlabelled}, {len(collection.broken)} broken"
     yield ""
 
-    heads = ("SETTING", "AGREE", "SHARE", "95 % INTERVAL", "NOVELTY", "READINESS")
-    yield _padded(heads, _SETTING_WIDTHS)
+    rows = []
     for calibration in calibrations:
         agreement = calibration.agreement
         low, high = agreement.interval
@@ -139,7 +137,8 @@ def calibration_lines(
             _agreed_text(calibration.agreement_on("novelty")),
             _agreed_text(calibration.agreement_on("readiness")),
         )
-        yield _padded(cells, _SETTING_WIDTHS)
+        rows.append(cells)
+    yield Table(_SETTING_COLUMNS, rows)
     if left_out:
         yield f"L2 not measured: {left_out}"
 
@@ -164,20 +163,13 @@ def _agreed_text(agreement: Agreement) -> str:
     return f"{agreement.agreed} of {agreement.total}"
 
 
-def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
-    padded = [f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False)]
-    return "".join(padded).rstrip()
-
-
-def _details(calibration: Calibration) -> Lines:
+def _details(calibration: Calibration) -> Page:
     """Yield the confusion table of one setting, and the files on which it disagrees."""
     yield str(calibration.setting)
 
     confusion = calibration.confusion()
-    widths = repeat(_CONFUSION_WIDTH)
-    yield "  " + _padded(("EXPECTED", *confusion), widths)
-    for expected, counts in confusion.items():
-        yield "  " + _padded((expected, *map(str, counts.values())), widths)
+    rows = [(expected, *counts.values()) for expected, counts in confusion.items()]
+    yield Table(columns_of("EXPECTED", *map(numeric, confusion)), rows, indent=2)
 
     for outcome in calibration.outcomes:
         file = outcome.file

@@ -16,7 +16,7 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import CURRENT, State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 
-from .session_pages import score_text, spending_section
+from .session_pages import reference_head, score_text, spending_section
 from .table import (
     Column,
     Line,
@@ -24,7 +24,6 @@ from .table import (
     Place,
     Table,
     TableRow,
-    band_text,
     columns_of,
     number,
     numeric,
@@ -78,10 +77,7 @@ def iteration_page(
     """
     name = f"Iteration {score.iteration}"
     if not full:
-        value = (
-            f"score {number(score.value, score.scored)}   band {band_text(score.band)}"
-        )
-        yield Line(f"{name}   rubric {score.rubric_version}   {value}", only="pipe")
+        yield reference_head(name, score)
 
     only: Place | None = None if full else "terminal"
     yield Line(name, "bold", only=only)

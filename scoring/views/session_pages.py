@@ -142,10 +142,7 @@ def session_page(
     """
     name = f"Session {session.session_id}"
     if not full:
-        value = number(session.value, session.scored)
-        band = band_text(session.band)
-        text = f"{name}   rubric {session.rubric_version}   score {value}   band {band}"
-        yield Line(text, only="pipe")
+        yield reference_head(name, session)
         yield Line(f"Iterations: {len(session.iterations)}", only="pipe")
 
     only: Place | None = None if full else "terminal"
@@ -209,6 +206,12 @@ def spending_section(spending: Spending | None, full: bool) -> Page:
     yield Line("Used", "bold", only=only)
     for text in lines:
         yield Line(text, only=only)
+
+
+def reference_head(name: str, score: PersistedScore | SessionScore) -> Line:
+    """Return what the reference says first of an iteration or a session, for a pipe alone."""
+    value = f"score {number(score.value, score.scored)}   band {band_text(score.band)}"
+    return Line(f"{name}   rubric {score.rubric_version}   {value}", only="pipe")
 
 
 def score_text(
@@ -324,10 +327,10 @@ def session_payload(
     names = {state.name for state in states.values()}
     if states or sidecar != CURRENT:
         names.add(sidecar.name)
-    worst_first = [name for name in ("stale", "unverified", "current") if name in names]
+    worst_first = ("stale", "unverified", "current")
     return {
         **payload,
-        "state": worst_first[0] if worst_first else None,
+        "state": next((name for name in worst_first if name in names), None),
         "state_reason": sidecar.reason or None,
         "states": [
             {"iteration": iteration, **state.as_dict()}

@@ -14,9 +14,9 @@ from .amounts import (
     CountedShare,
     cost_text,
     duration_text,
-    models_text,
     per_landed_text,
     tokens_text,
+    unpriced_lines,
 )
 from .comparisons import comparisons, months, trend
 from .landing_text import STATE_WORDS, named_commit, states_text, unit_text
@@ -32,6 +32,7 @@ from .work_rows import (
     in_state,
     total_cost,
     without_cost,
+    work_summary,
     zone_text,
 )
 
@@ -160,7 +161,7 @@ def became_page(rows: WorkRows, horizon_days: float, notes: Iterable[str] = ()) 
         yield from lines_of_notes
         return
 
-    work = WorkGroup.of("", rows)
+    work = WorkGroup("", rows, work_summary(rows))
     yield Line(states_text(work.summary, "unit of work", "units of work"), "bold")
     days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
     fixed = work.fixed
@@ -236,10 +237,7 @@ def _cost_lines(work: WorkGroup) -> Lines:
         text += f"; of {units} the cost of {unknown} is not known"
     yield f"{text}."
 
-    unpriced = work.summary["unpriced"]
-    if unpriced:
-        responses = counted(sum(unpriced.values()), "response has", "responses have")
-        yield f"{responses} no known price: {models_text(unpriced)}."
+    yield from unpriced_lines(work.summary["unpriced"])
 
     costs = []
     to_nothing = work.summary["came_to_nothing"]

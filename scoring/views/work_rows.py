@@ -317,11 +317,6 @@ class WorkGroup(NamedTuple):
     rows: WorkRows
     summary: PlainData
 
-    @classmethod
-    def of(cls, name: str, rows: WorkRows) -> "WorkGroup":
-        """Return some work as a group."""
-        return cls(name, rows, work_summary(rows))
-
     @property
     def priced(self) -> int:
         """How many of its units have a known cost, talk included."""
@@ -360,33 +355,41 @@ def grouped(rows: WorkRows, grouping: str) -> list[WorkGroup]:
 
     work = []
     for name, group in sorted(groups.items(), key=lambda item: item[0] or "unknown"):
-        work.append(WorkGroup.of(name, group))
+        summary = work_summary(group)
         if grouping == "model":
-            work[-1].summary["cost"] = costs.get(name)
+            summary["cost"] = costs.get(name)
+        work.append(WorkGroup(name, group, summary))
     return work
 
 
+_KEYS_OF_GROUPS = (
+    "name",
+    "units",
+    *STATES,
+    "judged",
+    "defective",
+    "decided",
+    "landed_share",
+    "defective_share",
+    "cost",
+    "landed_priced",
+    "cost_per_landed",
+)
+"""What JSON has of a group, in order."""
+
+
 def work_by(rows: WorkRows) -> dict[str, list[PlainData]]:
-    """Return the work by harness, model and month, for JSON."""
+    """Return the work by harness, model and month, for JSON: a list of groups for each of these."""
     by = {}
     for grouping in ("harness", "model", "month"):
         values = []
         for group in grouped(rows, grouping):
-            summary = group.summary
-            value = {
+            value = group.summary | {
                 "name": group.name or "unknown",
-                **{
-                    key: summary[key]
-                    for key in ("units", *STATES, "judged", "defective")
-                },
                 "decided": group.landed.whole,
                 "landed_share": group.landed.as_dict(),
                 "defective_share": group.fixed.as_dict(),
-                **{
-                    key: summary[key]
-                    for key in ("cost", "landed_priced", "cost_per_landed")
-                },
             }
-            values.append(value)
+            values.append({key: value[key] for key in _KEYS_OF_GROUPS})
         by[grouping] = values
     return by

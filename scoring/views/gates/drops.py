@@ -56,7 +56,16 @@ class BaselineScore(NamedTuple):
 
     rubric_version: str
     value: float | None
-    suffices: bool = True
+    suffices: bool
+
+    @classmethod
+    def of(cls, score: _Row | PersistedScore, value: float | None) -> "BaselineScore":
+        """Return a score of the baseline, given where it is read and its value there."""
+        return cls(
+            rubric_version=score.rubric_version,
+            value=value if score.scored else None,
+            suffices=score.band != BAND_INSUFFICIENT,
+        )
 
 
 class Baseline(NamedTuple):
@@ -105,19 +114,14 @@ def _below(drop: Drop, earlier: float, value: float) -> str:
 
 
 def _comparable_value(drop: Drop, iteration: ExaminedIteration) -> float | None:
-    """Return the earlier score of an iteration, if it compares with the present one."""
-    score = iteration.score
-    earlier = drop.baseline.scores.get(iteration.record.iteration)
-    if (
-        not score.scored
-        or earlier is None
-        or earlier.rubric_version != score.rubric_version
-    ):
+    """Return the earlier score of an iteration, or None if it does not compare with the present."""
+    if not iteration.score.scored or any(_why_not_compared(drop, iteration)):
         return None
-    return earlier.value
+    return drop.baseline.scores[iteration.record.iteration].value
 
 
 def _why_not_compared(drop: Drop, iteration: ExaminedIteration) -> Reasons:
+    """Yield why the score of an iteration, if it has one, has no earlier one to compare with."""
     if not iteration.score.scored:
         return
 
@@ -134,7 +138,7 @@ def _why_not_compared(drop: Drop, iteration: ExaminedIteration) -> Reasons:
 
 
 def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Reasons:
-    """Compare the means of both sides, over scores of rubrics that both sides have."""
+    """Yield why the mean fell: compared are the scores under rubrics that both sides have."""
     versions = {score.rubric_version for score in scores if score.scored}
     by_iteration = sorted(drop.baseline.scores.items())
     newest = [score for _, score in by_iteration[-(drop.last or 0) :]]
@@ -219,20 +223,17 @@ def _rows(data: bytes) -> list[_Row]:
 
 
 def _score_of(row: _Row) -> tuple[int, BaselineScore]:
-    """Return an iteration's number and score.
+    """Return an iteration's number, and its score, whose value is None where it is not scored.
 
     Raises:
-        ValueError: the row has none.
+        ValueError: the row has no field for a score, or one that is not from 0 to 1.
     """
     value = row.score if row.value is UNSET else row.value
     if value is UNSET:
         raise ValueError("no score")
-    if not row.scored or value is None:
-        return row.iteration, BaselineScore(row.rubric_version, None)
-    if not 0 <= value <= 1 + TOLERANCE:
+    if row.scored and value is not None and not 0 <= value <= 1 + TOLERANCE:
         raise ValueError("no score between 0 and 1")
-    suffices = row.band != BAND_INSUFFICIENT
-    return row.iteration, BaselineScore(row.rubric_version, value, suffices)
+    return row.iteration, BaselineScore.of(row, value)
 
 
 def _from_revision(name: str, log: LogView) -> Baseline:
@@ -258,11 +259,7 @@ def _from_revision(name: str, log: LogView) -> Baseline:
         sha, in_repository, is_iteration_score_name
     ).items():
         score = parse_iteration_score(data, f"{name}:{file}")
-        scores[score.iteration] = BaselineScore(
-            rubric_version=score.rubric_version,
-            value=score.value if score.scored else None,
-            suffices=score.band != BAND_INSUFFICIENT,
-        )
+        scores[score.iteration] = BaselineScore.of(score, score.value)
     if not scores:
         raise InputError(
             f"--baseline {name!r}: no iter-N.score.yaml is committed there in {log.iter_log_dir}; "

@@ -37,6 +37,7 @@ class Limit(NamedTuple):
 
 
 def _limit(option: str, text: str, _: LogView) -> Limit:
+    """Return the limit that an option was given; raises OptionError if it is none."""
     is_share = text.endswith("%")
     try:
         number = float(text.removesuffix("%"))
@@ -78,20 +79,29 @@ def _too_many(state: str, advice: str, most: Limit, rows: WorkRows) -> Reasons:
         )
 
 
-def _at_most(option: GateOption, work_reasons: WorkReasons) -> Gate:
-    """Return a gate on how much of the work may be in a state."""
+def _at_most(
+    name: str, help_text: str, metavar: str, work_reasons: WorkReasons
+) -> Gate:
+    """Return a gate on how much of the work may be in a state.
+
+    Args:
+        name: its option.
+        help_text: the line of the option in the help.
+        metavar: what the help calls the limit.
+        work_reasons: yields why more of the work is in the state than a limit allows.
+    """
     return _ON_WORK._replace(
-        options=(option,),
+        options=(GateOption(name, help_text, metavar, "text"),),
         work_reasons=work_reasons,
-        demanded=partial(_limit, option.name),
+        demanded=partial(_limit, name),
         as_data=lambda most: (most.text,),
     )
 
 
 MAX_REVERTED = _at_most(
-    GateOption(
-        "max-reverted", "At most N units, or P% of them, were reverted.", "N|P%", "text"
-    ),
+    "max-reverted",
+    "At most N units, or P% of them, were reverted.",
+    "N|P%",
     partial(
         _too_many,
         "reverted",
@@ -99,12 +109,9 @@ MAX_REVERTED = _at_most(
     ),
 )
 MAX_TAKEN_BACK = _at_most(
-    GateOption(
-        "max-taken-back",
-        "At most N units, or P% of them, were taken back without a word.",
-        "N|P%",
-        "text",
-    ),
+    "max-taken-back",
+    "At most N units, or P% of them, were taken back without a word.",
+    "N|P%",
     partial(
         _too_many,
         "taken_back",
@@ -114,6 +121,7 @@ MAX_TAKEN_BACK = _at_most(
 
 
 def _lost_cost(most: Limit, rows: WorkRows) -> Reasons:
+    """Yield why lost work cost too much: more than an amount, or than a share of all known cost."""
     lost = in_state(rows, "lost")
     cost = total_cost(lost) or 0.0
     limit = most.number
@@ -135,7 +143,9 @@ def _lost_without_cost(_: Limit, rows: WorkRows) -> Reasons:
 
 
 MAX_LOST_COST = _at_most(
-    GateOption("max-lost-cost", "Lost work cost at most $X, or P%.", "X|P%", "text"),
+    "max-lost-cost",
+    "Lost work cost at most $X, or P%.",
+    "X|P%",
     _lost_cost,
 )._replace(work_notes=_lost_without_cost)
 

@@ -104,7 +104,7 @@ def _contents(digest: Digest) -> PlainData:
         "claims_shown": _MOST_CLAIMS,
         "sha": SHORT_LENGTH,
         "states": STATE_WORDS,
-        "every": WorkGroup.of("", work),
+        "every": WorkGroup("", work, work_summary(work)),
         "pieces": pieces,
         "looked_at": answers.looked_at(pieces),
         "months": months(work),
