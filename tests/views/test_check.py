@@ -73,7 +73,7 @@ def verdict(*values: float | None, **given: Any) -> Verdict:
 def baseline(*values: float | None, version: str = "2.1.0") -> Baseline:
     return Baseline(
         "before",
-        {n: BaselineScore(version, value) for n, value in enumerate(values, 1)},
+        {n: BaselineScore(version, value, True) for n, value in enumerate(values, 1)},
     )
 
 
@@ -163,7 +163,11 @@ class TestGates:
 
     def test_scores_of_two_rubrics_are_not_compared(self) -> None:
         mixed = Baseline(
-            "before", {1: BaselineScore("1.0.0", 1.0), 2: BaselineScore("2.1.0", 0.6)}
+            "before",
+            {
+                1: BaselineScore("1.0.0", 1.0, True),
+                2: BaselineScore("2.1.0", 0.6, True),
+            },
         )
         found = verdict(0.4, 0.6, max_drop=0.1, baseline=mixed)
         assert found.passed
