@@ -160,10 +160,10 @@ def subjects_by_iteration(
     with contextlib.suppress(GitError):
         subjects = subjects_of(repo_dir, commits)
 
-    by_iteration = {}
-    for record, sha in works:
-        by_iteration[record.iteration] = subjects.get(sha or "") or record.impl.summary
-    return by_iteration
+    return {
+        record.iteration: subjects.get(sha or "") or record.impl.summary
+        for record, sha in works
+    }
 
 
 class PreloadedEvidence(NamedTuple):

@@ -56,8 +56,8 @@ class Foretold(NamedTuple):
     rarer: int = LEAST_OF_A_KIND
 
 
-class _Statistic(NamedTuple):
-    """A figure that is made of two sums over cases.
+class Statistic(NamedTuple):
+    """A figure of how well values predict truths, which is made of two sums over cases.
 
     Attributes:
         sums: returns both sums from values, truths and weights. Weights are numbers, or arrays of
@@ -71,33 +71,14 @@ class _Statistic(NamedTuple):
     def of(
         self, values: Values, truths: Values, weights: Weights | None = None
     ) -> float | None:
-        """Return the figure of some cases, each of which counts once by default."""
+        """Return the figure of some cases, or None where it is undefined.
+
+        Args:
+            values: the figure of each case.
+            truths: the truth of each case.
+            weights: how often each case counts; once by default.
+        """
         return self.figure(*self.sums(values, truths, weights or [1] * len(values)))
-
-
-def auc(values: Values, truths: Values, weights: Weights | None = None) -> float | None:
-    """Return how likely a case with truth 1 has a higher value than one with truth 0.
-
-    From 0 to 1; a tie counts as half. None where all truths are the same.
-
-    Args:
-        values: the figure of each case.
-        truths: 0 or 1 for each case.
-        weights: how often each case counts; once by default.
-    """
-    return _AUC.of(values, truths, weights)
-
-
-def spearman(values: Values, truths: Values) -> float | None:
-    """Return Spearman's correlation of ranks, -1 to 1.
-
-    None where all values or all truths are equal.
-
-    Args:
-        values: the figure of each case.
-        truths: the truth of each case.
-    """
-    return _SPEARMAN.of(values, truths)
 
 
 def _pairs_above(values: Values, truths: Values, weights: Weights) -> tuple[Any, Any]:
@@ -156,8 +137,14 @@ def _centred_ranks(values: Values, weights: Weights) -> list[Any]:
     return [rank_of[value] for value in values]
 
 
-_AUC = _Statistic(_pairs_above, _share_above)
-_SPEARMAN = _Statistic(_rank_products, _correlation)
+AUC = Statistic(_pairs_above, _share_above)
+"""How likely a case with truth 1 has a higher value than one with truth 0, from 0 to 1.
+
+A tie counts as half. It is undefined where all truths are the same.
+"""
+
+SPEARMAN = Statistic(_rank_products, _correlation)
+"""Spearman's correlation of ranks, -1 to 1. Undefined where all values or all truths are equal."""
 
 
 def within(groups: Sequence[str], truths: Values, figures: Figures) -> Foretold:
@@ -214,11 +201,11 @@ class GroupedDraws:
         Args:
             groups: the group of each case.
             truths: the truth of each case.
-            binary: whether truths are 0 or 1, measured by :func:`auc`; else by :func:`spearman`.
+            binary: whether truths are 0 or 1, measured by :data:`AUC`; else by :data:`SPEARMAN`.
             draws: how many draws to make at most.
         """
         self.truths = truths
-        self._statistic = _AUC if binary else _SPEARMAN
+        self._statistic = AUC if binary else SPEARMAN
         self._most_draws = draws
 
         index_of = {name: index for index, name in enumerate(sorted(set(groups)))}
@@ -258,7 +245,7 @@ class GroupedDraws:
             interval = self.interval(self.drawn(values, list(known)))
 
         rarer = LEAST_OF_A_KIND
-        if self._statistic is _AUC:
+        if self._statistic is AUC:
             negative = truths.count(0)
             rarer = min(negative, len(truths) - negative)
         return Foretold(len(truths), result, interval, rarer)
@@ -271,10 +258,11 @@ class GroupedDraws:
         every_case = range(len(self.truths))
         old_draws = self.drawn(before, every_case)
         new_draws = self.drawn(after, every_case)
-        differences = []
-        for old, new in zip(old_draws, new_draws, strict=True):
-            if old is not None and new is not None:
-                differences.append(new - old)
+        differences = [
+            new - old
+            for old, new in zip(old_draws, new_draws, strict=True)
+            if old is not None and new is not None
+        ]
 
         old_result = self._statistic.of(before, self.truths) or 0.0
         new_result = self._statistic.of(after, self.truths) or 0.0
@@ -296,20 +284,16 @@ class GroupedDraws:
         truths = [self.truths[case] for case in cases]
         groups = [self._group_of_case[case] for case in cases]
         statistic = self._statistic
-        if statistic.of(values, truths) is None:
-            return [None] * len(self._draws)
-
+        figures: list[float | None] = []
         try:
             import numpy  # where it is installed, it is ten to thirty times as fast
         except ImportError:
-            figures = []
             for counts in self._draws:
                 weights = [counts[group] for group in groups]
                 figures.append(statistic.of(values, truths, weights))
             return figures
 
-        figures = []
-        draws_at_once = max(1, _WEIGHTS_AT_ONCE // len(cases))
+        draws_at_once = max(1, _WEIGHTS_AT_ONCE // max(1, len(cases)))
         for start in range(0, len(self._draws), draws_at_once):
             draws = numpy.array(
                 self._draws[start : start + draws_at_once], dtype=numpy.int64

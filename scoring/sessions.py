@@ -83,10 +83,9 @@ def sessions_of(
         if session_id:
             members.setdefault(session_id, []).append(score)
 
-    in_order = in_byte_order(members)
     return [
         session_score(rubric, session_id, members[session_id])
-        for session_id in in_order
+        for session_id in in_byte_order(members)
     ]
 
 

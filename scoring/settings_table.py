@@ -70,6 +70,11 @@ def is_whole(value: Any, least: float, most: float) -> bool:
     )
 
 
+def filled_text(name: str) -> Kind:
+    """Return the kind of texts that are more than white space, under a name."""
+    return Kind(name, lambda value: isinstance(value, str) and value.strip() != "")
+
+
 TEXT = Kind("text", lambda value: isinstance(value, str))
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 
@@ -146,8 +151,8 @@ def _checked_value(
     elif isinstance(value, str):
         return (_checked_value(value, kind.item, where, f"{name}[0]"),)
     elif isinstance(value, list):
-        items = []
-        for index, item in enumerate(value):
-            items.append(_checked_value(item, kind.item, where, f"{name}[{index}]"))
-        return tuple(items)
+        return tuple(
+            _checked_value(item, kind.item, where, f"{name}[{index}]")
+            for index, item in enumerate(value)
+        )
     raise SettingsError(f"{where}: {name} is {shown(value)}, not {kind.name}")

@@ -172,10 +172,10 @@ def bootstrap_interval(values: Sequence[float]) -> Interval | None:
     if len(values) > _MOST_KEPT or min(values) == max(values):
         return middle_interval(_resampled_means(values, random_source()))
 
-    means = []
-    for pick in _kept_pickers(len(values)):
-        means.append(math.fsum(pick(values)) / len(values))
-    return middle_interval(means)
+    count = len(values)
+    return middle_interval(
+        [math.fsum(pick(values)) / count for pick in _kept_pickers(count)]
+    )
 
 
 def resampled(
@@ -247,10 +247,9 @@ def _resampled_means(values: Sequence[float], source: "random.Random") -> list[f
     if min(values) == max(values):
         return [values[0]] * DRAWS
     if count <= _MOST_RESAMPLED:
-        means = []
-        for _ in range(DRAWS):
-            means.append(math.fsum(source.choices(values, k=count)) / count)
-        return means
+        return [
+            math.fsum(source.choices(values, k=count)) / count for _ in range(DRAWS)
+        ]
 
     mean = math.fsum(values) / count
     variance = math.fsum((value - mean) ** 2 for value in values) / count

@@ -56,10 +56,11 @@ _WORDS: dict[str, Resolved] = {
     **dict.fromkeys(("true", "True", "TRUE"), Resolved(BOOL, True)),
     **dict.fromkeys(("false", "False", "FALSE"), Resolved(BOOL, False)),
     **dict.fromkeys(NULLS, Resolved(NULL, None)),
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), Resolved(FLOAT, float("nan"))),
-    **dict.fromkeys((".inf", ".Inf", ".INF"), Resolved(FLOAT, float("inf"))),
-    **dict.fromkeys(("+.inf", "+.Inf", "+.INF"), Resolved(FLOAT, float("inf"))),
-    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), Resolved(FLOAT, float("-inf"))),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), Resolved(FLOAT, math.nan)),
+    **dict.fromkeys(
+        (".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), Resolved(FLOAT, math.inf)
+    ),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), Resolved(FLOAT, -math.inf)),
 }
 
 YES = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"}

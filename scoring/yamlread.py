@@ -110,6 +110,11 @@ class Reader:
             raise self._misfit(node, "a whole number of 64 bits")
         return value
 
+    def integer_or_none(self, node: Node) -> int | None:
+        """Return a whole number as :meth:`integer` does, or None for null."""
+        number = self.integer(node)
+        return None if self.is_null(node) else number
+
     def number(self, node: Node) -> float:
         """Return a number, which may be infinite or not a number, or 0 for null."""
         return float(self._numeric(node, "a number"))
@@ -313,6 +318,15 @@ class Reader:
             quoted = "quoted " if target.quoted else ""
             actual = f"{quoted}{shown_scalar(target.value)}"
         return YamlError(f"{place}{actual} where {wanted} belongs")
+
+
+TAKES: dict[Any, Take] = {
+    str: Reader.string,
+    bool: Reader.boolean,
+    float: Reader.number,
+    int: Reader.integer,
+}
+"""How a field takes its node, by the type of its value."""
 
 
 def items_of(take: Take) -> Take:

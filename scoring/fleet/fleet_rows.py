@@ -261,7 +261,7 @@ def arrow_tables(rows: list[FleetRow], rubric: str) -> PlainData:
         partitions = {RUBRIC: rubric, MONTH: row.month}
         rows_of_table[row.table].append(clean(row.values) | partitions)
 
-    tables: PlainData = {}
-    for name, table_rows in rows_of_table.items():
-        tables[name] = pa.Table.from_pylist(table_rows, schema=partitioned_schema(name))
-    return tables
+    return {
+        name: pa.Table.from_pylist(table_rows, schema=partitioned_schema(name))
+        for name, table_rows in rows_of_table.items()
+    }

@@ -10,7 +10,15 @@ from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
 from scoring.frozen import PlainData, Texts
-from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
+from scoring.settings_table import (
+    TEXT,
+    Kind,
+    Kinds,
+    ListOf,
+    checked_table,
+    filled_text,
+    is_whole,
+)
 from scoring.text import shown
 
 from .storage import is_url
@@ -91,11 +99,7 @@ class FleetConfig(NamedTuple):
 
 _SIZE_KIND = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
 _COUNT = Kind("a number from 1 to 1000", lambda value: is_whole(value, 1, 1000))
-_NOT_EMPTY = Kind(
-    "a text that is not empty",
-    lambda value: isinstance(value, str) and value.strip() != "",
-)
-_TEXTS = ListOf("a list of texts", _NOT_EMPTY)
+_TEXTS = ListOf("a list of texts", filled_text("a text that is not empty"))
 _OPTION = Kind(
     "text, a number, or true or false",
     lambda value: isinstance(value, str | int | float | bool),

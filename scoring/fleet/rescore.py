@@ -78,10 +78,11 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
         broken: set[str] = set()
         if rubric.loading == STRICT:
             broken = {name for name, state in states.items() if state.broken}
-        taken = {}
-        for name, state in states.items():
-            if state.scored and name not in broken:
-                taken[name] = state
+        taken = {
+            name: state
+            for name, state in states.items()
+            if state.scored and name not in broken
+        }
 
         of_rubric = pc.field(RUBRIC) == source
         if broken:

@@ -19,7 +19,8 @@ from scoring.files import exclusive_lock, list_names, make_folder, write_atomica
 from scoring.log.find import is_entry_name
 from scoring.log.load import load_entry
 from scoring.log.model import SCHEMA_NESTED
-from scoring.log.parse import ENTRIES, DescribedField, described_fields
+from scoring.log.parse import ENTRIES
+from scoring.log.schema import DescribedField, described_fields
 from scoring.text import shown, trim
 
 ENTRY_MODE = 0o644

@@ -17,13 +17,13 @@ from ruamel.yaml.nodes import Node as WrittenNode
 from scoring.errors import InputError, SettingsError, YamlError
 from scoring.files import exclusive_lock, overwrite, read_file
 from scoring.log.load import no_such_entry
-from scoring.log.parse import (
-    ENTRIES,
+from scoring.log.parse import ENTRIES, parse_iteration_record
+from scoring.log.schema import (
     DescribedField,
     described_fields,
-    parse_iteration_record,
+    faults_of,
+    numberless_path,
 )
-from scoring.log.schema import faults_of, numberless_path
 from scoring.text import shown
 from scoring.yamlnodes import NULLS, Scalar, Sequence
 from scoring.yamlread import Reader, parse

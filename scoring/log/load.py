@@ -322,10 +322,11 @@ def _places_in_archive(path: Path, iteration: int) -> EntryPlaces | None:
         return None
 
     prefix = f"iterations.{iterations.index(iteration)}."
-    lines = {}
-    for field, line in field_lines(parse(data)):
-        if field.startswith(prefix):
-            lines[field.removeprefix(prefix)] = line
+    lines = {
+        field.removeprefix(prefix): line
+        for field, line in field_lines(parse(data))
+        if field.startswith(prefix)
+    }
     return EntryPlaces(path, lines)
 
 

@@ -4,7 +4,7 @@
 ``entry new`` all follow it. The fields and what they mean come from :mod:`scoring.log.model`.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import GenericAlias, UnionType
 from typing import Any, NamedTuple, TypeAlias, get_args
 
@@ -234,50 +234,6 @@ UNREAD_FIELDS: dict[str, Fields] = {
 """
 
 
-class DescribedField(NamedTuple):
-    """A field of an entry, as documentation shows it.
-
-    Attributes:
-        path: the way to it through the entry, as ``verifiers[].status``.
-        kind: ``list``, ``block``, or the name of a kind of single values.
-        required: whether an entry must have it.
-        meaning: what it means.
-    """
-
-    path: str
-    kind: str
-    required: bool
-    meaning: str
-
-
-def described_fields(entry: EntryBlock, prefix: str = "") -> Iterator[DescribedField]:
-    """Yield the fields of a block in the order in which people write them, each block first.
-
-    Args:
-        entry: the block.
-        prefix: the path of the block, with a dot at its end.
-    """
-    names = sorted(entry.fields, key=lambda name: name != "schema_version")
-    for name in names:
-        field = entry.fields[name]
-        block = field.holds if isinstance(field.holds, EntryBlock) else None
-        kind = "block" if block else field.holds.name
-        path = prefix + name
-        if field.is_list:
-            kind = "list"
-            if block:
-                path += "[]"
-
-        yield DescribedField(path, kind, field.required, field.description)
-        if block:
-            yield from described_fields(block, f"{path}.")
-
-
-def _take_retries(reader: Reader, node: Node) -> int | None:
-    number = reader.integer(node)
-    return None if reader.is_null(node) else number
-
-
 def _take_flag_or_none(reader: Reader, node: Node) -> bool | None:
     """Take a flag. A wrong value is None, because the reference does not look at this field."""
     try:
@@ -323,7 +279,7 @@ def _take_of_field(field: Field) -> Take:
 def _takes_of(fields: Fields) -> dict[str, Take]:
     takes = {name: _take_of_field(field) for name, field in fields.items()}
     if "retries" in takes:
-        takes["retries"] = _take_retries
+        takes["retries"] = Reader.integer_or_none
     return takes
 
 

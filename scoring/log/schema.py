@@ -29,7 +29,6 @@ from .parse import (
     Field,
     Fields,
     ScalarField,
-    described_fields,
 )
 
 _Item = TypeVar("_Item")
@@ -61,6 +60,45 @@ _WORDS = {
     ),
 }
 """The words that fields of text take: others can be read, and say nothing."""
+
+
+class DescribedField(NamedTuple):
+    """A field of an entry, as documentation shows it.
+
+    Attributes:
+        path: the way to it through the entry, as ``verifiers[].status``.
+        kind: ``list``, ``block``, or the name of a kind of single values.
+        required: whether an entry must have it.
+        meaning: what it means.
+    """
+
+    path: str
+    kind: str
+    required: bool
+    meaning: str
+
+
+def described_fields(entry: EntryBlock, prefix: str = "") -> Iterator[DescribedField]:
+    """Yield the fields of a block in the order in which people write them, each block first.
+
+    Args:
+        entry: the block.
+        prefix: the path of the block, with a dot at its end.
+    """
+    names = sorted(entry.fields, key=lambda name: name != "schema_version")
+    for name in names:
+        field = entry.fields[name]
+        block = field.holds if isinstance(field.holds, EntryBlock) else None
+        kind = "block" if block else field.holds.name
+        path = prefix + name
+        if field.is_list:
+            kind = "list"
+            if block:
+                path += "[]"
+
+        yield DescribedField(path, kind, field.required, field.description)
+        if block:
+            yield from described_fields(block, f"{path}.")
 
 
 def entry_schema() -> PlainData:

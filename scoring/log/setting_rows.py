@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 
 from rubric import RUBRIC_VERSION
 from scoring.frozen import Frozen
-from scoring.settings_table import FLAG, TEXT, Kind, ListOf, is_whole
+from scoring.settings_table import FLAG, TEXT, Kind, ListOf, filled_text, is_whole
 
 DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
 """Where the log is in its repository, unless a setting names another place."""
@@ -35,17 +35,13 @@ def days_of(text: object) -> float:
     return int(days) if days == int(days) else days
 
 
-def _text_that_is(name: str) -> Kind:
-    return Kind(name, lambda value: isinstance(value, str) and value.strip() != "")
-
-
 PATH = Kind("a path", lambda value: isinstance(value, str | Path))
 COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
-FOLDERS = _text_that_is("a glob of folders")
-_BRANCH = _text_that_is("the name of a branch")
-_COMMANDS = ListOf("a list of commands", _text_that_is("a command"))
-_FILES = ListOf("a list of globs of files", _text_that_is("a glob of files"))
-_WORDS = ListOf("a list of words", _text_that_is("a word"))
+FOLDERS = filled_text("a glob of folders")
+_BRANCH = filled_text("the name of a branch")
+_COMMANDS = ListOf("a list of commands", filled_text("a command"))
+_FILES = ListOf("a list of globs of files", filled_text("a glob of files"))
+_WORDS = ListOf("a list of words", filled_text("a word"))
 _SPAN_OF_TIME = Kind(
     "a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0
 )

@@ -18,11 +18,10 @@ from scoring.frozen import PlainData, Texts
 from scoring.settings_table import SIZE_LIMIT as CONFIG_LIMIT
 from scoring.settings_table import read_toml
 from scoring.text import cell, printable, shown
+from scoring.yamlnodes import Alias, Node, Scalar, Sequence, parse
 
 if TYPE_CHECKING:  # only what reads into a model needs it
     from pydantic import BaseModel
-
-    from scoring import yamlnodes
 
 Model = TypeVar("Model", bound="BaseModel")
 
@@ -254,37 +253,33 @@ def read_yaml(data: bytes, source: str) -> Any:
     Raises:
         InputError: the YAML is broken, or has an alias, a tag or a key twice. It has the line.
     """
-    from scoring import yamlnodes  # other formats do without
-
     try:
-        node = yamlnodes.parse(data)
+        node = parse(data)
         return None if node is None else _plain_yaml(node)
-    except (YamlError, ValueError) as e:
+    except ValueError as e:
         raise InputError(f"{source}: {e}") from e
 
 
-def _plain_yaml(node: "yamlnodes.Node") -> Any:
+def _plain_yaml(node: Node) -> Any:
     """Return a node of YAML as plain data.
 
     Raises:
         YamlError: it has an alias, a tag or a key twice.
     """
-    from scoring import yamlnodes
-
-    if isinstance(node, yamlnodes.Alias):
+    if isinstance(node, Alias):
         raise YamlError(f"line {node.line}: an alias; write the value out")
-    if isinstance(node, yamlnodes.Scalar):
+    if isinstance(node, Scalar):
         if node.tag:
             raise YamlError(
                 f"line {node.line}: a tag ({node.tag}); write the value without it"
             )
         return node.resolved()[1]
-    if isinstance(node, yamlnodes.Sequence):
+    if isinstance(node, Sequence):
         return [_plain_yaml(item) for item in node.items]
 
     mapping: PlainData = {}
     for key, value in node.pairs:
-        if not isinstance(key, yamlnodes.Scalar):
+        if not isinstance(key, Scalar):
             raise YamlError(f"line {key.line}: a key that is not text")
         if key.value in mapping:
             raise YamlError(f"line {key.line}: {key.value} is given twice")

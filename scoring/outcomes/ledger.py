@@ -252,10 +252,11 @@ def _judge(
     }
     without_entries: dict[int, Landing] = {}
     for index, unit in enumerate(units):
-        of_unit = []
-        for entry in unit.entries:
-            if entry.iteration in judged:
-                of_unit.append(judged[entry.iteration])
+        of_unit = [
+            judged[entry.iteration]
+            for entry in unit.entries
+            if entry.iteration in judged
+        ]
         unit.outcome = max(of_unit, key=_badness, default=None)
         if unit.landing and unit.landing.landed and not unit.entries:
             without_entries[index] = unit.landing

@@ -272,11 +272,11 @@ class Outcomes:
             TrunkWork(fix) for fix in fixes if self._work.is_named_as_taken_back(fix)
         ]
 
-        taken_back = set()
-        for work, undone in self._work.undone(candidates).items():
-            if undone.taken_back and self._is_within(undone.taken_back.by, until):
-                taken_back.add(work.commit)
-        return taken_back
+        return {
+            work.commit
+            for work, undone in self._work.undone(candidates).items()
+            if undone.taken_back and self._is_within(undone.taken_back.by, until)
+        }
 
     def _main_fix(
         self, work: str, commit: str, count: int, added: int

@@ -102,10 +102,11 @@ def _doubt_losses(
 
     A formatter may have rewritten them, or another line of development has them.
     """
-    gone = []
-    for unit in units:
-        if unit.is_known_by_lines and unit.is_whole and unit.lines_there == 0:
-            gone.append(unit)
+    gone = [
+        unit
+        for unit in units
+        if unit.is_known_by_lines and unit.is_whole and unit.lines_there == 0
+    ]
     if not gone:
         return
 

@@ -15,8 +15,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, HarnessFacts, timestamp_ns
 from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.frozen import Frozen, PlainData, fields_of
-from scoring.yamlnodes import Node
-from scoring.yamlread import Reader, Take, items_of, read_fields, struct_of
+from scoring.yamlread import TAKES, Reader, Take, items_of, read_fields, struct_of
 
 
 class Loss(Frozen):
@@ -282,12 +281,6 @@ def time_stamp(time: int | None) -> str:
     return f"{moment.isoformat(timespec='seconds')}{fraction}Z"
 
 
-def _take_integer_or_null(reader: Reader, node: Node) -> int | None:
-    if reader.is_null(node):
-        return None
-    return reader.integer(node)
-
-
 def _take_like(example: Any) -> Take:
     """Return what reads a value that is written like an example."""
     if isinstance(example, dict):
@@ -296,10 +289,8 @@ def _take_like(example: Any) -> Take:
     if isinstance(example, list | tuple):
         return items_of(_take_like(example[0]))
     if example is None:
-        return _take_integer_or_null
-    return {int: Reader.integer, str: Reader.string, bool: Reader.boolean}[
-        type(example)
-    ]
+        return Reader.integer_or_none
+    return TAKES[type(example)]
 
 
 # The file is read by the example of one that has every key.

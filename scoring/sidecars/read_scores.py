@@ -14,7 +14,7 @@ from scoring.frozen import PlainData
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.text import shown
 from scoring.yamlnodes import Node
-from scoring.yamlread import Reader, Take, items_of, parse, struct_of
+from scoring.yamlread import TAKES, Reader, Take, items_of, parse, struct_of
 
 from .scores import (
     PersistedScore,
@@ -22,15 +22,7 @@ from .scores import (
     session_score_path,
 )
 
-_TAKES: dict[Any, Take] = {
-    str: Reader.string,
-    bool: Reader.boolean,
-    float: Reader.number,
-    int: Reader.integer,
-}
-"""How a field takes its node, by its type."""
-
-_EMPTY = {take: kind() for kind, take in _TAKES.items()}
+_EMPTY = {take: kind() for kind, take in TAKES.items()}
 """What a missing field reads as."""
 
 _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
@@ -39,15 +31,11 @@ _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
 def _fields_of_file(model: type, **others: Take) -> dict[str, Take]:
     """Return how the fields of a class take their nodes, the others as they are given."""
     kinds = model.__annotations__
-    return {
-        name: _TAKES[kind] for name, kind in kinds.items() if kind in _TAKES
-    } | others
+    return {name: TAKES[kind] for name, kind in kinds.items() if kind in TAKES} | others
 
 
 def _take_row(reader: Reader, node: Node) -> SignalContribution:
-    content = {"applicable": True, **reader.struct(node, _ROW)}
-    for name, take in _ROW.items():
-        content.setdefault(name, _EMPTY[take])
+    content = _with_missing_fields(reader, node, _ROW, applicable=True)
     content["source"] = _SOURCES.get(content["source"])
     return SignalContribution(**content)
 
@@ -76,12 +64,11 @@ _SESSION = _fields_of_file(
 
 
 def _with_missing_fields(
-    reader: Reader, node: Node, shape: Mapping[str, Take]
+    reader: Reader, node: Node, shape: Mapping[str, Take], **missing: Any
 ) -> PlainData:
-    """Take a mapping, in which missing fields read as empty."""
-    content = {name: _EMPTY.get(take, ()) for name, take in shape.items()}
-    content.update(reader.struct(node, shape))
-    return content
+    """Take a mapping, in which missing fields read as empty, or as ``missing`` says."""
+    empty = {name: _EMPTY.get(take, ()) for name, take in shape.items()}
+    return {**empty, **missing, **reader.struct(node, shape)}
 
 
 def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:

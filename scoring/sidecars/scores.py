@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TypeAlias
 
-import msgspec
+from msgspec import to_builtins
 
 from rubric import Score, SignalContribution
 from rubric.breakdown import Breakdown
@@ -144,12 +144,6 @@ class PersistedScore(Breakdown, Frozen):
         }
 
 
-def session_as_dict(session: SessionScore) -> PlainData:
-    """Return the content of a session's sidecar, keys in their order."""
-    content: PlainData = msgspec.to_builtins(session)
-    return content
-
-
 def derive_linked_traces_to_outcomes(record: IterationRecord) -> bool:
     """Return whether any verifier named a pair of a trace and its outcome."""
     return any(verifier.linked_traces for verifier in record.verifiers)
@@ -260,7 +254,7 @@ def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path
         WriteError: it cannot be written; the old file is as it was.
     """
     path = session_score_path(iter_log_dir, session.session_id)
-    write_atomically(path, emit(session_as_dict(session)))
+    write_atomically(path, emit(to_builtins(session)))
     return path
 
 
@@ -279,7 +273,7 @@ def write_session_scores(
     files = []
     for session in plain:
         path = session_score_path(iter_log_dir, session.session_id)
-        files.append((path, emit(session_as_dict(session))))
+        files.append((path, emit(to_builtins(session))))
     paths = write_all(files)
 
     if len(plain) < len(sessions):

@@ -7,7 +7,6 @@ Any program can write a sidecar, so the score is computed again and compared. Wh
 *unverified* (``docs/TRUST.md``).
 """
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
@@ -166,16 +165,16 @@ def _say_the_same(score: PersistedScore, other: PersistedScore) -> bool:
 
     That depends on the clone from which one looks.
     """
-    return _without_landing(score).as_dict() == _without_landing(other).as_dict()
+    return _without_landing(score) == _without_landing(other)
 
 
-def _without_landing(score: PersistedScore) -> PersistedScore:
-    rows = []
-    for row in score.breakdown:
-        if row.signal == LANDED:
-            row = dataclasses.replace(row, detail="")
-        rows.append(row)
-    return replace(score, breakdown=tuple(rows))
+def _without_landing(score: PersistedScore) -> PlainData:
+    """Return the content of a sidecar, without how the landing was found."""
+    content = score.as_dict()
+    for row in content["breakdown"]:
+        if row["signal"] == LANDED:
+            row.pop("detail", None)
+    return content
 
 
 def _lost(
@@ -397,13 +396,3 @@ def in_words(lost: Sequence[Loss]) -> list[str]:
 def rows_by_signal(score: PersistedScore) -> dict[str, SignalContribution]:
     """Return the rows of a score by their signals."""
     return {row.signal: row for row in score.breakdown}
-
-
-def loss_warning(iteration: int, lost: Sequence[Loss]) -> str:
-    """Return the line that says what a new score lost."""
-    gone = "the transcripts no longer cover its window"
-    if any(loss.what for loss in lost):
-        gone = "what its score was computed from is not all there any more"
-
-    signals = " and ".join(in_words(lost))
-    return f"iteration {iteration}: {gone}; {signals} lost evidence that the old sidecar had"

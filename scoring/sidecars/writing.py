@@ -1,6 +1,6 @@
 """Writes the sidecars of scored iterations and sessions, and says what evidence they lost."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from .scores import (
     write_session_scores,
 )
 from .stamp import Stamp, Stamps, stamp_of_score
-from .states import loss_warning, lost_evidence
+from .states import in_words, lost_evidence
 
 
 class Sidecar(NamedTuple):
@@ -184,6 +184,16 @@ def write_sidecars(
     for sidecar in sidecars:
         if sidecar.stamp.inputs:  # else nothing is kept
             stamps.put(sidecar.iteration, sidecar.stamp)
+
+
+def loss_warning(iteration: int, lost: Sequence[Loss]) -> str:
+    """Return the line that says what a new score lost."""
+    gone = "the transcripts no longer cover its window"
+    if any(loss.what for loss in lost):
+        gone = "what its score was computed from is not all there any more"
+
+    signals = " and ".join(in_words(lost))
+    return f"iteration {iteration}: {gone}; {signals} lost evidence that the old sidecar had"
 
 
 def write_iterations(

@@ -97,11 +97,10 @@ def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
 
     Of labels updated at one time the last in the file counts.
     """
-    latest = {}
-    for label in sorted(
+    by_time = sorted(
         labels, key=lambda label: (label.updated is not None, label.updated or 0)
-    ):
-        latest[label.actor] = label
+    )
+    latest = {label.actor: label for label in by_time}
     return [latest[actor] for actor in in_byte_order(latest)]
 
 

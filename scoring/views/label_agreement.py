@@ -21,7 +21,7 @@ from scoring.evidence.labels import (
     LabelRecord,
 )
 from scoring.frozen import PlainData
-from scoring.prediction import spearman
+from scoring.prediction import SPEARMAN
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
 from scoring.statistics import DRAWS, Interval, resampled
@@ -215,7 +215,7 @@ def _measured(values: Ratings, statistic: _Statistic) -> Measured:
 
 
 def _rank_correlation(pairs: Ratings) -> float | None:
-    return spearman([score for score, _ in pairs], [label for _, label in pairs])
+    return SPEARMAN.of([score for score, _ in pairs], [label for _, label in pairs])
 
 
 def agreement_of(

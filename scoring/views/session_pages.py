@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import to_builtins
+
 from rubric import Bounds
 from rubric.breakdown import Rested
 from scoring.frozen import PlainData
 from scoring.outcomes.spending import Spending
 from scoring.sessions import SessionScore
 from scoring.sidecars.meaning import Meaning
-from scoring.sidecars.scores import PersistedScore, session_as_dict
+from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval, mean_or_none
 
@@ -314,7 +316,7 @@ def session_payload(
     """
     bounds = _bounds(session, members)
     payload = {
-        **session_as_dict(session),
+        **to_builtins(session),
         "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
         "interval": _interval(session),
         "coverage": _coverage(session, members),

@@ -11,7 +11,8 @@ from msgspec.structs import fields
 
 from scoring.demo import Demo
 from scoring.log import model
-from scoring.log.parse import ENTRIES, described_fields, parse_iteration_record
+from scoring.log.parse import ENTRIES, parse_iteration_record
+from scoring.log.schema import described_fields
 
 DOCS = Path(__file__).parents[2] / "docs"
 LOG, SIDECARS, COMMANDS = (

@@ -12,8 +12,8 @@ from msgspec.structs import fields
 from scoring.errors import InputError, YamlError
 from scoring.files import read_file
 from scoring.log import model
-from scoring.log.parse import ENTRIES, described_fields, parse_iteration_record
-from scoring.log.schema import entry_schema, faults_of
+from scoring.log.parse import ENTRIES, parse_iteration_record
+from scoring.log.schema import described_fields, entry_schema, faults_of
 from scoring.yamlread import parse
 
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,7 @@ from helpers.repos import START, Repo
 
 from scoring.outcomes.cases import OUTCOMES, Case, OutcomeName
 from scoring.outcomes.validity import validity, verdict_of
-from scoring.prediction import Foretold, GroupedDraws, auc, spearman
+from scoring.prediction import AUC, SPEARMAN, Foretold, GroupedDraws
 from scoring.statistics import Interval
 from scoring.views.validity_pages import validity_parts, validity_sentences
 
@@ -52,7 +52,9 @@ def case(
 class TestAuc:
     def test_of_a_worked_case(self) -> None:
         """Of 3 x 2 pairs 4 are the right way round and one is a tie."""
-        assert auc([0.9, 0.8, 0.4, 0.8, 0.1], [1, 1, 1, 0, 0]) == pytest.approx(4.5 / 6)
+        assert AUC.of([0.9, 0.8, 0.4, 0.8, 0.1], [1, 1, 1, 0, 0]) == pytest.approx(
+            4.5 / 6
+        )
 
     @pytest.mark.parametrize(
         ("values", "truths", "expected"),
@@ -66,10 +68,10 @@ class TestAuc:
     def test_of_the_ends(
         self, values: Sequence[float], truths: Sequence[float], expected: float | None
     ) -> None:
-        assert auc(values, truths) == expected
+        assert AUC.of(values, truths) == expected
 
     def test_weights_are_repetitions(self) -> None:
-        assert auc([1, 2, 3], [0, 1, 0], [2, 1, 3]) == auc(
+        assert AUC.of([1, 2, 3], [0, 1, 0], [2, 1, 3]) == AUC.of(
             [1, 1, 2, 3, 3, 3], [0, 0, 1, 0, 0, 0]
         )
 
@@ -78,7 +80,7 @@ class TestAuc:
         chance = random.Random(3)
         values = [chance.randrange(6) / 5 for _ in range(80)]
         truths = [chance.randrange(2) for _ in values]
-        assert auc(values, truths) == pytest.approx(
+        assert AUC.of(values, truths) == pytest.approx(
             metrics.roc_auc_score(truths, values)
         )
 
@@ -86,16 +88,16 @@ class TestAuc:
 class TestSpearman:
     def test_of_a_worked_case(self) -> None:
         """With ties the formula by squares does not hold; Pearson's of the mean ranks does."""
-        assert spearman([1, 2, 3, 4, 5], [5, 6, 7, 8, 7]) == pytest.approx(0.8207827)
+        assert SPEARMAN.of([1, 2, 3, 4, 5], [5, 6, 7, 8, 7]) == pytest.approx(0.8207827)
 
     def test_of_a_constant_is_none(self) -> None:
-        assert spearman([1, 1], [1, 2]) is None
+        assert SPEARMAN.of([1, 1], [1, 2]) is None
 
     def test_is_that_of_scipy(self) -> None:
         stats = pytest.importorskip("scipy.stats")
         chance = random.Random(4)
         values, truths = ([chance.randrange(9) for _ in range(60)] for _ in range(2))
-        assert spearman(values, truths) == pytest.approx(
+        assert SPEARMAN.of(values, truths) == pytest.approx(
             stats.spearmanr(values, truths).statistic
         )
 
@@ -289,7 +291,7 @@ class TestValidity:
         there = [one for one in some if one.band == "good"]
         assert found.score == validity(cases, "defective", "x", 14).score
         assert (found.sufficient.n, found.as_dict()["sufficient"]["n"]) == (40, 40)
-        assert found.sufficient.auc == auc(
+        assert found.sufficient.auc == AUC.of(
             [one.value or 0 for one in there], [one.truth for one in there]
         )
         rows = validity_parts(found)["The score and what it must beat"]
@@ -299,7 +301,7 @@ class TestValidity:
         cases = [case(n, n / 50, (n * 7 % 50) / 50 + n / 50) for n in range(50)]
         found = validity(cases, "survival", "x", 14)
         assert (found.measure, found.positives) == ("spearman", None)
-        assert found.score.auc == spearman(
+        assert found.score.auc == SPEARMAN.of(
             [c.value or 0 for c in cases], [c.truth for c in cases]
         )
 

@@ -15,8 +15,8 @@ from scoring.sidecars.scores import (
     iteration_score_path,
     write_persisted_score,
 )
-from scoring.sidecars.states import in_words, loss_warning, lost_signals
-from scoring.sidecars.writing import compare_with_sidecar
+from scoring.sidecars.states import in_words, lost_signals
+from scoring.sidecars.writing import compare_with_sidecar, loss_warning
 from scoring.signals.table import signal_set
 
 TOKENS, CORRECTION = "token_efficiency", "correction_pressure"

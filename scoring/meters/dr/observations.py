@@ -344,10 +344,8 @@ def _around(
     most: float,
 ) -> list[float]:
     """Return a value and its neighbours at a distance of ``step``, within bounds, each once."""
-    neighbours = set()
-    for neighbour in (value - step, value, value + step):
-        neighbours.add(min(most, max(least, neighbour)))
-    return sorted(neighbours)
+    neighbours = (value - step, value, value + step)
+    return sorted({min(most, max(least, neighbour)) for neighbour in neighbours})
 
 
 def observations(

@@ -15,11 +15,11 @@ from scoring.frozen import Frozen, PlainData, Texts
 from scoring.meters import NOVELTY_HIGH, NOVELTY_LOW, Level, at_least
 from scoring.settings_table import (
     FLAG,
-    TEXT,
     Kind,
     Kinds,
     ListOf,
     checked_table,
+    filled_text,
     is_whole,
 )
 
@@ -145,9 +145,10 @@ class Profile(Frozen, rename="kebab"):
 
     def with_added_words(self) -> "Profile":
         """Return the profile with the words that settings add in its word lists."""
-        lists = {}
-        for name in Words.__struct_fields__:
-            lists[name] = getattr(self.words, name) + getattr(self.added, name)
+        lists = {
+            name: getattr(self.words, name) + getattr(self.added, name)
+            for name in Words.__struct_fields__
+        }
         return replace(self, words=Words(**lists))
 
 
@@ -170,10 +171,7 @@ def _count_of(things: str) -> Kind:
 
 
 _ROUNDS = _count_of("rounds")
-_PHRASE = Kind(
-    "a word or phrase", lambda value: TEXT.fits(value) and value.strip() != ""
-)
-_PHRASES = ListOf("a list of words", _PHRASE)
+_PHRASES = ListOf("a list of words", filled_text("a word or phrase"))
 _LEVEL = Kind("L0 or L1", lambda value: value in ("L0", "L1"))
 _SHARE = Kind("a number from 0 to 1", _is_share)
 _ABOVE_ZERO = Kind(

@@ -202,10 +202,11 @@ def _decide(situation: _Situation) -> RoundSignal:
 
     why = "Converged, and ready to act."
     if readiness.level != "HIGH":
-        caveats = []
-        for name, part in readiness.parts().items():
-            if below(part.score, 1):
-                caveats.append(f"{name} at {rounded(part.score):g} ({part.found})")
+        caveats = [
+            f"{name} at {rounded(part.score):g} ({part.found})"
+            for name, part in readiness.parts().items()
+            if below(part.score, 1)
+        ]
         listed = " and ".join(caveats)
         why = f"Converged, with a caveat that more rounds will hardly mend: {listed}."
     return situation.signal("converged", why)
