@@ -307,16 +307,20 @@ def is_timestamp(text: str) -> bool:
 # Parsing
 
 
-def parse(data: bytes) -> Node | None:
+def parse(data: bytes, most: int = MOST_EVENTS) -> Node | None:
     """Return the first document of a YAML stream, or None without one.
 
+    Args:
+        data: the stream.
+        most: how many values, beginnings and ends of lists and mappings it may have.
+
     Raises:
-        YamlError: the text is not YAML, or nests too deep.
+        YamlError: the text is not YAML, nests too deep, or has more values.
     """
     import yaml  # takes 15 ms, which a log from the store does not need
 
     try:
-        return _compose(data)
+        return _compose(data, most)
     except yaml.MarkedYAMLError as e:
         problem = e.problem or e.context or ""
         # newer libyaml has its own limit, and reads ahead
@@ -332,7 +336,7 @@ def parse(data: bytes) -> Node | None:
         raise YamlError(f"not YAML text: {problem}") from e
 
 
-def _compose(data: bytes) -> Node | None:
+def _compose(data: bytes, most: int) -> Node | None:
     """Build the nodes of the first document from the events of libyaml's parser.
 
     PyYAML's own composer is not used: it recurses, and it loses how scalars are written.
@@ -345,7 +349,7 @@ def _compose(data: bytes) -> Node | None:
     open_nodes: list[Sequence | MappingNode] = [root]
     anchors: dict[str, Node] = {}
 
-    for _ in range(MOST_EVENTS):
+    for _ in range(most):
         event = next_event()
         kind = type(event)
         line = event.start_mark.line + 1
@@ -387,7 +391,12 @@ def _compose(data: bytes) -> Node | None:
                 raise YamlError(f"line {line}: nested more than {MAX_DEPTH} deep")
             open_nodes.append(node)
 
-    raise YamlError(f"more than {MOST_EVENTS:,} values, lists and mappings")
+    raise too_many_values(most)
+
+
+def too_many_values(most: int) -> YamlError:
+    """Return the error about a document, or a part of it, with more values than it may have."""
+    return YamlError(f"more than {most:,} values, lists and mappings")
 
 
 def _short_tag(tag: str | None) -> str:

@@ -9,7 +9,7 @@ multiply, are refused.
 import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from sys import intern
+from sys import intern, maxsize
 from typing import Any, TypeAlias
 
 from .errors import InputError, YamlError
@@ -35,6 +35,7 @@ from .yamlnodes import (
     resolve,
     shown_scalar,
     target_of,
+    too_many_values,
 )
 from .yamlnodes import parse as parse
 
@@ -74,9 +75,16 @@ class Reader:
         """
         self._true_flags = true_flags
         self._steps = 0
+        self._most = maxsize
+        self._last_step = maxsize
         self._steps_in_aliases = 0
         self._open_aliases: set[int] = set()
         self._path: list[str] = []
+
+    def allow(self, most: int) -> None:
+        """Let what is taken from now on have at most so many values, also those of aliases."""
+        self._most = most
+        self._last_step = self._steps + most
 
     # Scalars
 
@@ -281,6 +289,8 @@ class Reader:
             YamlError: aliases multiply too far, or contain themselves.
         """
         self._steps += 1
+        if self._steps > self._last_step:
+            raise too_many_values(self._most)
         if self._open_aliases:
             self._steps_in_aliases += 1
             may_multiply = (

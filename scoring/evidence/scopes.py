@@ -66,11 +66,13 @@ class PathScope:
     """
 
     exact: set[str]
-    folders: tuple[str, ...]
+    folders: set[str]
     globs: list[list[str]]
 
     def __contains__(self, path: str) -> bool:
-        if path in self.exact or path.startswith(self.folders):
+        if path in self.exact:
+            return True
+        if any(path[: slash.end()] in self.folders for slash in re.finditer("/", path)):
             return True
         return any(_fits(pieces, path) for pieces in self.globs)
 
@@ -89,20 +91,20 @@ def path_scope(
     end = "/" if is_reference else "/**"
 
     exact = set()
-    folders = []
+    folders = set()
     globs: dict[str, None] = {}
     for entry in filter(None, map(trim, entries)):
         # Two leading slashes are one, as Python does not have it.
         path = posixpath.normpath(re.sub("^/+", "/", entry)).removesuffix(end)
         is_folder = entry.endswith(("/", end))
         if is_folder:
-            folders.append(f"{path}/")
+            folders.add(f"{path}/")
         else:
             exact.add(path)
         if "*" in path and not is_reference:
             globs[f"{path}/**" if is_folder else path] = None
 
-    return PathScope(exact, tuple(folders), [*map(_GLOB_PIECE.findall, globs)])
+    return PathScope(exact, folders, [*map(_GLOB_PIECE.findall, globs)])
 
 
 # Globs

@@ -17,7 +17,7 @@ from ruamel.yaml.nodes import Node as WrittenNode
 from scoring.errors import InputError, SettingsError, YamlError
 from scoring.files import exclusive_lock, overwrite, read_file
 from scoring.log.load import no_such_entry
-from scoring.log.parse import ENTRIES, parse_iteration_record
+from scoring.log.parse import ENTRIES, MOST_IN_ENTRY, parse_iteration_record
 from scoring.log.schema import (
     DescribedField,
     described_fields,
@@ -102,7 +102,7 @@ def _with_value(
 def _version_of(file: Path, data: bytes) -> int:
     version = 0
     try:
-        document = parse(data)
+        document = parse(data, MOST_IN_ENTRY)
         if document is not None:
             fields = Reader().struct(document, {"schema_version": Reader.integer})
             version = fields.get("schema_version", 0)

@@ -16,7 +16,7 @@ from scoring.evidence.labels import label_facts
 from scoring.files import read_file
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import field_lines
-from scoring.log.parse import parse_archive, parse_iteration_record
+from scoring.log.parse import MOST_IN_ENTRY, parse_archive, parse_iteration_record
 from scoring.log.schema import faults_of
 from scoring.text import shown, trim
 from scoring.yamlnodes import MappingNode, Node, Sequence
@@ -140,7 +140,7 @@ def _check_entry(
     has_error = False
     try:
         data = read_file(path, within=path.parent)
-        document = parse(data)
+        document = parse(data, MOST_IN_ENTRY)
         for finding in _faults_in(path, document, number, strict):
             has_error = has_error or finding.level == "error"
             yield finding
@@ -155,7 +155,7 @@ def _check_entry(
         record.iteration,
         trim(record.commit),
         record.agent.session_id,
-        lines=dict(field_lines(document)),
+        lines=field_lines(document),
     )
     entries.append(entry)
     if record.iteration != number:
@@ -189,7 +189,7 @@ def _check_archive(
                     values.get("iteration", 0),
                     trim(values.get("commit", "")),
                     session="",
-                    lines=dict(field_lines(item)),
+                    lines=field_lines(item),
                 )
                 entries.append(entry)
         parse_archive(data)

@@ -29,11 +29,16 @@ from scoring.frozen import Frozen
 from scoring.paths import is_inside
 from scoring.store import Store, stamp_of
 from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence, is_merge, target_of
-from scoring.yamlread import TRUE_FLAGS, parse
+from scoring.yamlread import TRUE_FLAGS, Reader, items_of, parse
 
 from .find import ARCHIVE_NAME, is_entry_name, names_in_log
 from .model import IterationRecord, Records
-from .parse import parse_archive, parse_iteration_record, record_of
+from .parse import (
+    MOST_IN_ENTRY,
+    parse_archive,
+    parse_iteration_record,
+    record_of,
+)
 
 Broken: TypeAlias = Callable[[LogError], None]
 """Takes the error of an entry, or of an archive, that is left out because it cannot be read."""
@@ -41,6 +46,7 @@ Broken: TypeAlias = Callable[[LogError], None]
 _CAPITALIZED_TRUE = re.compile(rb"T(?:rue|RUE)\b")
 _ALL_SPELLINGS_OF_TRUE = ("true", "True", "TRUE")
 _DEEPEST_FIELD = 8
+_LONGEST_PATH = 1000  # of a field; fields below one with a longer path are left out
 _RECORD_DECODER = msgspec.msgpack.Decoder(IterationRecord)
 
 
@@ -303,9 +309,9 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
             path = iter_log_dir / name
             # Loading the log reported the files that cannot be read.
             with contextlib.suppress(InputError, FileNotFoundError):
-                document = parse(read_file(path))
+                document = parse(read_file(path), MOST_IN_ENTRY)
                 if record_of(document).iteration == iteration:
-                    places = EntryPlaces(path, dict(field_lines(document)))
+                    places = EntryPlaces(path, field_lines(document))
 
         if not places and ARCHIVE_NAME in names:
             places = _places_in_archive(iter_log_dir / ARCHIVE_NAME, iteration)
@@ -321,50 +327,84 @@ def _places_in_archive(path: Path, iteration: int) -> EntryPlaces | None:
     if iteration not in iterations:
         return None
 
-    prefix = f"iterations.{iterations.index(iteration)}."
-    lines = {
-        field.removeprefix(prefix): line
-        for field, line in field_lines(parse(data))
-        if field.startswith(prefix)
-    }
-    return EntryPlaces(path, lines)
+    document = parse(data)
+    assert document
+    fields = {"iterations": items_of(lambda _, node: node)}
+    entries = Reader().struct(document, fields)["iterations"]
+    return EntryPlaces(path, field_lines(entries[iterations.index(iteration)]))
 
 
-def field_lines(
-    node: Node | None, prefix: str = "", depth: int = 0
-) -> Iterator[tuple[str, int]]:
-    """Yield the path of every field in a document, and the line of its name.
+def field_lines(entry: Node | None) -> dict[str, int]:
+    """Return the line of the name of each field in an entry, by the path of the field.
 
-    A path may come twice, where a mapping overrides what it merges: the later line is right.
-
-    Args:
-        node: the document, or a part of it.
-        prefix: the path of that part, with a dot at its end.
-        depth: how many levels are above it; eight at most are read.
+    Aliases can stand for far more fields than an entry may have. The lines of the first ones are
+    returned then.
     """
-    if not node or depth > _DEEPEST_FIELD:
-        return
+    lines = _FieldLines()
+    if entry:
+        lines.add(entry, "")
+    return lines.by_path
 
-    target = target_of(node)
-    if isinstance(target, Sequence):
-        for index, item in enumerate(map(target_of, target.items)):
-            yield f"{prefix}{index}", item.line
-            yield from field_lines(item, f"{prefix}{index}.", depth + 1)
-    if not isinstance(target, MappingNode):
-        return
 
-    for key, value in target.pairs:
-        if not is_merge(target_of(key)):
-            continue
+class _FieldLines:
+    """The lines of fields, up to a number of values.
 
-        merged = target_of(value)
-        # The first of several mappings wins, so it comes last.
-        sources = reversed(merged.items) if isinstance(merged, Sequence) else [merged]
-        for source in sources:
-            yield from field_lines(source, prefix, depth + 1)
+    Attributes:
+        by_path: the line of each field, by its path.
+    """
 
-    for key, value in target.pairs:
-        name = target_of(key)
-        if isinstance(name, Scalar) and not is_merge(name):
-            yield f"{prefix}{name.value}", name.line
-            yield from field_lines(value, f"{prefix}{name.value}.", depth + 1)
+    def __init__(self) -> None:
+        self.by_path: dict[str, int] = {}
+        self._values_left = MOST_IN_ENTRY
+
+    def add(self, node: Node, prefix: str, depth: int = 0) -> None:
+        """Add the fields in a part of an entry.
+
+        Where a mapping overrides what it merges, its own line replaces that of the other.
+
+        Args:
+            node: the part.
+            prefix: its path, with a dot at its end.
+            depth: how many levels are above it.
+        """
+        if depth > _DEEPEST_FIELD or len(prefix) > _LONGEST_PATH:
+            return
+
+        target = target_of(node)
+        if isinstance(target, Sequence):
+            for index, item in enumerate(map(target_of, target.items)):
+                if not self._is_one_more():
+                    return
+                self.by_path[f"{prefix}{index}"] = item.line
+                self.add(item, f"{prefix}{index}.", depth + 1)
+        elif isinstance(target, MappingNode):
+            self._add_merged(target, prefix, depth)
+            self._add_own(target, prefix, depth)
+
+    def _add_merged(self, mapping: MappingNode, prefix: str, depth: int) -> None:
+        for key, value in mapping.pairs:
+            if not is_merge(target_of(key)):
+                continue
+
+            merged = target_of(value)
+            sources = merged.items if isinstance(merged, Sequence) else [merged]
+            # The first of several mappings wins, so it comes last.
+            for source in reversed(sources):
+                if not self._is_one_more():
+                    return
+                self.add(source, prefix, depth + 1)
+
+    def _add_own(self, mapping: MappingNode, prefix: str, depth: int) -> None:
+        for key, value in mapping.pairs:
+            name = target_of(key)
+            if not isinstance(name, Scalar) or is_merge(name):
+                continue
+            if not self._is_one_more():
+                return
+            self.by_path[f"{prefix}{name.value}"] = name.line
+            self.add(value, f"{prefix}{name.value}.", depth + 1)
+
+    def _is_one_more(self) -> bool:
+        """Count one more value, and return whether it is not too many."""
+        self._values_left -= 1
+        return self._values_left >= 0

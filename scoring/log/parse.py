@@ -15,6 +15,12 @@ from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
 
 from . import model
 
+MOST_IN_ENTRY = 20_000
+"""How many values, lists and mappings an entry may have, those that aliases repeat included."""
+
+_LONGEST_COMMIT = 4096
+"""No name of a commit has more characters than this."""
+
 
 class ScalarField(NamedTuple):
     """A kind of single values.
@@ -234,6 +240,15 @@ UNREAD_FIELDS: dict[str, Fields] = {
 """
 
 
+def _take_commit(reader: Reader, node: Node) -> str:
+    commit = reader.string(node)
+    if len(commit) > _LONGEST_COMMIT:
+        raise YamlError(
+            f"line {node.line}: commit: over {_LONGEST_COMMIT:,} characters, which no commit has"
+        )
+    return commit
+
+
 def _take_flag_or_none(reader: Reader, node: Node) -> bool | None:
     """Take a flag. A wrong value is None, because the reference does not look at this field."""
     try:
@@ -280,6 +295,8 @@ def _takes_of(fields: Fields) -> dict[str, Take]:
     takes = {name: _take_of_field(field) for name, field in fields.items()}
     if "retries" in takes:
         takes["retries"] = Reader.integer_or_none
+    if "commit" in takes:
+        takes["commit"] = _take_commit
     return takes
 
 
@@ -302,7 +319,7 @@ def parse_iteration_record(
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
 
-    return record_of(parse(data), true_flags)
+    return record_of(parse(data, MOST_IN_ENTRY), true_flags)
 
 
 def record_of(
@@ -310,6 +327,7 @@ def record_of(
 ) -> model.IterationRecord:
     """Return the record in a document, as :func:`parse_iteration_record` does."""
     reader = Reader(true_flags)
+    reader.allow(MOST_IN_ENTRY)
     version = None
     if node:
         version = reader.struct(node, {"schema_version": Reader.integer}).get(
@@ -353,6 +371,7 @@ def parse_archive(
     """
 
     def record_or_none(reader: Reader, node: Node) -> model.IterationRecord | None:
+        reader.allow(MOST_IN_ENTRY)
         try:
             return flat_record(reader, node)
         except YamlError as e:

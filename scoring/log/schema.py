@@ -36,6 +36,8 @@ _Item = TypeVar("_Item")
 _MOST_VALUES = 20_000
 """How many values of one entry are checked: aliases can make many out of few."""
 
+_LONGEST_MISSPELT = 200  # characters of a key for which similar ones are looked up
+
 _SIMILAR = 0.75
 """How similar a key must be to a field, from 0 to 1, to be taken for a slip."""
 
@@ -361,6 +363,9 @@ def _words_for(node: Node) -> str:
 
 def _suggestion(path: str, version: int) -> str:
     """Return words on what an unknown key may mean, to go after a message. "" without an idea."""
+    if len(path) > _LONGEST_MISSPELT:
+        return ""
+
     numberless = numberless_path(path)
     name = numberless.rpartition(".")[2]
 

@@ -13,7 +13,7 @@ from scoring.files import read_file
 from scoring.frozen import PlainData
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.text import shown
-from scoring.yamlnodes import Node
+from scoring.yamlnodes import MOST_EVENTS, Node
 from scoring.yamlread import TAKES, Reader, Take, items_of, parse, struct_of
 
 from .scores import (
@@ -21,6 +21,9 @@ from .scores import (
     iteration_score_path,
     session_score_path,
 )
+
+MOST_IN_SIDECAR = 20_000
+"""How many values, lists and mappings the sidecar of an iteration may have."""
 
 _EMPTY = {take: kind() for kind, take in TAKES.items()}
 """What a missing field reads as."""
@@ -143,7 +146,7 @@ def _check_value(value: float, name: str, advice: str = "") -> None:
 
 
 def _score_in(data: bytes, name: str) -> PersistedScore:
-    content = _parsed(data, name, _SCORE)
+    content = _parsed(data, name, _SCORE, MOST_IN_SIDECAR)
     has_bounds = bool(content.pop("bounds"))
     content["sidecar"] = BOUNDS_SIDECAR if has_bounds else REFERENCE_SIDECAR
     return PersistedScore(**content)
@@ -184,12 +187,16 @@ def _read(path: Path) -> bytes:
         ) from e
 
 
-def _parsed(data: bytes, name: str, shape: Mapping[str, Take]) -> PlainData:
+def _parsed(
+    data: bytes, name: str, shape: Mapping[str, Take], most: int = MOST_EVENTS
+) -> PlainData:
     try:
-        node = parse(data)
+        node = parse(data, most)
         if node is None:
             raise YamlError("it is empty")
-        return _with_missing_fields(Reader(), node, shape)
+        reader = Reader()
+        reader.allow(most)
+        return _with_missing_fields(reader, node, shape)
     except YamlError as e:
         raise InputError(
             f"{name}: {e}; this is no score sidecar, score it again"

@@ -28,6 +28,9 @@ SCOPE = SignalID("scope")
 
 DECLARE = "declare write_scope for the task in .agents/workflow/plans/*/TASKS.yaml"
 
+MOST_MATCHES = 300_000
+"""How many patterns times changed files are compared, which takes up to ten seconds."""
+
 _MOST_NAMED = 3
 _LONGEST_NAME = 60
 
@@ -114,6 +117,13 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
         return present_signal(1, f"{commits} changed no files")
 
     scope = path_scope(changed.rules, tuple(entries))
+    if len(scope.globs) * len(changed.files) > MOST_MATCHES:
+        return absent_signal(
+            f"write_scope of task {quote(task_id)} has {len(scope.globs):,} patterns, too many for"
+            f" {len(changed.files):,} changed files",
+            "write_scope has too many patterns for that many changed files",
+        )
+
     outside = [path for path in changed.files if path not in scope]
     total = len(changed.files)
     inside = total - len(outside)

@@ -26,6 +26,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.git import changes, checkpoint_files, limits, plain_files, starter
 from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.facts import Changed
 from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.patches import line_key
@@ -41,9 +42,13 @@ from scoring.fleet.unpack import unpacked
 from scoring.jobs.hook_input import read_hook_input
 from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.jobs.write_beside import record_hook_outcome
+from scoring.log.load import field_lines
+from scoring.log.parse import MOST_IN_ENTRY, parse_iteration_record
 from scoring.meters.meeting.autopilot import ask_command
 from scoring.meters.plaindata import read_standard_input
 from scoring.settings_table import read_toml
+from scoring.sidecars.read_scores import parse_iteration_score
+from scoring.signals.scope import scope_value
 from scoring.views.gates import drops
 from scoring.views.report import is_report
 from scoring.yamlnodes import parse
@@ -172,6 +177,52 @@ def _(_: Here) -> str:
 @reaches("scoring.yamlnodes.MOST_EVENTS")
 def _(_: Here) -> str:
     return refusal(lambda: parse(b"- x\n" * 4_000_000))
+
+
+@reaches("scoring.log.parse.MOST_IN_ENTRY")
+def _(_: Here) -> str:
+    start = "schema_version: 2\niteration: 1\nverifiers:\n"
+    refusal(lambda: parse_iteration_record(start + "- {type: unit}\n" * 240_000))
+    aliases = f"a: &a {{type: unit}}\n{start.replace('verifiers:', '')}"
+    return refusal(
+        lambda: parse_iteration_record(f"{aliases}verifiers: [{'*a,' * 15_000}]")
+    )
+
+
+@reaches("scoring.log.load._FieldLines")
+def _(_: Here) -> str:
+    lists = "a0: &a0 [x]\n"
+    merges = "b0: &b0 {x: y}\n"
+    for number in range(1, 9):
+        lists += f"a{number}: &a{number} [{f'*a{number - 1},' * 100}]\n"
+        merges += f"b{number}: &b{number} {{<<: [{f'*b{number - 1},' * 100}]}}\n"
+    long = f"? {'a' * (4 << 20)}\n:\n" + "".join(f"  k{n}: 1\n" for n in range(9000))
+    for text in (lists, merges, long):
+        lines = field_lines(parse(f"{text}iteration: 1\n".encode()))
+        assert len(lines) <= MOST_IN_ENTRY
+    return "nothing"
+
+
+@reaches("scoring.log.parse._LONGEST_COMMIT")
+def _(_: Here) -> str:
+    text = f"schema_version: 2\niteration: 1\ncommit: {'a' * (15 << 20)}\n"
+    return refusal(lambda: parse_iteration_record(text))
+
+
+@reaches("scoring.sidecars.read_scores.MOST_IN_SIDECAR")
+def _(_: Here) -> str:
+    rows = b"breakdown:\n" + b"- {signal: landed}\n" * 240_000
+    return refusal(lambda: parse_iteration_score(rows, "iter-1.score.yaml"))
+
+
+@reaches("scoring.signals.scope.MOST_MATCHES")
+def _(_: Here) -> str:
+    files = tuple(f"{number}/{'a' * 100}" for number in range(200_000))
+    changed = Changed("attributed", "a" * 40, "a" * 40, files)
+    folders = [f"folder{number}/" for number in range(300_000)]
+    assert scope_value(changed, folders, "task").sub_score == 0
+    patterns = [f"*a*a*a{number}" for number in range(10_000)]
+    return scope_value(changed, patterns, "task").detail
 
 
 @reaches("scoring.yamlread.Reader")
