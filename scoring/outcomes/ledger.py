@@ -246,9 +246,7 @@ def _judge(
 ) -> None:
     """Give each unit the worst outcome of its iterations, and landed work without any its own."""
     judged = {
-        outcome.iteration: outcome
-        for outcome in outcomes
-        if outcome.defective is not None
+        outcome.iteration: outcome for outcome in outcomes if outcome.status == "known"
     }
     without_entries: dict[int, Landing] = {}
     for index, unit in enumerate(units):
@@ -301,9 +299,10 @@ def _mended_in_branch(unit: Unit, git: AttributedHistory) -> Iterator[str]:
             yield sha
 
 
-def _badness(outcome: Outcome) -> tuple[bool, bool, int]:
+def _badness(outcome: Outcome) -> tuple[bool, bool, int, bool]:
     return (
         outcome.defective or False,
         outcome.main_fix is not None,
         outcome.lines_fixed or 0,
+        not outcome.is_unread,
     )

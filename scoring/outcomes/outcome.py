@@ -72,6 +72,11 @@ class Outcome(Frozen):
     gone_in: str | None = None
     fixed_in: tuple[str, ...] = ()
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether it is old enough to judge, and git lacks the lines that would say."""
+        return self.status == "known" and self.defective is None
+
     def as_dict(self) -> PlainData:
         """Return plain data."""
         data: PlainData = msgspec.to_builtins(self)

@@ -69,7 +69,8 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
     )
     judged = [row.outcome for row in rows if row.outcome.defective is not None]
     defective = sum(bool(outcome.defective) for outcome in judged)
-    text = "None can be judged yet"
+    unread = sum(row.outcome.is_unread for row in rows)
+    text = "None can be judged" if unread else "None can be judged yet"
     if judged:
         text = (
             f"Within {horizon_days:g} days {defective} of {len(judged)} were defective"
@@ -77,6 +78,8 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
     young = sum(row.outcome.status == "too_young" for row in rows)
     if young:
         text += f"; {young} landed too recently to tell"
+    if unread:
+        text += f"; of {unread} git lacks lines"
     yield f"{text}."
 
     for row in rows:
@@ -130,6 +133,9 @@ def outcome_text(
             f"It landed less than {horizon_days:g} days before the newest commit of the trunk: "
             "too young to tell."
         )
+
+    if outcome.is_unread:
+        return "What became of its lines is not known: git lacks some of them here."
 
     # What undid the work, or else how much of it was changed.
     taken = outcome.taken_back

@@ -168,7 +168,11 @@ def became_page(rows: WorkRows, horizon_days: float, notes: Iterable[str] = ()) 
     if fixed.whole:
         verb = "was" if fixed.part == 1 else "were"
         yield f"Of those on the trunk for {days} {fixed} {verb} reverted or fixed later."
-    else:
+    unread = sum(bool(row.unit.outcome and row.unit.outcome.is_unread) for row in rows)
+    if unread:
+        units = counted(unread, "unit")
+        yield f"Git lacks lines of {units} here, so whether fixes followed is not known."
+    elif not fixed.whole:
         yield f"None of their commits can be judged yet, which takes {days} on the trunk."
 
     yield from _cost_lines(work)

@@ -1287,6 +1287,41 @@ def test_a_missing_blob_costs_the_answer_about_one_unit(
     assert found.err.count("warning") == 1
 
 
+@pytest.mark.parametrize("has_entry", [True, False])
+def test_work_whose_lines_git_lacks_is_not_called_sound_or_young(
+    history: History, da_score: Any, has_entry: bool
+) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Add it")
+    if has_entry:
+        history.entry(mark, "Add it", "s1")
+    history.commit(30 * DAY, "Later")
+    history.write()
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+    sound = "It does not count as defective."
+    asked = ("explain", history.shas[mark], *places, "--no-cache", "--rubric", "3.1.0")
+    assert sound in da_score(*asked).out
+    Repo.at(history.repo).lose("main:src/a.py")
+
+    page = da_score(*asked).out
+    assert (
+        "\nWhat became of its lines is not known: git lacks some of them here.\n"
+        in page
+    )
+    assert sound not in page
+    page = da_score("work", *places, "--no-cache").out
+    assert (
+        "\nGit lacks lines of 1 unit here, so whether fixes followed is not known.\n"
+        in page
+    )
+    assert "None of their commits can be judged yet" not in page
+    if has_entry:
+        page = da_score("outcomes", *places, "--no-cache").out
+        assert "None can be judged; of 1 git lacks lines." in page
+
+
 @cases(
     "arrange, note",
     {
