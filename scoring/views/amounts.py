@@ -153,9 +153,10 @@ def spending_lines(spending: Spending | None) -> list[str]:
 
     lines = [" · ".join(facts)]
     if spending.spent:
-        by_kind = []
-        for kind, count in spending.tokens.items():
-            by_kind.append(f"{kind.replace('_', ' ')} {tokens_text(count)}")
+        by_kind = [
+            f"{kind.replace('_', ' ')} {tokens_text(count)}"
+            for kind, count in spending.tokens.items()
+        ]
         lines.insert(
             0, f"tokens {tokens_text(spending.total_tokens)}: {', '.join(by_kind)}"
         )

@@ -139,6 +139,7 @@ def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Take:
     """
 
     def take(source: RowSource) -> Any:
+        """Return the value at the path, converted, or None where a part of the path is None."""
         value = source.content
         for name in path.split("."):
             if value is None:

@@ -317,6 +317,13 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
 
 
 def _causes(before: _Row, after: _Row, scale: float) -> Iterator[Cause]:
+    """Yield why a signal moves a score: its presence, or else its sub-score, its weight, or both.
+
+    Args:
+        before: its row under the first rubric.
+        after: its row under the second rubric.
+        scale: by how much all weights of the second rubric are multiplied before they are compared.
+    """
     if _votes(before) != _votes(after):
         yield "presence"
     elif before and after and before.present:

@@ -51,7 +51,7 @@ def comparison_page(
         tasks: the tasks of iterations.
     """
     sides = [numeric(name, width=max(7, len(name))) for name in diff.names]
-    spec_columns = (Column("SIGNAL", width=20), *sides, numeric("CHANGE", width=0))
+    spec_columns = (Column("SIGNAL", 20), *sides, numeric("CHANGE", width=0))
 
     yield Line(f"Rubric {' → '.join(diff.names)}", "bold")
     yield ""
@@ -88,7 +88,7 @@ def comparison_page(
     yield Line(f"Iterations of {source}", "bold")
     yield ""
     rows = [_iteration_row(diff, iteration, tasks) for iteration in log.iterations]
-    columns = (ITER, TASK, *sides, numeric("CHANGE", width=7), BAND)
+    columns = (ITER, TASK, *sides, numeric("CHANGE", 7), BAND)
     full = FULL_TEXT in (diff.before.text, diff.after.text)
     yield Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
     yield ""
@@ -96,6 +96,7 @@ def comparison_page(
 
 
 def _spec_row(spec: SpecChange) -> TableRow:
+    """Return a signal in both rubrics: its weights, what changed, and changed words as notes."""
     notes = []
     for field in spec.fields:
         if field != "weight":
@@ -136,6 +137,7 @@ def _bands_text(rubric: Rubric) -> str:
 def _iteration_row(
     diff: RubricDiff, iteration: IterationDiff, tasks: Mapping[int, str]
 ) -> TableRow:
+    """Return an iteration under both rubrics, with what moved its score as notes."""
     old = iteration.before
     new = iteration.after
 
@@ -187,6 +189,7 @@ def _detail(row: SignalContribution | None) -> str:
 
 
 def _why(move: SignalMove) -> str:
+    """Return each cause of a move with what changed: sub-scores, or weights."""
     causes = []
     for cause in move.causes:
         words = f"{_sub_score(move.before)} → {_sub_score(move.after)}"
@@ -207,6 +210,7 @@ def _sub_score(row: SignalContribution | None) -> str:
 
 
 def _total_rows(totals: Totals) -> list[Pair]:
+    """Return what the step does to the whole log, as names and texts."""
     rows = [("MOVED", f"{totals.moved} of {counted(totals.iterations, 'iteration')}")]
     if totals.mean_change is not None:
         text = f"{totals.mean_change:+.4f}"
@@ -299,6 +303,7 @@ def _both(spec: SpecChange, field: str) -> PlainData:
 
 
 def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> PlainData:
+    """Return an iteration under both rubrics as data for JSON, signal by signal."""
     signals = []
     for move in iteration.signals:
         signals.append(
@@ -323,6 +328,7 @@ def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> Pl
 
 
 def _totals_payload(totals: Totals) -> PlainData:
+    """Return the totals of a log as data for JSON, with lists in place of dictionaries."""
     bands = [
         {"a": old, "b": new, "iterations": count}
         for (old, new), count in sorted(totals.band_changes.items())

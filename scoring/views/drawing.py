@@ -234,6 +234,7 @@ def _last_folded(texts: RowTexts, widths: list[int], width: int) -> Drawn:
 
 
 def _side_by_side(left: RenderableType, left_width: int, right: Text) -> RichTable:
+    """Return two texts next to each other; the right one is folded to the room that is left."""
     grid = RichTable.grid()
     grid.add_column(width=left_width, no_wrap=True)
     grid.add_column(overflow="fold")

@@ -72,6 +72,7 @@ def csv_line(fields: Iterable[Any], delimiter: str = ",") -> str:
 
 
 def _csv_value(value: Any) -> Any:
+    """Return a value as CSV has it: ``true`` and ``false``, and no text that a spreadsheet runs."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -109,6 +110,7 @@ class ParquetWriter(Writer):
             self._write_group()
 
     def _write_group(self) -> None:
+        """Write the rows that were added since the last group, if there are any."""
         import pyarrow as pa
 
         if self._rows:

@@ -14,13 +14,13 @@ from scoring.text import counted, spans
 from .table import Column, Line, Page, Table, TableRow, numeric
 
 _COLUMNS = (
-    Column("ROLE", width=10),
-    Column("SIGNAL", width=22),
-    numeric("PAIRS", width=6),
-    numeric("OVER", width=6),
-    numeric("MEAN", width=8),
-    numeric("WORST", width=8),
-    Column("OVER-CLAIMED IN", width=0),
+    Column("ROLE", 10),
+    Column("SIGNAL", 22),
+    numeric("PAIRS", 6),
+    numeric("OVER", 6),
+    numeric("MEAN", 8),
+    numeric("WORST", 8),
+    Column("OVER-CLAIMED IN", 0),
 )
 
 

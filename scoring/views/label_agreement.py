@@ -68,6 +68,7 @@ def krippendorff_alpha(units: Ratings) -> float | None:
 
     @cache
     def distance(first: float, second: float) -> float:
+        """Return the squared ordinal distance: how many ratings lie between two values."""
         if first == second:
             return 0.0
         low, high = sorted((first, second))
@@ -175,6 +176,7 @@ def agreement(judgements: Mapping[int, Judgements], scores: Ratings) -> LabelAgr
     def by_judgement(
         people: Sequence[str], statistic: _Statistic
     ) -> dict[str, Measured]:
+        """Return a statistic of some people for each judgement."""
         return {
             name: _measured(_ratings(iterations, name, people), statistic)
             for name in SCALES
@@ -273,6 +275,7 @@ def agreement_page(result: LabelAgreement) -> Page:
 
 
 def _measures(title: str, head: str, measures: Mapping[str, Measured]) -> Page:
+    """Yield a table of measures under a title, or nothing without measures."""
     if not measures:
         return
 

@@ -46,10 +46,11 @@ def advice_view(advice: PlainData) -> Page:
     signal = Cell(advice["signal"], style=_SIGNAL_STYLES[advice["signal"]])
     yield Line((signal, f"  as of round {advice['round']}"))
     yield Line(only="terminal")
-    yield Table(columns_of(Column("", width=5), ""), rows, heads=False)
+    yield Table(columns_of(Column("", 5), ""), rows, heads=False)
 
 
 def _advice_parts(advice: PlainData) -> Iterator[Pair]:
+    """Yield names and texts: the reasons, the next action, flags, and what ``--observe`` adds."""
     for position, reason in enumerate(advice["reasons"], 1):
         yield str(position), reason
 
@@ -209,10 +210,10 @@ _STATUS_STYLES = {
     "park_or_abort": "magenta",
 }
 _ROUND_COLUMNS = [
-    numeric("ROUND", width=5),
-    Column("STATUS", width=17),
-    Column("STRENGTH", width=8),
-    Column("MAY END", width=7),
+    numeric("ROUND", 5),
+    Column("STATUS", 17),
+    Column("STRENGTH", 8),
+    Column("MAY END", 7),
     *(numeric(head, width=6) for head in _SCORES),
 ]
 

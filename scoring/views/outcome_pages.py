@@ -89,6 +89,7 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
 
 
 def _outcome_row(row: BecameRow) -> Cells:
+    """Return the cells of an iteration, for the columns of :data:`_COLUMNS`."""
     outcome = row.outcome
     commit = outcome.commit or row.record.commit
     survival = "-" if outcome.survival is None else f"{outcome.survival * 100:.0f} %"

@@ -53,7 +53,7 @@ _REFERENCE_COLUMNS = [
     TASK,
     SCORE,
     BAND._replace(width=26),
-    Column("DATE", width=0),
+    Column("DATE", 0),
 ]
 """The columns on a pipe, under rubrics that have the reference's text there."""
 
@@ -172,6 +172,7 @@ def scores_head(
 
 
 def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
+    """Yield what scores are worth, the iterations, and the sessions unless they are many."""
     lines = scored.lines
     scores = [(line.value if line.scored else None, line.band) for line in lines]
     yield from scores_head(more.meaning, scored.rubric.version, scores, source)

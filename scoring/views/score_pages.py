@@ -31,20 +31,20 @@ from .table import (
 )
 
 _BREAKDOWN = [
-    Column("SIGNAL", width=22),
-    Column("PRESENT", width=7),
-    numeric("SUBSCORE", width=8),
-    numeric("WEIGHT", width=8),
-    numeric("CONTRIB", width=8),
-    Column("DETAIL", width=60, cut=True, only="pipe"),
+    Column("SIGNAL", 22),
+    Column("PRESENT", 7),
+    numeric("SUBSCORE", 8),
+    numeric("WEIGHT", 8),
+    numeric("CONTRIB", 8),
+    Column("DETAIL", 60, cut=True, only="pipe"),
     Column("DETAIL", only="terminal", prose=True),
 ]
 _HOOKS = [
-    Column("RULE_ID", width=40, cut=True),
-    Column("SENTINEL_ID", width=32, cut=True),
-    Column("LIFECYCLE", width=22, cut=True),
-    Column("RESULT", width=10, cut=True),
-    Column("INTERVENTION", width=0),
+    Column("RULE_ID", 40, cut=True),
+    Column("SENTINEL_ID", 32, cut=True),
+    Column("LIFECYCLE", 22, cut=True),
+    Column("RESULT", 10, cut=True),
+    Column("INTERVENTION", 0),
 ]
 _CHECKS = columns_of("CHECK", "SEEN", Column("DETAIL", prose=True))
 
@@ -130,6 +130,7 @@ def _section(title: str, table: Table) -> Page:
 
 
 def _deliberation_section(deliberation: Deliberation, score: PersistedScore) -> Page:
+    """Yield what the diminishing-returns meter says, or why it says nothing."""
     votes = any(row.signal == "diminishing_returns" for row in score.breakdown)
     role = "votes" if votes else "observed, does not vote"
     title = f"Diminishing returns ({role} under rubric {score.rubric_version})"
@@ -166,6 +167,7 @@ def _deliberation_section(deliberation: Deliberation, score: PersistedScore) -> 
 
 
 def _objectives_section(objectives: IterationObjectives) -> Page:
+    """Yield, on a terminal alone, what transcripts show without a vote."""
     yield Line(only="terminal")
     yield Line("Observed, not scored", "bold", only="terminal")
 

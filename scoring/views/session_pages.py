@@ -48,11 +48,11 @@ Members: TypeAlias = Mapping[int, Rested]
 """What the scores of iterations rest on, as far as it is known."""
 
 SESSIONS = [
-    Column("SESSION", width=40, cut=True),
+    Column("SESSION", 40, cut=True),
     SCORE,
     BOUNDS,
     INTERVAL,
-    numeric("ITERS", width=11),
+    numeric("ITERS", 11),
     BAND,
     COVERAGE,
 ]

@@ -276,13 +276,13 @@ def line_or_table(block: Block) -> Line | Table:
     return Line(block) if isinstance(block, str) else block
 
 
-ITER = numeric("ITER", width=6)
-SCORE = numeric("SCORE", width=9)
-BAND = Column("BAND", width=0)
+ITER = numeric("ITER", 6)
+SCORE = numeric("SCORE", 9)
+BAND = Column("BAND", 0)
 BOUNDS = Column("BOUNDS", only="terminal")
 INTERVAL = Column("95 %", only="terminal")
 COVERAGE = Column("COVERAGE", only="full")
-TASK = Column("TASK", width=12, cut=True)
+TASK = Column("TASK", 12, cut=True)
 SHA = Column("SHA")
 SUBJECT = Column("SUBJECT", prose=True)
 NAMED = [ITER, TASK, SUBJECT, SHA]

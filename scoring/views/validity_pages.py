@@ -154,6 +154,7 @@ _WORDS = {
 
 
 def _figure(foretold: Foretold) -> str:
+    """Return a figure with its interval, if it has one."""
     text = f"{foretold.auc:.2f}"
     if foretold.interval:
         low, high = foretold.interval

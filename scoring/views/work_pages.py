@@ -277,6 +277,7 @@ def _cost_or_unknown(cost: float | None) -> str:
 
 
 def _by_row(kind: str, group: WorkGroup) -> Cells:
+    """Return the cells of a group, for the columns of :data:`_BY`."""
     return (
         f"{kind.lower()} {shortened(group.name) or 'unknown'}",
         group.summary["units"],

@@ -104,6 +104,15 @@ def work_of(
 
 
 def _is_wanted(unit: Unit, selection: Selection, chosen: Collection[int]) -> bool:
+    """Return whether a unit is selected: by its entries, or without any by when it ended.
+
+    Without entries it is selected only if nothing but days is asked for.
+
+    Args:
+        unit: the unit.
+        selection: what is asked for.
+        chosen: the numbers of the iterations that this selects.
+    """
     if unit.entries:
         return any(entry.iteration in chosen for entry in unit.entries)
     if (selection.last, selection.task, selection.only) != (None, None, None):

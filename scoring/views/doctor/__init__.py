@@ -70,7 +70,7 @@ class RepositorySurvey(NamedTuple):
         problem: why the repository cannot be read; "" if it can.
         branch: the branch that is checked out; "" for none.
         branches: how many local branches there are.
-        remotes: names and addresses, without scheme, user and password.
+        remotes: the addresses of remotes by name, without scheme, user and password.
         assisted: how many commits of the trunk only say that an agent assisted.
         work_trees: how many linked work trees it has.
     """
@@ -85,7 +85,7 @@ class RepositorySurvey(NamedTuple):
     problem: str = ""
     branch: str = ""
     branches: int = 0
-    remotes: tuple[tuple[str, str], ...] = ()
+    remotes: Mapping[str, str] = {}
     assisted: int = 0
     work_trees: int = 0
 
@@ -254,6 +254,7 @@ def _survey_repository(
 def _described(
     evidence: Evidence, records: Sequence[IterationRecord], trunk_problem: str
 ) -> RepositorySurvey:
+    """Return what is known of a readable repository, and of the commits that entries name."""
     path = Path(evidence.sources.repo_dir)
     repository = GitRepository(path)
     unresolved: dict[int, str] = {}
@@ -277,7 +278,7 @@ def _described(
                 assisted += 1
 
     own = own_repository(path)
-    remotes = [(name, same_remote(url)) for name, url in own.remotes.items()]
+    remotes = {name: same_remote(own.remotes[name]) for name in sorted(own.remotes)}
     return RepositorySurvey(
         path=path,
         top_level=own.top_level,
@@ -290,7 +291,7 @@ def _described(
         branches=sum(
             name.startswith("refs/heads/") for _, name, _ in repository.branches
         ),
-        remotes=tuple(sorted(remotes)),
+        remotes=remotes,
         assisted=assisted,
         work_trees=len(own.work_trees),
     )
@@ -299,6 +300,7 @@ def _described(
 def _signal_presences(
     rubric: Rubric, iterations: Sequence[IterationFacts]
 ) -> Iterator[SignalPresence]:
+    """Yield how often each signal of a rubric is present; nothing without iterations."""
     if not iterations:
         return
 

@@ -72,6 +72,7 @@ def findings(examination: Examination) -> list[Finding]:
 
 
 def _repository(examination: Examination) -> Findings:
+    """Yield what is wrong with the repository, the version of git, and the trunk."""
     repository = examination.repository
     if repository.problem:
         yield Finding(
@@ -119,6 +120,7 @@ def _repository(examination: Examination) -> Findings:
 
 
 def _log(examination: Examination) -> Findings:
+    """Yield what is wrong with the log and its entries, and with the commits that these name."""
     log = examination.log
     if log.problem:
         how = commands_that_make_a_log(log.path)
@@ -179,6 +181,7 @@ _IN_TIME = (
 
 
 def _transcripts(examination: Examination) -> Findings:
+    """Yield which places of transcripts cannot be read, and that no transcript counts."""
     survey = examination.transcripts
     for root in survey.roots:
         was_named = root.origin == "--transcript-dir"
@@ -241,6 +244,10 @@ _NOTHING_TO_DO = "nothing: what is here does not say more"
 
 
 def _attribution(examination: Examination) -> Findings:
+    """Yield which transcripts are missing, and which iterations and sessions have no partner.
+
+    Nothing under rules that do not attribute lines.
+    """
     if examination.attribution is None:
         return
 
@@ -309,6 +316,7 @@ _ADVICE_FOR_LINES = {
 
 
 def _signals(examination: Examination) -> Findings:
+    """Yield why lines of transcripts were skipped, and which signals some iterations lack."""
     few = "nothing, if there are few; many point to a newer form of the harness's files"
     for reason, count in examination.transcripts.lines_skipped.items():
         lines = counted(count, "line was", "lines were")
@@ -339,6 +347,7 @@ def _signals(examination: Examination) -> Findings:
 
 
 def _reasons(signal: SignalPresence) -> str:
+    """Return the most frequent reasons why a signal is absent, each with its number."""
     reasons = [f"{reason} ({count})" for reason, count in signal.absent.items()]
     text = ", ".join(reasons[:_MOST_REASONS])
     more = len(reasons) - _MOST_REASONS
@@ -348,6 +357,7 @@ def _reasons(signal: SignalPresence) -> str:
 
 
 def _reading(examination: Examination) -> Findings:
+    """Yield that the rubric reads as the reference does, and warnings that are no finding yet."""
     if not examination.sources.rules.as_observed:
         yield Finding(
             "rubric",

@@ -1,16 +1,16 @@
 """What ``doctor`` shows: what was found to score from, and what to do about it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
 
-from scoring.evidence.transcripts.facts import FileFound
+from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
 from scoring.frozen import PlainData, fields_of
 from scoring.text import counted, short, some_spans, spans
 from scoring.views.table import Cell, Cells, Line, Page, Pair, Table, columns_of, pairs
 
-from . import Examination
+from . import AttributionSurvey, Examination
 from .findings import Finding
 
 _MOST_EXAMPLES = 2  # folders of transcripts that are left out for one reason
@@ -40,10 +40,13 @@ def doctor_page(
     yield ""
     yield pairs([*_heads(examination), *_transcript_heads(examination)], width=12)
 
-    for section in _sections(examination, list_files):
-        if section.rows and (every or section.columns[0].head == "SIGNAL"):
+    tables: Iterable[Table] = [_signal_table(examination)]
+    if every:
+        tables = _all_tables(examination, list_files)
+    for table in tables:
+        if table.rows:
             yield ""
-            yield section
+            yield table
 
     if examination.unread:
         yield ""
@@ -65,18 +68,45 @@ def doctor_page(
         yield Line(f"{more} more, and what was found: da-score doctor --all", "dim")
 
 
-def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
-    survey = examination.transcripts
-    roots = []
-    for root in survey.roots:
-        roots.append((str(root.path), root.origin, root.files, root.problem or "read"))
-    yield Table(columns_of("PLACE", "NAMED BY", "FILES", "STATE"), roots)
+def _all_tables(examination: Examination, list_files: bool) -> Iterator[Table]:
+    """Yield every table of what was looked at; some may have no rows.
 
-    harnesses = []
+    Args:
+        examination: what was looked at.
+        list_files: whether the last one lists every transcript, and no other leaves rows out.
+    """
+    survey = examination.transcripts
+    roots = [
+        (str(root.path), root.origin, root.files, root.problem or "read")
+        for root in survey.roots
+    ]
+    yield Table(columns_of("PLACE", "NAMED BY", "FILES", "STATE"), roots)
+    yield _harness_table(survey)
+    if examination.attribution:
+        yield from _attribution_tables(examination.attribution, list_files)
+
+    unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
+    sessions = [
+        (each.session, each.harness, each.lines, str(each.path)) for each in unclaimed
+    ]
+    heads = ("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT")
+    yield Table(columns_of(*heads), sessions)
+
+    yield _left_out_table(survey)
+    skipped = [(count, reason) for reason, count in survey.lines_skipped.items()]
+    yield Table(columns_of("LINES", "SKIPPED BECAUSE"), skipped)
+    yield _signal_table(examination)
+    if list_files:
+        yield _file_table(survey.files)
+
+
+def _harness_table(survey: TranscriptSurvey) -> Table:
+    """Return what the transcripts of each harness hold."""
+    rows = []
     for harness in survey.harnesses:
         failed = "unknown" if harness.ends_unknown else harness.tool_errors
         counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
-        harnesses.append((harness.name, *counts, failed, harness.duplicates_dropped))
+        rows.append((harness.name, *counts, failed, harness.duplicates_dropped))
     columns = columns_of(
         "HARNESS",
         "SESSIONS",
@@ -86,69 +116,61 @@ def _sections(examination: Examination, list_files: bool) -> Iterator[Table]:
         "FAILED",
         "DUPLICATES DROPPED",
     )
-    yield Table(columns, harnesses)
+    return Table(columns, rows)
 
-    attribution = examination.attribution
-    if attribution:
-        methods = []
-        for method, count in attribution.methods.items():
-            methods.append((method, count["iterations"], count["sessions"]))
-        yield Table(columns_of("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
 
-        without = []
-        for reason, numbers in attribution.without.items():
-            most = len(numbers) if list_files else _MOST_ITERATIONS
-            without.append((len(numbers), reason, some_spans(numbers, most)))
-        yield Table(
-            columns_of("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without
-        )
+def _attribution_tables(
+    attribution: AttributionSurvey, list_files: bool
+) -> Iterator[Table]:
+    """Yield how the lines of iterations were found, and then why iterations have none."""
+    methods = [
+        (method, count["iterations"], count["sessions"])
+        for method, count in attribution.methods.items()
+    ]
+    yield Table(columns_of("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
 
-    unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
-    sessions = []
-    for each in unclaimed:
-        sessions.append((each.session, each.harness, each.lines, str(each.path)))
-    yield Table(
-        columns_of("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"),
-        sessions,
-    )
+    without = []
+    for reason, numbers in attribution.without.items():
+        most = len(numbers) if list_files else _MOST_ITERATIONS
+        without.append((len(numbers), reason, some_spans(numbers, most)))
+    yield Table(columns_of("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
 
+
+def _left_out_table(survey: TranscriptSurvey) -> Table:
+    """Return why transcripts do not count, the most frequent reason first, with examples."""
     left_out: dict[str, list[str]] = {}
     for file in survey.files:
         if file.left_out:
             left_out.setdefault(file.left_out, []).append(file.cwd or str(file.path))
-    reasons = []
+
+    rows = []
     for reason, places in sorted(left_out.items(), key=lambda item: -len(item[1])):
         examples = list(dict.fromkeys(places))[:_MOST_EXAMPLES]
-        reasons.append((len(places), reason, ", ".join(examples)))
-    yield Table(columns_of("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), reasons)
+        rows.append((len(places), reason, ", ".join(examples)))
+    return Table(columns_of("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), rows)
 
-    skipped = [(count, reason) for reason, count in survey.lines_skipped.items()]
-    yield Table(columns_of("LINES", "SKIPPED BECAUSE"), skipped)
 
-    signals = []
+def _signal_table(examination: Examination) -> Table:
+    """Return in how many iterations each signal of the rubric is present."""
+    rows = []
     for signal in examination.signals:
         share = f"{signal.share * 100:.0f} %"
-        signals.append((signal.signal, share, f"{signal.present}/{signal.iterations}"))
-    yield Table(columns_of("SIGNAL", "PRESENT", "OF"), signals)
-
-    if list_files:
-        yield _file_section(survey.files)
+        rows.append((signal.signal, share, f"{signal.present}/{signal.iterations}"))
+    return Table(columns_of("SIGNAL", "PRESENT", "OF"), rows)
 
 
-def _file_section(files: Sequence[FileFound]) -> Table:
-    rows: list[Cells] = []
+def _file_table(files: Sequence[FileFound]) -> Table:
+    """Return every transcript, and why it does not count; what is in it where that is known."""
     if not _sessions_known(files):
-        for file in files:
-            rows.append((str(file.path), file.left_out or "-"))
+        rows = [(str(file.path), file.left_out or "-") for file in files]
         return Table(columns_of("TRANSCRIPT", "LEFT OUT BECAUSE"), rows)
 
+    cells: list[Cells] = []
     for file in files:
         session = (file.harness or "-", len(file.sessions), file.cwd or "-")
-        rows.append((str(file.path), *session, file.left_out or "-"))
-    columns = columns_of(
-        "TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"
-    )
-    return Table(columns, rows)
+        cells.append((str(file.path), *session, file.left_out or "-"))
+    heads = ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
+    return Table(columns_of(*heads), cells)
 
 
 def _sessions_known(files: Sequence[FileFound]) -> bool:
@@ -180,7 +202,9 @@ def _heads(examination: Examination) -> Iterator[Pair]:
     if repository.remotes:
         yield (
             "REMOTES",
-            ", ".join(f"{name}: {address}" for name, address in repository.remotes),
+            ", ".join(
+                f"{name}: {address}" for name, address in repository.remotes.items()
+            ),
         )
 
     trunk = repository.trunk
@@ -200,6 +224,7 @@ def _heads(examination: Examination) -> Iterator[Pair]:
 
 
 def _transcript_heads(examination: Examination) -> Iterator[Pair]:
+    """Yield how many transcripts count, and what is known of checkpoints and sessions."""
     survey = examination.transcripts
     counting = [file for file in survey.files if not file.left_out]
     sessions = {session for file in counting for session in file.sessions}
@@ -264,7 +289,7 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
             "problem": repository.problem or None,
             "branch": repository.branch or None,
             **fields_of(repository, "branches", "work_trees"),
-            "remotes": dict(repository.remotes),
+            "remotes": repository.remotes,
         },
         "trunk": repository.trunk and structs.asdict(repository.trunk),
         "trunk_problem": repository.trunk_problem or None,
@@ -287,6 +312,7 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainD
 
 
 def _transcripts_payload(examination: Examination) -> PlainData:
+    """Return what was found of transcripts as data for JSON."""
     survey = examination.transcripts
     harnesses = []
     for harness in survey.harnesses:

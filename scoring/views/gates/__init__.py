@@ -253,6 +253,10 @@ def _note_nothing(verdict: Verdict, gates: Iterable[Gate]) -> None:
 
 
 def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:
+    """Return what an iteration fails, and what is worth saying of it.
+
+    A sidecar that says more than the evidence gives fails whatever is demanded.
+    """
     number = iteration.record.iteration
     state = iteration.state
 

@@ -52,6 +52,7 @@ def _add_test_case(
     failures: Sequence[Failure],
     notes: Sequence[str],
 ) -> None:
+    """Add a test case: all failures in one element, which states the first, and the notes."""
     case = ElementTree.SubElement(
         suite, "testcase", classname=xml_text(log), name=xml_text(name), time="0"
     )
@@ -114,6 +115,7 @@ def markdown(verdict: Verdict, log: str) -> str:
 
 
 def _iteration_row(checked: Checked) -> str:
+    """Return the row of a Markdown table for an iteration."""
     task = markdown_text(checked.task_id)
     score = number(checked.score.value, checked.score.scored)
     band = markdown_text(checked.score.band)

@@ -90,6 +90,15 @@ class Drop(NamedTuple):
 
 
 def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
+    """Read the baseline that both options ask for.
+
+    A file of the checkout is no baseline where only git and entries are trusted: its name is then a
+    revision.
+
+    Raises:
+        OptionError: one of the options is missing.
+        InputError: the baseline has no scores.
+    """
     if most is None or name is None:
         raise OptionError("--max-drop and --baseline go together: give both or none")
 

@@ -113,6 +113,7 @@ def weakest(score: PersistedScore) -> str:
 
 
 def _weakest_row(score: PersistedScore) -> SignalContribution | None:
+    """Return the row that cost a score most of its value, or None where every vote is full."""
     rows = (row for row in score.breakdown if row.present)
     losing = (row for row in rows if row.effective_weight > row.contribution)
     return max(

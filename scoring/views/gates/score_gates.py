@@ -64,6 +64,7 @@ class LeastBand(NamedTuple):
 
 
 def _least_band(name: str, log: LogView) -> LeastBand:
+    """Return the band that is demanded; raises OptionError where the rubric has no such band."""
     floors = {band.name: band.min for band in log.rubric.bands}
     if name not in floors:
         version = log.rubric.version
@@ -75,6 +76,7 @@ def _least_band(name: str, log: LogView) -> LeastBand:
 
 
 def _below_band(least: LeastBand, iteration: ExaminedIteration) -> Reasons:
+    """Yield why an iteration has a lower band than is demanded, or too little evidence for one."""
     score = iteration.score
     if score.band == BAND_INSUFFICIENT:
         yield f"there is not enough evidence for a band: {score.coverage}; {why_little(iteration)}"
@@ -147,6 +149,7 @@ MIN_COVERAGE = _ON_SCORES._replace(
 
 
 def _below_low(least: float, iteration: ExaminedIteration) -> Reasons:
+    """Yield that the lower bound of a score, 0 without a score, is below the least one."""
     score = iteration.score
     low = score.bounds.low  # 0 without a score
     if low < least - TOLERANCE:
@@ -163,6 +166,7 @@ MIN_LOW = _ON_SCORES._replace(
 
 
 def _over_claims(_: bool, iteration: ExaminedIteration) -> Reasons:
+    """Yield a sentence for each claim that is above what was observed."""
     for pair in iteration.signals.integrity:
         if pair.delta < 0:
             claim = f"claimed {_side(pair.claimed)}, observed {_side(pair.observed)}"
@@ -186,6 +190,7 @@ NO_OVER_CLAIMS = Gate(
 
 
 def _unresolved(_: bool, iteration: ExaminedIteration) -> Reasons:
+    """Yield that the commit which an entry names is not here."""
     landing = iteration.facts.landing
     is_missing = landing.sha is None and landing.commit is None
     if landing.field and is_missing and not iteration.record.known_from:
@@ -215,6 +220,7 @@ NO_UNRESOLVED_COMMITS = Gate(
 
 
 def _stale(_: bool, iteration: ExaminedIteration) -> Reasons:
+    """Yield that a sidecar is out of date."""
     state = iteration.state
     # one that says more fails without this gate
     if state.name != "stale" or state.says_more:

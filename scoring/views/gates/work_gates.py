@@ -151,6 +151,7 @@ MAX_LOST_COST = _at_most(
 
 
 def _failing_tests(_: bool, rows: WorkRows) -> Reasons:
+    """Yield a sentence for each landed or open unit with a last test run that failed."""
     for row in failing_tests(rows):
         yield (
             f"the last test run of {_units([row])} failed; run the tests in that session until "

@@ -216,6 +216,7 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
 
 
 def _work(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
+    """Return the work for JSON: its sums, those by month and day, and its newest units."""
     counts_by_month = []
     for month in months(digest.work):
         if month.name:
@@ -259,6 +260,7 @@ def _iteration_values(
     signal_positions: Mapping[str, int],
     subjects: Mapping[int, str],
 ) -> Sequence[Any]:
+    """Return what a page shows of an iteration, by position."""
     votes = []
     for row in line.rows:
         weight = row.effective_weight if row.present else row.nominal_weight

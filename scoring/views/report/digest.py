@@ -376,6 +376,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> 
     shared: dict[object, Any] = {}
 
     def signal_sets() -> Iterator[SignalSet]:
+        """Yield the signals of each iteration, and collect on the way what a report needs of it."""
         for iteration in examined:
             session_id = iteration.record.agent.session_id
             if session_id:
