@@ -25,6 +25,7 @@ from .options import (
     Whole,
     choice,
     flag,
+    out_option,
     settings_options,
     valued,
 )
@@ -40,7 +41,7 @@ EXIT_STATUS = {"CONTINUE": 11, "SHIP": 0, "ASK": 10, "ESCALATE": 12}
 """The exit status of ``dr stop --exit-code`` for each signal."""
 
 _TRANSCRIPT_OR_TEXT = "a transcript or a text"
-_MOST_ROUNDS = 1_000_000
+_ROUNDS = Whole(1, 1_000_000)
 
 
 @click.group
@@ -77,10 +78,11 @@ def meter_options(command: Command) -> Command:
         flag(
             "--semantic", "Compare meanings too (level L2); needs the extra 'semantic'."
         ),
-        click.option(
+        valued(
             "--k",
-            type=Whole(1, _MOST_ROUNDS),
-            help="How many rounds in a row must be low.  [default: 2]",
+            None,
+            "How many rounds in a row must be low.  [default: 2]",
+            type=_ROUNDS,
         ),
     ):
         command = option(command)
@@ -198,13 +200,7 @@ def stop(
 
 @command.command
 @_FILE
-@click.option(
-    "-o",
-    "--out",
-    type=PATH,
-    metavar="FILE",
-    help="Write it there instead of printing it.",
-)
+@out_option("FILE", "Write it there instead of printing it.")
 @settings_options()
 def extract(
     file: Path,
@@ -250,12 +246,10 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
         session_transcript,
         transcript_from,
     )
-    from scoring.evidence.transcripts.facts import TranscriptPlaces
 
-    folders = tuple(settings.transcript_dirs)
-    uses_default_folders = not folders and settings.transcripts != "none"
-    places = TranscriptPlaces(settings.repo_dir, folders, uses_default_folders)
+    from .reading import observing_sources
 
+    places = observing_sources(settings).places
     session, data = session_transcript(session, places, warn)
     deliberations = deliberations_in(data)
     if not deliberations:
@@ -356,7 +350,7 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
 @click.option(
     "--k",
     "ks",
-    type=Whole(1, _MOST_ROUNDS),
+    type=_ROUNDS,
     multiple=True,
     default=(1, 2),
     show_default="1 and 2",

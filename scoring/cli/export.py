@@ -21,11 +21,11 @@ from scoring.views.table import Column, Table
 
 from .options import (
     OUTCOME_OPTIONS,
-    PATH,
     ROOTS,
     SCORING_OPTIONS,
     choice,
     flag,
+    out_option,
     selection_options,
     shared_options,
     valued,
@@ -46,13 +46,10 @@ _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", wi
     "NAMES",
     f"Names of tables, separated by commas.  [default: all: {', '.join(TABLES)}]",
 )
-@click.option(
-    "-o",
-    "--out",
-    type=PATH,
-    metavar="DIR|FILE",
-    help="A directory for several tables, a file for one.  [default: -, which is standard "
-    "output, for one table]",
+@out_option(
+    "DIR|FILE",
+    "A directory for several tables, a file for one.  [default: -, which is standard output, for "
+    "one table]",
 )
 @selection_options
 @flag("--recompute", "Take no score from a sidecar.")

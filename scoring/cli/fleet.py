@@ -17,8 +17,8 @@ from scoring.log.settings import Settings
 from scoring.text import counted, printable
 from scoring.views.table import Column, Line, Page, Table, columns_of, pairs
 
-from .group import DefaultCommand, GroupWithDefault, loudness_options
-from .options import PATH, Command, Whole, flag, json_before_command, valued
+from .group import DefaultCommand, GroupWithDefault
+from .options import PATH, Whole, flag, shared_options, valued
 from .output import is_terminal, reply, say, show, warn, write, write_json
 
 if TYPE_CHECKING:  # help needs none of them
@@ -38,25 +38,6 @@ _STATUS_COLUMNS = columns_of(
 )
 
 
-def _json_option(command: Command) -> Command:
-    """Add ``--json``, ``-q`` and ``-v`` to a command.
-
-    A fleet has no settings of a repository, so the options of settings are not for it.
-    """
-
-    def or_before_command(_: click.Context, __: click.Parameter, is_set: bool) -> bool:
-        return is_set or json_before_command()
-
-    option = click.option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        help="Print JSON.",
-        callback=or_before_command,
-    )
-    return option(loudness_options(command))
-
-
 @click.command("fleet", cls=DefaultCommand)
 @click.argument("fleet", metavar="FLEET.toml", type=PATH)
 @valued("--scheduler", "tcp://…", "The address of a Dask scheduler that is running.")
@@ -68,12 +49,12 @@ def _json_option(command: Command) -> Command:
 )
 @valued("--rubric", "VERSION|FILE", "Use this rubric, not that of the file.")
 @flag("--force", "Score what did not change too.")
-@_json_option
+@shared_options()
 def run(
     fleet: Path,
+    options: PlainData,
     rubric: str | None,
     force: bool,
-    as_json: bool,
     **where: Any,
 ) -> None:
     """Run a fleet."""
@@ -93,12 +74,12 @@ def run(
 
     print_event: Say = _print_line_event
     with contextlib.ExitStack() as stack:
-        if as_json:
+        if options["json"]:
             print_event = _print_json_event
         elif is_terminal(sys.stderr):
             print_event = stack.enter_context(_progress_bar())
         report = run_fleet(config, print_event, force=force, **where)
-    if not as_json:
+    if not options["json"]:
         show(_report_page(report))
 
     if report.failed:
@@ -188,8 +169,8 @@ _PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
 
 @command.command
 @_PLACE
-@_json_option
-def status(place: str, as_json: bool) -> None:
+@shared_options()
+def status(place: str, options: PlainData) -> None:
     """Say what a data set holds, and what failed.
 
     Prints the number of repositories and iterations under each rubric, and why what failed last
@@ -222,7 +203,8 @@ def status(place: str, as_json: bool) -> None:
         rubrics.append(summary)
 
     page = [Table(_STATUS_COLUMNS, rows), *_failures(failed)]
-    reply(Settings(json=as_json), {"results": dataset.url, "rubrics": rubrics}, page)
+    settings = Settings(json=bool(options["json"]))
+    reply(settings, {"results": dataset.url, "rubrics": rubrics}, page)
 
 
 @command.command
@@ -234,12 +216,12 @@ def status(place: str, as_json: bool) -> None:
     "Take the rows under this rubric.  [one that reads alike]",
     key="source",
 )
-@_json_option
+@shared_options()
 def rescore(
     place: str,
     rubric: str,
     source: str | None,
-    as_json: bool,
+    options: PlainData,
 ) -> None:
     """Score what is kept under another rubric, without git and transcripts.
 
@@ -255,8 +237,9 @@ def rescore(
     iterations = counted(result.iterations, "iteration")
     repositories = counted(result.repositories, "repository", "repositories")
     page = [Line(f"{iterations} of {repositories} scored under {result.rubric}")]
-    reply(Settings(json=as_json), result._asdict(), page)
-    if not as_json:
+    settings = Settings(json=bool(options["json"]))
+    reply(settings, result._asdict(), page)
+    if not settings.json:
         for text in result.left_out:
             warn(text)
 

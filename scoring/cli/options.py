@@ -113,6 +113,13 @@ def choice(
     return valued(name, None, summary, key, type=click.Choice(words), **more)
 
 
+def out_option(metavar: str, summary: str, default: Path | None = None) -> Decorator:
+    """Return the decorator of ``--out``, or ``-o``, which says where the output goes."""
+    return click.option(
+        "-o", "--out", type=PATH, metavar=metavar, default=default, help=summary
+    )
+
+
 def _option_of(name: str) -> Decorator:
     """Return the decorator of the option of a setting."""
     setting = SETTINGS[name]

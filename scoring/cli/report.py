@@ -26,9 +26,9 @@ from scoring.views.work_rows import work_of, work_summary
 from .fleet import open_dataset
 from .options import (
     OUTCOME_OPTIONS,
-    PATH,
     SCORING_OPTIONS,
     flag,
+    out_option,
     selection_options,
     settings_command,
     valued,
@@ -41,13 +41,8 @@ _STANDARD_OUTPUT = Path("-")
 
 
 @settings_command(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
-@click.option(
-    "-o",
-    "--out",
-    type=PATH,
-    metavar="FILE",
-    default=Path("report.html"),
-    help="Where the page goes; - is standard output.",
+@out_option(
+    "FILE", "Where the page goes; - is standard output.", default=Path("report.html")
 )
 @selection_options
 @valued(
