@@ -21,6 +21,7 @@ from .yamlnodes import (
     BOOL,
     INT,
     LONGEST_INTEGER,
+    MOST_EVENTS,
     NULL,
     NULLS,
     OLD_BOOLEANS,
@@ -401,13 +402,20 @@ def read_fields(
         return None
 
 
-def fields_in(data: bytes, fields: Mapping[str, Take]) -> PlainData:
+def fields_in(
+    data: bytes, fields: Mapping[str, Take], most: int = MOST_EVENTS
+) -> PlainData:
     """Return the values of fields in YAML, or nothing where that is empty.
+
+    Args:
+        data: the YAML.
+        fields: how each field is taken, by its name.
+        most: how much it may hold, as :func:`parse` counts.
 
     Raises:
         YamlError: it cannot be read.
     """
-    node = parse(data)
+    node = parse(data, most)
     if node is None:
         return {}
     return Reader().struct(node, fields)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import click
 
 from scoring.errors import NotFoundError
-from scoring.evidence.git.agents import names_of_user
+from scoring.evidence.git.agents import people_named
 from scoring.log.selection import Period, period_between, today_here
 from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices
@@ -113,10 +113,8 @@ def command(
     horizon_days = outcome_rules(settings).horizon_days
     book = read_ledger(settings)
 
-    names = {name.casefold() for name in authors if name}
-    if mine:
-        names |= {name.casefold() for name in names_of_user(book.caller)}
-    choice = _Choice(period, task, names if mine or authors else None)
+    people = people_named(authors, book.caller if mine else None)
+    choice = _Choice(period, task, people)
 
     if against is not None or since_commit is not None:
         units = [unit for unit in book.units if unit.kind != "talk"]

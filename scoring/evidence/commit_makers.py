@@ -5,14 +5,12 @@ session making it, where its message names an agent as co-author, or where an ag
 committer.
 """
 
-from collections.abc import Iterable
-
 from .attribution.attributed import AttributedScan
 from .attribution.commits_by_lines import add_quiet_commits
 from .attribution.known_commits import NamedCommits
 from .attribution.neighbourhood import Neighbourhood
 from .attribution.session_trees import AllWork
-from .git.agents import NO_AGENTS
+from .git.agents import NO_AGENTS, folded
 from .git.authorship import AttributedHistory
 from .git.commit_history import WrittenCommit
 from .rules import Sources
@@ -278,11 +276,11 @@ def authors_of(agents: AgentCommits, history: AttributedHistory) -> dict[str, se
     author_of_session: dict[str, set[str]] = {}
     for name, made_by in agents.makers.items():
         if name not in agents.known_from:
-            authors[name] = _folded(agents.commits[name].author)
+            authors[name] = folded(agents.commits[name].author)
             for session_id in made_by.session_ids:
                 author_of_session.setdefault(session_id, authors[name])
 
-    user = _folded(history.repository.callers_names)
+    user = folded(history.repository.callers_names)
     for name, known_from in agents.known_from.items():
         author = user if known_from == "transcript" else set()
         for session_id in agents.makers[name].session_ids:
@@ -292,7 +290,3 @@ def authors_of(agents: AgentCommits, history: AttributedHistory) -> dict[str, se
         authors[name] = author
 
     return authors
-
-
-def _folded(names: Iterable[str]) -> set[str]:
-    return {name.casefold() for name in names if name}

@@ -20,7 +20,7 @@ from scoring.evidence.commit_makers import (
     commits_of_agents,
     work_of_agents,
 )
-from scoring.evidence.git.agents import names_of_user
+from scoring.evidence.git.agents import people_named
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
@@ -237,27 +237,9 @@ def derive(
         work = work_of_agents(scan, scan.read(), history, sources)
         agents = commits_of_agents(work, landed_only=landed_only, assisted=assisted)
 
-        # The oldest on the trunk comes first.
-        names = [
-            name
-            for name, made_by in reversed(agents.makers.items())
-            if session is None or session in made_by.session_ids
-        ]
-        if since is not None:
-            names = [
-                name for name in names if agents.commits[name].date >= since.isoformat()
-            ]
-        if authors or mine:
-            people = set(authors)
-            if mine:
-                people |= names_of_user(history.repository.callers_names)
-            folded = {person.casefold() for person in people if person}
-            authors_by_commit = authors_of(agents, history)
-            names = [
-                name
-                for name in names
-                if not folded.isdisjoint(authors_by_commit.get(name, ()))
-            ]
+        user = history.repository.callers_names if mine else None
+        people = people_named(authors, user)
+        names = list(_chosen_commits(agents, history, since, session, people))
         names.sort(key=lambda name: agents.commits[name].time or 0)
 
         reasons = named_by_entries(log.records, history, agents)
@@ -277,6 +259,36 @@ def derive(
             _write_entries(log_dir, written)
 
     return Derivation(written, skipped, log.broken)
+
+
+def _chosen_commits(
+    agents: AgentCommits,
+    history: AttributedHistory,
+    since: datetime.date | None,
+    session: str | None,
+    people: set[str] | None,
+) -> Iterator[str]:
+    """Yield the names of the commits of agents that are chosen, the oldest on the trunk first.
+
+    Args:
+        agents: the commits.
+        history: the history that they are from.
+        since: the first day.
+        session: the session that made them.
+        people: case-folded names and addresses of authors. None in place of any of these three
+            chooses all.
+    """
+    authors_by_commit: dict[str, set[str]] = {}
+    if people is not None:
+        authors_by_commit = authors_of(agents, history)
+
+    for name, made_by in reversed(agents.makers.items()):
+        if session is not None and session not in made_by.session_ids:
+            continue
+        if since is not None and agents.commits[name].date < since.isoformat():
+            continue
+        if people is None or not people.isdisjoint(authors_by_commit.get(name, ())):
+            yield name
 
 
 def _new_entries(

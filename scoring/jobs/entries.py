@@ -130,9 +130,9 @@ def new_entry(
             iteration = max(entries, default=0) + 1
 
         path = log_dir / f"iter-{iteration}.yaml"
-        if iteration in entries or os.path.lexists(path):
-            if iteration in entries:
-                path = entries[iteration].path
+        if iteration in entries:
+            path = entries[iteration].path
+        if os.path.lexists(path):
             raise InputError(
                 f"{path}: iteration {iteration} has an entry already; it was left alone"
             )

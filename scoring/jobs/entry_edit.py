@@ -26,7 +26,7 @@ from scoring.log.schema import (
 )
 from scoring.text import shown
 from scoring.yamlnodes import NULLS, Scalar, Sequence
-from scoring.yamlread import Reader, parse
+from scoring.yamlread import Reader, fields_in, parse
 
 from .entries import existing_entries, quoted
 
@@ -100,15 +100,13 @@ def _with_value(
 
 
 def _version_of(file: Path, data: bytes) -> int:
-    version = 0
+    """Return the schema of an entry. InputError where it is not one that is known."""
     try:
-        document = parse(data, MOST_IN_ENTRY)
-        if document is not None:
-            fields = Reader().struct(document, {"schema_version": Reader.integer})
-            version = fields.get("schema_version", 0)
+        fields = fields_in(data, {"schema_version": Reader.integer}, MOST_IN_ENTRY)
     except YamlError as e:
         raise InputError(f"{file}: {e}; mend it by hand first") from e
 
+    version: int = fields.get("schema_version", 0)
     if version not in ENTRIES:
         raise InputError(
             f"{file}: schema_version is neither 1 nor 2; mend it by hand first"

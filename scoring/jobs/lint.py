@@ -20,7 +20,7 @@ from scoring.log.parse import MOST_IN_ENTRY, parse_archive, parse_iteration_reco
 from scoring.log.schema import faults_of
 from scoring.text import shown, trim
 from scoring.yamlnodes import MappingNode, Node, Sequence
-from scoring.yamlread import Reader, parse
+from scoring.yamlread import Reader, fields_in, parse
 
 from .entries import SAME_COMMIT, number_of
 
@@ -170,12 +170,8 @@ def _check_archive(
     has_error = False
     try:
         data = read_file(path, within=path.parent)
-        document = parse(data)
-        items = None
-        if document is not None:
-            fields = Reader().struct(document, {"iterations": lambda _, node: node})
-            items = fields.get("iterations")
-
+        fields = fields_in(data, {"iterations": lambda _, node: node})
+        items = fields.get("iterations")
         for item in items.items if isinstance(items, Sequence) else ():
             if not isinstance(item, MappingNode):
                 continue

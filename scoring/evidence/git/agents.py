@@ -37,18 +37,32 @@ class Identity(NamedTuple):
     email: str
 
 
-def names_of_user(user: Identity) -> set[str]:
-    """Return the name and the address of the user of a repository, for ``--mine``.
+def people_named(authors: Iterable[str], user: Identity | None) -> set[str] | None:
+    """Return the names and addresses that ``--author`` and ``--mine`` choose, case-folded.
+
+    Args:
+        authors: what ``--author`` names.
+        user: the user of the repository with ``--mine``; None without it.
+
+    Returns:
+        The names and addresses; None without both options, which choose everybody.
 
     Raises:
-        OptionError: git knows neither.
+        OptionError: git knows neither the name nor the address of the user.
     """
-    names = {name for name in user if name}
-    if not names:
+    if user is None and not authors:
+        return None
+    names = folded(user or ())
+    if user is not None and not names:
         raise OptionError(
             "--mine: git has no user.name and no user.email here; give --author NAME"
         )
-    return names
+    return names | folded(authors)
+
+
+def folded(names: Iterable[str]) -> set[str]:
+    """Return names and addresses for comparison, without the empty ones."""
+    return {name.casefold() for name in names if name}
 
 
 class StatedAgent(NamedTuple):
