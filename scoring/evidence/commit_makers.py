@@ -29,7 +29,7 @@ from .session_commits import (
     id_of_session,
     note_time,
 )
-from .transcripts.events import Edit, PossibleEdit, UnseenEdit
+from .transcripts.events import Edit
 from .transcripts.facts import NS, timestamp_ns
 from .transcripts.streams import commits_shown
 
@@ -85,7 +85,7 @@ def commits_of_agents(
     drop_rewritten(agents, work.shas_shown)
     if not landed_only:
         add_lost_commits(agents)
-        add_checkpoints(agents, work, _idle_checkpoints(work))
+        add_checkpoints(agents, work)
 
     for name, commit in agents.commits.items():
         maker = _maker_of(name, commit, checkpoint_times, agents.times, assisted)
@@ -94,23 +94,6 @@ def commits_of_agents(
     _put_editors_first(agents, work)
     _put_committers_first(agents)
     return agents
-
-
-def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
-    """Return the checkpoints for which sessions edited nothing, as for a question."""
-    read = set()
-    edited = set()
-    for session in work.sessions:
-        for file in session.files:
-            read.add(file.checkpoint)
-            start = file.start or 0
-            for kind in (Edit, PossibleEdit, UnseenEdit):
-                if any(event.line >= start for event in file.events.of(kind)):
-                    edited.add(file.checkpoint)
-    checkpoints = work.scan.checkpoints
-    return {
-        name for name in read - edited - {""} if not checkpoints[name].files_touched
-    }
 
 
 def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
@@ -127,9 +110,9 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
 
     edits: dict[str, list[tuple[str, int]]] = {}
     for session in work.sessions:
-        if session.key[1] in wanted:
+        if session.id in wanted:
             edits[id_of_session(session)] = [
-                (file.events.texts[edit.path], file.times[index])
+                (file.text(edit.path), file.times[index])
                 for file, index, edit in session.events(Edit)
             ]
     in_git = [name for name in unsure if name not in agents.known_from]
@@ -262,7 +245,7 @@ def _times_of_checkpoints(work: WorkOfAgents) -> SessionTimes:
                 note_time(shown, file.checkpoint, id_of_session(session), file.order[0])
 
     for name, times_shown in shown.items():
-        times.setdefault(name, {}).update(times_shown)
+        times[name].update(times_shown)
     return times
 
 

@@ -115,10 +115,6 @@ class _LogCommits(NamedTuple):
     by_sha: Mapping[str, WrittenCommit]
     files: Mapping[str, frozenset[str]]
 
-    def of(self, iteration: int) -> list[WrittenCommit]:
-        """Return the commits of an iteration that git has."""
-        return [self.by_sha[sha] for sha in self.names[iteration] if sha in self.by_sha]
-
     def all_names(self, record: IterationRecord) -> tuple[str, ...]:
         """Return the names of the commit of an iteration, and of what it became."""
         iteration = record.iteration
@@ -188,7 +184,7 @@ class _Asking:
         iteration = record.iteration
         landing = commits.landings[iteration]
         names = tuple(commits.names[iteration])
-        own_commits = commits.of(iteration)
+        own_commits = [commits.by_sha[sha] for sha in names if sha in commits.by_sha]
         named_commit = landing.sha or landing.commit or ""
         files_of_commit = commits.files.get(named_commit, frozenset())
 

@@ -58,14 +58,12 @@ def graded_runs(folder: Path) -> Iterator[GradedRun]:
     for path, folders, names in os.walk(folder):
         folders.sort()
 
+        runs = []
         if EVAL_RUN in names:
-            run = _eval_run(Path(path))
-            if run:
-                yield run
+            runs.append(_eval_run(Path(path)))
         if TRIAL in names:
-            run = _trial(Path(path))
-            if run:
-                yield run
+            runs.append(_trial(Path(path)))
+        yield from filter(None, runs)
 
 
 _EVAL_RUN_FIELDS: dict[str, Take] = {

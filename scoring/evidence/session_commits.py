@@ -16,7 +16,13 @@ from .attribution.commits_by_lines import commits_of_unnamed
 from .attribution.iteration_shares import DAY
 from .git.authorship import AttributedHistory
 from .git.commit_history import WrittenCommit
-from .transcripts.events import Edit, FileRemoved, key_of
+from .transcripts.events import (
+    Edit,
+    FileRemoved,
+    PossibleEdit,
+    UnseenEdit,
+    key_of,
+)
 from .transcripts.facts import NS, timestamp_ns
 from .transcripts.streams import File, Session, SessionCommit
 
@@ -349,16 +355,29 @@ def _edited_before(session: Session, made: SessionCommit) -> bool:
     return False
 
 
-def add_checkpoints(
-    agents: AgentCommits, work: WorkOfAgents, idle: Collection[str]
-) -> None:
-    """Add the checkpoints that no commit names, unless a session committed just before.
+def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
+    """Return the checkpoints for which sessions edited nothing, as for a question."""
+    read = set()
+    edited = set()
+    for session in work.sessions:
+        for file in session.files:
+            read.add(file.checkpoint)
+            start = file.start or 0
+            for kind in (Edit, PossibleEdit, UnseenEdit):
+                if any(event.line >= start for event in file.events.of(kind)):
+                    edited.add(file.checkpoint)
+    checkpoints = work.scan.checkpoints
+    return {
+        name for name in read - edited - {""} if not checkpoints[name].files_touched
+    }
 
-    Args:
-        agents: what is known of the commits that agents made.
-        work: what shows these.
-        idle: the checkpoints for which nothing was edited.
+
+def add_checkpoints(agents: AgentCommits, work: WorkOfAgents) -> None:
+    """Add the checkpoints that no message names: to the commit that each became, or as a commit.
+
+    One for which nothing was edited is left out, unless a session committed just before it.
     """
+    idle = _idle_checkpoints(work)
     for name, checkpoint in work.scan.checkpoints.items():
         stored = []
         for listed in checkpoint.sessions:

@@ -181,6 +181,8 @@ def named_by_entries(
 ) -> dict[str, str]:
     """Return which entry names a commit, in words, by the name of the commit.
 
+    An entry names a commit by its SHA, by its checkpoint, or by what it was before it landed.
+
     Args:
         records: the entries.
         history: the commits in git.
@@ -203,19 +205,16 @@ def named_by_entries(
 
         sha = history.resolve(written_name)
         name = sha or _name_of_lost_commit(written_name, agents)
-        became = _commit_that_it_became(name, agents, is_lost=sha is None)
+        became: str | None = _commit_that_it_became(name, agents, is_lost=sha is None)
 
         if name in agents.commits:
             reasons.setdefault(name, f"{names_it} it")
-        elif became in agents.commits:
+            continue
+        if became not in agents.commits:
+            name = sha or written_name
+            became = history.landing(record).commit
+        if became:
             reasons.setdefault(became, f"{names_it} {name[:12]}, which landed as it")
-        else:
-            landed = history.landing(record).commit
-            if landed:
-                shown_name = (sha or written_name)[:12]
-                reasons.setdefault(
-                    landed, f"{names_it} {shown_name}, which landed as it"
-                )
     return reasons
 
 

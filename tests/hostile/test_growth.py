@@ -233,7 +233,6 @@ SUMMARIES = (
 
 def _command(text: str) -> None:
     found = commands_of(text)
-    TOOLS.may_run(text)
     TOOLS.run_of(found, text)
     command_flags(text)
     is_test_command(text)

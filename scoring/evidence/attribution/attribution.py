@@ -48,16 +48,14 @@ def attribute(
         stated: the ids of the checkpoints of which only the totals are known.
     """
     listing = _session_ids_by_checkpoint(checkpoints, work.files)
-    recorded = {
-        session_id for session_ids in listing.values() for session_id in session_ids
-    }
+    recorded = set(chain.from_iterable(listing.values()))
     changed = ChangedFiles(questions)
     tree_of = trees_of(work, recorded, changed.name_of)
     trees = list(dict.fromkeys(tree_of.values()))
 
     shares = [Share(index, question) for index, question in enumerate(questions)]
     _note_counted_twice(shares)
-    _list_trees(shares, listing, tree_of)
+    _note_listed_trees(shares, listing, tree_of)
     cut_trees(shares, changed, trees, became)
 
     ownership = OwnedLines([NO_ITERATION] * line_count(work.files), {})
@@ -120,15 +118,15 @@ def _note_counted_twice(shares: Iterable[Share]) -> None:
             share.counted_for = min(earliest)
 
 
-def _list_trees(
+def _note_listed_trees(
     shares: Iterable[Share],
     listing: Mapping[str, Collection[str]],
     tree_of: Mapping[SessionKey, Tree],
 ) -> None:
-    """Note for each iteration the trees in its checkpoints, and whether all sessions are here.
+    """Fill in ``listed`` and ``is_complete``: the trees in the checkpoints, and if all are here.
 
     Args:
-        shares: the iterations. What is already counted for another one has no trees.
+        shares: the iterations. One that is already counted for another one has no trees.
         listing: the ids of the sessions of each checkpoint.
         tree_of: the trees, by the keys of their sessions.
     """
@@ -137,12 +135,12 @@ def _list_trees(
         trees_by_id.setdefault(key[1], []).append(tree_of[key])
 
     for share in shares:
+        if share.counted_for is not None:
+            continue
         listed: dict[Tree, None] = {}
         for name in share.question.checkpoints:
             for session_id in listing.get(name, ()):
-                trees: list[Tree] = []
-                if share.counted_for is None:
-                    trees = trees_by_id.get(session_id, [])
+                trees = trees_by_id.get(session_id, [])
                 listed.update(dict.fromkeys(trees))
                 if not any(map(share.question.reaches, trees)):
                     share.is_complete = False
@@ -276,11 +274,12 @@ def _note_method(share: Share) -> None:
     is_listed = any(part.tree in share.listed for part in share.parts)
     share.method = "checkpoint" if is_listed else "commit"
 
-    last_times = [max(part.times, default=0) for part in share.parts]
-    last = max(last_times, default=0)
-    share.end = max(last, share.question.authored or last)
     if share.made:
         share.end = share.made.time
+    else:
+        times = chain.from_iterable(part.times for part in share.parts)
+        last = max(times, default=0)
+        share.end = max(last, share.question.authored or last)
 
 
 def _sessions_in(parts: Iterable[SessionPart]) -> set[Session]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from scoring.evidence.git.checkpoints import TokenTotals
 from scoring.evidence.transcripts.counting import count_lines, files_about
 from scoring.evidence.transcripts.facts import TranscriptFacts
-from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
+from scoring.evidence.transcripts.observed_facts import Observed
 from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
 
 from .artifact_writes import Writes
@@ -217,27 +217,20 @@ def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) 
             continue
 
         first = answers[share.counted_for].observed
-        tests = first.tests
-        corrections = first.corrections
         against = Observed(
-            tests=tests
-            if tests.last_passed is False or tests.edited_after
-            else TestsSeen(),
-            corrections=corrections,
-            tool_calls=first.tool_calls
-            if corrections.corrections or corrections.resets
-            else 0,
+            method="shared",
+            sessions=first.sessions,
+            shared_with=shares[share.counted_for].question.iteration,
+            corrections=first.corrections,
             failed_calls=first.failed_calls,
             seen=first.seen,
         )
+        if first.tests.last_passed is False or first.tests.edited_after:
+            against = replace(against, tests=first.tests)
+        if first.corrections.corrections or first.corrections.resets:
+            against = replace(against, tool_calls=first.tool_calls)
         if against.tests.runs or against.tool_calls:
-            observed = replace(
-                against,
-                method="shared",
-                sessions=first.sessions,
-                shared_with=shares[share.counted_for].question.iteration,
-            )
-            answers[index] = AttributedFacts(TranscriptFacts(), observed)
+            answers[index] = AttributedFacts(TranscriptFacts(), against)
 
 
 def _names(keys: Sequence[SessionKey]) -> tuple[str, ...]:

@@ -227,10 +227,9 @@ def _subject(arguments: Words) -> str:
     """Return the subject that ``git commit`` is given in plain words, or "" without one."""
     for option, message in pairwise(arguments):
         if option in _MESSAGE_OPTIONS:
-            is_plain = "$" not in message and "`" not in message
-            if is_plain:
-                return " ".join(message.strip().split("\n\n")[0].split())
-            return ""
+            if "$" in message or "`" in message:
+                break
+            return " ".join(message.strip().split("\n\n")[0].split())
     return ""
 
 

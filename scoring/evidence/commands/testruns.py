@@ -92,15 +92,6 @@ class TestTools:
             if words:
                 self._own_commands.append((words[0].removeprefix("./"), *words[1:]))
 
-    def may_run(self, line: str) -> bool:
-        """Return whether a command line can be a test run at all.
-
-        This is quick, and never False for a line that is one.
-        """
-        if tool_table().may_run.search(line) is not None:
-            return True
-        return any(own[0] in line for own in self._own_commands)
-
     def run_of(
         self, commands: Commands, line: str, *, stashed: bool = False
     ) -> TestCommand | None:

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -68,8 +68,8 @@ def verdict_of(
         return _UNKNOWN
 
     tools = _tools_that_may_report(text, command)
-    is_if_shown = command is not None and table.tools[command.tool].if_shown
-    if is_if_shown:  # what runs any tasks says nothing about the tests among them
+    counts_if_shown = command is not None and table.tools[command.tool].if_shown
+    if counts_if_shown:  # what runs any tasks says nothing about the tests among them
         tools = [tool for tool in tools if not tool.runs_any]
     ended_early = not succeeded and any_form_in(table.ended, text)
 
@@ -79,31 +79,21 @@ def verdict_of(
 
     if command is None:
         return verdict or _UNKNOWN
-    if not verdict:
-        is_cd_failed = command.after_cd and _CD_FAILED.search(text)
-        if is_cd_failed or (command.is_wrapped and any_form_in(table.no_wrapper, text)):
-            return None
-    if is_if_shown:
+    if verdict is None and _was_not_reached(text, command):
+        return None
+    if counts_if_shown:
         return verdict
 
     by_status = _by_status(text, command, tools, None if ended_early else failed)
-    is_contradictory = failure is not None and success is not None
-    if failure and command.repeats_failed:
-        # the last summary may be that of a run that passed
-        passing = chain.from_iterable(tool.passing for tool in tools)
-        failing = chain.from_iterable(tool.failing for tool in tools)
-        if last_start(passing, text) > last_start(failing, text):
-            is_contradictory = True
-    may_be_of_others = command.hooks != "" or command.repeats_failed
-    if (
-        command.other_code
-        or command.hooks == "before"
-        or (is_contradictory and may_be_of_others)
-    ):
+    if verdict is None or command.other_code or command.hooks == "before":
         return by_status
-    if verdict is None:
-        return by_status
-    if by_status.passed is None or by_status.passed == verdict.passed:
+    if command.hooks or command.repeats_failed:
+        # Where it repeats a run, a failure may be that of the first, and a pass is the last.
+        if success and failure:
+            return by_status
+        if failure and command.repeats_failed and _last_passed(text, tools):
+            return by_status
+    if by_status.passed in (None, verdict.passed):
         return verdict
 
     # A summary of one part says nothing about what runs that part.
@@ -111,6 +101,20 @@ def verdict_of(
     if _summary(text, command, tools, passed=verdict.passed is True):
         return verdict
     return _UNKNOWN
+
+
+def _was_not_reached(text: str, command: TestCommand) -> bool:
+    """Return whether an output says that what comes before the test run failed instead of it."""
+    if command.after_cd and _CD_FAILED.search(text):
+        return True
+    return command.is_wrapped and any_form_in(tool_table().no_wrapper, text)
+
+
+def _last_passed(text: str, tools: Sequence[TestTool]) -> bool:
+    """Return whether the last line like a summary of some tools is one of a run that passed."""
+    passing = chain.from_iterable(tool.passing for tool in tools)
+    failing = chain.from_iterable(tool.failing for tool in tools)
+    return last_start(passing, text) > last_start(failing, text)
 
 
 def _tools_that_may_report(text: str, command: TestCommand | None) -> list[TestTool]:

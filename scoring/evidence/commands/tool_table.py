@@ -259,18 +259,6 @@ class ToolTable(Frozen, dict=True):
                 patterns[f"(?:{form.pattern.pattern})"] = None
         return re.compile(f"^{_LABEL_TEXT}?(?:{'|'.join(patterns)})", re.MULTILINE)
 
-    @cached_property
-    def may_run(self) -> re.Pattern[str]:
-        """Finds a text that every command line with a test run has."""
-        texts = {_text_in_every(start) for tool in self.tool for start in tool.starts}
-
-        needed = []
-        for text in sorted(texts):
-            is_covered = any(other != text and other in text for other in texts)
-            if not is_covered:
-                needed.append(re.escape(text))
-        return re.compile("|".join(needed))
-
     def tool_run_by(self, words: Words) -> str | None:
         """Return the tool that a command runs by its first words.
 
@@ -377,15 +365,3 @@ def _read_pattern(_: Any, cell: str | list[str]) -> re.Pattern[str]:
 
     whole_numbers = cell.replace(r"(\d+)", r"(?<!\d)(\d+)")
     return re.compile(_NUMBER_IN_PATTERN.sub(r"\1\2+", whole_numbers), re.MULTILINE)
-
-
-def _text_in_every(start: str) -> str:
-    """Return a text that is in every command that begins so."""
-    for text in ("test", "Test"):
-        if text in start:
-            return text
-
-    words = [
-        word for word in re.split(r"[ *.]+", start) if word not in ("python", "-m")
-    ]
-    return max(words, key=len)

@@ -106,11 +106,6 @@ _OBJECTIVE_LINE = object_of(
     ),
 )
 
-_ARGUMENTS = {
-    "command": object_of(command=text),
-    "file_path": object_of(file_path=text),
-}
-
 
 def read_exactly(line: bytes) -> LineContent | None:
     """Return what a line contributes, or None when it contributes nothing.
@@ -220,7 +215,7 @@ def _argument(arguments: Any, name: str) -> str:
     It is "" where the argument is not a text.
     """
     try:
-        return _ARGUMENTS[name](arguments, None).get(name) or ""
+        return object_of(**{name: text})(arguments, None).get(name) or ""
     except WrongTypeError:
         return ""
 
