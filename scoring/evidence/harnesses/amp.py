@@ -78,6 +78,7 @@ class AmpReader(ToolReader):
                 self.prompt(text)
 
     def _take_response(self, message: PlainData, content: list[Any], text: str) -> None:
+        """Take a response of the model. One without tokens, words and calls does not count."""
         calls = parts_in(content, "tool_use")
         tokens = _TOKENS.of(message)
         if tokens.are_stated:
@@ -94,6 +95,7 @@ class AmpReader(ToolReader):
             self.interrupted()
 
     def _take_result(self, part: PlainData) -> None:
+        """Take the result of a call. One that was cancelled has no verdict."""
         call = part.get("toolUseID")
         run = part.get("run")
         status = member(run, "status")

@@ -197,6 +197,7 @@ class ClaudeReader(ToolReader):
         self._responses[key] = response
 
     def _take_call(self, item: ClaudeItem) -> None:
+        """Take a call of a tool. That of ``Read`` names the file that its result shows."""
         given = value_of(item.input)
         if item.name != "Read":
             if item.name in self.tools.shells or item.name in self.tools.edits:
@@ -210,7 +211,7 @@ class ClaudeReader(ToolReader):
         self.call(item.id, shows=LOOP_STATE if reads_loop_state(file) else 0)
 
     def _take_result(self, item: ClaudeItem) -> None:
-        """Take the result of a call."""
+        """Take the result of a call, which may be that the user or a rule refused it."""
         text = partial(text_of, item.content)
         failed = item.is_error is True
         if failed and text().startswith(REFUSED):
@@ -234,14 +235,14 @@ class ClaudeReader(ToolReader):
         return text_in(call) or None
 
     def counts(self, event: Call | CallResult) -> bool:
-        """Return whether a call counts, as all results do.
+        """Return whether an event counts: a result always, a call unless the user refused it.
 
-        One that was refused without an id counts for all such.
+        A refusal without an id is of all calls without one.
         """
         return isinstance(event, CallResult) or event.id not in self.seen.refused_calls
 
     def finish(self) -> None:
-        """Count the responses."""
+        """Count each response in its last line."""
         self.counted[Response] = list(self._responses.values())
 
 

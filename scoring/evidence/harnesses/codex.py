@@ -104,7 +104,10 @@ class CodexReader(CodexCalls):
         return False
 
     def _begin_line(self, time: int, line: CodexLine) -> None:
-        """Begin a line that was written at a time, in nanoseconds since 1970."""
+        """Begin a line that was written at a time, in nanoseconds since 1970.
+
+        The first line that is the session's own begins a span.
+        """
         if self._own_from is not None and line.type != "session_meta":
             ordinal = line.ordinal if type(line.ordinal) is int else self.place
             if ordinal >= self._own_from:
@@ -206,6 +209,7 @@ class CodexReader(CodexCalls):
             self._service = special_service(tier)
 
     def _take_token_count(self, info: CodexInfo | None) -> None:
+        """Take a count of tokens, if it states any."""
         if not info:
             return
         totals = _numbers_of(info.total_token_usage)

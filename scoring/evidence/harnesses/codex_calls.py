@@ -77,7 +77,10 @@ class CodexCalls(EventReader):
         return only_text(call) or None
 
     def counts(self, event: Call | CallResult) -> bool:
-        """Return whether a call counts. A refusal without an id is of all such."""
+        """Return whether a call or a result counts: not where the user refused the call.
+
+        A refusal without an id is of all calls without one.
+        """
         return event.id not in self.seen.refused_calls
 
     def take_call(self, payload: CodexPayload) -> None:
@@ -112,6 +115,7 @@ class CodexCalls(EventReader):
             self.call(call, agent=tool == "spawn_agent")
 
     def _continue(self, call: str | None, running: str) -> None:
+        """Note which call started the process or the program that a call asks for more output."""
         starting_call = self._running.get(running)
         if call and starting_call:
             self._continued[call] = starting_call

@@ -146,6 +146,7 @@ def _tokens(numbers: TokenNumbers) -> _Tokens:
 def _each(
     combine: Callable[[int, int], int], numbers: TokenNumbers, others: TokenNumbers
 ) -> TokenNumbers:
+    """Return what a function makes of each number and the other of its kind."""
     return TokenNumbers(*map(combine, numbers, others))
 
 
@@ -155,7 +156,7 @@ def _added(total: int, number: int) -> int:
 
 
 def _less(total: int, number: int) -> int:
-    """Return a total without some tokens, where these are stated."""
+    """Return a total without some tokens, where these are stated, and never less than 0."""
     return max(total - max(number, 0), min(total, 0))
 
 

@@ -148,6 +148,7 @@ class CopilotReader(ToolReader):
             self.unknown(kind)
 
     def _take_call(self, call: str, data: PlainData) -> None:
+        """Note a call. One that shows what a shell has printed since ends like its command."""
         tool = text_in(data, "toolName")
         arguments = data.get("arguments")
         if isinstance(arguments, str) and tool not in self.tools.patches:

@@ -156,6 +156,7 @@ class GooseReader(ToolReader):
             self.prompt(text)
 
     def _take_result(self, call: object, result: Any) -> None:
+        """Take the result of a call: refused, stopped, or ended with or without a failure."""
         text = text_in(result, "value.content", "error")
         if text.startswith(_REFUSED):
             self.refused(call)

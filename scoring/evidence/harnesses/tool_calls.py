@@ -126,6 +126,7 @@ class ToolReader(EventReader):
                 self.note_call(*map(call.get, keys))
 
     def _note_edit(self, call: object, given: object) -> None:
+        """Note a call that writes a whole file, or replaces one part of it or several."""
         path = text_in(_first_of(given, _PATHS))
         whole = _first_of(given, _WHOLE)
         if whole is not None:

@@ -114,7 +114,7 @@ def lines_added(new: str, old: str = "") -> Hashes:
 
 
 def apply_change(lines: Counter[int], change: Iterable[int]) -> None:
-    """Bring the written lines up to date by an edit: lines that it takes away do not count."""
+    """Add the lines that an edit adds, and take away those that it removes and that are there."""
     for line in change:
         if line > 0:
             lines[line] += 1
@@ -123,11 +123,13 @@ def apply_change(lines: Counter[int], change: Iterable[int]) -> None:
 
 
 def _difference(old: Counter[int], new: Counter[int]) -> Hashes:
+    """Return which hashes go, as negative numbers, and then which come."""
     removed = [-line for line in (old - new).elements()]
     return (*removed, *(new - old).elements())
 
 
 def _hashes_of(text: str) -> list[int]:
+    """Return the hashes of the significant lines of a text, and of some of its words."""
     hashes = [line_hash(line) for line in text.encode("utf-8", "replace").split(b"\n")]
     words = sorted(word_hashes(text))
     return [*filter(None, hashes), *words[:_MOST_WORDS]]
@@ -225,14 +227,16 @@ class PathTexts:
     def changes(
         self, lines: AddedLines, folder: str, *, whole: bool
     ) -> list[FileChange]:
-        """Return what changes of the lines of each file.
+        """Note a call that writes lines, and return what it changes of each file.
+
+        A file of which nothing changes, and one with a path too long to keep, is left out.
 
         Args:
             lines: what a call writes, by path.
             folder: where relative paths begin.
             whole: whether ``lines`` are all lines of the files.
         """
-        changes: dict[str, Hashes] = {}
+        changes = []
         for name, hashes in islice(lines.items(), PATHS_OF_A_CALL):
             path = path_in(folder, name)
             file_lines = self._lines.setdefault(path, Counter())
@@ -243,17 +247,14 @@ class PathTexts:
                     file_lines.update(_hashes_of(_LINE_NUMBER.sub("", shown())))
                 change = _difference(file_lines, Counter(hashes))
             apply_change(file_lines, change)
-            changes[path] = change
 
-        numbered = []
-        for path, change in changes.items():
             number = self.number(path) if change else None
             if number is not None:
-                numbered.append(FileChange(path, number, change))
-        return numbered
+                changes.append(FileChange(path, number, change))
+        return changes
 
     def take_back(self, changes: Iterable[FileChange]) -> None:
-        """Note that a call was refused or failed, so that its changes are not in the files."""
+        """Undo the changes of a call that was refused or failed: they are not in the files."""
         for change in changes:
             apply_change(
                 self._lines[change.path], [-line for line in reversed(change.hashes)]

@@ -136,6 +136,7 @@ class OpenCall:
     def _are_elsewhere(
         self, folders: Sequence[str | None], homes: Collection[str]
     ) -> bool:
+        """Return whether there are folders, all known, and all outside the homes."""
         return bool(folders) and all(
             folder is not None and is_elsewhere(self.folder, folder, homes)
             for folder in folders

@@ -113,7 +113,10 @@ class _Source:
     events: EventsByHarness | None = None
 
     def keep(self, events: EventsByHarness) -> None:
-        """Encode events that wait for those of all other transcripts, and share their texts."""
+        """Keep the events until all transcripts are read, in a form that takes less memory.
+
+        They are encoded, and share their texts. Folders of Windows have slashes then.
+        """
         for part in events.values():
             part.pack_events()
             part.texts = list(map(intern, part.texts))
