@@ -138,13 +138,13 @@ class Neighbourhood:
 
         A line without a folder goes with the others of its file.
         """
-        folders = file.harness.folders(file.events.spans)
-        counts = [self._counts(folder, is_known) for folder in folders]
+        spans = file.events.spans
+        counts = [self._counts(span.cwd, is_known) for span in spans]
         any_counts = any(counts)
-        for folder, folder_counts, numbers in zip(
-            folders, counts, file.events.covers, strict=True
+        for span, folder_counts, numbers in zip(
+            spans, counts, file.events.covers, strict=True
         ):
-            if folder_counts or (not folder and any_counts):
+            if folder_counts or (not span.cwd and any_counts):
                 for number in numbers:
                     here[file.at(number)] = True
 

@@ -32,7 +32,6 @@ from .codex_lines import (
 )
 from .codex_sessions import (
     count_rollout,
-    folders_of,
     introduction_of,
     joined_events,
     without_replay,
@@ -113,7 +112,8 @@ class CodexReader(CodexCalls):
             if ordinal >= self._own_from:
                 self._own_from = None
                 is_agent = introduction_of(self.spans).agent
-                self.add_span(LineSpan(opens=SpanOpening.OWN_LINES, agent=is_agent))
+                opening = SpanOpening.OWN_LINES
+                self.add_span(LineSpan(self.where.cwd, opens=opening, agent=is_agent))
 
         key = self.seen.line_key(self.written[self.place - self.number])
         self._is_line_added = self.begin(len(self.spans) - 1, self.place, time, key)
@@ -167,15 +167,17 @@ class CodexReader(CodexCalls):
             model=only_text(payload.model),
             agent=introduction_of(self.spans).agent,
         )
-        is_session = line.type == "session_meta"
-        if is_session:
+        is_repeated = False
+        if line.type == "session_meta":
+            is_repeated = introduction_of(self.spans) != LineSpan()
             span = self._span_of_session(span, payload)
+        if is_repeated or not span.cwd:  # the work goes on in the folder before it
+            span = span._replace(cwd=self.where.cwd)
+        self.where = span
 
         if self._is_line_added:
             self.covers[-1].pop()  # this line belongs to what it opens
         self.add_span(span, self.place)
-        if span.cwd and (not is_session or span is introduction_of(self.spans)):
-            self.where = span
 
     def _span_of_session(self, span: LineSpan, payload: CodexPayload) -> LineSpan:
         """Return the span of a session, from what it has in common with that of a turn."""
@@ -299,6 +301,5 @@ class Codex(Harness):
         return "payload" in line and "message" not in line
 
     count = staticmethod(count_rollout)
-    folders = staticmethod(folders_of)
     joined = staticmethod(joined_events)
     original = staticmethod(without_replay)

@@ -35,21 +35,6 @@ def introduction_of(spans: Sequence[LineSpan]) -> LineSpan:
     return LineSpan()
 
 
-def folders_of(spans: Sequence[LineSpan]) -> list[str]:
-    """Return for each span the folder in which the work was done.
-
-    It is "" where a span names none.
-    """
-    folders = []
-    folder = ""
-    own = introduction_of(spans)
-    for span in spans:
-        if span.cwd and (span.opens == SpanOpening.TURN or span is own):
-            folder = span.cwd
-        folders.append(folder)
-    return folders
-
-
 class _ReplayEnd(NamedTuple):
     """Where a replay ends: before the span of an index, and after a number of token counts.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 from .events import Call, CallResult, Response
 from .facts import QUARTER
 from .tally import Tally
-from .transcript_events import LineSpan, TranscriptEvents
+from .transcript_events import TranscriptEvents
 
 EventsOfSession: TypeAlias = Callable[[str], list[TranscriptEvents]]
 """Returns the events of each transcript that has a session, by the session's id."""
@@ -105,10 +105,6 @@ class CountedHarness:
                 model = events.spans[response.span].model
                 tally.note_response(time, response, model, quarter)
         count_calls(tally, events, clock, lambda key: key)
-
-    def folders(self, spans: Sequence[LineSpan]) -> list[str]:
-        """Return for each span the folder in which the work was done, or "" where it names none."""
-        return [span.cwd for span in spans]
 
     def original(
         self,
