@@ -11,7 +11,6 @@ import argparse
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,17 +51,10 @@ def read(
     opened = AttributedHistory(path, [], trunk, cache_dir=cache_dir)
     commits = opened.walk
     graph = opened.graph
-    silent = {
+    followed = FollowedTrunk(opened, (), HORIZON_DAYS)
+    followed.commits = {
         sha: commit._replace(subject="", message="") for sha, commit in commits.items()
     }
-    followed = FollowedTrunk(
-        history=opened.lines,
-        graph=graph,
-        commits=silent,
-        counts=is_code,
-        horizon_days=HORIZON_DAYS,
-        end_of=partial(opened.end_of, horizon_days=HORIZON_DAYS),
-    )
     asked = [sha for sha in graph.trunk[:most] if len(graph.parents[sha]) == 1]
     works = list(map(TrunkWork, asked))
     on_trunk = WorkOnTrunk(followed)

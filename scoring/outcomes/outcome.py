@@ -158,8 +158,7 @@ class Outcomes:
         self._rules = rules
         self._walk = history.walk
         self._graph = history.graph
-        rules_text = repr(rules.code_globs) if rules.code_globs else ""
-        self._work = history.work_on_trunk(rules.counts, rules_text, rules.horizon_days)
+        self._work = history.work_on_trunk(rules.code_globs, rules.horizon_days)
 
     def of(self, landings: Mapping[int, Landing]) -> list[Outcome]:
         """Return what became of work, by the numbers under which its landings are given."""
@@ -169,7 +168,7 @@ class Outcomes:
             outcomes[iteration] = Outcome(iteration, "not_landed")
             if landing.landed and landing.commit:
                 outcomes[iteration] = Outcome(iteration, "too_young", landing.commit)
-                until = self._history.end_of(landing.commit, self._rules.horizon_days)
+                until = self._work.trunk.end_of(landing.commit)
                 if until is not None:
                     work = TrunkWork(landing.commit, landing.sha or "")
                     watched[iteration] = _Watched(work, until)
@@ -312,7 +311,7 @@ class Outcomes:
         removed = Counter[int]()
         patch = self._history.lines.patch(self._graph.pair(commit))
         for file in patch or ():
-            for hunk in file.hunks if self._rules.counts(file.path) else ():
+            for hunk in file.hunks if self._work.trunk.counts(file.path) else ():
                 added.update(filter(None, hunk.added))
                 removed.update(filter(None, hunk.removed))
         return added, removed

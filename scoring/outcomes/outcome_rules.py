@@ -4,7 +4,6 @@ import re
 from functools import lru_cache
 from hashlib import blake2b
 
-from scoring.evidence.scopes import is_code
 from scoring.frozen import Frozen
 
 HORIZON_DAYS = 14
@@ -44,10 +43,6 @@ class OutcomeRules(Frozen):
     horizon_days: float = HORIZON_DAYS
     code_globs: tuple[str, ...] = ()
     fix_words: tuple[str, ...] = FIX_WORDS
-
-    def counts(self, path: str) -> bool:
-        """Return whether the lines of a file count."""
-        return is_code(path, globs=self.code_globs)
 
     def is_fix(self, subject: str) -> bool:
         """Return whether a subject calls its commit a fix."""

@@ -10,14 +10,13 @@ from itertools import islice
 from msgspec.structs import replace
 
 from scoring.errors import GitError
-from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
 from .commit_history import LIST_FILES, CommitHistory
 from .commit_names import without_number
 from .facts import MESSAGE, STANDS, Landing, TrunkWork, Unknown
-from .followed_lines import DAY, Counts, FollowedTrunk
+from .followed_lines import DAY, FollowedTrunk
 from .holders import HeldWork
 from .landed_lines import HORIZON
 from .starter import as_text
@@ -105,17 +104,14 @@ class AttributedHistory(CommitHistory):
     def landing(self, record: IterationRecord) -> Landing:
         """Return whether the work of an iteration came to the trunk, and whether it is still there.
 
-        The first question asks about all iterations, so that their lines are followed at once.
+        The first question decides all iterations, so that their lines are followed at once.
         """
-        question = (record.commit, record.impl.summary)
-        if question in self._undone_by_question:
-            return self._undone_by_question[question]
+        return self._landing_by_iteration[record.iteration]
 
-        if not self._undone_by_question and self.trunk.commit:
-            self._with_undone(list(map(self._landings.of, self._first_iterations)))
-        (landing,) = self._with_undone([self._landing(record)])
-        self._undone_by_question[question] = landing
-        return landing
+    @cached_property
+    def _landing_by_iteration(self) -> dict[int, Landing]:
+        landings = self._with_undone(list(map(self._landing, self._records)))
+        return dict(zip(self._records.numbers, landings, strict=True))
 
     def _landing(self, record: IterationRecord) -> Landing:
         """Return whether the work of an iteration came to the trunk, undone there or not."""
@@ -166,48 +162,27 @@ class AttributedHistory(CommitHistory):
 
     @property
     def observed_work(self) -> WorkOnTrunk:
-        """What became of work on the trunk within 14 days, in files of code."""
-        return self.work_on_trunk(is_code, "", HORIZON / DAY)
+        """What follows work on the trunk for 14 days, in all files of code."""
+        return self.work_on_trunk((), HORIZON / DAY)
 
     @cached_property
-    def _work_by_rules(self) -> dict[tuple[str, float], WorkOnTrunk]:
+    def _work_by_rules(self) -> dict[tuple[tuple[str, ...], float], WorkOnTrunk]:
         return {}
 
     def work_on_trunk(
-        self,
-        counts: Counts,
-        rules: str,
-        horizon_days: float,
+        self, code_globs: tuple[str, ...], horizon_days: float
     ) -> WorkOnTrunk:
-        """Return what follows work on the trunk under some rules.
+        """Return what follows work on the trunk, the same object for the same rules.
 
         Args:
-            counts: says of a path whether its lines are code that counts.
-            rules: a text that is another one for other ``counts``; "" for all files of code.
+            code_globs: the files whose lines count; none for all files of code.
             horizon_days: how long work is followed.
         """
-        key = (rules, horizon_days)
-        if key not in self._work_by_rules:
-            trunk = FollowedTrunk(
-                history=self.lines,
-                graph=self.graph,
-                commits=self.walk,
-                counts=counts,
-                horizon_days=horizon_days,
-                end_of=partial(self.end_of, horizon_days=horizon_days),
-            )
-            self._work_by_rules[key] = WorkOnTrunk(trunk, rules)
-        return self._work_by_rules[key]
-
-    def end_of(self, commit: str, horizon_days: float) -> str | None:
-        """Return the commit of the mainline that ends the horizon of a commit of the trunk.
-
-        None where the trunk is not that old yet.
-        """
-        end = (self.landed_at(commit) or 0) + horizon_days * DAY
-        if self.tip_time is None or self.tip_time < end:
-            return None
-        return self.trunk_at(end) or None
+        rules = (code_globs, horizon_days)
+        if rules not in self._work_by_rules:
+            trunk = FollowedTrunk(self, code_globs, horizon_days)
+            self._work_by_rules[rules] = WorkOnTrunk(trunk)
+        return self._work_by_rules[rules]
 
     # What commits became
 

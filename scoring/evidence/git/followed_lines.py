@@ -1,19 +1,16 @@
 """The trunk on which lines are followed, and these lines, each by an id."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from .graph import CommitGraph
-from .line_history import LineHistory
-from .walk import Commit
+from scoring.evidence.scopes import is_code
+
+from .commit_history import CommitHistory
 
 DAY = 86_400
-
-Counts = Callable[[str], bool]
-"""Says of a path whether its lines count."""
 
 LineIds: TypeAlias = list[int]
 """The lines of a file from its top: the id of a followed line, 0 for any other one.
@@ -39,35 +36,46 @@ class Fate(NamedTuple):
     taken_by: Counter[str]
 
 
-class FollowedTrunk(NamedTuple):
+class FollowedTrunk:
     """A trunk, and how work on it is followed.
 
     Attributes:
         history: the lines of its commits.
         graph: the trunk and what is off it.
         commits: the commits of the trunk by SHA, newest first, with messages.
-        counts: says of a path whether its lines are code that counts.
-        horizon_days: within how many days a commit may take work back without saying so, and work
+        code_globs: the files whose lines count; none for all files of code.
+        horizon: within how many seconds a commit may take work back without saying so, and work
             that was taken back may come back.
-        end_of: gives the commit of the mainline that ends the horizon of a commit of the trunk;
-            None where the trunk is not that old.
     """
 
-    history: LineHistory
-    graph: CommitGraph
-    commits: Mapping[str, Commit]
-    counts: Counts
-    horizon_days: float
-    end_of: Callable[[str], str | None]
+    def __init__(
+        self, git: CommitHistory, code_globs: tuple[str, ...], horizon_days: float
+    ) -> None:
+        """Take the history of the trunk, and the rules, the horizon in days."""
+        self.history = git.lines
+        self.graph = git.graph
+        self.commits = git.walk
+        self.code_globs = code_globs
+        self.horizon = horizon_days * DAY
+        self._git = git
 
-    @property
-    def horizon(self) -> int:
-        """The horizon in seconds."""
-        return int(self.horizon_days * DAY)
+    def counts(self, path: str) -> bool:
+        """Return whether the lines of a file are code that counts."""
+        return is_code(path, self.code_globs)
 
     def time(self, commit: str) -> int:
         """Return the committer time of a commit in seconds since 1970, or 0 where git has none."""
         return self.commits[commit].time or 0
+
+    def end_of(self, commit: str) -> str | None:
+        """Return the commit of the mainline that ends the horizon of a commit of the trunk.
+
+        None where the trunk is not that old yet.
+        """
+        end = (self._git.landed_at(commit) or 0) + self.horizon
+        if (self._git.tip_time or 0) < end:
+            return None
+        return self._git.trunk_at(end)
 
     def until(self, commit: str) -> str:
         """Return the commit of the mainline up to which work is followed: its horizon, or the tip.

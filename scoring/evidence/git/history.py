@@ -206,7 +206,6 @@ class TrunkHistory(GitFacts):
         """
         self._records = Records(records)
         self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
-        self._undone_by_question: dict[tuple[str, str], Landing] = {}
         self._landing_by_sha: dict[str, Landing] = {}
 
         self.repository = GitRepository.of(repo_dir)

@@ -1,11 +1,13 @@
 """How much of some work another commit inverts, or does again, line by line."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from .followed_lines import Counts
 from .patches import Patch
+
+Counts = Callable[[str], bool]
+"""Says of a path whether its lines count."""
 
 LinesByFile: TypeAlias = dict[str, Counter[int]]
 """The keys of lines by the path of their file, each as often as it is there."""

@@ -40,17 +40,12 @@ class _KeptUndone(msgspec.Struct, array_like=True, frozen=True):
 class WorkOnTrunk:
     """Follows work on one trunk through a horizon."""
 
-    def __init__(self, trunk: FollowedTrunk, rules: str = "") -> None:
-        """Take what git knows of a trunk.
-
-        Args:
-            trunk: the trunk, and how work on it is followed.
-            rules: a text that is another one for other rules of which lines count.
-        """
-        self._trunk = trunk
+    def __init__(self, trunk: FollowedTrunk) -> None:
+        """Take the trunk, and how work on it is followed."""
+        self.trunk = trunk
         self._history = trunk.history
         self._graph = trunk.graph
-        about = f"{rules} {trunk.horizon_days}"
+        about = f"{trunk.code_globs} {trunk.horizon}"
         self._kept_name = b"undone " + blake2b(about.encode(), digest_size=8).digest()
         self._fates: dict[str, Fate | None] = {}
 
@@ -64,7 +59,7 @@ class WorkOnTrunk:
         """
         commits = dict.fromkeys(work.commit for work in works)
         missing = [commit for commit in commits if commit not in self._fates]
-        self._fates.update(fates(self._trunk, missing))
+        self._fates.update(fates(self.trunk, missing))
         return {work: self._fates[work.commit] for work in works}
 
     def undone(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Undone]:
@@ -101,7 +96,7 @@ class WorkOnTrunk:
         if kept.tip not in self._graph.mainline_index:
             return False  # the trunk was rewritten
 
-        trunk = self._trunk
+        trunk = self.trunk
         latest = trunk.time(kept.tip) - trunk.horizon
         taken = kept.undone.taken_back
         if trunk.end_of(work.commit) is None or trunk.time(work.commit) > latest:
@@ -206,13 +201,13 @@ class WorkOnTrunk:
         if patch is None:
             return None
 
-        code = inversion(work.patch, patch, self._trunk.counts)
+        code = inversion(work.patch, patch, self.trunk.counts)
         all_text = code
         # no rule asks about the text of any other commit
         if names_work or code.is_whole:
             all_text = inversion(work.patch, patch)
         return Candidate(
-            trunk=self._trunk,
+            trunk=self.trunk,
             work=work,
             commit=commit,
             patch=patch,
@@ -235,19 +230,19 @@ class WorkOnTrunk:
             lines = undone.back
             whole = undone.removed
 
-        seconds = self._trunk.time(candidate.commit) - self._trunk.time(work.commit)
+        seconds = self.trunk.time(candidate.commit) - self.trunk.time(work.commit)
         return TakenBack(
             by=candidate.commit,
             lines=lines,
             of=whole,
             seconds=max(seconds, 0),
             said=candidate.says_so,
-            subject=self._trunk.commits[candidate.commit].subject,
+            subject=self.trunk.commits[candidate.commit].subject,
         )
 
     def _back_in(self, taker: Candidate) -> str | None:
         """Return the first commit after a taker, within the horizon, that undoes the undoing."""
-        trunk = self._trunk
+        trunk = self.trunk
         end = trunk.time(taker.commit) + trunk.horizon
         later = self._graph.since(taker.commit, 0)
         later = [pair for pair in later if trunk.time(pair.commit) <= end]
@@ -276,11 +271,11 @@ class WorkOnTrunk:
         for work in works:
             if work.fate is None or len(work.fate.taken) < WHOLE * work.fate.added:
                 continue
-            if inversion(work.patch, [], self._trunk.counts).lines < LEAST_LINES:
+            if inversion(work.patch, [], self.trunk.counts).lines < LEAST_LINES:
                 continue  # too little to be judged without words
 
             suspects[work.commit].update(self._last_takers(work.fate))
-            end = self._graph.trunk_index(self._trunk.until(work.commit))
+            end = self._graph.trunk_index(self.trunk.until(work.commit))
             later |= dict.fromkeys(self._graph.since(work.commit, end))
             for file in work.patch:
                 works_with[file.old_path, file.old_blob].append(work.commit)
@@ -316,12 +311,12 @@ class WorkOnTrunk:
         return newer[-_MOST_NAMING:]
 
     def _text(self, sha: str) -> str:
-        commit = self._trunk.commits.get(sha)
+        commit = self.trunk.commits.get(sha)
         if commit is None:
             return ""
         return commit.message or commit.subject
 
     @cached_property
     def _index(self) -> TakenBackIndex:
-        texts = ((commit, self._text(commit)) for commit in self._trunk.commits)
+        texts = ((commit, self._text(commit)) for commit in self.trunk.commits)
         return TakenBackIndex(pair for pair in texts if WORDS.search(pair[1]))
