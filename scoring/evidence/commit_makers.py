@@ -53,7 +53,7 @@ def work_of_agents(
     sessions = read.sessions.values()
     if not sources.trusted:  # else only commits count that a command printed
         add_quiet_commits(sessions, history)
-    shas_shown = history.with_digits(commits_shown(sessions))
+    shas_shown = history.repository.resolve_digits(commits_shown(sessions))
     shas_shown.update({sha: sha for sha in shas_shown.values()})
 
     neighbourhood = Neighbourhood(

@@ -97,7 +97,7 @@ def _begin(
             if cut.place == OTHER_COMMIT and cut.made:
                 digits_shown.add(cut.made.sha)
 
-    sha_by_digits = git.with_digits(digits_shown)
+    sha_by_digits = git.repository.resolve_digits(digits_shown)
     in_question = {*sha_by_digits.values()}
     in_question.update(item.landing.sha for item in items if item.landing.sha)
     rewritten = git.rewritten(in_question)

@@ -221,7 +221,9 @@ def _add_shown(
     quiet: Iterable[tuple[Session, SessionCommit]], git: AttributedHistory
 ) -> list[SessionCommit]:
     """Add to sessions the commits that are shown after calls and were committed in them."""
-    shas = git.with_digits({digits for _, call in quiet for digits in call.shown})
+    shas = git.repository.resolve_digits(
+        {digits for _, call in quiet for digits in call.shown}
+    )
     commits = git.written(shas.values())
     added = []
     for session, call in quiet:

@@ -54,10 +54,6 @@ class AttributedHistory(CommitHistory):
         shas = self.repository.resolve(sorted(names))
         return {name: sha for name, sha in shas.items() if sha}
 
-    def with_digits(self, digits: Iterable[str]) -> dict[str, str]:
-        """Return the SHAs of the commits that git printed as some digits, by these."""
-        return self.repository.resolve_digits(sorted(digits))
-
     @cached_property
     def _subjects(self) -> dict[str, str]:
         """The trunk commits by their subjects, where only one has the subject.

@@ -240,28 +240,21 @@ class CommitHistory(TrunkHistory):
 
     # What commits say and change
 
-    @cached_property
-    def _written(self) -> dict[str, WrittenCommit]:
-        """What commits say of who wrote them, as far as it was asked."""
-        return {}
-
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them, without those that git cannot read."""
         written = {}
         for sha, commit in self._commits(dict.fromkeys(shas)).items():
-            if sha not in self._written:
-                self._written[sha] = WrittenCommit(
-                    sha,
-                    parents=commit.parents,
-                    time=commit.authored,
-                    date=commit.date,
-                    subject=commit.subject,
-                    checkpoints=checkpoint_ids(commit.message),
-                    agents=agents_of(commit.message, (commit.author, commit.committer)),
-                    committed=commit.time,
-                    author=commit.author,
-                )
-            written[sha] = self._written[sha]
+            written[sha] = WrittenCommit(
+                sha,
+                parents=commit.parents,
+                time=commit.authored,
+                date=commit.date,
+                subject=commit.subject,
+                checkpoints=checkpoint_ids(commit.message),
+                agents=agents_of(commit.message, (commit.author, commit.committer)),
+                committed=commit.time,
+                author=commit.author,
+            )
         return written
 
     def checkpoints_without_commit(self, names: Collection[str]) -> set[str]:

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import chain
-from typing import NamedTuple
 
 from .changes import CommitPair
 
@@ -17,37 +16,12 @@ Parents = dict[str, tuple[str, ...]]
 """The SHAs of the parents of each commit, the first parent first, by its SHA."""
 
 
-class IndexSet(NamedTuple):
-    """Indices into a list, as the bits of one number.
-
-    Attributes:
-        offset: the index that bit 0 means.
-        bits: bit n is set when ``offset + n`` is in the set.
-    """
-
-    offset: int
-    bits: int
-
-    def __or__(self, other: "IndexSet") -> "IndexSet":
-        if not self.bits:
-            return other
-        if not other.bits:
-            return self
-
-        offset = min(self.offset, other.offset)
-        bits = self.bits << self.offset - offset | other.bits << other.offset - offset
-        return IndexSet(offset, bits)
-
-    def indices(self, mask: int = -1) -> Iterator[int]:
-        """Yield the indices in ascending order, only those that a mask has as bits."""
-        bits = self.bits & mask >> self.offset
-        while bits:
-            lowest = bits & -bits
-            yield self.offset + lowest.bit_length() - 1
-            bits ^= lowest
-
-
-NO_INDICES = IndexSet(0, 0)
+def indices_of_bits(bits: int) -> Iterator[int]:
+    """Yield the indices of the bits that are set in a number, the lowest first."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
 
 
 class CommitGraph:
@@ -173,29 +147,26 @@ class CommitGraph:
                 counts[sha] = sum(of_parents) + (sha in shas)
         return counts
 
-    def containing(self, shas: Iterable[str]) -> dict[str, IndexSet]:
+    def containing(self, shas: Iterable[str]) -> dict[str, int]:
         """Return, for commits off the trunk, which of some commits contain them.
 
         Args:
             shas: the commits that may contain others.
 
         Returns:
-            Sets of indices into ``shas``. A commit does not contain itself. Commits that none of
-            ``shas`` contains may be missing.
+            By the SHAs of commits that some of ``shas`` contain, a number in which bit n is set
+            where the one with index n does. A commit does not contain itself.
         """
-        indices_of: dict[str, IndexSet] = {}
+        bits_of: dict[str, int] = {}
         for index, sha in enumerate(shas):
-            indices_of[sha] = indices_of.get(sha, NO_INDICES) | IndexSet(index, 1)
+            bits_of[sha] = bits_of.get(sha, 0) | 1 << index
 
-        containing: dict[str, IndexSet] = {}
+        containing: dict[str, int] = {}
         for sha in self._off_trunk:
-            indices = containing.get(sha, NO_INDICES) | indices_of.get(sha, NO_INDICES)
-            if not indices.bits:
-                continue
-
+            bits = containing.get(sha, 0) | bits_of.get(sha, 0)
             for parent in self.parents[sha]:
-                if parent not in self._trunk_set:
-                    containing[parent] = containing.get(parent, NO_INDICES) | indices
+                if bits and parent not in self._trunk_set:
+                    containing[parent] = containing.get(parent, 0) | bits
         return containing
 
     def between(self, tip: str, excluded: Iterable[str]) -> list[str]:

@@ -27,7 +27,7 @@ from .facts import (
     Trunk,
     Unknown,
 )
-from .graph import NO_INDICES, CommitGraph, IndexSet
+from .graph import CommitGraph, indices_of_bits
 from .isolated import (
     git_version,
     isolated_repository,
@@ -152,16 +152,15 @@ class Landings:
     def _decided(self) -> LandingBySha:
         """The landing of each commit off the trunk, by its change, history and subject."""
         shas = [tip.sha for tip in self._iterations]
-        comparable = [sha for sha in shas if self._is_comparable(sha)]
-        comparable_set = set(comparable)
+        comparable = [sha for sha in shas if not self._incomparable(sha)]
         landed = self._by_own_change(comparable)
         decided = self._undecidable(shas)
 
         tried = [tip for tip in self._iterations if tip.sha not in decided]
         missing = [tip.sha for tip in tried if tip.sha not in landed]
         branches = self._branches_beyond(missing)
-        untried = [tip.sha for tip in branches if tip.sha not in comparable_set]
-        landed |= self._by_own_change(untried)
+        untried = {tip.sha for tip in branches}.difference(comparable)
+        landed |= self._by_own_change(sorted(untried))
         by_subject = self._by_subject(missing)
 
         tips = [*tried, *branches]
@@ -174,8 +173,8 @@ class Landings:
         for index in range(len(tried) - 1, -1, -1):
             sha = tried[index].sha
             if sha not in landed:
-                indices = containing.get(sha, NO_INDICES).indices(showing)
-                landing = self._by_later(sha, (tips[i] for i in indices), landed)
+                later = indices_of_bits(containing.get(sha, 0) & showing)
+                landing = self._by_later(sha, (tips[i] for i in later), landed)
                 landing = landing or by_subject.get(sha)
                 if landing:
                     landed[sha] = landing
@@ -189,28 +188,25 @@ class Landings:
                 decided[sha] = self._landing(sha, NOT_LANDED, old_git=self._old_git)
         return decided
 
-    def _is_comparable(self, sha: str) -> bool:
-        return (
-            sha in self._commits
-            and sha in self._graph
-            and not self._graph.is_merge(sha)
-        )
+    def _incomparable(self, sha: str) -> Unknown | None:
+        """Return why a commit cannot be compared with its parent, or None where it can."""
+        if sha not in self._commits or sha not in self._graph:
+            return Unknown.HISTORY
+        return Unknown.MERGE if self._graph.is_merge(sha) else None
 
     def _undecidable(self, shas: Iterable[str]) -> LandingBySha:
-        """Return the landing of the commits that cannot be compared, or change nothing."""
+        """Return the landing of the commits that cannot be compared, or change nothing.
+
+        Their changes have been asked.
+        """
         undecidable = {}
         for sha in shas:
-            if sha not in self._commits or sha not in self._graph:
-                unknown = Unknown.HISTORY
-            elif self._graph.is_merge(sha):
-                unknown = Unknown.MERGE
-            elif self._paths(sha):
-                continue
-            elif self._graph.pair(sha) in self._changes:
-                unknown = Unknown.NO_CHANGE
-            else:
-                unknown = Unknown.FILES
-            undecidable[sha] = self._landing(sha, unknown=unknown)
+            unknown = self._incomparable(sha)
+            if not unknown and not self._paths(sha):
+                was_read = self._graph.pair(sha) in self._changes
+                unknown = Unknown.NO_CHANGE if was_read else Unknown.FILES
+            if unknown:
+                undecidable[sha] = self._landing(sha, unknown=unknown)
         return undecidable
 
     def _branches_beyond(self, missing: Iterable[str]) -> list[Tip]:
@@ -228,7 +224,7 @@ class Landings:
         self,
         tips: Sequence[Tip],
         missing: Iterable[str],
-        containing: Mapping[str, IndexSet],
+        containing: Mapping[str, int],
         landings: LandingBySha,
     ) -> None:
         """Ask git in one batch what :meth:`_may_be_there` will ask about.
@@ -236,16 +232,16 @@ class Landings:
         Args:
             tips: commits that may show the landing of others.
             missing: the commits of which they may show it.
-            containing: for each commit, the indices of the tips that contain it.
+            containing: for each commit, the indices of the tips that contain it, as bits.
             landings: the landing of commits by their own change or subject.
         """
-        tips_by_base = defaultdict[str, IndexSet](lambda: NO_INDICES)
+        tips_by_base = defaultdict[str, int](int)
         for sha in missing:
-            tips_by_base[self._base(sha)] |= containing.get(sha, NO_INDICES)
+            tips_by_base[self._base(sha)] |= containing.get(sha, 0)
 
         pairs = []
-        for base, indices in tips_by_base.items():
-            for index in indices.indices():
+        for base, bits in tips_by_base.items():
+            for index in indices_of_bits(bits):
                 landing = landings.get(tips[index].sha)
                 if landing and not landing.whole:
                     pairs.append(self._trunk_since(base, landing.commit))

@@ -254,7 +254,7 @@ class GitRepository(Git):
         """
         # Git reads what git-describe prints, NAME-COUNT-gDIGITS, as digits. No name begins so.
         start = f"{secrets.token_hex(16)}-0-g"
-        names = {f"{start}{each}": each for each in digits}
+        names = {f"{start}{each}": each for each in sorted(digits)}
         resolved = self.resolve(names)
         return {names[name]: sha for name, sha in resolved.items() if sha}
 

@@ -106,7 +106,8 @@ class Git:
                         f"{self.directory}: git {arguments[0]} printed more than"
                         f" {size_in_words(ANSWER_LIMIT)}"
                     )
-        return Answer(arguments, process.exit_status, bytes(output), process.errors)
+        exit_status = process.popen.returncode
+        return Answer(arguments, exit_status, bytes(output), process.errors)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Return what git prints.
@@ -134,7 +135,7 @@ class Git:
         with self._started(arguments, timeout) as process:
             process.send(stdin, is_all=True)
             yield from iter(process.next_chunk, b"")
-        self._refuse_failure(arguments, process.exit_status, process.errors)
+        self._refuse_failure(arguments, process.popen.returncode, process.errors)
 
     def lines(
         self,
@@ -185,7 +186,7 @@ class Git:
                     yield from process.content(oid)
                 except BaseException:
                     # The rest of this object may still come, so the next one needs another process.
-                    process.kill()
+                    process.popen.kill()
                     process = None
                     raise
 
@@ -263,6 +264,7 @@ class GitProcess:
     """A running git. What it is sent goes to it while its answer is read.
 
     Attributes:
+        popen: the process; its ``returncode`` is set once the block that started it has ended.
         errors: the beginning of what it printed about errors.
     """
 
@@ -274,7 +276,7 @@ class GitProcess:
         assert popen.stdout
         assert popen.stderr
         self.errors = b""
-        self._popen = popen
+        self.popen = popen
         self._git = git
         self._timeout = timeout
         self._input = popen.stdin
@@ -286,15 +288,6 @@ class GitProcess:
         self._pipes = select.poll()
         for descriptor in self._open:
             self._pipes.register(descriptor, select.POLLIN)
-
-    @property
-    def exit_status(self) -> int:
-        """The exit status, once git has ended."""
-        return self._popen.returncode
-
-    def kill(self) -> None:
-        """End git."""
-        self._popen.kill()
 
     def send(self, data: bytes, *, is_all: bool = False) -> None:
         """Send bytes, when the last ones are gone, and the end of input if they are all."""

@@ -10,7 +10,7 @@ import pytest
 from helpers.repos import START, Repo
 
 from scoring.evidence.git.changes import CommitPair, changes
-from scoring.evidence.git.graph import NO_INDICES, CommitGraph
+from scoring.evidence.git.graph import CommitGraph, indices_of_bits
 from scoring.evidence.git.isolated import isolated_repository, patch_ids
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import lines_off_trunk, trunk_commits
@@ -102,7 +102,7 @@ class TestSecondOpinion:
                     for n, sha in enumerate(every)
                     if tip in inside[sha] and sha != tip
                 ]
-                assert list(containing.get(tip, NO_INDICES).indices()) == behind
+                assert list(indices_of_bits(containing.get(tip, 0))) == behind
 
     def test_on_the_nearest_commit_before(
         self, histories: Callable[[int], History], seed: int
