@@ -76,8 +76,8 @@ class StatedAgent(NamedTuple):
         """Return the one harness and the one model among some, each "" of none and of several."""
         agents = list(stated)
         return cls(
-            _only({agent.harness for agent in agents} - {""}),
-            _only({agent.model for agent in agents} - {""}),
+            _only(agent.harness for agent in agents),
+            _only(agent.model for agent in agents),
         )
 
 
@@ -167,8 +167,8 @@ def model_in(text: str) -> str:
 def stated_as(agent: str, model: str) -> StatedAgent:
     """Return what a tool states: the name that people have for an agent, and a model."""
     known = _known([Identity(agent.lower(), "")])
-    harnesses = {each.harness for each in known.values()}
-    return StatedAgent(_only(harnesses), model_in(model))
+    harness = _only(each.harness for each in known.values())
+    return StatedAgent(harness, model_in(model))
 
 
 _MARK = " (stated)"
@@ -186,11 +186,10 @@ def without_mark(name: str) -> str:
     return name.removesuffix(_MARK)
 
 
-def _only(values: set[str]) -> str:
-    """Return the only value, or "" of none and of several."""
-    if len(values) == 1:
-        return next(iter(values))
-    return ""
+def _only(values: Iterable[str]) -> str:
+    """Return the only value that is not empty, or "" of none and of several different ones."""
+    different = set(values) - {""}
+    return different.pop() if len(different) == 1 else ""
 
 
 def _known(

@@ -147,14 +147,13 @@ class AttributedHistory(CommitHistory):
         return HeldWork(self.lines, self._branches, self.trunk)
 
     def _trunk_work(self, landing: Landing) -> TrunkWork | None:
-        """Return the work of a landing, or None where no single commit of the trunk has it."""
-        commit = landing.commit
-        if not landing.landed or commit is None or commit in self._shallow:
+        """Return the work of a landing, or None where no single commit of the trunk has it.
+
+        What the oldest commit of a shallow clone changes cannot be told, so it is None too.
+        """
+        if landing.commit is None or landing.commit in self._shallow:
             return None
-        if not self.graph.on_trunk(commit):
-            return None
-        also = landing.sha if landing.sha and landing.sha != commit else ""
-        return TrunkWork(commit, also)
+        return TrunkWork(landing.commit, landing.sha or "")
 
     @property
     def observed_work(self) -> WorkOnTrunk:

@@ -60,7 +60,7 @@ def check_out(source: Path, directory: Path) -> None:
 
 def _copy_bare_repository(source: Path, git: Git) -> str:
     """Copy objects and refs, and return the branch that ``HEAD`` names, or "" without one."""
-    _init(git, _object_format(source))
+    _init(git, _format_of_bare(source))
 
     copy = git.directory / ".git"
     shutil.copytree(
@@ -92,7 +92,7 @@ def _unpack_bundle(source: Path, git: Git) -> str:
             shas[name] = sha
 
     first_sha = next(iter(shas.values()), "")
-    _init(git, _format_of(first_sha))
+    _init(git, object_format(first_sha))
     git.run("bundle", "unbundle", os.fspath(source))
 
     commands = ""
@@ -125,7 +125,7 @@ def _branch_to_check_out(shas: dict[str, str]) -> str:
     return ""
 
 
-def _object_format(bare: Path) -> str:
+def _format_of_bare(bare: Path) -> str:
     """Return how the objects of a bare repository are named.
 
     Its refs show that. Its settings may be hostile and are not read.
@@ -137,9 +137,10 @@ def _object_format(bare: Path) -> str:
         with open(path, "rb") as f:
             sha = _SHA_AT_START.search(f.read(_HEAD_LIMIT))
         if sha:
-            return _format_of(sha[0].decode())
+            return object_format(sha[0].decode())
     return "sha1"
 
 
-def _format_of(sha: str) -> str:
+def object_format(sha: str) -> str:
+    """Return what git calls the way in which an object with a full id is named."""
     return "sha256" if len(sha) == _SHA256_DIGITS else "sha1"

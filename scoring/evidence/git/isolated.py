@@ -16,6 +16,7 @@ from scoring.errors import GitError
 from scoring.temporary import temporary_directory
 
 from .changes import ChangedFiles, CommitPair, changes
+from .checkout import object_format
 from .graph import CommitGraph
 from .limits import ask_in_batches
 from .repository import GitRepository
@@ -57,7 +58,6 @@ _CONFIG = """[core]
 [merge]
     renameLimit = 1000
 """
-_SHA256_DIGITS = 64
 _CLEAN = b"1"
 _CONFLICT = 1  # exit status
 
@@ -81,8 +81,7 @@ def isolated_repository(repository: GitRepository, sha: str) -> Iterator[Git]:
             (path / "objects/info").mkdir(parents=True)
             (path / "refs").mkdir()
             (path / "HEAD").write_text("ref: refs/heads/none\n")
-            object_format = "sha256" if len(sha) == _SHA256_DIGITS else "sha1"
-            (path / "config").write_text(_CONFIG.format(object_format))
+            (path / "config").write_text(_CONFIG.format(object_format(sha)))
             # Quoted, a path may have any characters in a list of alternates.
             objects = os.fsencode(repository.common_dir / "objects")
             escaped = (

@@ -44,23 +44,30 @@ _TIMEOUT = 30  # seconds
 
 
 def refuse_pipes_around(directory: Path) -> None:
-    """Check the repository of the work tree that a directory is in, before git opens it.
+    """Check what git reads to open the repository of the work tree that a directory is in.
 
     Raises:
         GitError: a pipe or device is in place of a file that git reads.
     """
     top = checkout_around(directory)
     if top:
-        refuse_pipes_in(top / ".git")
+        _refuse_pipes_among_settings(top / ".git")
         refuse_pipe(top / ".gitattributes")
 
 
 def refuse_pipes_in(repository: Path) -> None:
-    """Check the files of a repository, given its ``.git``.
+    """Check the files of a repository, objects too, given its ``.git``.
 
     Raises:
         GitError: a pipe or device is in place of one, or git would read it for too long.
     """
+    _refuse_pipes_among_settings(repository)
+    for folder in folders_of_objects(repository / "objects"):
+        _refuse_pipes_among_objects(folder)
+
+
+def _refuse_pipes_among_settings(repository: Path) -> None:
+    """Check the files of a repository that are neither objects nor branches."""
     refuse_pipe(repository)
     for name, limit in PLAIN_FILES.items():
         refuse_pipe(repository / name, limit)
@@ -73,12 +80,9 @@ def refuse_pipes_in(repository: Path) -> None:
             )
         refuse_pipe(path)
 
-    for path in (repository / "worktrees").glob("*/*"):
-        refuse_pipe(path)
-    for path in repository.glob("sharedindex.*"):
-        refuse_pipe(path)
-    for folder in folders_of_objects(repository / "objects"):
-        _refuse_pipes_among_objects(folder)
+    for pattern in ("worktrees/*/*", "sharedindex.*"):
+        for path in repository.glob(pattern):
+            refuse_pipe(path)
 
     for name in _SETTINGS_FILES:
         _refuse_pipes_included(repository / name)

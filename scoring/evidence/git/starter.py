@@ -6,6 +6,7 @@ a repository reaches git on standard input, never as an option.
 
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
@@ -46,7 +47,6 @@ _ERRORS_LIMIT = 64 << 10  # bytes of git's messages that are kept
 TIMEOUT_VARIABLE = "DA_SCORE_GIT_TIMEOUT"
 DEFAULT_TIMEOUT = 300
 """Seconds without output after which git is stopped, unless the variable gives another number."""
-_LONGEST_TIMEOUT = 8  # digits
 
 WORDS_ABOUT_OBJECT = 3
 """Words with which ``cat-file`` describes an object that it has: its id, its type, its size."""
@@ -375,10 +375,12 @@ class GitProcess:
 
 
 def time_limit() -> float:
-    """Return the seconds without output after which git is stopped."""
+    """Return the seconds without output after which git is stopped.
+
+    The variable counts where it is a whole number above 0, of at most eight digits.
+    """
     text = os.environ.get(TIMEOUT_VARIABLE, "")
-    is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST_TIMEOUT
-    if is_number and int(text) > 0:
+    if re.fullmatch("[0-9]{1,8}", text) and int(text):
         return float(text)
     return DEFAULT_TIMEOUT
 
