@@ -221,10 +221,7 @@ def _signatures(message: str, keys: tuple[str, ...]) -> list[Identity]:
     The address is "" on a line without any. The time grows with the length of the message,
     whatever is in it.
     """
-    signatures: list[Identity] = []
-    if not any(key in message for key in keys):
-        return signatures
-
+    signatures = []
     for line in message.split("\n"):
         text = line.lstrip(" \t")
         if not text.startswith(keys):

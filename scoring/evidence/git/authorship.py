@@ -187,12 +187,6 @@ class AttributedHistory(CommitHistory):
         Each is weighed once, together with all that are asked about with it.
         """
         asked = list(dict.fromkeys(shas))
-        if not self.trunk.commit:
-            no_trunk = partial(
-                Landing, self.rules, self.trunk, unknown=Unknown.NO_TRUNK
-            )
-            return {sha: no_trunk(sha, sha) for sha in asked}
-
         new = [sha for sha in asked if sha not in self._landing_by_sha]
         if new:
             numbers = {sha: number for number, sha in enumerate(new)}

@@ -70,11 +70,14 @@ def _fate(
     taken_by = Counter[str]()
     for line in gone:
         written = lines.commits[lines.owners[line]]
-        takers = [
-            taker for taker in written.takers.get(line, ()) if introduced[taker] >= end
-        ]
-        takers = list(dict.fromkeys(takers))
-        taken.append(tuple(takers))
+        takers = tuple(
+            dict.fromkeys(
+                taker
+                for taker in written.takers.get(line, ())
+                if introduced[taker] >= end
+            )
+        )
+        taken.append(takers)
         taken_by.update(takers)
 
         merge = written.merges.get(line)
@@ -293,8 +296,7 @@ class _Walk(NamedTuple):
             ids = self._merged(path, sides, commit)
             if any(ids):
                 state[path] = ids
-                if not any(side.state.get(path) is ids for side in sides):
-                    self.lines.moved(ids, path)
+                self.lines.moved(ids, path)
 
         self._note_lost(sides, state, commit)
         return state

@@ -334,14 +334,13 @@ class CommitGraph:
                     of_parent = contained.pop(parent, 0)
                 bits = bits | of_parent if bits else of_parent
 
-            indices = indices_of.get(sha, ())
-            for index in indices:
+            own_bits = 0
+            for index in indices_of.get(sha, ()):
                 lower_bits = bits & ((1 << index) - 1)
                 if lower_bits:
                     nearest[index] = lower_bits.bit_length() - 1
-            for index in indices:
-                bits |= may_be_base[index] << index
+                own_bits |= may_be_base[index] << index
 
             if children_left[sha]:
-                contained[sha] = bits
+                contained[sha] = bits | own_bits
         return nearest

@@ -240,12 +240,10 @@ class TrunkHistory(GitFacts):
     def iterations(self) -> list[tuple[int, str]]:
         """The iterations that name a commit, each with the SHA."""
         iterations = []
-        for number, field in zip(
-            self._records.numbers, self._records.commits, strict=True
-        ):
-            sha = self._resolved[trim(field)]
+        for record in self._records:
+            sha = self._resolved[trim(record.commit)]
             if sha:
-                iterations.append((number, sha))
+                iterations.append((record.iteration, sha))
         return iterations
 
     @cached_property

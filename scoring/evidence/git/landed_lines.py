@@ -139,6 +139,7 @@ class AttributedLandings(Landings):
         return candidates
 
     def _held_by(self, tip: str) -> set[str]:
+        """Return the commits in question that a commit off the trunk contains, or is."""
         return self._graph.side(tip) & self._asked.keys()
 
     # What names a commit in question
@@ -173,19 +174,19 @@ class AttributedLandings(Landings):
     def _candidates(self, sha: str) -> list[_Candidate]:
         """Return the commits of the trunk that a name speaks for, and those of whole branches.
 
-        A merge is replaced by what it brought in.
+        A merge is replaced by what it brought in. What the commit contains itself is left out.
         """
         candidates = []
         for candidate in self._proposed(sha):
             commits = [candidate.commit]
             if self._graph.is_merge(candidate.commit):
                 commits = self._brought_in[self._graph.introduced[candidate.commit]]
-            for commit in commits:
+            for commit in self._not_contained(sha, commits):
                 candidates.append(candidate._replace(commit=commit))
         return candidates
 
     def _proposed(self, sha: str) -> Iterator[_Candidate]:
-        """Yield the same, with merges."""
+        """Yield the candidates for a commit, merges and commits that it contains among them."""
         names = self._names
         for commit, is_listed in names.naming(sha).items():
             yield _Candidate(NAMED, commit, is_listed)
@@ -219,7 +220,10 @@ class AttributedLandings(Landings):
     # Times
 
     def _written(self, sha: str) -> int:
-        """Return when a commit was first made, in seconds since 1970."""
+        """Return the earlier of author and committer time, in seconds since 1970; 0 without both.
+
+        So that is when a commit was first made, before it was amended or picked.
+        """
         commit = self._commits[sha]
         times = [time for time in (commit.time, commit.authored) if time is not None]
         return min(times, default=0)
@@ -235,6 +239,7 @@ class AttributedLandings(Landings):
     # The decision
 
     def _weigh(self) -> LandingBySha:
+        """Return the landing of each commit off the trunk, by its lines where these are asked."""
         weighed = dict(self._decided)
         for sha, before in self._asked.items():
             weighed[sha] = self._by_lines(sha, before)
@@ -283,9 +288,6 @@ class AttributedLandings(Landings):
             return replace(before, lines=counted.share(before.commit))
 
         candidates = self._candidates(sha)
-        candidates = [
-            each for each in candidates if not self._graph.contains(sha, each.commit)
-        ]
         landed = self._in_one(sha, counted, candidates)
         if landed is not None:
             return landed

@@ -117,6 +117,8 @@ class Landings:
 
     def of(self, sha: str) -> Landing:
         """Return whether a commit has landed. The commit field of the entry is left empty."""
+        if not self._tip:
+            return self._landing(sha, unknown=Unknown.NO_TRUNK)
         if self._graph.on_trunk(sha):
             merged_in = next(iter(self._graph.brought_by(sha)), None)
             return self._landing(sha, ANCESTOR, commit=sha, merged_in=merged_in)

@@ -7,7 +7,6 @@ this one answer.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from hashlib import blake2b
 
 import msgspec
 
@@ -45,8 +44,7 @@ class WorkOnTrunk:
         self.trunk = trunk
         self._history = trunk.history
         self._graph = trunk.graph
-        about = f"{trunk.code_globs} {trunk.horizon}"
-        self._kept_name = b"undone " + blake2b(about.encode(), digest_size=8).digest()
+        self._kept_name = f"undone {trunk.code_globs} {trunk.horizon}".encode()
         self._fates: dict[str, Fate | None] = {}
 
     # Answers

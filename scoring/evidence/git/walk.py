@@ -25,8 +25,13 @@ TEXT_LIMIT = 128 << 10
 
 _FIELDS_OF_COMMIT = 12  # eleven, and an empty one
 _LOG_OF_NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG_FORMAT)
-_SHOW_FILES = ("show", "--stdin", "--name-only", "--ignore-submodules=none")
-_SHOW_FORMAT = "--format=%x00%H %ct"
+_SHOW_FILES = (
+    "show",
+    "--stdin",
+    "--name-only",
+    "--ignore-submodules=none",
+    "--format=%x00%H %ct",
+)
 
 # Messages of a trunk are kept only where they may say one of these.
 _USED_MESSAGE = re.compile(
@@ -233,7 +238,7 @@ def shown_commits(
     names: dict[str, str] = {}
 
     def ask(batch: Sequence[str]) -> Mapping[str, ShownCommit] | None:
-        answer = repository.ask(*_SHOW_FILES, _SHOW_FORMAT, stdin=as_lines(batch))
+        answer = repository.ask(*_SHOW_FILES, stdin=as_lines(batch))
         if answer.returncode:
             return None
 
