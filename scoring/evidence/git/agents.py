@@ -252,6 +252,7 @@ def _agents() -> list[_Agent]:
 
 
 def _any_of(globs: Sequence[str]) -> _Matches:
+    """Return a test of whether a whole text matches one of some globs, none of it without any."""
     # Brackets are characters of a name, and not a set of them.
     patterns = [translate(glob.replace("[", "[[]")) for glob in globs]
     return re.compile("|".join(patterns) or r"(?!)").match

@@ -182,6 +182,7 @@ def read_checkpoints(
 
 
 def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
+    """Return how many sessions have a whole transcript, the bytes of these, and all sessions."""
     complete = [
         session
         for session in checkpoint.sessions
@@ -320,12 +321,14 @@ def _number_of_part(name: str) -> int:
 
 
 def _text(value: object) -> str:
+    """Return a value that is a short, printable text, or "" for any other one."""
     if isinstance(value, str) and len(value) <= TEXT_LIMIT and value.isprintable():
         return value
     return ""
 
 
 def _number(value: object) -> int | None:
+    """Return a value that is a whole number from 0 to the limit, or None for any other one."""
     if type(value) is int and 0 <= value <= COUNT_LIMIT:
         return value
     return None
@@ -346,6 +349,7 @@ def _token_totals(stated: object) -> TokenTotals | None:
 
 
 def _paths(metadata: Metadata) -> list[str]:
+    """Return the paths that metadata states as touched, without what cannot be a path."""
     touched = metadata.get("files_touched")
     if not isinstance(touched, list):
         return []

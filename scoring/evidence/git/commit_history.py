@@ -96,9 +96,9 @@ class CommitHistory(TrunkHistory):
     # Branches
 
     def tips(self) -> dict[str, str]:
-        """Return the tips of local branches other than the trunk.
+        """Return the names of local branches other than the trunk, by the SHAs of their tips.
 
-        Each tip has the first of its branches by name.
+        Of several branches with one tip, the first by name counts.
         """
         tips: dict[str, str] = {}
         for ref, sha in self._work_branches().items():
@@ -107,7 +107,7 @@ class CommitHistory(TrunkHistory):
         return tips
 
     def _work_branches(self) -> dict[str, str]:
-        """Return the tips of the branches that hold work, by full names in order."""
+        """Return the tips of all branches but those of recording tools, by full name in order."""
         tips = self._branches.tips
         names = sorted(ref for ref in tips if not _RECORDING_BRANCH.match(ref))
         return {ref: tips[ref] for ref in names}
@@ -195,7 +195,12 @@ class CommitHistory(TrunkHistory):
         return self.graph.mainline[index]
 
     def trunk_between(self, start: float, end: float) -> list[str]:
-        """Return the commits of the trunk from one time to another, in seconds since 1970."""
+        """Return the commits of the trunk, newest first, by committer time.
+
+        Args:
+            start: the first second since 1970 that counts.
+            end: the last one.
+        """
         commits = self.walk.values()
         return [commit.sha for commit in commits if start <= (commit.time or 0) <= end]
 
@@ -223,7 +228,12 @@ class CommitHistory(TrunkHistory):
         return self._commits([*self.walk, *self.branches_off_trunk])
 
     def authored_between(self, start: float, end: float) -> list[str]:
-        """Return those with an author time from one time to another, in seconds since 1970."""
+        """Return the commits of the trunk and of branches off it by author time, and in its order.
+
+        Args:
+            start: the first second since 1970 that counts.
+            end: the last one.
+        """
         author_time = itemgetter(0)
         first = bisect_left(self._by_author_time, start, key=author_time)
         last = bisect_right(self._by_author_time, end, key=author_time)
@@ -231,7 +241,7 @@ class CommitHistory(TrunkHistory):
 
     @cached_property
     def _by_author_time(self) -> list[tuple[int, str]]:
-        """The author times of these commits in seconds since 1970, with their SHAs, in order."""
+        """The author times of :attr:`commits` in seconds since 1970, with their SHAs, in order."""
         times = []
         for sha, commit in self.commits.items():
             if commit.authored is not None:

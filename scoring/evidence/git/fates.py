@@ -64,6 +64,15 @@ def _fate(
     gone: Iterable[int],
     added: int,
 ) -> Fate:
+    """Return what became of the lines of some work. What took them after its horizon is left out.
+
+    Args:
+        trunk: where the work is.
+        lines: the followed lines.
+        work: the commit of the trunk that has the work.
+        gone: the ids of its lines that are gone at the end of its horizon.
+        added: how many lines it added.
+    """
     introduced = trunk.graph.introduced
     end = trunk.end(work)
     taken = []

@@ -97,8 +97,7 @@ class CommitGraph:
 
     def contains(self, sha: str, trunk_commit: str) -> bool:
         """Return whether a commit contains a commit of the trunk."""
-        no_mainline = len(self.mainline)
-        if self.introduced[trunk_commit] >= self.newest_mainline.get(sha, no_mainline):
+        if self.introduced[trunk_commit] >= self.newest_mainline[sha]:
             return True
 
         return trunk_commit in self._contained(self.boundary(sha))
@@ -202,8 +201,7 @@ class CommitGraph:
 
     def trunk_index(self, commit: str) -> int:
         """Return the index of a commit in the trunk, which comes last in the order."""
-        position = self.position
-        return position[commit] - position[self.trunk[0]]
+        return self.position[commit] - len(self._off_trunk)
 
     def since(self, commit: str, end: int) -> list[CommitPair]:
         """Return the commits of the trunk after a commit, oldest first, each with its parent.
@@ -240,18 +238,16 @@ class CommitGraph:
 
     @cached_property
     def newest_mainline(self) -> dict[str, int]:
-        """The index of the newest mainline commit that each commit contains, if any."""
-        newest = {}
-        for sha in reversed(self._order):
-            if sha in self.mainline_index:
-                newest[sha] = self.mainline_index[sha]
-                continue
+        """The index of the newest mainline commit that each commit contains, which is the lowest.
 
-            of_parents = [
-                newest[parent] for parent in self.parents[sha] if parent in newest
-            ]
-            if of_parents:
-                newest[sha] = min(of_parents)  # the newest commit has index 0
+        Of a commit that contains none it is the length of the mainline.
+        """
+        none = len(self.mainline)
+        newest: dict[str, int] = {}
+        for sha in reversed(self._order):
+            of_parents = [newest.get(parent, none) for parent in self.parents[sha]]
+            newest_of_parents = min(of_parents, default=none)
+            newest[sha] = self.mainline_index.get(sha, newest_of_parents)
         return newest
 
     @cached_property

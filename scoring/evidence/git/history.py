@@ -65,8 +65,7 @@ def scope_range(
 
     number, base = earlier
     from_trunk = _newest_from_trunk(graph, commit, base)
-    no_mainline = len(graph.mainline)
-    if from_trunk is None or graph.newest_mainline.get(base, no_mainline) <= from_trunk:
+    if from_trunk is None or graph.newest_mainline[base] <= from_trunk:
         return ScopeRange(commit, base, number)
 
     trunk_commit = graph.mainline[from_trunk]
@@ -87,7 +86,7 @@ def _newest_from_trunk(
     None means that the work was done on the trunk itself.
     """
     if commit not in graph.mainline_index:
-        index = graph.newest_mainline.get(commit)
+        index = graph.newest_mainline[commit]
     elif base in graph.mainline_index or not graph.on_trunk(base):
         return None
     else:
@@ -95,9 +94,7 @@ def _newest_from_trunk(
         # merge is not the work of this iteration.
         index = graph.introduced[base] + 1
 
-    if index is None or index >= len(graph.mainline):
-        return None
-    return index
+    return index if index < len(graph.mainline) else None
 
 
 def _commits_of_branch(

@@ -211,5 +211,6 @@ def _held_by(
     found_by: str = "",
     unknown: Unknown | None = None,
 ) -> Landing:
+    """Return a landing with what a holder says instead: that it has the commit, or may have."""
     tip = Tip(holder.tip, branch=holder.name)
     return replace(landing, found_by=found_by, unknown=unknown, tip=tip)

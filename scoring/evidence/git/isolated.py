@@ -108,20 +108,20 @@ def git_version(git: Git) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def merged_trees(
-    isolated: Git, version: tuple[int, int], tip: str, shas: Sequence[str]
-) -> dict[str, str]:
+def merged_trees(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str]:
     """Return the tree that merging each commit into another one would make.
+
+    Git before 2.38 can make none of them.
 
     Args:
         isolated: a repository with the commits.
-        version: of git, at least 2.38.
         tip: the commit to merge into.
         shas: the commits to merge, each on its own.
 
     Returns:
         The id of the tree by commit; "" for a conflict. Commits that git cannot merge are left out.
     """
+    version = git_version(isolated)
 
     def ask(batch: Sequence[str]) -> Mapping[str, str] | None:
         if version < _FIRST_GIT_WITH_MERGE_BATCHES:
@@ -139,6 +139,7 @@ def merged_trees(
 def _merged_one_by_one(
     isolated: Git, tip: str, shas: Sequence[str]
 ) -> dict[str, str] | None:
+    """Return the same as :func:`merged_trees`, or None where git fails at one of the commits."""
     trees = {}
     for sha in shas:
         answer = isolated.ask(*_MERGE_TREE, "-z", tip, sha)
@@ -205,8 +206,7 @@ def same_changes(
         return SameChanges({}, set())
 
     # Of the trunk, what not all of the commits contain is compared, without merges.
-    no_mainline = len(graph.mainline)
-    oldest = max(graph.newest_mainline.get(sha, no_mainline) for sha in wanted)
+    oldest = max(graph.newest_mainline[sha] for sha in wanted)
     recent = [
         sha for sha in graph.trunk[:MOST_COMPARED] if graph.introduced[sha] < oldest
     ]

@@ -317,7 +317,7 @@ class Landings:
             self._old_git = version
             return {}
 
-        trees = merged_trees(isolated, version, self._tip, shas)
+        trees = merged_trees(isolated, self._tip, shas)
         self._unsure |= set(shas) - trees.keys()
         if not trees:
             return {}

@@ -18,7 +18,7 @@ from scoring.store import Store, Value
 
 from .changes import CommitPair, compare
 from .checkpoint_files import sizes_in_clone
-from .isolated import git_version, isolated_repository, merged_trees
+from .isolated import isolated_repository, merged_trees
 from .kept_objects import may_change, object_stamps
 from .patches import FilePatch, Patch, read_added_text, read_patches
 from .repository import GitRepository
@@ -179,9 +179,7 @@ class LineHistory:
 
     def _read_merge(self, merge: str, first: str, second: str) -> Patch | None:
         with isolated_repository(self.repository, merge) as isolated:
-            clean = merged_trees(isolated, git_version(isolated), first, [second]).get(
-                second
-            )
+            clean = merged_trees(isolated, first, [second]).get(second)
             if clean:
                 return _patch_printed(isolated, merge, (clean, f"{merge}^{{tree}}"))
         return self.patch(CommitPair(merge, first))

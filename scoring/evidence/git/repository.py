@@ -199,6 +199,7 @@ class GitRepository(Git):
         return heads
 
     def _reference_rows(self, layout: str, prefixes: Iterable[str]) -> list[list[str]]:
+        """Return the fields of ``layout``, which blanks separate, of each reference."""
         answer = as_text(self.run("for-each-ref", f"--format={layout}", *prefixes))
         return [line.split(" ") for line in answer.split("\n") if line]
 
@@ -415,10 +416,12 @@ def _is_safe(name: str) -> bool:
 
 
 def _is_owned_by_another(answer: Answer) -> bool:
+    """Return whether git refused a repository because another user owns it."""
     return b"dubious ownership" in answer.stderr
 
 
 def _not_a_work_tree(directory: Path, answer: Answer) -> NotARepositoryError:
+    """Return the error about a directory that git did not open, with why and what to do."""
     # Files of a checkout can make a bare repository, which git refuses under our settings.
     why = as_text(answer.stderr).strip().partition("\n")[0]
     if not answer.returncode or b"safe.bareRepository" in answer.stderr:

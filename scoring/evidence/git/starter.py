@@ -201,6 +201,7 @@ class Git:
         return as_text(self.ask("config", *question, environment=environment).stdout)
 
     def _environment(self) -> dict[str, str]:
+        """Return all variables that git gets: few of the caller's, and its own."""
         callers = {
             name: os.environ[name] for name in _CALLERS_VARIABLES if name in os.environ
         }
@@ -255,6 +256,7 @@ class Git:
     def _refuse_failure(
         self, arguments: Sequence[str], exit_status: int, errors: bytes
     ) -> None:
+        """Raise a GitError with git's reason, unless the exit status is 0."""
         if exit_status:
             reason = on_one_line(errors) or f"exit {exit_status}"
             raise GitError(f"{self.directory}: git {arguments[0]} failed: {reason}")

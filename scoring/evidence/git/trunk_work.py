@@ -118,7 +118,7 @@ class WorkOnTrunk:
     def find(
         self, asked: Collection[TrunkWork], returns: int = _MOST_RETURNS
     ) -> dict[TrunkWork, Undone]:
-        """Return what became of works, without what is kept.
+        """Return what became of works as git says now, whatever the store has of it.
 
         Args:
             asked: the works.
@@ -216,6 +216,11 @@ class WorkOnTrunk:
         )
 
     def _taken_back(self, candidate: Candidate) -> TakenBack:
+        """Return how a commit took some work back, by its lines of code or else of text.
+
+        Where it took half of the lines that are followed, these are counted. Otherwise it is what
+        it inverts: lines that the work added, or removed where it added none.
+        """
         work = candidate.work
         undone = candidate.code if candidate.code.lines else candidate.all_text
         lines = undone.took
@@ -309,6 +314,10 @@ class WorkOnTrunk:
         return newer[-_MOST_NAMING:]
 
     def _text(self, sha: str) -> str:
+        """Return the message of a trunk commit, or its subject where only that is held.
+
+        That of a commit off the trunk is "".
+        """
         commit = self.trunk.commits.get(sha)
         if commit is None:
             return ""
