@@ -145,11 +145,12 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
         names.append(tuple(names_of_role))
         everyone |= agents
 
-    stated = []
-    for signature, agent in everyone.items():
-        stated.append(StatedAgent(agent.harness, model_in(signature.name)))
+    stated = StatedAgent.only(
+        StatedAgent(agent.harness, model_in(signature.name))
+        for signature, agent in everyone.items()
+    )
     authors, coauthors, assisting = names
-    return CommitAgents(authors, coauthors, assisting, StatedAgent.only(stated))
+    return CommitAgents(authors, coauthors, assisting, stated)
 
 
 def model_in(text: str) -> str:

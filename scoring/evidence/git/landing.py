@@ -95,8 +95,9 @@ class Landings:
         self._landing = partial(Landing, "attributed", trunk, "")
 
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
-        off_trunk = [tip for tip in branches if tip.sha in graph]
-        self._branches = [tip for tip in off_trunk if not graph.on_trunk(tip.sha)]
+        self._branches = [
+            tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)
+        ]
 
         self._changes: dict[CommitPair, ChangedFiles] = {}
         self._unsure: set[str] = set()  # commits that git cannot compare or merge

@@ -147,7 +147,7 @@ class WorkOnTrunk:
         if not back or not returns:
             return answers
 
-        again = self.find(list(dict.fromkeys(back)), returns - 1)
+        again = self.find(dict.fromkeys(back), returns - 1)
         for work, undone in answers.items():
             if undone.came_back is None:
                 continue

@@ -234,7 +234,7 @@ class Candidate(NamedTuple):
             if self.work.commit in run and len(run) >= _LEAST_RUN:
                 break
             commit = graph.first_parent(commit)
-        if self.work.commit not in run or len(run) < _LEAST_RUN:
+        else:
             return False
 
         blobs_before = {}
