@@ -62,8 +62,7 @@ def read_released(path: Path) -> object:
     try:
         kept = json.loads(path.with_suffix(".json").read_bytes())
         if kept["checksum"] == crc32(path.read_bytes()):
-            data: object = kept["data"]
-            return data
+            return kept["data"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     return read_data(path)

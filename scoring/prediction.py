@@ -83,8 +83,8 @@ class Statistic(NamedTuple):
 
 def _pairs_above(values: Values, truths: Values, weights: Weights) -> tuple[Any, Any]:
     """Return twice in how many pairs the one with truth 1 is above, ties as half, and all pairs."""
-    positive: Counter[float] = Counter()
-    negative: Counter[float] = Counter()
+    positive = Counter[float]()
+    negative = Counter[float]()
     for value, truth, weight in zip(values, truths, weights, strict=True):
         counts = positive if truth else negative
         counts[value] += weight
@@ -124,7 +124,7 @@ def _correlation(covariance: float, variances: float) -> float | None:
 
 def _centred_ranks(values: Values, weights: Weights) -> list[Any]:
     """Return how far the rank of each value is above the mean of all ranks."""
-    counts: Counter[float] = Counter()
+    counts = Counter[float]()
     for value, weight in zip(values, weights, strict=True):
         counts[value] += weight
 

@@ -125,7 +125,7 @@ class ScoredLog(Frozen):
     rubric: Rubric
     iterations: tuple[ScoredIteration, ...]
     sessions: tuple[SessionScore, ...]
-    broken: Texts = ()
+    broken: Texts
 
     @property
     def marks(self) -> list[bytes]:

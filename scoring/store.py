@@ -10,6 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable
+from hashlib import blake2b
 from pathlib import Path
 from typing import Final, Literal, Self, TypeVar, get_args
 from zlib import crc32
@@ -97,6 +98,14 @@ def stamp_of(status: os.stat_result) -> bytes | None:
     if not is_settled(last_change(status), time.time_ns()):
         return None
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}".encode()
+
+
+def digest_of_all(parts: Iterable[object]) -> str:
+    """Return a digest of some values, which is the same for values that ``repr`` shows alike."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(f"{part!r}\0".encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
 
 
 class Store:

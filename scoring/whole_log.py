@@ -65,7 +65,7 @@ def score_whole_log(
     lines: list[ScoredLine] = []
     members: list[tuple[str, SessionIterRef]] = []
     marks: list[bytes] = []
-    present: Counter[str] = Counter()
+    present = Counter[str]()
 
     cache_dir = sources.cache_dir if write else None
     with stamps_of_log(cache_dir, iter_log_dir, rubric) as stamps:

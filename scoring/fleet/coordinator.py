@@ -209,9 +209,8 @@ class Coordinator:
             if not reason:
                 more = fields_of(result.state, "iterations", "broken")
                 more["seconds"] = round(result.seconds, 3)
-                more["warnings"] = [
-                    line for line in result.state.warnings.split("\n") if line
-                ]
+                lines = result.state.warnings.split("\n")
+                more["warnings"] = list(filter(None, lines))
                 return FleetEvent("done", task.repository.name, more, result)
         elif isinstance(error, KilledWorker):
             # Dask itself tried again so often.

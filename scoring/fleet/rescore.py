@@ -54,7 +54,7 @@ class Rescored(NamedTuple):
     source: str
     repositories: int
     iterations: int
-    left_out: Texts = ()
+    left_out: Texts
 
 
 def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
@@ -236,10 +236,11 @@ def _kept_tables(dataset: DataSet, of_rubric: Any, month: str) -> PlainData:
 
     where = of_rubric & (pc.field(MONTH) == month)
     order = [(REPOSITORY, "ascending"), (ITERATION, "ascending")]
-    tables: PlainData = {}
-    for name in FLEET_TABLES:
-        if name not in ("signals", WORK):
-            tables[name] = dataset.rows(name).to_table(filter=where).sort_by(order)
+    tables: PlainData = {
+        name: dataset.rows(name).to_table(filter=where).sort_by(order)
+        for name in FLEET_TABLES
+        if name not in ("signals", WORK)
+    }
 
     key = [REPOSITORY, ITERATION]
     if not tables[KEPT].select(key).equals(tables["iterations"].select(key)):

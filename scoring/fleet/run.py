@@ -66,8 +66,8 @@ class FleetReport:
             self.scored += 1
             self.iterations += event.more["iterations"]
         elif event.kind == "failed":
-            failed = RepositoryState(self.rubric, event.repository)
-            self.failed.append(failed._replace(**event.more))
+            failed = RepositoryState(self.rubric, event.repository, **event.more)
+            self.failed.append(failed)
 
     def as_dict(self) -> PlainData:
         """Return plain data, as the last event of ``fleet --json`` has it."""

@@ -11,12 +11,10 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
 from rubric import Rubric
-from scoring import store
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.scopes import PLANS_DIR
@@ -27,6 +25,7 @@ from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.paths import checkout_around, expanded
 from scoring.sidecars.stamp import digest_of
 from scoring.signals.table import meter_profile
+from scoring.store import FORMAT, digest_of_all
 
 from .fleet_toml import FleetConfig, Source
 from .storage import Storage, file_system, one_line
@@ -99,11 +98,10 @@ class Repository(NamedTuple):
     def options(self) -> PlainData:
         """Return what its source sets, as the options of a command on its directory."""
         assert self.repo_dir is not None
-        folders: list[Path] = []
-        for text in self.source.transcripts:
-            folder = expanded(text.replace("{name}", self.short))
-            folders.append(self.repo_dir / folder)
-
+        folders = [
+            self.repo_dir / expanded(text.replace("{name}", self.short))
+            for text in self.source.transcripts
+        ]
         return {
             "trunk": self.source.trunk,
             "transcripts": self.source.transcript_mode,
@@ -185,7 +183,7 @@ def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
             if info["type"] == "directory":
                 files = sorted(system.find(place, detail=True).items())
                 if files:
-                    stamps[place_url] = _digest(
+                    stamps[place_url] = digest_of_all(
                         (name, _stamp_of(file)) for name, file in files
                     )
             elif place.endswith(_ARCHIVE_ENDINGS):
@@ -203,7 +201,9 @@ def _stamps_at(url: str, storage: Storage) -> dict[str, str]:
 
 
 def _stamp_of(info: PlainData) -> str:
-    return _digest((name, str(info[name])) for name in _OBJECT_FIELDS if name in info)
+    return digest_of_all(
+        (name, str(info[name])) for name in _OBJECT_FIELDS if name in info
+    )
 
 
 def evidence_key(rubric: Rubric) -> PlainData:
@@ -229,7 +229,7 @@ def rubric_values(rubric: Rubric) -> PlainData:
 
 def folder_state(folder: Path) -> str:
     """Return a digest of the names, sizes and times of the files below a folder."""
-    return _digest(_file_states(str(folder)))
+    return digest_of_all(_file_states(str(folder)))
 
 
 def fingerprint_of(
@@ -248,15 +248,15 @@ def fingerprint_of(
         watched: files in the repository that its entries name.
         look: returns a digest of a folder of transcripts.
     """
-    versions = (store.FORMAT, _ROWS, [*evidence_key(rubric).values()], config.horizon)
+    versions = (FORMAT, _ROWS, [*evidence_key(rubric).values()], config.horizon)
     how = repository.source
     if repository.repo_dir is None or repository.log is None:
-        return _digest([versions, how, repository.url, repository.stamp])
+        return digest_of_all([versions, how, repository.url, repository.stamp])
 
     repo = str(repository.repo_dir)
     log = str(repository.log)
     named_files = [str(SETTINGS_FILE), str(PYPROJECT_FILE), *watched]
-    parts: list[object] = [
+    parts = (
         versions,
         how,
         repo,
@@ -265,9 +265,9 @@ def fingerprint_of(
         [state_of(os.path.join(repo, name)) for name in named_files],
         list(_file_states(os.path.join(repo, PLANS_DIR))),
         list(_git_state(repo)),
-    ]
-    parts += map(look, _transcript_folders(repository))
-    return _digest(parts)
+        *map(look, _transcript_folders(repository)),
+    )
+    return digest_of_all(parts)
 
 
 def _transcript_folders(repository: Repository) -> list[Path]:
@@ -335,11 +335,3 @@ def _first_line(path: str) -> str:
             return os.fsdecode(file.readline(_LONGEST_REF).rstrip(b"\n"))
     except OSError:
         return ""
-
-
-def _digest(parts: Iterable[object]) -> str:
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        digest.update(repr(part).encode("utf-8", "backslashreplace"))
-        digest.update(b"\0")
-    return digest.hexdigest()

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.log.model import IterationRecord
+from scoring.store import digest_of_all
 
 from .everything import UsedBySession, left_out
 from .log_units import units_of_log
@@ -137,10 +137,7 @@ def _name_of_ledger(
     present: Sequence[str],
 ) -> str:
     """Return the name of a ledger in the store: all that it depends on and that is not watched."""
-    digest = blake2b(digest_size=16)
-    for part in (rules, caller, *records, *present):
-        digest.update(f"{part!r}\0".encode("utf-8", "backslashreplace"))
-    return f"ledger {digest.hexdigest()}"
+    return f"ledger {digest_of_all((rules, caller, *records, *present))}"
 
 
 def _files_in_index(repository: GitRepository) -> list[str]:

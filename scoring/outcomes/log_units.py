@@ -152,11 +152,11 @@ def _commit_of(landing: Landing) -> str | None:
 
 def _follow_parts(units: Iterable[OpenUnit], git: AttributedHistory) -> None:
     """Let work that is only part of a commit of the trunk be what became of that commit."""
-    parts = []
-    for unit in units:
-        if unit.landing and unit.landing.part_of and not unit.landing.landed:
-            parts.append(unit)
-
+    parts = [
+        unit
+        for unit in units
+        if unit.landing and unit.landing.part_of and not unit.landing.landed
+    ]
     landings = git.landings(unit.commit for unit in parts if unit.commit)
     for unit in parts:
         unit.landing = landings.get(unit.commit or "", unit.landing)

@@ -92,7 +92,7 @@ class Spending(Frozen, dict=True):
     @property
     def models(self) -> list[str]:
         """The named models, those with the most tokens first."""
-        counts: Counter[str] = Counter()
+        counts = Counter[str]()
         for spent in self.spent:
             if spent.model:
                 counts[spent.model] += _all_tokens(spent)
@@ -116,7 +116,7 @@ class Spending(Frozen, dict=True):
     @property
     def unpriced(self) -> dict[str, int]:
         """How many responses have no known price, by model ("" for one without a name)."""
-        responses: Counter[str] = Counter()
+        responses = Counter[str]()
         for part in self.parts:
             responses.update(part.unpriced)
         if self.source == "lines" and not self.parts:

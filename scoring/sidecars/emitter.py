@@ -114,9 +114,7 @@ def scalar(value: bool | int | float) -> str:
     Whole numbers have no point.
     """
     if isinstance(value, bool):
-        if value:
-            return "true"
-        return "false"
+        return str(value).lower()
     if isinstance(value, int):
         return str(value)
     if value:

@@ -180,8 +180,8 @@ class Deliberation(Frozen):
 
     source: Path
     value: SignalValue
-    meter: Mapping[str, Any] | None = None
-    profile: str = ""
+    meter: Mapping[str, Any] | None
+    profile: str
 
     def as_dict(self) -> PlainData:
         """Return plain data."""

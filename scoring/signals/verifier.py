@@ -127,10 +127,13 @@ def verifier_value(
         all_flags: whether ``impl.tests_total_pass`` of schema 2 is read.
     """
     if record.verifiers:
-        verdicts = []
-        for verifier, recorded in zip(record.verifiers, artifact_statuses, strict=True):
-            verdicts.append(_Verdict(verifier, trim(recorded) or trim(verifier.status)))
-        return _mean_status(verdicts)
+        pairs = zip(record.verifiers, artifact_statuses, strict=True)
+        return _mean_status(
+            [
+                _Verdict(verifier, trim(recorded) or trim(verifier.status))
+                for verifier, recorded in pairs
+            ]
+        )
 
     passed = record.impl.total_flag if all_flags else record.impl.tests_total_pass
     if passed is None:

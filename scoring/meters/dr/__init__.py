@@ -85,7 +85,7 @@ class DRResult(Frozen):
     similarity: RoundSimilarity | None
     composite: CompositeRule
     flags: tuple[Flag, ...]
-    rough_rounds: tuple[int, ...] = ()
+    rough_rounds: tuple[int, ...]
 
     @property
     def signal(self) -> Signal:

@@ -296,7 +296,7 @@ def _outcome(item: Labelled, result: DRResult) -> FileOutcome:
 
 
 def calibration_payload(
-    collection: Collection, calibrations: list[Calibration], left_out: str = ""
+    collection: Collection, calibrations: list[Calibration], left_out: str
 ) -> dict[str, object]:
     """Return everything as JSON.
 

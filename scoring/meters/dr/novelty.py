@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from scoring.frozen import Frozen
 from scoring.meters import Level, at_least, at_most, novelty_level
 
-from .profile import DEFAULT, Profile
+from .profile import Profile
 from .semantic import Meanings
 
 Claims: TypeAlias = dict[str, str]
@@ -65,8 +65,8 @@ def distinct(claims: Iterable[str]) -> Claims:
 
 def measure_novelty(
     rounds: dict[int, Claims],
-    profile: Profile = DEFAULT,
-    meanings: Meanings | None = None,
+    profile: Profile,
+    meanings: Meanings | None,
 ) -> tuple[RoundNovelty, ...]:
     """Return the novelty of each round.
 

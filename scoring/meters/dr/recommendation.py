@@ -66,7 +66,7 @@ class RoundSignal(Frozen):
     reasons: tuple[str, str, str]
     rule: str
     hint: str
-    change: Change | None = None
+    change: Change | None
 
     @property
     def rationale(self) -> str:

@@ -48,7 +48,7 @@ class MessageNovelty(Frozen):
 
 
 def message_novelty(
-    records: list[JudgeRecord], embed: Embed | None = None
+    records: list[JudgeRecord], embed: Embed | None
 ) -> dict[int, MessageNovelty]:
     """Return how many messages of each round are new to all before, by the number of the round.
 

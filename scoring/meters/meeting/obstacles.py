@@ -32,7 +32,7 @@ class Situation(Frozen):
     lead: Lead | None
     convergence_gain: float | None
     exploration_gain: float | None
-    total_cost: float | None = None
+    total_cost: float | None
 
     @property
     def round_index(self) -> int:

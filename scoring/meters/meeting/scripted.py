@@ -68,13 +68,12 @@ def scripted_judge(question: str) -> str:
     """Answer a question to the judge with a record of the round."""
     number: int = json.loads(question)["next_round"]
     script = _script_of(number)
-    positions = []
-    for name, option, confidence in zip(
-        EXPERTS, script.options, script.confidences, strict=True
-    ):
-        positions.append(
-            {"expert_id": name, "preferred_option": option, "confidence": confidence}
+    positions = [
+        {"expert_id": name, "preferred_option": option, "confidence": confidence}
+        for name, option, confidence in zip(
+            EXPERTS, script.options, script.confidences, strict=True
         )
+    ]
 
     aspects = []
     for index, name in enumerate(CHECKLIST):

@@ -78,8 +78,8 @@ class MeetingVerdict(Frozen):
     obstacles: Texts
     pressure: Pressure
     stated_differences: tuple[Difference, ...]
-    from_messages: MessageNovelty | None = None
-    lead: Lead | None = None
+    from_messages: MessageNovelty | None
+    lead: Lead | None
 
     @property
     def ends(self) -> bool:
