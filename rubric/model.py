@@ -144,6 +144,7 @@ class Rubric:
         yield from self._band_problems()
 
     def _choice_problems(self) -> Iterator[str]:
+        """Yield what is wrong with the fields that take one of a few values."""
         method = COMBINE_WEIGHTED_MEAN_RENORMALIZED
         if not self.combination:
             yield "combination method is empty"
@@ -165,6 +166,7 @@ class Rubric:
                 yield f"{name} {value!r} is unknown; known: {', '.join(known)}"
 
     def _signal_problems(self) -> Iterator[str]:
+        """Yield what is wrong with the signals: their ids, weights and profiles."""
         if not self.signals:
             yield "there are no signals"
             return
@@ -190,6 +192,7 @@ class Rubric:
             yield f"weights sum to {total}; they must sum to 1"
 
     def _band_problems(self) -> Iterator[str]:
+        """Yield what is wrong with the bands, which have names and go down to 0."""
         if not self.bands:
             yield "there are no bands"
             return

@@ -160,6 +160,10 @@ def _mapping(data: object, where: str, allowed: Iterable[str]) -> _Table:
 
 
 def _items(top: _Table, key: str, model: type[Any]) -> list[_Table]:
+    """Return the values of each item of the list under a key; a missing list is empty.
+
+    Raises as :func:`parse_rubric`.
+    """
     items = top.get(key) or []
     if not isinstance(items, list):
         raise RubricError(f"{key} is not a list")
@@ -173,6 +177,13 @@ def _items(top: _Table, key: str, model: type[Any]) -> list[_Table]:
 
 
 def _values(mapping: _Table, where: str, model: type[Any]) -> _Table:
+    """Return the single fields of a class from a mapping, with defaults for those that it lacks.
+
+    Text without a default is "" where it is missing; any other such field is an error.
+
+    Raises:
+        RubricError: a value is missing, not of its kind, or too large a number.
+    """
     values = {}
     for name, field in _single_fields(model).items():
         kind = _kind_of(field)

@@ -144,6 +144,11 @@ def _as_git_errors(folder: Path | str) -> Iterator[None]:
 
 @contextmanager
 def _opened(folder: Path | str) -> "Iterator[Repo]":
+    """Open the repository around a folder for the block.
+
+    Raises:
+        NotARepositoryError: the folder is in no work tree.
+    """
     with _as_git_errors(folder):
         from git import Repo
 
@@ -177,6 +182,7 @@ def _settings(repository: "Repo | None") -> "list[GitConfigParser]":
 
 
 def _settings_files(repository: "Repo | None") -> Iterator[Path]:
+    """Yield the files of git's settings, the one that wins last: system, user, repository."""
     if not os.environ.get("GIT_CONFIG_NOSYSTEM"):
         yield Path(os.environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
 

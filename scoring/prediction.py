@@ -275,7 +275,9 @@ class GroupedDraws:
         return middle_interval(known) if known else None
 
     def drawn(self, values: Values, cases: Sequence[int]) -> list[float | None]:
-        """Return the figure of each draw, or None for a draw that has none.
+        """Return the figure of some cases in each draw, or None for a draw that has none.
+
+        It is empty where all cases are of one group, since there are no draws then.
 
         Args:
             values: the figure of each of these cases.

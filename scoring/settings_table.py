@@ -145,6 +145,11 @@ def _checked_value(
     where: str,
     name: str,
 ) -> Any:
+    """Return a value of a kind, and a list or one text as a tuple where a list is wanted.
+
+    Raises:
+        SettingsError: it is not of its kind.
+    """
     if isinstance(kind, Kind):
         if kind.fits(value):
             return value

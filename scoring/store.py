@@ -249,6 +249,7 @@ class Store:
         self._was_opened = False
 
     def _write(self) -> None:
+        """Write the rows that wait, and once a day remove old ones."""
         rows = self._waiting
         self._waiting = []
         self._waiting_bytes = 0

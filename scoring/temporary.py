@@ -83,7 +83,10 @@ def remove_stale_files(directory: Path) -> None:
 
 @functools.cache
 def remove_stale_files_once(directory: Path) -> None:
-    """Do the same once in the life of the process: it lists all files of the directory."""
+    """Do :func:`remove_stale_files` for a directory, once in the life of the process.
+
+    It lists all files of the directory, which takes time.
+    """
     remove_stale_files(directory)
 
 

@@ -125,9 +125,9 @@ def _with_losses(
     warn: Warn,
     stamps: Stamps,
 ) -> Iterator[tuple[ScoredIteration, tuple[Loss, ...]]]:
-    """Yield each iteration with the evidence that only its old sidecar had.
+    """Yield each iteration with the evidence that its sidecar on disk had and that is gone.
 
-    The sidecars are written if asked to, many together.
+    With ``write`` the new sidecars are written, many together.
     """
     waiting: list[SidecarComparison] = []
     for (scored,) in iterations:

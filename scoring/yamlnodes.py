@@ -245,6 +245,7 @@ def resolve(text: str, tag: str = "", line: int = 0) -> Resolved:
 
 
 def _resolve_number(text: str) -> Resolved:
+    """Return a plain scalar as a whole number or a finite float, or as text where it is neither."""
     digits = text.replace("_", "")
     whole = _integer(digits)
     if whole is not None:

@@ -162,6 +162,10 @@ class Coordinator:
             )
 
     def _hand_out(self) -> None:
+        """Submit waiting tasks to the cluster, up to twice as many as it has threads.
+
+        It stops at a task that may not go out yet, and when the scheduler is lost.
+        """
         most = max(self._threads, 1) * (1 + AHEAD)
         while self._waiting and len(self._handed_out) < most:
             if self._client.status != "running" or not self._may_go_out(

@@ -89,6 +89,7 @@ class DataSet:
                 self._open_tables()
 
     def _open_tables(self) -> None:
+        """Open the tables that exist, and read which versions count and the states."""
         # The table that names the versions is read first: another run may end meanwhile.
         state_table = self._table(REPOSITORIES)
         for name in FLEET_TABLES:
@@ -171,6 +172,13 @@ class DataSet:
         delta_table: Any,
         schema: Any = None,
     ) -> Any:
+        """Return the rows of a Delta table, in the version it was loaded as, as an Arrow data set.
+
+        Args:
+            table: the name of the table.
+            delta_table: the table.
+            schema: the columns; None for those that the table has.
+        """
         from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
         filesystem = None
@@ -248,6 +256,14 @@ class DataSet:
         where: str | None,
         versions: dict[str, int] | None = None,
     ) -> None:
+        """Write rows to a table in one commit.
+
+        Args:
+            table: the name of the table.
+            rows: an Arrow table.
+            where: the rows that they replace, as a condition of SQL; None appends them.
+            versions: the versions of the other tables that count from this commit on.
+        """
         from deltalake import write_deltalake
 
         mode: PlainData = {"mode": "append"}
@@ -284,6 +300,7 @@ class DataSet:
             self.note([])
 
     def _make_table(self, name: str, schema: Any) -> None:
+        """Make an empty Delta table with its partitions, unless it exists."""
         from deltalake import DeltaTable
 
         self._tables[name] = DeltaTable.create(
@@ -320,6 +337,7 @@ class DataSet:
 
     @contextlib.contextmanager
     def _errors_of_writing(self) -> Iterator[None]:
+        """Raise a FleetError where another fleet has written, else a WriteError."""
         from deltalake.exceptions import CommitFailedError
 
         try:

@@ -222,6 +222,7 @@ def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
 
 
 def _kept_values(result: IterationResult, readings: dict[str, SignalSet]) -> DataRow:
+    """Return the row of ``kept``: each signal's sub-score and origin, with and without claims."""
     values: DataRow = {"tool_calls_seen": readings[CLAIMS].tool_calls}
 
     # Where evidence is gone, the old score counts, and its rows with it.

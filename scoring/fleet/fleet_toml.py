@@ -250,6 +250,11 @@ def read_fleet(path: Path) -> FleetConfig:
 
 
 def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
+    """Return a ``[[source]]`` with absolute paths.
+
+    Raises:
+        SettingsError: a key or value is wrong, or it has neither a path nor a URL.
+    """
     values = checked_table(table, _SOURCE_KINDS, file.name, name=name)
     paths = values.pop("path", ())
     urls = values.pop("url", ())

@@ -95,6 +95,11 @@ def results_at(url: str, storage: Storage) -> ResultsPlace:
 
 
 def _results_in_folder(url: str) -> ResultsPlace:
+    """Return a local folder as the place of results.
+
+    Raises:
+        InputError: the path is relative, or has what delta-rs would take for an escape.
+    """
     folder = Path(url.removeprefix("file://"))
     # delta-rs would take it for an escaped character.
     if _PERCENT_ESCAPE.search(str(folder)):

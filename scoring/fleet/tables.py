@@ -99,6 +99,7 @@ def how_column(signal: str, way: str) -> str:
 
 
 def _kept_columns() -> Iterator[DataColumn]:
+    """Yield the columns of ``kept``: the calls seen, and each signal with and without claims."""
     meaning = "calls of tools in its own lines; missing where it has none of its own"
     yield _column("tool_calls_seen", "integer", meaning)
 

@@ -104,6 +104,11 @@ def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repos
 
 
 def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
+    """Copy all files of an archive, or of a folder at a URL, into a local folder.
+
+    Raises:
+        InputError: it is gone, is not an archive, holds too much, or leads outside.
+    """
     url = repository.url
     system, path = file_system(url, config.storage)
     target = _LimitedFolder(folder, config.expanded, url)
@@ -157,6 +162,10 @@ def _members_of_zip(file: IO[bytes]) -> Iterator[tuple[str, Any]]:
 
 
 def _members_of_tar(file: IO[bytes], path: str) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each member of a tar archive, and the open content of a plain file.
+
+    The archive may be compressed in any way that Python knows, or with zstd where the name says so.
+    """
     with contextlib.ExitStack() as stack:
         if path.endswith(".zst"):
             try:

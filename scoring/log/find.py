@@ -73,6 +73,11 @@ def holds_entries(folder: Path) -> bool:
 
 
 def _logs_in(root: Path) -> Iterator[FoundLog]:
+    """Yield the logs of a repository, of a log directory itself, or of all repositories below.
+
+    Raises:
+        InputError: the folder does not exist, is a file, or belongs to the system.
+    """
     if not root.exists():
         raise InputError(f"{root}: no such directory")
     if not root.is_dir():

@@ -322,6 +322,7 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
 
 
 def _places_in_archive(path: Path, iteration: int) -> EntryPlaces | None:
+    """Return where the fields of an archived entry are, or None where the archive lacks it."""
     data = read_file(path)
     iterations = [record.iteration for record in parse_archive(data)]
     if iteration not in iterations:

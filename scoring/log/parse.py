@@ -108,6 +108,7 @@ def _fields_of(block_model: type[Any]) -> dict[str, Field]:
 
 
 def _field(kind: Any, description: str) -> Field:
+    """Return the field for a type: a scalar or a block, a list of them, or one that may be None."""
     if kind in _SCALARS:
         return Field(_SCALARS[kind], description)
 
@@ -267,6 +268,7 @@ def _new_block(block_model: type[Any], values: PlainData) -> Any:
 
 
 def _take_of_block(block: EntryBlock) -> Take:
+    """Return how a mapping is read into the class of a block."""
     takes = _takes_of(block.fields)
     if block is NESTED_IMPL:
         takes["tests_total_pass"] = _take_flag_or_none

@@ -123,6 +123,7 @@ def entry_schema() -> PlainData:
 
 
 def _schema_of_block(block: EntryBlock) -> PlainData:
+    """Return the JSON Schema of a block, with the fields that nothing reads."""
     title = block.name
     for version, entry in ENTRIES.items():
         if entry is block:
@@ -238,6 +239,7 @@ class _EntryCheck:
     def _block(
         self, node: MappingNode, line: int, block: EntryBlock, path: str
     ) -> Iterator[EntryFault]:
+        """Yield what is wrong with a mapping: missing fields, wrong values, unknown keys."""
         prefix = f"{path}." if path else ""
         unread = UNREAD_FIELDS.get(block.name, {})
         values = self._values_of(node, {**unread, **block.fields}, {id(node)})
@@ -265,6 +267,7 @@ class _EntryCheck:
                 yield EntryFault(field_path, value.line, text)
 
     def _field(self, value: _Value, field: Field, path: str) -> Iterator[EntryFault]:
+        """Yield what is wrong with the value of a field, or with the items of a list."""
         if not field.is_list:
             yield from self.value(value, field.holds, path)
             return
@@ -328,6 +331,11 @@ class _EntryCheck:
 def _faults_of_scalar(
     value: _Value, kind: ScalarField, path: str
 ) -> Iterator[EntryFault]:
+    """Yield an error for a value that cannot be read, or a warning for one that reads otherwise.
+
+    Another YAML type than the field's reads otherwise, and so does a true in capitals for rubrics
+    before 3.1.0.
+    """
     node: Any = value.node
     try:
         read = kind.take(_READER, node)  # no kind takes a list or a mapping

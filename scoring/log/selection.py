@@ -41,6 +41,7 @@ class Selection(Frozen):
         return {record.iteration for record in self.select(records)}
 
     def _includes(self, record: IterationRecord) -> bool:
+        """Return whether an entry is in the choice, apart from how many of the newest stay."""
         if self.only is not None and record.iteration not in self.only:
             return False
         if self.session is not None and record.agent.session_id != self.session:
@@ -169,6 +170,7 @@ def _month_of(day: datetime.date) -> Period:
 
 
 def _relative_period(text: str, today: datetime.date) -> Period | None:
+    """Return the days that words name from today, as ``last week`` or ``30d``, or None."""
     newest = _NEWEST.fullmatch(text)
     if newest:
         days = int(newest[1])

@@ -104,7 +104,9 @@ def ledger(
 def ledger_of_log(
     evidence: Evidence, outcomes: Collection[Outcome] | None, rules: OutcomeRules
 ) -> Ledger:
-    """Return the same from evidence of a whole log, which it uses up, and keep it in the store.
+    """Return all of the work of a repository, from evidence of its whole log, and keep it.
+
+    It uses the evidence up, and keeps the work in the store of the evidence, if that has one.
 
     Args:
         evidence: the evidence of all iterations.
@@ -148,7 +150,9 @@ def _files_in_index(repository: GitRepository) -> list[str]:
 def ledger_of(
     evidence: Evidence, outcomes: Collection[Outcome] | None, rules: OutcomeRules
 ) -> Ledger:
-    """Return the work by evidence that may be of some iterations only, and keep nothing.
+    """Return all of the work of a repository, from evidence that may be of some iterations only.
+
+    It uses the evidence up, and keeps nothing.
 
     The parameters and errors are those of :func:`ledger_of_log`.
     """
@@ -241,7 +245,10 @@ def _judge(
     git: AttributedHistory,
     rules: OutcomeRules,
 ) -> None:
-    """Give each unit the worst outcome of its iterations, and landed work without any its own."""
+    """Fill in the outcome of units, and whether they are defective.
+
+    It is the worst outcome of their iterations. Landed work without an entry has its own.
+    """
     judged = {
         outcome.iteration: outcome for outcome in outcomes if outcome.status == "known"
     }

@@ -187,6 +187,10 @@ class Outcomes:
     def _counted_outcome(
         self, iteration: int, watched: _Watched, counted: Counted, undone: Undone
     ) -> Outcome:
+        """Return the outcome of watched work with its counts of lines.
+
+        What undid it counts only within the horizon.
+        """
         taken_back = undone.taken_back
         if taken_back and not self._is_within(taken_back.by, watched.until):
             taken_back = None
@@ -237,6 +241,10 @@ class Outcomes:
         return {each: counts.get(key) for each, key in keys.items()}
 
     def _count(self, watched: _Watched, fate: Fate) -> Counted:
+        """Return how many lines of some work were taken within the horizon, and by which fixes.
+
+        A fix that was itself undone within the horizon does not count.
+        """
         takers = set[str]().union(*fate.taken)
         subjects = {commit: self._walk[commit].subject for commit in takers}
         fixes = {

@@ -208,6 +208,7 @@ def _with_tokens(facts: IterationFacts) -> Spending:
 
 
 def _checkpoint_tokens(totals: TranscriptFacts, model: str) -> Spent:
+    """Return the totals of a checkpoint as tokens, those of Codex put in the usual kinds."""
     fresh_input = totals.input_tokens
     cache_reads = totals.cache_reads
     cache_writes = totals.cache_creations
@@ -228,7 +229,7 @@ def _checkpoint_tokens(totals: TranscriptFacts, model: str) -> Spent:
 
 
 def without_claimed_cost(spending: Spending | None) -> Spending | None:
-    """Return the same, with a cost only where transcripts show the tokens, as in the ledger."""
+    """Return what was used, without a cost where only a checkpoint or the entry states it."""
     if spending and spending.source in ("checkpoint", "entry"):
         return replace(spending, has_price=False)
     return spending

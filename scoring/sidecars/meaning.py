@@ -103,11 +103,14 @@ def kept_meaning(
     about: Sequence[object],
     marks: Collection[bytes] | None = None,
 ) -> Meaning:
-    """Return what was last found of some scores.
+    """Return what ``validate`` last found, if it measured all of some scores.
 
-    Without ``marks``, of those that were measured.
+    It is :data:`NOT_MEASURED` where one of the scores was not among those, or there are none.
 
-    A score that was not among those measured makes it :data:`NOT_MEASURED`.
+    Args:
+        cache_dir: the folder of the store; None has nothing.
+        about: the log, the rubric and the rules of outcomes.
+        marks: those of the scores; None asks about no score in particular.
     """
     with Store(cache_dir, keeps=False) as store:
         measured = store.get_value("stamp", _key(about), _NO_STAMP, _Measured)

@@ -178,6 +178,7 @@ def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
 
 
 def _lost_counts(old: Provenance, new: Provenance) -> Iterator[Loss]:
+    """Yield the turns and tool calls of each harness that are fewer now."""
     for facts in old.harnesses:
         name = facts.name
         left = new.by_harness.get(name, HarnessFacts(name))

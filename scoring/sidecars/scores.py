@@ -124,6 +124,7 @@ class PersistedScore(Breakdown, Frozen):
     def _content(
         self, row_content: Callable[[SignalContribution], PlainData], more: PlainData
     ) -> PlainData:
+        """Return the whole score: the iteration, the head, ``more``, the rows, and a marker."""
         content: PlainData = {
             "iteration": self.iteration,
             **self._head(),
@@ -261,7 +262,9 @@ def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path
 def write_session_scores(
     iter_log_dir: Path | str, sessions: Sequence[SessionScore]
 ) -> list[Path]:
-    """Persist session scores in order, and return where.
+    """Persist session scores in order, up to one with an id that cannot be a file name.
+
+    Returns where they are.
 
     Raises:
         WriteError: some cannot be written, or an id cannot be a file name; its ``written`` holds

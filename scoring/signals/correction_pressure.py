@@ -107,6 +107,7 @@ def _observed_value(facts: IterationFacts, observed: Observed) -> SignalValue:
 
 
 def _seen_in_words(seen: CorrectionsSeen) -> list[str]:
+    """Return the kinds of corrections that were seen with their counts, without those at 0."""
     counts = {
         "interruption": seen.interrupts,
         "rejection": seen.rejections,

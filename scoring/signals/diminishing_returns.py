@@ -101,6 +101,7 @@ def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> Signa
 
 
 def _in_words(result: "DRResult", profile: str) -> str:
+    """Return the meter's signal with novelty and readiness of the last round, as a detail."""
     novelty = result.novelty[-1]
     readiness = result.readiness[-1]
 

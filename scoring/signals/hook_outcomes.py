@@ -58,7 +58,7 @@ class HookOutcomes(Signal):
 
 
 def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
-    """Judge what the hook gates of an iteration did."""
+    """Return the sub-score of the most severe result of the hook gates, absent without any."""
     if hooks.failed:
         words = (
             f"cannot {hooks.failed} hook-outcomes sidecar for iter-{{n}}: {{problem}}"

@@ -57,6 +57,7 @@ def objective_checks(
 
 
 def _checks_of_own_lines(observed: Observed) -> dict[str, SignalValue]:
+    """Return the checks of an iteration's own lines, by the names of their fields."""
     tests = observed.tests
     corrections = observed.corrections
     how = attribution(observed)

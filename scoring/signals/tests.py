@@ -160,6 +160,7 @@ def _runs_in_words(tests: TestsSeen) -> str:
 
 
 def _last_run_in_words(tests: TestsSeen) -> str:
+    """Return how the last run ended, its command, its counts, and whether code was edited later."""
     numbers = {"failed": tests.failed_tests, "passed": tests.passed_tests}
     counts = [f"{count} {word}" for word, count in numbers.items() if count]
 
@@ -208,6 +209,7 @@ def _verifier_flags(record: IterationRecord) -> list[_Flag]:
 
 
 def _share_of_true(flags: list[_Flag]) -> SignalValue:
+    """Return the share of the reported flags that are true as a claim, absent without any."""
     reported = [flag for flag in flags if flag.value is not None]
     if not reported:
         return absent_signal("no test-pass flags set in iteration log")

@@ -111,6 +111,7 @@ def efficiency_value(
 
 
 def _measured_value(facts: TranscriptFacts, observed: Observed | None) -> SignalValue:
+    """Return the cache hit rate over the turns of transcripts that state their tokens."""
     rate = facts.cache_hit_rate
     # as the reference writes it
     turns = f"{facts.measured} transcript turn(s)"
@@ -129,6 +130,7 @@ def _measured_value(facts: TranscriptFacts, observed: Observed | None) -> Signal
 
 
 def _no_tokens(facts: TranscriptFacts, observed: Observed | None) -> SignalValue:
+    """Return the absent value of an iteration without turns that state tokens, and why."""
     if facts.unmeasured:
         turns = counted(facts.unmeasured, "turn")
         names = _harness_names(facts)

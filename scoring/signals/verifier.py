@@ -247,7 +247,10 @@ def _why_not_observed(
 
 
 def verifier_claim(record: IterationRecord) -> SignalValue:
-    """Read whether the agent says that traces were linked to outcomes."""
+    """Read whether the entry says that traces were linked to outcomes: 1 if so, else 0.
+
+    Absent where the agent reports nothing of its verification.
+    """
     assessments = [record.impl.self_assessment]
     assessments += [verifier.self_assessment for verifier in record.verifiers]
     is_linked = any(assessment.linked_traces_to_outcomes for assessment in assessments)

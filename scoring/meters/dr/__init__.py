@@ -134,6 +134,7 @@ class DRResult(Frozen):
         return data
 
     def _components(self) -> PlainData:
+        """Return what was measured of the last round: novelty, readiness and similarity."""
         components: PlainData = {
             **_rates(self.novelty[-1]),
             "action_readiness": rounded(self.readiness[-1].value),

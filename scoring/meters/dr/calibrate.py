@@ -274,6 +274,7 @@ def calibrate(
 
 
 def _outcome(item: Labelled, result: DRResult) -> FileOutcome:
+    """Return what people expected and what the meter says after the last round, and why."""
     decided = result.recommendations[-1]
     why_by_rule = dict(
         zip(("novelty_not_low", "readiness_low"), decided.reasons, strict=False)

@@ -166,6 +166,7 @@ class _WordIndex:
             self._claims_with[word].append(words)
 
     def is_new(self, words: frozenset[str]) -> bool:
+        """Return whether no claim so far reaches the threshold with its words."""
         if words in self._claims:
             return False
         if self._claims and at_most(self._threshold, 0):

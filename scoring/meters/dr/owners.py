@@ -94,6 +94,10 @@ def _may_act(words: list[str], profile: Profile) -> bool:
 
 
 def _is_name(word: str, profile: Profile) -> bool:
+    """Return whether a word looks like a name.
+
+    It is capitalized, is in no word list, and is not a long word with an ending such as -tion.
+    """
     if not word[0].isupper() or not _NAME.fullmatch(word):
         return False
     if word.isupper() and len(word) > 1:

@@ -130,6 +130,12 @@ class ReadinessMeter:
     def _measure_round(
         self, deliberation_round: Round, questions_before: int | None
     ) -> RoundReadiness:
+        """Return the readiness of one round.
+
+        Args:
+            deliberation_round: the round.
+            questions_before: how many questions the round before had; None for the first one.
+        """
         outputs = deliberation_round.outputs
         actions = outputs.next_actions
         questions = outputs.open_questions
@@ -190,6 +196,7 @@ class ReadinessMeter:
         return None
 
     def _describe_blocker(self, blocker: str) -> str:
+        """Return the reason for a blocker, with advice where its word only describes a thing."""
         text = self._without_marks(blocker)
         matches = pattern_of(self._profile.words.blockers).finditer(text)
         only_describes = all(

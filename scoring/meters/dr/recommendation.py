@@ -231,6 +231,7 @@ def _still_moving(situation: _Situation) -> str:
 
 
 def _describe_novelty(novelty: RoundNovelty, k: int) -> str:
+    """Return a sentence on a round's novelty: its class, its counts, and how long it is low."""
     counts = (
         f"{novelty.new_claims} of {novelty.claims} claims of round {novelty.round} are new, "
         f"a rate of {rounded(novelty.rate):g}"

@@ -225,6 +225,12 @@ class Embedder:
 
 
 def _load(model_dir: Path) -> Callable[[Sequence[str]], list[Vector]]:
+    """Return the function that embeds texts with the model in a folder.
+
+    Raises:
+        InputError: a file of the model is not the published one.
+        SettingsError: a library that it needs cannot be loaded.
+    """
     weights = _read_verified(model_dir / "model.safetensors")
     tokenizer = _read_verified(model_dir / "tokenizer.json")
 
@@ -241,6 +247,11 @@ def _load(model_dir: Path) -> Callable[[Sequence[str]], list[Vector]]:
 
 
 def _read_verified(path: Path) -> bytes:
+    """Return the bytes of a file of the model.
+
+    Raises:
+        InputError: it cannot be read, or is not the published file.
+    """
     try:
         data = read_file(path, _SIZE_LIMIT)
     except InputError as e:

@@ -225,6 +225,11 @@ class _RoundItem(NamedTuple):
 def _checked_rounds(
     items: list[_RoundItem], source: str, texts: bool
 ) -> tuple[Round, ...]:
+    """Return the rounds of a file as models, in the order of the file.
+
+    Raises:
+        TranscriptError: one does not fit the model, or two have one number.
+    """
     rounds: list[Round] = []
     positions: dict[int, str] = {}
     for position, name, value in items:

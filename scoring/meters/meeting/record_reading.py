@@ -81,6 +81,11 @@ def _without_fence(text: str) -> str:
 
 
 def _parse(text: str | bytes, source: str) -> MeetingFile:
+    """Read records from JSON, JSONL, a fenced block of JSON, or the state of ``meeting run``.
+
+    Raises:
+        MeetingError: as :func:`parse_meeting_records`.
+    """
     with raised_as(MeetingError):
         if isinstance(text, bytes):
             text = decode(text, source)

@@ -130,6 +130,12 @@ def _read_or_none(path: Path) -> bytes | None:
 
 
 def _parse_state(data: bytes, path: Path) -> MeetingState:
+    """Return the state in the bytes of a file.
+
+    Raises:
+        InputError: they are not a state of this version.
+        MeetingError: a record in it is wrong.
+    """
     value = read_json(decode(data, str(path)), str(path))
     version = value.get("version") if isinstance(value, dict) else value
     if version != VERSION:

@@ -64,6 +64,7 @@ def stated_differences(
 
 
 def _different_scores(situation: Situation) -> Iterator[Difference]:
+    """Yield the judge's scores that are further than :data:`MARGIN` from the computed ones."""
     scores = situation.scores
     lead = situation.lead
     computed_by_field = {

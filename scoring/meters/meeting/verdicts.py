@@ -182,6 +182,7 @@ def score_meeting(
 
 
 def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVerdict:
+    """Return the verdict on a round, by the first rule that decides it."""
     rule, decision = decision_rules.decide(situation)
     prompt = decision.prompt
     if decision.status not in ENDS:
