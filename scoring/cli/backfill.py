@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
@@ -101,8 +102,6 @@ def command(
         rubric,
         since=first_day(since),
         only_absent=only,
-        cache_dir=settings.store_dir,
-        processes=settings.processes if processes == 1 else 1,
         **flags,
     )
     reports = _backfill(
@@ -142,6 +141,8 @@ def _backfill(
     for log in logs:
         try:
             settings = settings_of_log(log, options)
+            if processes > 1:  # each reads one log
+                settings = replace(settings, processes=1)
             rubric = rubric_of(settings)
         except DaScoreError as e:
             failed.append(LogReport(log.iter_log_dir, error=str(e)))

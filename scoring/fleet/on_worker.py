@@ -123,8 +123,6 @@ def _score(repository: Repository, config: FleetConfig, rubric: Rubric) -> Resul
         settings,
         rubric,
         dry_run=True,
-        cache_dir=settings.store_dir,
-        processes=1,
         keeps_cache=True,
         observe=True,
     )
@@ -187,7 +185,7 @@ def _rows_of(
     records = [iteration.facts.record for iteration in iterations]
     try:
         for outcome in log_outcomes(
-            records, repo_dir, rules, plan.cache_dir, settings.trunk
+            records, repo_dir, rules, settings.store_dir, settings.trunk
         ):
             outcomes[outcome.iteration] = outcome
         rows += rows_of_work(repository, work_of(view))

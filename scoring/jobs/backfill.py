@@ -44,7 +44,8 @@ class BackfillPlan(NamedTuple):
     """A log to bring up to date, and what to do with it.
 
     Attributes:
-        settings: the settings of its repository, with the log.
+        settings: the settings of its repository, with the log; they also name the store, and how
+            many processes read the transcripts.
         rubric: the rubric of its repository.
         force: whether every iteration is scored again.
         dry_run: whether nothing is written.
@@ -52,8 +53,6 @@ class BackfillPlan(NamedTuple):
         allow_evidence_loss: whether a score is replaced although evidence for it is missing now.
         since: the first day; earlier iterations are passed over.
         only_absent: a signal; iterations for which it voted are passed over.
-        cache_dir: the folder of the store.
-        processes: how many processes read the transcripts of one log.
         keeps_cache: whether the store keeps what is read even in a dry run.
         observe: whether the evidence of optional signals is gathered although they do not vote.
     """
@@ -66,8 +65,6 @@ class BackfillPlan(NamedTuple):
     allow_evidence_loss: bool = False
     since: datetime.date | None = None
     only_absent: str | None = None
-    cache_dir: Path | None = None
-    processes: int | None = None
     keeps_cache: bool = False
     observe: bool = False
 
@@ -167,8 +164,6 @@ def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -
     options: Options = {
         **options_of(settings),
         "warn": report.warnings.append,
-        "cache_dir": plan.cache_dir,
-        "processes": plan.processes,
         "keep": plan.keeps_cache or not plan.dry_run,
     }
     rules = rules_of(rubric)
@@ -181,7 +176,9 @@ def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -
         remove_stale_files(log)
 
     scores: dict[int, PersistedScore] = {}
-    with stamps_of_log(plan.cache_dir, log, rubric, keeps=not plan.dry_run) as stamps:
+    with stamps_of_log(
+        settings.store_dir, log, rubric, keeps=not plan.dry_run
+    ) as stamps:
         for (iteration,) in score_iterations(
             records,
             log,

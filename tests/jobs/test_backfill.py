@@ -177,11 +177,14 @@ def done(project: Project) -> Project:
 def backfill(project: Project, **how: Any) -> LogReport:
     """Bring the demo up to date by way of the library."""
     transcripts = (project.transcripts / "claude", project.transcripts / "codex")
-    cache = {"cache_dir": Path(os.environ["DA_SCORE_CACHE_DIR"])}
-    settings = Settings(project.log, project.repo, transcript_dirs=transcripts)
-    return backfill_log(
-        BackfillPlan(settings, **{"rubric": default_rubric()} | cache | how)
+    settings = Settings(
+        project.log,
+        project.repo,
+        transcript_dirs=transcripts,
+        cache_dir=Path(os.environ["DA_SCORE_CACHE_DIR"]),
+        no_cache=how.pop("no_cache", False),
     )
+    return backfill_log(BackfillPlan(settings, **{"rubric": default_rubric()} | how))
 
 
 Change = Callable[[Project], object]
@@ -459,7 +462,7 @@ class TestEvidenceLoss:
 
     @pytest.mark.parametrize(
         "how",
-        [{}, {"force": True}, {"refresh_git": True}, {"cache_dir": None}],
+        [{}, {"force": True}, {"refresh_git": True}, {"no_cache": True}],
         ids=str,
     )
     def test_is_avoided(

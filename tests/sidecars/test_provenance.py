@@ -532,7 +532,9 @@ class TestOwnLines:
 
 
 def backfill(place: Place, **plan: Any) -> LogReport:
-    return backfill_log(BackfillPlan(Settings(place.log, place.path), RUBRIC, **plan))
+    return backfill_log(
+        BackfillPlan(Settings(place.log, place.path, no_cache=True), RUBRIC, **plan)
+    )
 
 
 def gone(place: Place) -> None:

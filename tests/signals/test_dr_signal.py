@@ -439,8 +439,8 @@ class TestBackfill:
 
     @staticmethod
     def scored(log: Log, rubric: Rubric, cache: Path) -> dict[int, str]:
-        settings = Settings(log.path, log.repo.path)
-        report = backfill_log(BackfillPlan(settings, rubric, cache_dir=cache))
+        settings = Settings(log.path, log.repo.path, cache_dir=cache)
+        report = backfill_log(BackfillPlan(settings, rubric))
         assert report.error is None
         return report.scored
 
