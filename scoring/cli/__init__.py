@@ -51,6 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_hook(arguments: Sequence[str]) -> int:
+    """Run a command line with the hook, and return 0, or with ``--strict`` 1 after any failure.
+
+    All that went wrong is printed in one line: a warning, and with ``--strict`` an error.
+    """
     is_strict = "--strict" in arguments
     errors: list[str] = []
 
@@ -70,6 +74,7 @@ def _run_hook(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str], report: Warn) -> int:
+    """Run a command line, report the error that ends it, and return its exit status."""
     WARNINGS.quiet = False
     WARNINGS.verbose = False
     WARNINGS.holds = True

@@ -188,6 +188,7 @@ def _print_problems(report: LogReport) -> None:
 
 
 def _line_of_log(report: LogReport, dry_run: bool) -> str:
+    """Return what was done with a log, or would be in a dry run, as one line."""
     log = printable(report.iter_log_dir)
     if report.error:
         return f"{log}: failed: {printable(report.error)}\n"
@@ -206,6 +207,7 @@ def _line_of_log(report: LogReport, dry_run: bool) -> str:
 
 
 def _page(reports: list[LogReport], plan: BackfillPlan) -> Page:
+    """Yield the totals of all logs, and then what people may have to look at, each as a list."""
     title = f"Backfill — rubric {plan.rubric.version}"
     if plan.dry_run:
         title += " (dry run)"
@@ -247,6 +249,7 @@ def _page(reports: list[LogReport], plan: BackfillPlan) -> Page:
 
 
 def _totals(reports: list[LogReport]) -> PlainData:
+    """Return the sums over all logs, as ``--json`` has them."""
     return {
         "logs": len(reports),
         "scored": sum(len(report.scored) for report in reports),
@@ -269,6 +272,7 @@ def _list_of(title: str, texts: Iterable[tuple[LogReport, str | None]]) -> Page:
 
 
 def _reasons_to_score(reports: list[LogReport]) -> Iterator[tuple[LogReport, str]]:
+    """Yield each reason for new scores in a log, after the iterations that it is of."""
     for report in reports:
         iterations_by_reason: dict[str, list[int]] = {}
         for iteration, reason in report.scored.items():
@@ -278,6 +282,7 @@ def _reasons_to_score(reports: list[LogReport]) -> Iterator[tuple[LogReport, str
 
 
 def _lost_evidence(reports: list[LogReport]) -> Iterator[tuple[LogReport, str]]:
+    """Yield each iteration that kept its old score, with the signals that it would lose."""
     for report in reports:
         for iteration, signals in report.kept.items():
             yield report, f"{iteration}: {' and '.join(signals)}"

@@ -140,6 +140,7 @@ def _count_text(count: int, settings: Settings, dry_run: bool, advice: str) -> s
 
 
 def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:
+    """Yield the new entries, the commits that have one already, and what to do next."""
     if derivation.written:
         yield Table(_ENTRY_COLUMNS, [_entry_row(entry) for entry in derivation.written])
         yield ""
@@ -164,6 +165,7 @@ def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:
 
 
 def _entry_row(entry: DerivedEntry) -> Cells:
+    """Return the cells of an entry; of its sessions the first, and how many more there are."""
     sessions = "-"
     if entry.session_ids:
         sessions = entry.session_ids[0]

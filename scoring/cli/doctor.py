@@ -60,6 +60,7 @@ def command(options: PlainData, every: bool, list_files: bool) -> None:
 
 
 def _broken_hooks(repository: Path) -> Iterator[Finding]:
+    """Yield a finding for each reason why a hook in the settings of a harness does not run."""
     advice = "'da-score hook install' repairs it, and writes the path of this da-score"
     for _, _, path in hook_files(repository):
         # Settings that are not JSON are for the harness to complain about.

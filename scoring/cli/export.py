@@ -101,6 +101,11 @@ def command(
 
 
 def _table_names(text: str | None) -> list[str]:
+    """Return the tables that ``--tables`` names, each once, or all tables without it.
+
+    Raises:
+        OptionError: a name is not that of a table.
+    """
     if text is None:
         return list(TABLES)
 
@@ -116,6 +121,11 @@ def _table_names(text: str | None) -> list[str]:
 def _write_to_standard_output(
     rows: Iterable[NamedRow], form: str, names: list[str]
 ) -> None:
+    """Write one table to standard output.
+
+    Raises:
+        OptionError: several tables are asked for, or a terminal would get a binary format.
+    """
     if len(names) > 1:
         raise OptionError(
             "several tables need a directory: give --out DIR, or one table with --tables, or --json"
@@ -131,6 +141,7 @@ def _write_to_standard_output(
 
 
 def _describe(names: list[str], as_json: bool) -> None:
+    """Print the columns of some tables, with kind, meaning and unit."""
     if as_json:
         write_json(
             {name: [column.as_dict() for column in TABLES[name]] for name in names}

@@ -107,6 +107,7 @@ def command() -> None:
 
 
 def _report_page(report: "FleetReport") -> Page:
+    """Yield what a run of a fleet did, with the repositories that failed."""
     yield Line()
     yield Line(f"Fleet — rubric {report.rubric}", "bold")
     yield Line()
@@ -125,6 +126,7 @@ def _report_page(report: "FleetReport") -> Page:
 
 
 def _failures(failed: "list[RepositoryState]") -> Page:
+    """Yield a table of repositories that failed and why, or nothing if none did."""
     if not failed:
         return
 
@@ -266,6 +268,7 @@ def init(file: Path) -> None:
 
 
 def _print_json_event(event: "FleetEvent", _: "FleetReport") -> None:
+    """Print an event as a JSON object on one line."""
     value: PlainData = {"event": event.kind, "time": round(time.time(), 3)}
     if event.repository:
         value["repository"] = event.repository

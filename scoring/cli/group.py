@@ -92,6 +92,7 @@ class _HelpFormatter(click.HelpFormatter):
 
 
 def _unbreakable(text: str) -> str:
+    """Return a text with hyphens at which no line breaks."""
     return text.replace("-", _UNBREAKABLE_HYPHEN)
 
 

@@ -138,6 +138,7 @@ def _report(
     done: str,
     not_done: str,
 ) -> None:
+    """Print what was done with a settings file: ``done`` if it was changed, else ``not_done``."""
     text = f"{printable(change.path)}: {done if change.changed else not_done}"
     if change.backup:
         text += f" (the former file is {printable(change.backup)})"

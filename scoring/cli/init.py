@@ -273,6 +273,7 @@ def _why_no_hook(examination: Examination, top_level: Path) -> Iterator[str]:
 
 
 def _transcripts_read(examination: Examination) -> list[Path]:
+    """Return the transcripts that hold work in this repository."""
     return [file.path for file in examination.transcripts.files if not file.left_out]
 
 
@@ -332,6 +333,7 @@ def _ignore_agents_folder(examination: Examination) -> Path | None:
 
 
 def _line_about_entries(derivation: Derivation, log_dir: Path) -> str:
+    """Return how many entries were written, or what to do if there was no commit of an agent."""
     if not derivation.written:
         return "No commit that an agent made was found: da-score doctor shows what is looked at"
     count = counted(len(derivation.written), "entry", "entries")

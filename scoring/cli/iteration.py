@@ -217,6 +217,11 @@ def _deliberation_of(
 
 
 def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
+    """Return the score as ``--json`` prints it, with what the evidence says today.
+
+    Where the score comes from is read from the evidence if the score was computed just now, else
+    from what was kept next to the sidecar.
+    """
     log_dir = settings.iter_log_dir
     facts = shown.facts
     if shown.signals is not None and facts is not None:

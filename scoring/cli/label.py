@@ -315,6 +315,7 @@ def _ask(iteration: int, actor: str, settings: Settings) -> PlainData:
 
 
 def _show_change(examined: ExaminedIteration, settings: Settings) -> None:
+    """Print the commit of an iteration with its diff, cut after some lines, or that it is gone."""
     sha = examined.facts.landing.sha
     if not sha:
         say(
@@ -362,5 +363,6 @@ def _ask_choice(
 
 
 def _ask_text(question: str) -> str | None:
+    """Ask once, and return the answer, or None if it is empty."""
     text: str = click.prompt(question, default="", show_default=False)
     return text.strip() or None

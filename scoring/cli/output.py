@@ -77,6 +77,7 @@ def say(text: str) -> None:
 
 
 def _folded(text: str, stream: TextIO) -> str:
+    """Return text folded to the width of a terminal: that of COLUMNS, of the stream, or 80."""
     # loads rich, which a pipe does not need
     from scoring.views.drawing import folded_text
 
@@ -135,6 +136,7 @@ def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> N
 
 
 def _json(value: Any, indent: int = 1) -> bytes:
+    """Return a value as JSON. Invisible characters are escapes, and paths are texts in it."""
     try:
         data = msgspec.json.encode(value, enc_hook=os.fspath)
     # text that is not UTF-8, or keys that are not texts
@@ -318,6 +320,7 @@ def complain(text: str) -> None:
 
 
 def _print_message(kind: str, text: str) -> None:
+    """Print a warning or an error in one line on standard error, if that is open."""
     # print would then use standard output, which is not for messages
     if sys.stderr is None:
         return

@@ -110,6 +110,7 @@ def _statement(argument: str) -> str:
 
 @contextlib.contextmanager
 def _ask_fleet(place: str, sql: str) -> Iterator[Answer]:
+    """Ask the tables of a fleet's data set in SQL, under the names that a log's tables have."""
     from scoring.fleet.tables import ALIASES, ASKED, WORK
 
     dataset = open_dataset(place)
@@ -153,6 +154,7 @@ def _json_value(value: Any) -> Any:
 
 
 def _csv_text(value: Any) -> str:
+    """Return a value as a field of CSV: "" for None, and JSON for anything but text."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -161,6 +163,7 @@ def _csv_text(value: Any) -> str:
 
 
 def _cell_text(value: Any) -> str:
+    """Return a value for a table: "-" for None, and six digits of a number with a fraction."""
     if value is None:
         return "-"
     if isinstance(value, float):

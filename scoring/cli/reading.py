@@ -262,6 +262,14 @@ def log_view(
 
 
 def _view(settings: Settings, rubric: Rubric, warn: Warn, **more: Any) -> "LogView":
+    """Return the view of the log that the settings name, under a rubric.
+
+    Args:
+        settings: the settings of the command.
+        rubric: the rubric, which also chooses the rules of evidence.
+        warn: takes warnings.
+        more: other fields of the view.
+    """
     from scoring.examine import LogView
 
     return LogView(

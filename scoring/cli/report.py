@@ -144,6 +144,7 @@ def _digest_of_log(
 
 @progress("Reading the fleet")
 def _digest_of_fleet(settings: Settings, place: str) -> Digest:
+    """Return what the page shows of a fleet: its work, without scores."""
     require("fleet", "deltalake", "pyarrow")
     rows = open_dataset(place).rows("work").to_table().to_pylist()
     rubric = rubric_of(settings)
@@ -157,6 +158,7 @@ def _digest_of_fleet(settings: Settings, place: str) -> Digest:
 
 
 def _report_written(summary: Digest, out: Path, settings: Settings) -> None:
+    """Print where the page is, and with ``--json`` the essentials that it shows."""
     value = {
         "report": out,
         "iterations": len(summary.lines),

@@ -101,6 +101,7 @@ def show(rubric: str | None, settings: Settings) -> None:
 
 
 def _rubric_page(rubric: Rubric) -> Page:
+    """Yield the signals of a rubric, what is special about it, and its bands."""
     yield Line(f"Rubric {rubric.version}   {rubric.combination}", "bold")
     yield Line()
 

@@ -103,6 +103,11 @@ def _complete_id(text: str, log_dir: Path) -> str:
 
 
 def _read_sidecar(session_id: str, log_dir: Path) -> SessionScore:
+    """Return the score in the sidecar of a session.
+
+    Raises:
+        NotFoundError: there is no sidecar; the message names sessions that have one.
+    """
     try:
         return read_session(log_dir, session_id)
     except NotFoundError as e:

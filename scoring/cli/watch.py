@@ -84,6 +84,7 @@ def command(
 
 
 def _line(change: LogChange) -> str:
+    """Return a change of a log as a line: what happened, the score, and its weakest signal."""
     if change.change == "broken":
         return f"broken   {printable(change.reason)}\n"
 

@@ -158,6 +158,7 @@ def backfill_log(plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
 
 
 def _bring_up_to_date(plan: BackfillPlan, report: LogReport, take: TakeResult) -> None:
+    """Do what :func:`backfill_log` does, and note it in the report; errors are raised."""
     log = report.iter_log_dir
     rubric = plan.rubric
     settings = plan.settings
@@ -301,6 +302,7 @@ def _cause_of_change(
 def _is_passed_over(
     facts: IterationFacts, old_score: PersistedScore | None, plan: BackfillPlan
 ) -> bool:
+    """Return whether the plan leaves an iteration out, by its date or by a signal that voted."""
     if plan.since is not None and not _is_since(facts, plan.since):
         return True
     if not plan.only_absent or old_score is None:
@@ -311,6 +313,10 @@ def _is_passed_over(
 
 
 def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
+    """Return whether an iteration is from a day on, by its date or else the end of its time.
+
+    One without both is.
+    """
     date = day_or_none(facts.record.date[:10])
     if date is not None:
         return date >= since
@@ -367,6 +373,7 @@ def backfill_logs(
 
 
 def _report_of(plan: BackfillPlan) -> LogReport:
+    """Bring one log up to date; a bug becomes the error of its report, so that others go on."""
     try:
         return backfill_log(plan)
     except Exception as e:

@@ -318,6 +318,11 @@ def _new_entries(
 
 
 def _write_entries(log_dir: Path, entries: list[DerivedEntry]) -> None:
+    """Write new entries, all at once.
+
+    Raises:
+        WriteError: a file is there already, or cannot be written.
+    """
     make_folder(log_dir)
     files = []
     for entry in entries:
@@ -329,6 +334,7 @@ def _write_entries(log_dir: Path, entries: list[DerivedEntry]) -> None:
 
 
 def _text_of(entry: DerivedEntry) -> bytes:
+    """Return a new entry as YAML. Of a commit that git lacks, it says only what showed it."""
     commit = entry.commit
     fields = git_fields(commit, entry.branch, entry.size)
     summary = trim(commit.subject)

@@ -275,6 +275,7 @@ def _lines_of_field(
 
 
 def _comment(text: str) -> Iterator[str]:
+    """Yield a text as lines of comments, folded between words."""
     for line in textwrap.wrap(text, _WIDTH - len("# ")):
         yield f"# {line}"
 

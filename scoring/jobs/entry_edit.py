@@ -115,6 +115,11 @@ def _version_of(file: Path, data: bytes) -> int:
 
 
 def _field_at(path: str, version: int) -> DescribedField:
+    """Return the field at a path, such as ``verifiers.0.status``, of a schema.
+
+    Raises:
+        SettingsError: no field that holds one value is there, or it must not be changed.
+    """
     problem = "stays as it is"
     if path not in _FIXED_FIELDS:
         problem = "is not a field that holds one value"
@@ -330,6 +335,7 @@ def _changes_more(old: bytes, new: bytes, path: str) -> bool:
 
 
 def _flattened(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values inside of a value by their paths, such as ``verifiers.0.status``."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _flattened(inner, f"{prefix}.{name}" if prefix else name)

@@ -74,6 +74,7 @@ def parse_hook_input(text: str | bytes) -> HookInput:
 
 
 def _is_path(value: object) -> TypeGuard[str]:
+    """Return whether a value can be the path of a file."""
     return isinstance(value, str) and bool(value) and "\0" not in value
 
 

@@ -132,6 +132,11 @@ def install_command(path: Path, hook: Hook, shared: bool) -> HookChange:
 
 
 def _program_that_runs() -> str:
+    """Return the da-score that runs now, or the one on the path where it is not a program.
+
+    Raises:
+        InputError: there is neither.
+    """
     # The path may hold another da-score than the one that runs.
     candidate = Path(sys.executable).with_name(PROGRAM)
     if os.path.basename(sys.argv[0]) == PROGRAM:
@@ -306,6 +311,7 @@ def _installed_hooks(data: Any) -> list[_InstalledHook]:
 
 
 def _command_of(hook: PlainData) -> Any:
+    """Return what a hook says that it runs; it may be any JSON, since people edit the file."""
     return hook.get("command", hook.get("bash"))
 
 
@@ -322,6 +328,7 @@ def _program_in(command: str) -> str:
 
 
 def _runs_close_task(command: object) -> bool:
+    """Return whether a command is ``da-score close-task``, by any path and with any options."""
     if not isinstance(command, str):
         return False
 

@@ -175,6 +175,7 @@ def read_json_file(path: Path) -> JsonFile:
 
 
 def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. ValueError if a key is given twice, since one would be lost."""
     data = dict(pairs)
     if len(data) != len(pairs):
         raise ValueError("a key is given twice")

@@ -118,6 +118,7 @@ def _line(key: str, value: str | None, example: str) -> str:
 
 
 def _list_line(key: str, values: Sequence[str], example: str) -> str:
+    """Return the line of a setting that is a list, with an example as a comment if it is empty."""
     if not values:
         return f"# {key} = [{_toml_string(example)}]"
     return f"{key} = [{', '.join(map(_toml_string, values))}]"

@@ -29,6 +29,7 @@ from .label_file import NewLabel
 
 
 def _as_word(value: Any) -> Any:
+    """Return a text without spaces around it and with "-" for "_"; any other value as it is."""
     if not isinstance(value, str):
         return value
     return value.strip().replace("_", "-")
@@ -125,6 +126,11 @@ def read_rows(path: Path, iterations: Collection[int], actor: str) -> ImportedLa
 
 
 def _rows_of_csv(text: str) -> Iterator[_Row]:
+    """Yield the rows under the line of names. Empty lines are left out, and empty cells too.
+
+    Raises:
+        csv.Error: the text is not CSV.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     names: list[str] = []
     lines_read = 0
@@ -148,6 +154,7 @@ def _rows_of_csv(text: str) -> Iterator[_Row]:
 
 
 def _rows_of_jsonl(text: str) -> Iterator[_Row]:
+    """Yield a row for each line that is not empty. Keys with null are left out."""
     for line, content in enumerate(text.split("\n"), 1):
         if not content.strip():
             continue

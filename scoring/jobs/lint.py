@@ -231,6 +231,7 @@ def _unreadable(path: Path, iteration: int | None, message: str) -> LintFinding:
 
 
 def _several_of_one_number(entries: list[_ReadEntry]) -> Iterator[LintFinding]:
+    """Yield an error for each entry that has the number of one in another file."""
     first_of_number: dict[int, _ReadEntry] = {}
     for entry in entries:
         first = first_of_number.setdefault(entry.iteration, entry)
@@ -245,6 +246,10 @@ def _several_of_one_number(entries: list[_ReadEntry]) -> Iterator[LintFinding]:
 def _several_of_one_commit(
     entries: list[_ReadEntry], repo_dir: Path
 ) -> Iterator[LintFinding]:
+    """Yield an error for each entry that names the commit of an entry before it.
+
+    Where git does not know a commit, its first digits decide.
+    """
     with_commit = [entry for entry in entries if entry.commit]
     try:
         shas = GitRepository(repo_dir).resolve(entry.commit for entry in with_commit)
@@ -270,6 +275,7 @@ def _several_of_one_commit(
 def _unknown_sessions(
     entries: list[_ReadEntry], sessions: set[str]
 ) -> Iterator[LintFinding]:
+    """Yield a warning for each entry that names a session without a transcript."""
     for entry in entries:
         if not entry.session or entry.session in sessions:
             continue

@@ -162,12 +162,14 @@ def _dumped(yaml: YAML, tree: Any, data: bytes, path: Path) -> bytes:
 
 
 def _loaded(yaml: YAML, data: bytes) -> Any:
+    """Return what a document holds, with its comments and its spelling."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReusedAnchorWarning)  # YAML allows it
         return yaml.load(data)
 
 
 def _dump(yaml: YAML, tree: Any) -> bytes:
+    """Return a document as the writer spells it."""
     out = io.BytesIO()
     yaml.dump(tree, out)
     return out.getvalue()
@@ -203,6 +205,7 @@ def _with_change(text: bytes, unchanged: bytes, changed: bytes) -> bytes:
 
 
 def _indentation(line: bytes) -> bytes:
+    """Return the spaces and dashes at the beginning of a line."""
     return line[: len(line) - len(line.lstrip(b" -"))]
 
 

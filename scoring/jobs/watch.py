@@ -226,6 +226,7 @@ class LogWatch:
         self._entries = entries
 
     def _score_changed(self) -> list[LogChange]:
+        """Return the scores of the iterations that have to be scored, in order."""
         changes = self._score(dict(sorted(self._to_score.items())))
         # An error leaves them here, so that a later look scores them.
         self._to_score = {}

@@ -217,5 +217,6 @@ def _with_record(
 
 
 def _require_log(log_dir: Path) -> None:
+    """Raise InputError if there is no log, with what makes one."""
     if not log_dir.is_dir():
         raise InputError(missing_log_message(log_dir, f"{log_dir}: no such directory"))
