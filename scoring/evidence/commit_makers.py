@@ -101,11 +101,11 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
 
     A checkpoint also lists sessions that did other work at that time.
     """
-    unsure = {}
+    several = {}
     wanted: set[str] = set()
     for name, made_by in agents.makers.items():
         if len(made_by.session_ids) > 1:
-            unsure[name] = made_by
+            several[name] = made_by
             wanted.update(made_by.session_ids)
 
     edits: dict[str, list[tuple[str, int]]] = {}
@@ -115,22 +115,21 @@ def _put_editors_first(agents: AgentCommits, work: WorkOfAgents) -> None:
                 (file.text(edit.path), file.times[index])
                 for file, index, edit in session.events(Edit)
             ]
-    in_git = [name for name in unsure if name not in agents.known_from]
+    in_git = [name for name in several if name not in agents.known_from]
     files = work.history.files(agents.commits[name] for name in in_git)
 
-    for name, made_by in unsure.items():
-        commit = agents.commits[name]
-        until = ((commit.time or 0) + 1) * NS
-        edited_at: dict[str, int] = {}
+    for name, made_by in several.items():
+        until = ((agents.commits[name].time or 0) + 1) * NS
         tails = tuple(f"/{path}" for path in files.get(name, ()))
+        last_edits: dict[str, int] = {}
         for session_id in made_by.session_ids:
+            times = [0]
             for path, time in edits.get(session_id, ()):
                 if time <= until and f"/{path}".endswith(tails):
-                    edited_at[session_id] = max(edited_at.get(session_id, 0), time)
+                    times.append(time)
+            last_edits[session_id] = max(times)
 
-        by_edits = sorted(
-            made_by.session_ids, key=lambda each: edited_at.get(each, 0), reverse=True
-        )
+        by_edits = sorted(last_edits, key=last_edits.__getitem__, reverse=True)
         agents.makers[name] = made_by._replace(session_ids=tuple(by_edits))
 
 

@@ -76,16 +76,18 @@ def ask_transcripts(
     start = windows[max(windows)].end if windows else None
     unlogged, became = unlogged_commits(of_agents, records, start)
 
-    of_log = of_log.with_checkpoints(of_agents.unnamed)
+    unnamed: dict[str, list[str]] = {}
+    for checkpoint, sha in of_agents.unnamed.items():
+        unnamed.setdefault(sha, []).append(checkpoint)
     questions = []
     for record in records:
-        questions.append(asking.question(record, of_log, windows.get(record.iteration)))
+        window = windows.get(record.iteration)
+        questions.append(asking.question(record, of_log, window, unnamed))
     further = asking.commits_of(
         {item.record.iteration: item.landing for item in unlogged}
     )
-    further = further.with_checkpoints(of_agents.unnamed)
     for item in unlogged:
-        questions.append(asking.question(item.record, further, item.window))
+        questions.append(asking.question(item.record, further, item.window, unnamed))
 
     lines_added = partial(git.lines_added, is_strict=sources.trusted)
     answers = scan.observe(work, questions, became, lines_added)
@@ -122,17 +124,6 @@ class _LogCommits(NamedTuple):
             *_commit_names(record, self.landings[iteration]),
             *self.names[iteration],
         )
-
-    def with_checkpoints(self, unnamed: Mapping[str, str]) -> "_LogCommits":
-        """Return the same with checkpoints that no message names, by their commits."""
-        by_sha = dict(self.by_sha)
-        for checkpoint, sha in unnamed.items():
-            if sha in by_sha:
-                commit = by_sha[sha]
-                by_sha[sha] = commit._replace(
-                    checkpoints=(*commit.checkpoints, checkpoint)
-                )
-        return self._replace(by_sha=by_sha)
 
 
 @dataclass(frozen=True)
@@ -179,8 +170,16 @@ class _Asking:
         record: IterationRecord,
         commits: _LogCommits,
         window: IterationWindow | None,
+        unnamed: Mapping[str, Sequence[str]],
     ) -> Question:
-        """Return what transcripts are asked about one iteration."""
+        """Return what transcripts are asked about one iteration.
+
+        Args:
+            record: its entry.
+            commits: the commits of its log.
+            window: its window of time.
+            unnamed: the checkpoints that no message names, by the SHAs of their commits.
+        """
         iteration = record.iteration
         landing = commits.landings[iteration]
         names = tuple(commits.names[iteration])
@@ -194,7 +193,10 @@ class _Asking:
         for commit in own_commits:
             if authored is None and commit.time is not None:
                 authored = clamp_ns(commit.time * NS)
-            checkpoints = checkpoints or commit.checkpoints
+            checkpoints = checkpoints or (
+                *commit.checkpoints,
+                *unnamed.get(commit.sha, ()),
+            )
             files |= commits.files.get(commit.sha, frozenset())
         if record.known_from and not own_commits:
             # Git does not have the commit, but its checkpoint may be here.

@@ -189,10 +189,7 @@ def rewards(
 
 
 def _rewards_by_session(folder: Path) -> dict[str, float | None]:
-    """Return the rewards of the sessions that are those of one run alone."""
-    if not folder.is_dir():
-        return {}
-
+    """Return the rewards of the sessions that are those of one run alone; none without a folder."""
     rewards_of = defaultdict[str, list[float | None]](list)
     for run in graded_runs(folder):
         rewards_of[run.session].append(run.reward)

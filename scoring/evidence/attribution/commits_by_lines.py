@@ -15,7 +15,12 @@ from scoring.evidence.git.walk import Commit
 from scoring.evidence.transcripts.edits import WrittenFile
 from scoring.evidence.transcripts.events import LinesWritten, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import File, Session, SessionCommit
+from scoring.evidence.transcripts.streams import (
+    File,
+    Session,
+    SessionCommit,
+    commits_shown,
+)
 from scoring.text import trim
 
 from .written import (
@@ -180,23 +185,21 @@ def _commit_with(
     return max(parts, key=parts.__getitem__)
 
 
-def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> None:
+def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> None:
     """Add to sessions the commits that their commands made and did not print.
 
     Such a commit has an author time between the call and its result, in whole seconds, and at
     least 0.9 of the lines that it adds, and three of them, are lines that the session wrote. Or
     the call, or the next command, shows its SHA, and it was committed in that time.
     """
-    commits: list[SessionCommit] = []
     quiet: list[tuple[Session, SessionCommit]] = []
     for session in sessions:
-        commits += session.made
         quiet += [(session, call) for call in session.quiet]
     if not quiet:
         return
 
-    commits += _add_shown(quiet, git)
-    shown = {commit.sha[:7] for commit in commits}
+    _add_shown(quiet, git)
+    shown = {digits[:7] for digits in commits_shown(sessions)}
     unshown: dict[SessionCommit, list[str]] = {}  # the commits of the time of each call
     for _, call in quiet:
         authored = git.authored_between(call.begun // NS, call.time // NS)
@@ -219,13 +222,12 @@ def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> No
 
 def _add_shown(
     quiet: Iterable[tuple[Session, SessionCommit]], git: AttributedHistory
-) -> list[SessionCommit]:
+) -> None:
     """Add to sessions the commits that are shown after calls and were committed in them."""
     shas = git.repository.resolve_digits(
         {digits for _, call in quiet for digits in call.shown}
     )
     commits = git.written(shas.values())
-    added = []
     for session, call in quiet:
         for sha in dict.fromkeys(
             shas[digits] for digits in call.shown if digits in shas
@@ -235,9 +237,7 @@ def _add_shown(
                 committed is not None
                 and call.begun // NS <= committed <= call.time // NS
             ):
-                added.append(_commit_of(call, commits[sha]))
-                session.made.append(added[-1])
-    return added
+                session.made.append(_commit_of(call, commits[sha]))
 
 
 def _written_until(session: Session, time: int) -> WrittenLines:

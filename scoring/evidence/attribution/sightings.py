@@ -87,14 +87,12 @@ class _Corrections:
 
     Attributes:
         sightings: the sightings that are corrections, or may be.
-        stops: how many corrections are not words.
-        by_words: how many are words.
+        count: how many corrections these are.
     """
 
     def __init__(self) -> None:
         self.sightings: list[Sighting] = []
-        self.stops = 0
-        self.by_words = 0
+        self.count = 0
         # until the session calls a tool
         self._stopped_by: dict[SessionKey, Sighting] = {}
         self._words: dict[SessionKey, Sighting] = {}  # likewise
@@ -117,19 +115,19 @@ class _Corrections:
             self._note_interruption(sighting, stopped_by)
         elif kind == "wrong":
             self.sightings.append(sighting)
-            self.by_words += stopped_by is None
+            self.count += stopped_by is None
             self._words[session] = sighting
         elif (
             kind == "goes_on" and stopped_by and stopped_by.event.kind == "interruption"
         ):
             self.sightings.remove(self._stopped_by.pop(session))
-            self.stops -= 1
+            self.count -= 1
 
     def _note_refusal(self, sighting: Sighting) -> None:
         """Count a refusal. All refusals of one response count once."""
         response = sighting.event.response
         self.sightings.append(sighting)
-        self.stops += response not in self._responses
+        self.count += response not in self._responses
         if response:
             self._responses.add(response)
         self._stopped_by[sighting.session] = sighting
@@ -146,12 +144,12 @@ class _Corrections:
         words = self._words.pop(sighting.session, None)
         if words is not None:
             self.sightings.remove(words)
-            self.by_words -= stopped_by is None
+            self.count -= stopped_by is None
         elif sighting.event.idle:
             return
 
         if stopped_by is None or stopped_by.event.kind != "refusal":
-            self.stops += 1
+            self.count += 1
             self._stopped_by[sighting.session] = sighting
 
 
@@ -239,7 +237,7 @@ class Sightings:
         counts = CorrectionsSeen(
             interrupts=kinds["interruption"],
             rejections=kinds["refusal"],
-            corrections=corrections.stops + corrections.by_words,
+            corrections=corrections.count,
             resets=len(resets),
             words=words,
             reports=kinds["report"],

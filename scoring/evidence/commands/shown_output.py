@@ -6,11 +6,9 @@ The programs are in ``output_readers.toml``; ``docs/TEST_TOOLS.md``, "The verdic
 import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 from scoring.evidence.scopes import is_code
-from scoring.settings_table import read_toml
 
 from .file_writes import is_given_code, rewritten_path
 from .programs import (
@@ -19,12 +17,11 @@ from .programs import (
     WordSet,
     base_name,
     is_option,
+    read_table,
     rows_by_program,
     without_version,
 )
 from .shell_command import Commands, ShellCommand
-
-READER_TABLE = Path(__file__).parent / "output_readers.toml"
 
 FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
 """Programs that leave the lines with a pattern."""
@@ -65,7 +62,7 @@ class LineRule(OptionRule):
 _RUNS_GIVEN_CODE = LineRule(first=re.compile(r"(?!)"))
 """The rule of a program that is given code: it may show anything."""
 
-_TABLE = read_toml(READER_TABLE.read_text("utf-8"))
+_TABLE = read_table("output_readers.toml")
 _REPORTERS = frozenset(_TABLE["report"].split())
 _QUIET_PROGRAMS = frozenset(_TABLE["quiet"].split())
 

@@ -154,12 +154,17 @@ def _by_status(
 def _summary(
     text: str, command: TestCommand | None, tools: Iterable[TestTool], *, passed: bool
 ) -> TestVerdict | None:
-    """Return what the summaries of passing, or of failing, runs say.
+    """Return what the summaries of passing, or else of failing, runs say; None without any.
 
-    Return None where they have no summaries.
-
-    Where several tools have one, that with the most numbers counts.
+    Where several tools have one, that with the most numbers counts. None counts that something else
+    than the test runs of the line may have printed.
     """
+    if command:
+        shown = command.shown
+        are_own = shown.own_passes if passed else shown.own_failures
+        if not are_own:
+            return None
+
     verdicts = []
     for tool in tools:
         summaries = _Summaries(text, command, tool, passed)
@@ -197,21 +202,14 @@ class _Summaries(NamedTuple):
 
     def has_any(self) -> bool:
         """Return whether there is one that can only be that of the run."""
-        return self._may_be_believed() and any(map(self._has_form, self._forms))
-
-    def _may_be_believed(self) -> bool:
-        """Return whether nothing else prints such a summary, and nothing cut one off."""
-        if self.command is None:
-            return True
-        if not self.passed:
-            return self.command.shown.own_failures
-        if not self.command.shown.own_passes:
-            return False
-
-        failures = [form.text for form in self.tool.failing]
-        return not self.tool.sums or all(
-            leaves_failures(words, self.text, failures) for words in self._readers
-        )
+        if (
+            self.passed and self.tool.sums
+        ):  # then what reads the output may hide a failure
+            failures = [form.text for form in self.tool.failing]
+            for words in self._readers:
+                if not leaves_failures(words, self.text, failures):
+                    return False
+        return any(map(self._has_form, self._forms))
 
     def _has_form(self, form: SummaryForm) -> bool:
         """Return whether a line has a form, and may have it under the form's condition."""
@@ -238,6 +236,7 @@ class _Summaries(NamedTuple):
 
             names_test = form.condition == "named" and "test" in line.lower()
             if not is_of_program or is_sole or names_test:
+                # such a failure may also say that the program is not there
                 if self.passed or not is_of_program:
                     return True
                 return not any_form_in(tool_table().unstarted, self.text)

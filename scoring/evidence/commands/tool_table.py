@@ -226,29 +226,31 @@ class ToolTable(Frozen, dict=True):
     @cached_property
     def starts(self) -> dict[str, list[CommandStart]]:
         """How commands begin that run a tool, by program."""
-        starts: dict[str, list[CommandStart]] = {}
+        texts: list[tuple[str, str]] = []
         for tool in self.tool:
-            self._add_starts(starts, tool.starts, tool.name)
-        return starts
+            texts += [(text, tool.name) for text in tool.starts]
+        return self._by_program(texts)
 
     @cached_property
     def _carriers(self) -> dict[str, list[CommandStart]]:
-        carriers: dict[str, list[CommandStart]] = {}
-        self._add_starts(carriers, self.carriers)
-        return carriers
+        return self._by_program((text, "") for text in self.carriers)
 
-    def _add_starts(
-        self,
-        starts: dict[str, list[CommandStart]],
-        texts: Iterable[str],
-        tool: str = "",
-    ) -> None:
-        for text in texts:
+    def _by_program(
+        self, texts: Iterable[tuple[str, str]]
+    ) -> dict[str, list[CommandStart]]:
+        """Return beginnings of commands by their programs.
+
+        Args:
+            texts: each beginning as the data has it, and the tool that it runs.
+        """
+        starts: dict[str, list[CommandStart]] = {}
+        for text, tool in texts:
             first, *words = text.split()
             program = program_name(first)
             valued_options = self.valued.get(program, frozenset())
             start = CommandStart(tuple(words), valued_options, tool)
             starts.setdefault(program, []).append(start)
+        return starts
 
     @cached_property
     def any_summary(self) -> re.Pattern[str]:
