@@ -18,7 +18,7 @@ from scoring.views.formats import require
 from scoring.views.look_at import look_at
 from scoring.views.report import is_report, page_parts, report_lines
 from scoring.views.report.answers import fleet_work
-from scoring.views.report.commit_links import where_it_is
+from scoring.views.report.commit_links import name_and_commit_pages
 from scoring.views.report.digest import Digest, digest
 from scoring.views.validity_pages import with_cases
 from scoring.views.work_rows import work_of, work_summary
@@ -127,7 +127,7 @@ def _digest_of_log(
     summary = digest(
         view.iter_log_dir, view.rubric, with_cases(examined, version, cases, marks)
     )
-    summary.project, summary.pages = where_it_is(view.repo_dir)
+    summary.project, summary.pages = name_and_commit_pages(view.repo_dir)
 
     # Memory holds what only the validity needs, and then what only the work needs, no longer
     # than that.

@@ -23,7 +23,7 @@ from .comparisons import (
     MEASURES,
     Measure,
     Sample,
-    counting,
+    comparable_work,
     harness_changed,
     sample_of,
     settled,
@@ -145,7 +145,8 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
     figures = []
     for measure in MEASURES:
         samples = [
-            sample_of(measure, counting(measure, side)) for side in (first, second)
+            sample_of(measure, comparable_work(measure, side))
+            for side in (first, second)
         ]
         figures.append(figure_of(measure, samples[0], samples[1], changed))
 
@@ -206,7 +207,7 @@ def _too_few(measure: Measure, first: Sample, second: Sample) -> str:
 def _intervals(
     measure: Measure, first: Sample, second: Sample
 ) -> tuple[Interval, Interval]:
-    """Return the interval of a difference that is shown, and the wider one of a verdict."""
+    """Return the 95 % interval of a difference, which is shown, and the 99 % one of a verdict."""
     if measure.kind == "share":
         return (
             share_difference_interval(first.clusters, second.clusters),
@@ -221,7 +222,11 @@ def _holds_zero(interval: Interval) -> bool:
 
 
 def _with_needed(figure: Figure, interval: Interval) -> Figure:
-    """Say how many more units could tell a difference that matters, or the one that is seen."""
+    """Return a figure whose interval holds 0 with the verdict on that, and the units it lacks.
+
+    The verdict says how many more units could tell a difference that matters, or the one that is
+    seen if that is larger; or, where there are enough units, how far apart the sides are at most.
+    """
     difference = figure.difference or 0.0
     least = _POINTS
     if figure.measure.kind != "share":

@@ -46,7 +46,7 @@ class CountedShare(NamedTuple):
 
 
 def percent(share: float) -> str:
-    """Return a share in percent. Only none is 0, and only all is 100."""
+    """Return a share in percent, with one decimal near the ends: only none is 0, only all 100."""
     value = round(share * 100, 6)
     if value in (0, 100) or 0.5 <= value < 99.5:
         return f"{value:.0f}"

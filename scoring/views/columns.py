@@ -105,20 +105,16 @@ class ScoreRow(NamedTuple):
     row: SignalContribution
 
 
-def _score_on_enough_evidence(score: Any) -> Any:
-    if score.band == BAND_INSUFFICIENT:
-        return None
-    return _score_value(score)
-
-
-def _score_value(score: Any) -> Any:
-    return score.value if score.scored else None
+def _score_on_enough_evidence(score: Any) -> float | None:
+    """Return the value of an iteration's or a session's score that counts in means, else None."""
+    enough = score.scored and score.band != BAND_INSUFFICIENT
+    return score.value if enough else None
 
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "text?": lambda text: text or None,
     "score?": _score_on_enough_evidence,
-    "any score?": _score_value,
+    "any score?": lambda score: score.value if score.scored else None,
     "vote?": lambda signal: float(signal.sub_score) if signal.present else None,
     "check?": lambda signal: bool(signal.sub_score) if signal.present else None,
     "models?": lambda models: ", ".join(model or "unknown" for model in models) or None,
@@ -158,15 +154,18 @@ def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Take:
 
 
 def _tokens(kind: str, spending: Spending) -> int | None:
+    """Return the tokens of a kind, or None where none of any kind are known."""
     return spending.tokens[kind] if spending.spent else None
 
 
 def _cost(source: RowSource) -> float | None:
+    """Return what an iteration cost, or None where its tokens are only claimed or have no price."""
     spending = without_claimed_cost(source.content.spending)
     return spending.cost if spending else None
 
 
 def _delta(source: RowSource) -> float | None:
+    """Return observed minus claimed, or None where there is nothing to compare."""
     pair = source.content
     return float(pair.delta) if pair.comparable else None
 

@@ -68,7 +68,7 @@ def comparison_page(
     yield _in_both_or_changed("Evidence", first.evidence, second.evidence, own_rules)
     for name, (old, new) in diff.changed_data.items():
         if name != "evidence":
-            yield f"{name.replace('_', ' ').capitalize()}: {_word(old)} → {_word(new)}"
+            yield f"{name.replace('_', ' ').capitalize()}: {_data_text(old)} → {_data_text(new)}"
 
     if first.bands == second.bands:
         yield f"Bands: {_bands_text(first)} in both."
@@ -100,8 +100,8 @@ def _spec_row(spec: SpecChange) -> TableRow:
     notes = []
     for field in spec.fields:
         if field != "weight":
-            old = _word(getattr(spec.before, field))
-            new = _word(getattr(spec.after, field))
+            old = _data_text(getattr(spec.before, field))
+            new = _data_text(getattr(spec.after, field))
             notes.append(f"{field.replace('_', '-')}: {old} → {new}")
 
     change: str = spec.change
@@ -115,7 +115,7 @@ def _spec_row(spec: SpecChange) -> TableRow:
     return TableRow((spec.signal, *weights, change), notes)
 
 
-def _word(value: object) -> str:
+def _data_text(value: object) -> str:
     """Return a value of a rubric's data as people read it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -158,20 +158,20 @@ def _iteration_row(
         change,
         band,
     )
-    return TableRow(cells, list(_moves(diff, iteration)))
+    return TableRow(cells, list(_move_lines(diff, iteration)))
 
 
-def _moves(diff: RubricDiff, iteration: IterationDiff) -> Lines:
+def _move_lines(diff: RubricDiff, iteration: IterationDiff) -> Lines:
     """Yield what moved the score of an iteration, the largest effect first."""
     moves = sorted(iteration.signals, key=lambda move: -abs(move.effect))
     for move in moves:
         if not set(move.causes) - {"weight"}:
             continue
         effect = "" if iteration.change is None else f"{move.effect:+.3f}  "
-        yield f"{move.signal}  {effect}{_why(move)}"
+        yield f"{move.signal}  {effect}{_causes_text(move)}"
 
-        old = _detail(move.before)
-        new = _detail(move.after)
+        old = _detail_text(move.before)
+        new = _detail_text(move.after)
         if move.before is None or move.after is None or old != new:
             before_name, after_name = diff.names
             yield f"  {before_name}: {old}"
@@ -184,11 +184,11 @@ def _moves(diff: RubricDiff, iteration: IterationDiff) -> Lines:
         yield f"by weight alone  {total:+.3f}  {listed}"
 
 
-def _detail(row: SignalContribution | None) -> str:
+def _detail_text(row: SignalContribution | None) -> str:
     return row.detail if row else "not in this rubric"
 
 
-def _why(move: SignalMove) -> str:
+def _causes_text(move: SignalMove) -> str:
     """Return each cause of a move with what changed: sub-scores, or weights."""
     causes = []
     for cause in move.causes:
@@ -264,10 +264,14 @@ def comparison_payload(
     second = diff.after
     signals = []
     for spec in diff.signals:
-        weight = _both(spec, "weight") | {"change": None}
+        weight = _values_of_both(spec, "weight") | {"change": None}
         if spec.before and spec.after:
             weight["change"] = spec.after.weight - spec.before.weight
-        words = {name: _both(spec, name) for name in spec.fields if name != "weight"}
+        words = {
+            name: _values_of_both(spec, name)
+            for name in spec.fields
+            if name != "weight"
+        }
         value = {"signal": spec.signal, "change": spec.change}
         signals.append(value | {"weight": weight, "changed_words": words})
 
@@ -295,7 +299,7 @@ def _rubric_payload(rubric: Rubric) -> PlainData:
     return fields_of(rubric, "version", "combination", *DATA) | {"bands": bands}
 
 
-def _both(spec: SpecChange, field: str) -> PlainData:
+def _values_of_both(spec: SpecChange, field: str) -> PlainData:
     return {
         "a": getattr(spec.before, field, None),
         "b": getattr(spec.after, field, None),

@@ -120,8 +120,8 @@ MEASURES = (
 )
 
 
-def counting(measure: Measure, rows: WorkRows) -> WorkRows:
-    """Return the work of which two periods are compared: for some measures, the settled work.
+def comparable_work(measure: Measure, rows: WorkRows) -> WorkRows:
+    """Return the work by which a measure compares two periods: all of it, or the settled work.
 
     What landed of younger work is known sooner than what came to nothing of it.
     """
@@ -172,7 +172,7 @@ class Sample(NamedTuple):
 
 
 def sample_of(measure: Measure, rows: WorkRows) -> Sample:
-    """Return the values of some work by session, and how many unclear units have none."""
+    """Return the values of some work by session, and of the measure landed its unclear units."""
     clusters: dict[object, Cluster] = {}
     for row in rows:
         value = measure.of(row)
@@ -207,11 +207,12 @@ _SHARES = tuple(measure for measure in MEASURES if measure.key in ("landed", "fi
 
 
 def comparisons(work: WorkRows, least: int = 2) -> list[Comparison]:
-    """Compare repositories, harnesses and models.
+    """Compare repositories, harnesses and models, each kind with its largest groups first.
 
     Args:
         work: the work.
-        least: how many groups a kind has at least; a kind with fewer is left out.
+        least: how many groups a kind has at least. A kind with fewer is left out, and one in which
+            no group has a name.
     """
     compared = []
     for kind in ("Repository", "Harness", "Model"):
@@ -257,7 +258,7 @@ def trend(work: WorkRows) -> list[str]:
     sentences = []
     for share in _SHARES:
         rows = []
-        for row in counting(share, work):
+        for row in comparable_work(share, work):
             if row.values["ended"] and share.of(row) is not None:
                 rows.append(row)
         half = len(rows) // 2

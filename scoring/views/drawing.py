@@ -42,7 +42,7 @@ def draw(blocks: Iterable[Block], console: Console) -> None:
         if isinstance(block, Line):
             parts = [_text(cell) for cell in block.cells()]
             line = Text(style=block.style).join(parts)
-            console.print(_hanging(line, console.width), overflow="fold")
+            console.print(_with_hanging_indent(line, console.width), overflow="fold")
             continue
 
         table = block.shown_in(None, "terminal", "full")
@@ -93,8 +93,8 @@ def _fitted(table: Table, width: int) -> Drawn:
     if has_notes:
         for row, line in zip(rows, lines, strict=True):
             line.append(Text("\n".join(map(visible, row.notes)), row.style))
-    widths = _widths(lines)
-    if _total(widths) <= width:
+    widths = _column_widths(lines)
+    if _total_width(widths) <= width:
         if lines:
             # the last are the notes
             right = [*(column.right for column in table.columns), False]
@@ -109,11 +109,11 @@ def _fitted(table: Table, width: int) -> Drawn:
 
     lines = list(map(_texts, rows))
     for index in reversed(range(len(table.columns))):
-        if _total(_widths(lines)) > width:
+        if _total_width(_column_widths(lines)) > width:
             for row, line in zip(rows, lines, strict=True):
                 line[index] = _text(row.cells[index], row.style, brief=True)
 
-    shown = _columns_with_room(table, _widths(lines), width)
+    shown = _columns_with_room(table, _column_widths(lines), width)
     if shown:
         yield from _with_columns_below(table, rows, lines, shown, width)
     else:
@@ -144,7 +144,7 @@ def _columns_with_room(table: Table, widths: list[int], width: int) -> list[int]
     The widest ones go first, and the first column never goes.
     """
     shown = list(range(len(widths)))
-    total = _total(widths)
+    total = _total_width(widths)
     while total > width:
         if len(shown) == 1 or table.records:
             return []
@@ -165,7 +165,7 @@ def _with_columns_below(
 
     Those below have their headings unless they are prose.
     """
-    widths = _widths(lines)
+    widths = _column_widths(lines)
     shown_widths = [widths[index] for index in shown]
     right = [table.columns[index].right for index in shown]
 
@@ -183,7 +183,7 @@ def _with_columns_below(
                 text = Text.assemble((f"{visible(column.head)} ", "dim"), text)
             moved.append(text)
         if moved:
-            yield _below(Text(" " * _GAP).join(moved), width)
+            yield _indented_below(Text(" " * _GAP).join(moved), width)
         yield from _notes_below(row, width)
 
 
@@ -201,10 +201,10 @@ def _blocks(rows: list[TableRow], width: int) -> Drawn:
 
 def _notes_below(row: TableRow, width: int) -> Drawn:
     for note in row.notes:
-        yield _below(Text(visible(note), row.style), width)
+        yield _indented_below(Text(visible(note), row.style), width)
 
 
-def _widths(lines: list[RowTexts]) -> list[int]:
+def _column_widths(lines: list[RowTexts]) -> list[int]:
     """Return the width of each column, in cells of the terminal."""
     widths = []
     for column in zip(*lines, strict=True):
@@ -213,14 +213,14 @@ def _widths(lines: list[RowTexts]) -> list[int]:
     return widths
 
 
-def _total(widths: list[int]) -> int:
+def _total_width(widths: list[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
 def _last_folded(texts: RowTexts, widths: list[int], width: int) -> Drawn:
     """Yield a row with its last text folded to the right of the others, or below them."""
     *others, last = texts
-    used = _total([*widths[: len(others)], 0])
+    used = _total_width([*widths[: len(others)], 0])
     room = width - used
     row = _grid([others], widths, [False] * len(others))
 
@@ -230,7 +230,7 @@ def _last_folded(texts: RowTexts, widths: list[int], width: int) -> Drawn:
     else:
         if others:
             yield row
-        yield _below(last, width)
+        yield _indented_below(last, width)
 
 
 def _side_by_side(left: RenderableType, left_width: int, right: Text) -> RichTable:
@@ -247,7 +247,7 @@ def _words_fit(text: Text, width: int) -> bool:
     return all(cell_len(word) <= width for word in text.plain.split())
 
 
-def _hanging(text: Text, width: int) -> RenderableType:
+def _with_hanging_indent(text: Text, width: int) -> RenderableType:
     """Return a line that is folded below its text, and not below the mark or name before it."""
     match = _LINE_START.match(text.plain)
     start = match.end() if match else 0
@@ -262,5 +262,5 @@ def _hanging(text: Text, width: int) -> RenderableType:
     return text[leading_spaces:]
 
 
-def _below(text: Text, width: int) -> Padding:
-    return Padding(_hanging(text, width - _BELOW), (0, 0, 0, _BELOW))
+def _indented_below(text: Text, width: int) -> Padding:
+    return Padding(_with_hanging_indent(text, width - _BELOW), (0, 0, 0, _BELOW))

@@ -83,7 +83,7 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
     yield f"{text}."
 
     for row in rows:
-        facts = _facts(row.outcome)
+        facts = _further_facts(row.outcome)
         if facts:
             yield f"Iteration {row.record.iteration}: {', '.join(facts)}."
 
@@ -164,11 +164,13 @@ def outcome_text(
         if outcome.defective
         else "It does not count as defective."
     )
-    sentences = [fact[0].upper() + fact[1:] for fact in (text, *_facts(outcome))]
+    sentences = [
+        fact[0].upper() + fact[1:] for fact in (text, *_further_facts(outcome))
+    ]
     return f"{'. '.join(sentences)}. {verdict}"
 
 
-def _facts(outcome: Outcome) -> list[str]:
+def _further_facts(outcome: Outcome) -> list[str]:
     """Return what is certain of landed work beyond its state."""
     facts = []
     if outcome.gone_in and not outcome.taken_back:

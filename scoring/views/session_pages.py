@@ -89,12 +89,12 @@ def session_rows(
     brief_ids = _brief_ids(session.session_id for session in sessions)
     rows: list[Cells] = []
     for session in sessions:
-        interval = _interval(session) if intervals else None
+        interval = _interval_of_mean(session) if intervals else None
         rows.append(
             (
                 Cell(session.session_id, brief=brief_ids[session.session_id]),
                 number(session.value, session.scored),
-                bounds_text(_bounds(session, members)),
+                bounds_text(_mean_bounds(session, members)),
                 str(interval or ""),
                 len(session.iterations),
                 band_cell(session.band, graded),
@@ -151,13 +151,13 @@ def session_page(
     yield Line(name, "bold", only=only)
     if became:
         yield Line(became, only=only)
-    yield Line(score_text(meaning, session, _bounds(session, members)), only=only)
+    yield Line(score_text(meaning, session, _mean_bounds(session, members)), only=only)
 
     rests_on = _coverage_cell(
         session, members, what=" iterations scored", average=" on average"
     )
     yield Line(rests_on.shown(), "dim", only=only)
-    interval = _interval(session) if intervals else None
+    interval = _interval_of_mean(session) if intervals else None
     if interval:
         yield Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield ""
@@ -234,13 +234,13 @@ def score_text(
     return f"{text}, under rubric {score.rubric_version}: {meaning}"
 
 
-def _interval(session: SessionScore) -> Interval | None:
+def _interval_of_mean(session: SessionScore) -> Interval | None:
     return bootstrap_interval(
         [ref.value for ref in session.per_iteration if ref.suffices]
     )
 
 
-def _bounds(session: SessionScore, members: Members) -> Bounds | None:
+def _mean_bounds(session: SessionScore, members: Members) -> Bounds | None:
     """Return the mean bounds of the iterations that count, or None where one is not known."""
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
     if not counting or not members.keys() >= {*counting}:
@@ -314,11 +314,11 @@ def session_payload(
         states: how far the sidecars of its iterations can be trusted; None to leave that out.
         sidecar: how far the session's own sidecar can be trusted.
     """
-    bounds = _bounds(session, members)
+    bounds = _mean_bounds(session, members)
     payload = {
         **to_builtins(session),
         "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
-        "interval": _interval(session),
+        "interval": _interval_of_mean(session),
         "coverage": _coverage(session, members),
     }
     if spending:

@@ -176,20 +176,7 @@ def became_page(rows: WorkRows, horizon_days: float, notes: Iterable[str] = ()) 
         yield f"None of their commits can be judged yet, which takes {days} on the trunk."
 
     yield from _cost_lines(work)
-    missing = work.summary["missing_sessions"]
-    if missing:
-        sessions = counted(missing, "session")
-        yield Line(
-            f"Costs are at least these: {sessions} of the work left no transcript here.",
-            "dim",
-        )
-    missing = work.summary["missing_subagents"]
-    if missing:
-        agents = counted(missing, "sub-agent")
-        yield Line(
-            f"No figure includes the {agents} that left no transcript here.", "dim"
-        )
-
+    yield from (Line(text, "dim") for text in _missing_lines(work))
     yield ""
     if lines_of_notes:
         yield from lines_of_notes
@@ -268,6 +255,19 @@ def _cost_lines(work: WorkGroup) -> Lines:
     if costs:
         text = "; ".join(costs)
         yield f"{text[0].upper()}{text[1:]}."
+
+
+def _missing_lines(work: WorkGroup) -> Lines:
+    """Yield how many sessions and sub-agents left no transcript, if any."""
+    missing = work.summary["missing_sessions"]
+    if missing:
+        sessions = counted(missing, "session")
+        yield f"Costs are at least these: {sessions} of the work left no transcript here."
+
+    missing = work.summary["missing_subagents"]
+    if missing:
+        agents = counted(missing, "sub-agent")
+        yield f"No figure includes the {agents} that left no transcript here."
 
 
 def _cost_or_unknown(cost: float | None) -> str:

@@ -126,7 +126,7 @@ def _is_wanted(unit: Unit, selection: Selection, chosen: Collection[int]) -> boo
 def day_of(
     moment: int | str | None, zone: datetime.tzinfo | None = None
 ) -> datetime.date | None:
-    """Return on which day something was.
+    """Return on which day something was, or None where that is not known.
 
     Args:
         moment: when it was, in nanoseconds since 1970 or as a row has it; None if not known.
@@ -300,7 +300,7 @@ def _shown_state(unit: Unit) -> str:
 
 
 def total_cost(rows: WorkRows) -> float | None:
-    """Return what some work cost, as far as that is known, or None where nothing is known of it."""
+    """Return the sum of the known costs of some work: 0 of no work, None where none is known."""
     costs = [row.cost for row in rows if row.cost is not None]
     if costs or not rows:
         return sum(costs)
@@ -345,7 +345,11 @@ class WorkGroup(NamedTuple):
 
 
 def grouped(rows: WorkRows, grouping: str) -> list[WorkGroup]:
-    """Return some work by ``repository``, ``harness``, ``model`` or ``month``, by name."""
+    """Return some work by ``repository``, ``harness``, ``model`` or ``month``, sorted by name.
+
+    Work without a name is the group "", which is sorted as ``unknown``. A model without a unit of
+    its own has a group without rows, for its cost.
+    """
     groups: dict[str, list[WorkRow]] = {}
     costs: dict[str, float] = {}
     for row in rows:

@@ -20,7 +20,11 @@ from scoring.views.amounts import CountedShare
 from scoring.views.comparisons import NO_DIFFERENCE, comparisons, months, trend
 from scoring.views.report import page_parts
 from scoring.views.report.answers import nothing_known, pieces, signal_rows
-from scoring.views.report.commit_links import commit_page, commit_pages, where_it_is
+from scoring.views.report.commit_links import (
+    commit_page,
+    commit_pages,
+    name_and_commit_pages,
+)
 from scoring.views.report.digest import Digest, ReportedIteration, TranscriptLines
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import WorkRow, grouped, without_cost
@@ -425,16 +429,16 @@ class TestLinks:
     def test_the_project_is_named_by_its_remote_or_its_folder(
         self, tmp_path: Path
     ) -> None:
-        assert where_it_is(tmp_path)[1] == ""
+        assert name_and_commit_pages(tmp_path)[1] == ""
         repo = Repo(tmp_path / "folder")
-        assert where_it_is(repo.path) == ("folder", "")
+        assert name_and_commit_pages(repo.path) == ("folder", "")
         repo.config("remote.origin.url", "git@github.com:o/shortlink.git")
-        assert where_it_is(repo.path) == (
+        assert name_and_commit_pages(repo.path) == (
             "shortlink",
             "https://github.com/o/shortlink/commit/",
         )
         repo.config("remote.a.url", "https://github.com/o/a")  # origin comes first
-        assert where_it_is(repo.path) == (
+        assert name_and_commit_pages(repo.path) == (
             "shortlink",
             "https://github.com/o/shortlink/commit/",
         )

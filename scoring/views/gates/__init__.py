@@ -82,12 +82,12 @@ class Checked(NamedTuple):
             **self.score.summary(),
             **self.state.as_dict(),
             "passed": not self.failures,
-            "failures": _plain(self.failures),
+            "failures": _plain_failures(self.failures),
             "notes": self.notes,
         }
 
 
-def _plain(failures: Iterable[Failure]) -> list[PlainData]:
+def _plain_failures(failures: Iterable[Failure]) -> list[PlainData]:
     return [fields_of(failure, "gate", "reason") for failure in failures]
 
 
@@ -143,7 +143,7 @@ class Verdict:
             "gates": self.demanded,
             "mean": self.mean,
             "iterations": [checked.as_dict() for checked in self.iterations],
-            "failures": _plain(self.whole),
+            "failures": _plain_failures(self.whole),
             "notes": self.notes,
         }
 

@@ -99,7 +99,7 @@ def mean_score(scores: Sequence[PersistedScore]) -> float | None:
 
 
 def lowest(scores: Sequence[PersistedScore]) -> str:
-    """Return which of the scores that make a mean is the lowest one, as the end of a reason."""
+    """Return which score is the lowest, as the end of a reason: one of them must make a mean."""
     score = min(filter(is_enough, scores), key=lambda each: each.value)
     return f"the lowest is {score.value:.3f}, of iteration {score.iteration}: {weakest(score)}"
 

@@ -169,12 +169,12 @@ def _over_claims(_: bool, iteration: ExaminedIteration) -> Reasons:
     """Yield a sentence for each claim that is above what was observed."""
     for pair in iteration.signals.integrity:
         if pair.delta < 0:
-            claim = f"claimed {_side(pair.claimed)}, observed {_side(pair.observed)}"
+            claim = f"claimed {_side_text(pair.claimed)}, observed {_side_text(pair.observed)}"
             advice = "do what was claimed, or correct the claim in the entry"
             yield f"{pair.role} over-claimed {pair.signal}: {claim}; {advice}"
 
 
-def _side(value: SignalValue) -> str:
+def _side_text(value: SignalValue) -> str:
     return f"{value.sub_score:.2f} ({value.detail})"
 
 

@@ -116,7 +116,7 @@ def _contents(digest: Digest) -> PlainData:
         "score": digest.meaning.name,
         "signals": answers.signal_rows(digest),
         "nothing": answers.nothing_known(digest),
-        "days": days_of(digest.work),
+        "days": costs_by_day(digest.work),
         "fates": HEADINGS,
         "data": page_data(digest, pieces),
         "certainty": certainty,
@@ -194,7 +194,7 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
         },
         "score": digest.meaning.name,
         "graded": digest.meaning.means_something,
-        "work": _work(digest, pieces),
+        "work": _work_data(digest, pieces),
         "signals": list(signals.items()),
     }
     yield _json(head)[:-1]
@@ -215,7 +215,7 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
     yield "]}"
 
 
-def _work(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
+def _work_data(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
     """Return the work for JSON: its sums, those by month and day, and its newest units."""
     counts_by_month = []
     for month in months(digest.work):
@@ -243,12 +243,12 @@ def _work(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
         "by": work_by(digest.work),
         "look_at": look_at(digest.work),
         "months": counts_by_month,
-        "days": [(day["name"], day["cost"]) for day in days_of(digest.work)],
+        "days": [(day["name"], day["cost"]) for day in costs_by_day(digest.work)],
         "units": units[-_MOST_DOTS:],
     }
 
 
-def days_of(work: WorkRows) -> list[PlainData]:
+def costs_by_day(work: WorkRows) -> list[PlainData]:
     """Return what work cost on each day of this machine's time zone, from :func:`cost_sums`."""
     dated = [expense for expense in expenses(work, CostDays()) if expense.day]
     return [day for day in cost_sums(dated, "day") if day["cost"] is not None]

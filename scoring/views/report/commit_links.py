@@ -52,7 +52,7 @@ def commit_page(pages: str, sha: str) -> str:
     return ""
 
 
-def where_it_is(repo_dir: Path) -> tuple[str, str]:
+def name_and_commit_pages(repo_dir: Path) -> tuple[str, str]:
     """Return what a repository is called, and what :func:`commit_pages` returns for it."""
     try:
         repository = GitRepository(repo_dir)

@@ -123,7 +123,7 @@ class ReportedIteration(NamedTuple):
         return self.value is not None and self.band != BAND_INSUFFICIENT
 
 
-def line_of(
+def reported_iteration(
     examined: ExaminedIteration, shared: dict[object, Any]
 ) -> ReportedIteration:
     """Return what a report keeps of an iteration.
@@ -383,7 +383,7 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> 
                 key = (session_id, iteration.score.rubric_version)
                 sessions.setdefault(key, []).append(SessionIterRef.of(iteration.score))
 
-            collected.lines.append(line_of(iteration, shared))
+            collected.lines.append(reported_iteration(iteration, shared))
             for hook in iteration.facts.hooks.records or ():
                 result = hook.result if hook.result in RESULTS else "other"
                 collected.hooks[shortened(hook.rule_id), result] += 1
