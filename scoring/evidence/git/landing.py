@@ -6,10 +6,7 @@ The methods are in ``docs/EVIDENCE.md``, "Landing".
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from hashlib import blake2b
 from itertools import chain
-
-from scoring.frozen import Frozen
 
 from .changes import ChangedFiles, CommitPair, changes
 from .facts import (
@@ -34,6 +31,7 @@ from .isolated import (
     merged_trees,
     same_changes,
 )
+from .kept_landings import kept_landings
 from .line_history import LineHistory
 from .starter import Git
 from .walk import Commit
@@ -43,22 +41,6 @@ MOST_TIPS = 200
 
 _MOST_WITH_SAME_SUBJECT = 50  # trunk commits
 _MOST_BASES = 4
-
-_KEPT_NAME = b"landings"
-_NOT_HERE = {Unknown.OBJECTS, Unknown.HISTORY, Unknown.FILES}
-"""What is unknown for want of objects, which git may fetch at any time."""
-
-
-class _Kept(Frozen):
-    """What is kept of the landings in a repository.
-
-    Attributes:
-        state: a digest of the branches for which they are right.
-        landings: the landings, by a digest of the commits in question.
-    """
-
-    state: bytes
-    landings: dict[bytes, LandingBySha]
 
 
 class Landings:
@@ -130,25 +112,11 @@ class Landings:
     @cached_property
     def _off_trunk(self) -> LandingBySha:
         """The landing of each commit off the trunk, from the store while no branch changes."""
-        state = _digest((self._trunk, self._branches, self._repository.request_heads))
-        question = _digest(self._iterations)
-        kept = self._history.kept(_KEPT_NAME, _Kept)
-        if kept is None or kept.state != state:
-            kept = _Kept(state, {})
-        if question in kept.landings:
-            return kept.landings[question]
-
-        landings = self._weigh()
-        may_change = [
-            each.old_git or each.unknown in _NOT_HERE for each in landings.values()
-        ]
-        if not any(may_change):
-            self._history.keep(
-                _KEPT_NAME, _Kept(state, kept.landings | {question: landings})
-            )
-        return landings
+        branches = (self._trunk, self._branches, self._repository.request_heads)
+        return kept_landings(self._history, branches, self._iterations, self._weigh)
 
     def _weigh(self) -> LandingBySha:
+        """Return the landing of each commit off the trunk."""
         return self._decided
 
     @cached_property
@@ -411,9 +379,3 @@ class Landings:
         """Ask git what changed over pairs that are not known yet. Empty pairs are skipped."""
         unasked = [pair for pair in pairs if pair.commit and pair not in self._changes]
         self._changes |= changes(self._repository, unasked)
-
-
-def _digest(about: object) -> bytes:
-    return blake2b(
-        repr(about).encode("utf-8", "backslashreplace"), digest_size=16
-    ).digest()

@@ -1,12 +1,11 @@
-"""A git work tree, and the questions about names, branches and objects that several modules ask."""
+"""A git work tree, and the questions about names and branches that several modules ask."""
 
 import os
-import posixpath
 import re
 import secrets
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -16,13 +15,13 @@ from scoring.errors import GitError, NotARepositoryError
 
 from .agents import Identity
 from .limits import memory_for_history
+from .objects import ObjectReader, is_one_question
 from .plain_files import (
     refuse_pipes_around,
     refuse_pipes_below,
     refuse_pipes_in,
 )
 from .starter import (
-    WORDS_ABOUT_OBJECT,
     Answer,
     Git,
     as_lines,
@@ -58,7 +57,6 @@ _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _NO_COMMIT = b"0" * 40 + b"^{commit}\n"
 _WHOLE_SHA = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _SEARCH = re.compile(r":/|\^\{/|@\{")
-_UNSAFE_IN_NAME = re.compile("[\0\n]")
 
 
 class Branch(NamedTuple):
@@ -82,7 +80,7 @@ class RequestHead(NamedTuple):
     sha: str
 
 
-class GitRepository(Git):
+class GitRepository(ObjectReader):
     """A git work tree, asked in batches."""
 
     def __init__(self, directory: Path | str) -> None:
@@ -239,7 +237,7 @@ class GitRepository(Git):
         plain: list[str] = []
         searching: list[str] = []
         for name in resolved:
-            if name and _is_safe(name):
+            if name and is_one_question(name):
                 (searching if _SEARCH.search(name) else plain).append(name)
 
         self._resolve(plain, resolved)
@@ -305,114 +303,6 @@ class GitRepository(Git):
             # first one without an answer. Skip it, once it is clear that git itself works.
             self.run("cat-file", "--batch-check", stdin=_NO_COMMIT)
             waiting = waiting[len(lines) + 1 :]
-
-    def files_at(
-        self, sha: str, folder: str, is_wanted: Callable[[str], bool]
-    ) -> dict[str, bytes]:
-        """Return the contents of files that are directly in a folder of a commit, by name.
-
-        Args:
-            sha: the commit.
-            folder: the folder's path from the top; "." is the top.
-            is_wanted: whether to read the file with this name.
-
-        Raises:
-            GitError: git cannot list the folder or read a file.
-        """
-        prefix = ""
-        paths = []
-        if folder != ".":
-            prefix = folder + "/"
-            paths.append(prefix)
-        listing = self.run("ls-tree", "-z", "--full-tree", sha, "--", *paths)
-
-        contents = {}
-        with self.objects() as read_object:
-            for line in listing.split(b"\0")[:-1]:
-                about, _, path = line.partition(b"\t")
-                _, kind, oid = about.decode().split()
-                name = as_text(path).removeprefix(prefix)
-                if kind != "blob" or not is_wanted(name):
-                    continue
-
-                try:
-                    contents[name] = b"".join(read_object(oid))
-                except GitError as e:
-                    raise GitError(
-                        f"{self.directory}: {prefix}{name} of {sha[:12]}"
-                        " is not in this clone, or cannot be read"
-                    ) from e
-        return contents
-
-    def blob_ids(self, names: Iterable[str], kind: str = "blob") -> dict[str, str]:
-        """Return the object ids of files, each named as ``commit:path``.
-
-        With the kind "tree", return those of folders. Those that are missing are left out.
-        """
-        wanted = list(filter(_is_safe, dict.fromkeys(names)))
-        answer = self.ask("cat-file", "--batch-check", stdin=as_lines(wanted))
-
-        ids = {}
-        lines = as_text(answer.stdout).split("\n")
-        for name, line in zip(wanted, lines, strict=False):
-            oid, *about = line.rsplit(" ", 2)
-            if about[:1] == [kind]:
-                ids[name] = oid
-        return ids
-
-    def without_content(self, names: Iterable[str]) -> set[str]:
-        """Return the files, named as ``commit:path``, that have no content in this clone.
-
-        A file that its commit does not have is not one of them.
-        """
-        folders = defaultdict[str, list[str]](list)
-        for name in names:
-            commit, _, path = name.partition(":")
-            folders[f"{commit}:{posixpath.dirname(path)}"].append(name)
-
-        listed = set()
-        trees = self.blob_ids(folders, kind="tree")
-        with self.objects() as read_object:
-            for folder, tree in trees.items():
-                entries = b"".join(read_object(tree))
-                for name in folders[folder]:
-                    file_name = posixpath.basename(name.partition(":")[2])
-                    if (
-                        b" %b\0" % file_name.encode("utf-8", "surrogateescape")
-                        in entries
-                    ):
-                        listed.add(name)
-        return listed
-
-    def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
-        """Return the sizes of objects in bytes, by their full ids.
-
-        Objects that are not in this clone are left out. None means that git failed.
-        """
-        answer = self.ask("cat-file", "--batch-check", stdin=as_lines(oids))
-        if answer.returncode:
-            return None
-
-        sizes = {}
-        for line in answer.stdout.decode(errors="replace").splitlines():
-            words = line.split()
-            if len(words) == WORDS_ABOUT_OBJECT:
-                sizes[words[0]] = int(words[2])
-        return sizes
-
-    def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """Return the contents of objects by their full ids.
-
-        Raises:
-            GitError: an object is not in this clone, or cannot be read.
-        """
-        with self.objects() as read_object:
-            return {oid: b"".join(read_object(oid)) for oid in oids}
-
-
-def _is_safe(name: str) -> bool:
-    """Return whether a name is one question on git's standard input."""
-    return not _UNSAFE_IN_NAME.search(name)
 
 
 def _is_owned_by_another(answer: Answer) -> bool:

@@ -11,7 +11,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scoring.errors import GitError
@@ -57,9 +57,6 @@ _NO_INDEX = os.fspath(Path(__file__).parent / "no-index")
 """A file that is never there. By an index git reads files of the checkout instead of objects."""
 
 Answer = subprocess.CompletedProcess[bytes]
-
-ReadObject = Callable[[str], Iterator[bytes]]
-"""Takes the full id of an object and yields its content in chunks."""
 
 
 class Git:
@@ -163,34 +160,6 @@ class Git:
 
         if unfinished:
             yield bytes(unfinished)
-
-    @contextlib.contextmanager
-    def objects(self) -> Iterator[ReadObject]:
-        """Give a function that reads objects, all by one git process.
-
-        Each object is read to its end before the next one is asked for. The function raises
-        GitError for an object that is not in this clone, cannot be read, or has more than
-        :data:`OBJECT_LIMIT`.
-        """
-        process: GitProcess | None = None
-        with contextlib.ExitStack() as stack:
-
-            def read(oid: str) -> Iterator[bytes]:
-                nonlocal process
-                if not process:
-                    process = stack.enter_context(
-                        self._started(("cat-file", "--batch"))
-                    )
-
-                try:
-                    yield from process.content(oid)
-                except BaseException:
-                    # The rest of this object may still come, so the next one needs another process.
-                    process.popen.kill()
-                    process = None
-                    raise
-
-            yield read
 
     def callers_setting(self, *question: str) -> str:
         """Return what ``git config`` answers from the caller's own settings, or "" for nothing."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from scoring.errors import GitError, Warn
 from scoring.evidence.commands.testruns import TestTools
+from scoring.evidence.git.objects import ReadObject
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import ReadObject
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.opening import opened
 from scoring.evidence.transcripts.prompts import said_in

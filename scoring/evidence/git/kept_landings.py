@@ -1,0 +1,64 @@
+"""Keeps where commits off a trunk landed, until a branch moves."""
+
+from collections.abc import Callable
+from hashlib import blake2b
+
+from scoring.frozen import Frozen
+
+from .facts import LandingBySha, Unknown
+from .line_history import LineHistory
+
+_KEPT_NAME = b"landings"
+_NOT_HERE = {Unknown.OBJECTS, Unknown.HISTORY, Unknown.FILES}
+"""What is unknown for want of objects, which git may fetch at any time."""
+
+
+class _Kept(Frozen):
+    """What is kept of the landings in a repository.
+
+    Attributes:
+        state: a digest of the branches for which they are right.
+        landings: the landings, by a digest of the commits in question.
+    """
+
+    state: bytes
+    landings: dict[bytes, LandingBySha]
+
+
+def kept_landings(
+    history: LineHistory,
+    branches: object,
+    commits: object,
+    weigh: Callable[[], LandingBySha],
+) -> LandingBySha:
+    """Return the landings that the store has, or those that ``weigh`` returns, and keep them.
+
+    Those that git may answer another time are not kept, nor are those of other branches.
+
+    Args:
+        history: the history whose store it is.
+        branches: all branches that the landings depend on, with their tips.
+        commits: the commits in question.
+        weigh: finds the landings.
+    """
+    state = _digest(branches)
+    question = _digest(commits)
+    kept = history.kept(_KEPT_NAME, _Kept)
+    if kept is None or kept.state != state:
+        kept = _Kept(state, {})
+    if question in kept.landings:
+        return kept.landings[question]
+
+    landings = weigh()
+    may_change = [
+        each.old_git or each.unknown in _NOT_HERE for each in landings.values()
+    ]
+    if not any(may_change):
+        history.keep(_KEPT_NAME, _Kept(state, kept.landings | {question: landings}))
+    return landings
+
+
+def _digest(about: object) -> bytes:
+    """Return a digest of how Python writes a value."""
+    text = repr(about).encode("utf-8", "backslashreplace")
+    return blake2b(text, digest_size=16).digest()

@@ -1,0 +1,156 @@
+"""Reads objects of a repository, many by one git."""
+
+import contextlib
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+
+from scoring.errors import GitError
+
+from .starter import WORDS_ABOUT_OBJECT, Git, GitProcess, as_lines, as_text
+
+_UNSAFE_IN_NAME = re.compile("[\0\n]")
+
+ReadObject = Callable[[str], Iterator[bytes]]
+"""Takes the full id of an object and yields its content in chunks."""
+
+
+class ObjectReader(Git):
+    """Git in one directory, which reads objects too."""
+
+    @contextlib.contextmanager
+    def objects(self) -> Iterator[ReadObject]:
+        """Give a function that reads objects, all by one git process.
+
+        Each object is read to its end before the next one is asked for. The function raises
+        GitError for an object that is not in this clone, cannot be read, or has more than
+        :data:`OBJECT_LIMIT`.
+        """
+        process: GitProcess | None = None
+        with contextlib.ExitStack() as stack:
+
+            def read(oid: str) -> Iterator[bytes]:
+                nonlocal process
+                if not process:
+                    process = stack.enter_context(
+                        self._started(("cat-file", "--batch"))
+                    )
+
+                try:
+                    yield from process.content(oid)
+                except BaseException:
+                    # The rest of this object may still come, so the next one needs another process.
+                    process.popen.kill()
+                    process = None
+                    raise
+
+            yield read
+
+    def files_at(
+        self, sha: str, folder: str, is_wanted: Callable[[str], bool]
+    ) -> dict[str, bytes]:
+        """Return the contents of files that are directly in a folder of a commit, by name.
+
+        Args:
+            sha: the commit.
+            folder: the folder's path from the top; "." is the top.
+            is_wanted: whether to read the file with this name.
+
+        Raises:
+            GitError: git cannot list the folder or read a file.
+        """
+        prefix = ""
+        paths = []
+        if folder != ".":
+            prefix = folder + "/"
+            paths.append(prefix)
+        listing = self.run("ls-tree", "-z", "--full-tree", sha, "--", *paths)
+
+        contents = {}
+        with self.objects() as read_object:
+            for line in listing.split(b"\0")[:-1]:
+                about, _, path = line.partition(b"\t")
+                _, kind, oid = about.decode().split()
+                name = as_text(path).removeprefix(prefix)
+                if kind != "blob" or not is_wanted(name):
+                    continue
+
+                try:
+                    contents[name] = b"".join(read_object(oid))
+                except GitError as e:
+                    raise GitError(
+                        f"{self.directory}: {prefix}{name} of {sha[:12]}"
+                        " is not in this clone, or cannot be read"
+                    ) from e
+        return contents
+
+    def blob_ids(self, names: Iterable[str], kind: str = "blob") -> dict[str, str]:
+        """Return the object ids of files, each named as ``commit:path``.
+
+        With the kind "tree", return those of folders. Those that are missing are left out.
+        """
+        wanted = list(filter(is_one_question, dict.fromkeys(names)))
+        answer = self.ask("cat-file", "--batch-check", stdin=as_lines(wanted))
+
+        ids = {}
+        lines = as_text(answer.stdout).split("\n")
+        for name, line in zip(wanted, lines, strict=False):
+            oid, *about = line.rsplit(" ", 2)
+            if about[:1] == [kind]:
+                ids[name] = oid
+        return ids
+
+    def without_content(self, names: Iterable[str]) -> set[str]:
+        """Return the files, named as ``commit:path``, that have no content in this clone.
+
+        A file that its commit does not have is not one of them.
+        """
+        folders = defaultdict[str, list[str]](list)
+        for name in names:
+            commit, _, path = name.partition(":")
+            folders[f"{commit}:{posixpath.dirname(path)}"].append(name)
+
+        listed = set()
+        trees = self.blob_ids(folders, kind="tree")
+        with self.objects() as read_object:
+            for folder, tree in trees.items():
+                entries = b"".join(read_object(tree))
+                for name in folders[folder]:
+                    file_name = posixpath.basename(name.partition(":")[2])
+                    if (
+                        b" %b\0" % file_name.encode("utf-8", "surrogateescape")
+                        in entries
+                    ):
+                        listed.add(name)
+        return listed
+
+    def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
+        """Return the sizes of objects in bytes, by their full ids.
+
+        Objects that are not in this clone are left out. None means that git failed.
+        """
+        answer = self.ask("cat-file", "--batch-check", stdin=as_lines(oids))
+        if answer.returncode:
+            return None
+
+        sizes = {}
+        for line in answer.stdout.decode(errors="replace").splitlines():
+            words = line.split()
+            if len(words) == WORDS_ABOUT_OBJECT:
+                sizes[words[0]] = int(words[2])
+        return sizes
+
+    def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
+        """Return the contents of objects by their full ids.
+
+        Raises:
+            GitError: an object is not in this clone, or cannot be read.
+        """
+        with self.objects() as read_object:
+            return {oid: b"".join(read_object(oid)) for oid in oids}
+
+
+def is_one_question(name: str) -> bool:
+    """Return whether a name is one question on git's standard input."""
+    return not _UNSAFE_IN_NAME.search(name)
