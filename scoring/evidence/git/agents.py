@@ -14,7 +14,7 @@ from scoring.errors import OptionError
 
 AGENTS = Path(__file__).parent / "agents.toml"
 
-_COAUTHOR = "co-authored-by:"
+_COAUTHOR = ("co-authored-by:",)
 _ASSISTING = ("assisted-by:", "generated-by:", "co-developed-by:")
 
 # A footer as in "Generated with [Claude Code](https://claude.com/claude-code)".
@@ -134,7 +134,7 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
 
     by_role = (
         _known(Identity(name.lower(), email.lower()) for name, email in people),
-        _known(each for each in _signatures(text, (_COAUTHOR,)) if each.email),
+        _known(each for each in _signatures(text, _COAUTHOR) if each.email),
         _known(tools, are_tools=True),
     )
 

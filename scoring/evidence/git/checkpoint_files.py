@@ -9,6 +9,7 @@ from scoring.errors import Warn
 
 from .repository import GitRepository
 from .starter import as_lines, as_text, on_one_line
+from .trunk import short_name
 
 BRANCH = "entire/checkpoints/v1"
 """The branch with checkpoints in folders of their own."""
@@ -85,9 +86,7 @@ def tips_with_checkpoints(
 def name_of_branch(repository: GitRepository) -> str:
     """Return what ``git show`` calls the first branch with checkpoints that is here."""
     for name in tips_with_checkpoints(repository, only_trusted=False):
-        return (
-            name.removeprefix("refs/").removeprefix("heads/").removeprefix("remotes/")
-        )
+        return short_name(name)
     return BRANCH
 
 

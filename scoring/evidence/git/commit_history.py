@@ -12,7 +12,7 @@ from .agents import NO_AGENTS, CommitAgents, Identity, agents_of
 from .changes import CommitPair, ask_about_commits, changes, net_changes
 from .checkpoints import checkpoint_ids
 from .history import TrunkHistory
-from .holders import Holder, commits_held, own_changes
+from .holders import PLACE, Holder, commits_held, own_changes
 from .patches import FileLine, hashes_added
 from .starter import as_lines, as_text
 from .walk import Commit
@@ -34,7 +34,6 @@ _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # A branch on which a recording tool keeps its own data.
 _RECORDING_BRANCH = re.compile("refs/(?:heads|remotes/.*)/entire/")
 _LOCAL_BRANCH = "refs/heads/"
-_BRANCH_PREFIX = re.compile("refs/(?:heads|remotes/[^/]+)/")
 _MERGED_BRANCH = re.compile(
     r"Merge pull request #[0-9]+ from [^/\s]+/(\S+)"
     r"|Merge (?:remote-tracking )?branch '([^']+)'"
@@ -127,7 +126,7 @@ class CommitHistory(TrunkHistory):
 
         holders = []
         for ref, tip in tips.items():
-            name = _BRANCH_PREFIX.sub("", ref)
+            name = PLACE.sub("", ref)
             holders.append(Holder(name, tip))
         held = commits_held(self.repository, holders, self.trunk.commit)
 

@@ -35,7 +35,8 @@ _RELEASE_LINE = re.compile(
     re.IGNORECASE,
 )
 _BRANCH_OR_TAG = re.compile("refs/(?:heads|tags|remotes)/")
-_PLACE = re.compile("refs/(?:heads|tags|remotes/[^/]+)/")
+PLACE = re.compile("refs/(?:heads|tags|remotes/[^/]+)/")
+"""What comes before the name of a branch or tag in its full name, the remote too."""
 
 
 class Holder(NamedTuple):
@@ -64,11 +65,11 @@ def _release_holders(branches: Branches, trunk: str) -> list[Holder]:
     of_this_remote = branches.of_remote("")
     holders = []
     for tag, sha in branches.repository.tags.items():
-        name = _PLACE.sub("", tag)
+        name = PLACE.sub("", tag)
         holders.append(Holder(name, sha, _VERSION_TAG.fullmatch(name) is not None))
 
     for ref, sha in sorted(branches.tips.items()):
-        name = _PLACE.sub("", ref)
+        name = PLACE.sub("", ref)
         is_release = _RELEASE_LINE.fullmatch(name) is not None
         is_default = ref in branches.targets.values() or name in USUAL_NAMES
         is_elsewhere = ref.startswith("refs/remotes/") and not ref.startswith(
@@ -110,13 +111,6 @@ def commits_held(
     return held
 
 
-class _Messages(NamedTuple):
-    """What the messages of a holder's commits take back, and the subject of each commit."""
-
-    taken_back: TakenBackIndex
-    subjects: dict[str, str]
-
-
 class HeldWork:
     """The work that is not on the trunk, and that releases or other remotes have."""
 
@@ -126,7 +120,7 @@ class HeldWork:
         self._repository = history.repository
         self._holders = _release_holders(branches, trunk.ref)
         self._trunk = trunk
-        self._messages_of = cache(self._read_messages)
+        self._taken_back_in = cache(self._read_taken_back)
 
     def with_releases(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings, of which those that are not on the trunk may be on a release."""
@@ -148,7 +142,7 @@ class HeldWork:
         if sha not in self._held:
             return landing
         holder = self._held[sha].holder
-        if holder.is_release and not self._is_taken_back(sha, holder):
+        if holder.is_release and sha not in self._taken_back_in(holder):
             return _held_by(holder, landing, found_by=RELEASED)
         return _held_by(holder, landing, unknown=Unknown.HELD)
 
@@ -161,21 +155,18 @@ class HeldWork:
     def _held(self) -> dict[str, CommitOffTrunk]:
         return commits_held(self._repository, self._holders, self._trunk.commit or "")
 
-    def _is_taken_back(self, sha: str, holder: Holder) -> bool:
-        """Return whether a commit that a holder has says that it takes another one back."""
-        messages = self._messages_of(holder)
-        return bool(messages.taken_back.naming({sha: messages.subjects.get(sha, "")}))
-
-    def _read_messages(self, holder: Holder) -> _Messages:
-        """Return what the commits of a holder say."""
+    def _read_taken_back(self, holder: Holder) -> set[str]:
+        """Return the commits of a holder of which another one says that it takes them back."""
         shas = [sha for sha, commit in self._held.items() if commit.holder == holder]
         commits = named_commits(self._repository, shas)
-        index = TakenBackIndex(
-            (commit.sha, commit.message) for commit in commits.values()
-        )
-        return _Messages(
-            index, {sha: commit.subject for sha, commit in commits.items()}
-        )
+        index = TakenBackIndex((sha, commit.message) for sha, commit in commits.items())
+
+        taken_back = set()
+        for sha in shas:
+            subject = commits[sha].subject if sha in commits else ""
+            if index.naming({sha: subject}):
+                taken_back.add(sha)
+        return taken_back
 
     def _with_half_of_lines(self, shas: Sequence[str]) -> dict[str, Holder]:
         """Return, by commit, what has half of the lines that it adds, as after a squash."""
