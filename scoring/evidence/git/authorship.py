@@ -106,6 +106,7 @@ class AttributedHistory(CommitHistory):
 
     @cached_property
     def _landing_by_iteration(self) -> dict[int, Landing]:
+        """The landing of each iteration, with what undid its work."""
         landings = self._with_undone(list(map(self._landing, self._records)))
         return dict(zip(self._records.numbers, landings, strict=True))
 
@@ -144,6 +145,7 @@ class AttributedHistory(CommitHistory):
 
     @cached_property
     def _held(self) -> HeldWork:
+        """What releases and other remotes have of work that is not on the trunk."""
         return HeldWork(self.lines, self._branches, self.trunk)
 
     def _trunk_work(self, landing: Landing) -> TrunkWork | None:
@@ -162,6 +164,7 @@ class AttributedHistory(CommitHistory):
 
     @cached_property
     def _work_by_rules(self) -> dict[tuple[tuple[str, ...], float], WorkOnTrunk]:
+        """What :meth:`work_on_trunk` has made, by its arguments."""
         return {}
 
     def work_on_trunk(

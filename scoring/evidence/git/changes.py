@@ -219,6 +219,11 @@ def ask_about_commits(
 
 
 def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Parsed:
+    """Return the next answer.
+
+    Raises:
+        GitError: it is not about the pair, or there is none.
+    """
     commit, answer = next(answers, ("", None))
     if answer is None or commit != pair.commit:
         raise GitError(

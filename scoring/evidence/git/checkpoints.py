@@ -221,6 +221,7 @@ def _read_metadata(
 def _checkpoint(
     files: CheckpointFiles, sizes: Mapping[str, int], metadata: Mapping[str, Metadata]
 ) -> Checkpoint:
+    """Return a checkpoint by its files, of which metadata and sizes may be missing."""
     sessions = []
     touched: list[str] = []
     own_folder: OidByName = {}
@@ -284,6 +285,14 @@ def _with_session_of_own_folder(
 def _session(
     location: str, metadata: Metadata, folder: OidByName, sizes: Mapping[str, int]
 ) -> CheckpointSession:
+    """Return the session of a folder.
+
+    Args:
+        location: where the folder is, as the beginning of a path that ``git show`` takes.
+        metadata: what is stated about the session.
+        folder: the files in the folder.
+        sizes: the sizes of the objects that are in this clone.
+    """
     # In order: full.jsonl, full.jsonl.001 and so on
     names = [name for name in folder if name.startswith(NEW_TRANSCRIPT_PREFIX)]
     names.sort(key=_number_of_part)

@@ -82,6 +82,7 @@ class CommitGraph:
 
     @cached_property
     def _boundaries(self) -> dict[str, frozenset[str]]:
+        """The boundary of each commit off the trunk."""
         boundaries: dict[str, frozenset[str]] = {}
         for sha in reversed(self._off_trunk):
             of_parents = set()
@@ -126,6 +127,7 @@ class CommitGraph:
         return self._bases(self.boundary(sha))
 
     def _bases_of(self, boundary: frozenset[str]) -> list[str]:
+        """Return the commits of a boundary that no other one of it contains, newest first."""
         bases: list[str] = []
         for candidate in sorted(boundary, key=self.position.__getitem__):
             if not any(self.contains(base, candidate) for base in bases):

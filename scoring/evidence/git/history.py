@@ -250,6 +250,7 @@ class TrunkHistory(GitFacts):
 
     @cached_property
     def _named(self) -> dict[str, Commit]:
+        """The commits that entries name, by their SHAs, without those that git cannot read."""
         return self._commits([sha for sha in self._resolved.values() if sha])
 
     def _commits(self, shas: Collection[str]) -> dict[str, Commit]:
@@ -305,6 +306,7 @@ class TrunkHistory(GitFacts):
 
     @cached_property
     def _landings(self) -> AttributedLandings:
+        """What decides whether the commits of the log landed."""
         return self._landings_of(self.graph, self._named, self._first_iterations)
 
     def _landings_of(

@@ -153,6 +153,7 @@ class HeldWork:
 
     @cached_property
     def _held(self) -> dict[str, CommitOffTrunk]:
+        """The commits off the trunk that a release or another remote has, by their SHAs."""
         return commits_held(self._repository, self._holders, self._trunk.commit or "")
 
     def _read_taken_back(self, holder: Holder) -> set[str]:

@@ -89,6 +89,7 @@ class _ChangedLines(NamedTuple):
 
 
 def _changed_lines(patch: Patch, counts: Counts = _everything) -> _ChangedLines:
+    """Return the lines that a patch changes and that say something, in files that count."""
     lines = _ChangedLines({}, {})
     for file in patch:
         added = Counter(file.added())
@@ -148,10 +149,12 @@ def _best_match(path: str, lines: Counter[int], files: LinesByFile) -> str | Non
 
 
 def _count(files: LinesByFile) -> int:
+    """Return how many lines all files have together."""
     return sum(lines.total() for lines in files.values())
 
 
 def _sum(files: LinesByFile) -> Counter[int]:
+    """Return how often each line is in all files together."""
     total = Counter[int]()
     for lines in files.values():
         total.update(lines)

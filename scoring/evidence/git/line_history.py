@@ -178,6 +178,7 @@ class LineHistory:
         return self._merge_patch(commit, *parents)
 
     def _read_merge(self, merge: str, first: str, second: str) -> Patch | None:
+        """Return what a merge changes against the clean merge of its parents, or else the first."""
         with isolated_repository(self.repository, merge) as isolated:
             clean = merged_trees(isolated, first, [second]).get(second)
             if clean:
@@ -227,6 +228,7 @@ class LineHistory:
         return b"%b\0%b" % (bytes(self.repository.common_dir), name)
 
     def _chunk(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
+        """Yield the patches of few pairs: from memory, from the store, or else from git."""
         if all(pair in self._recent for pair in pairs):
             yield from [self._recent[pair] for pair in pairs]
             return
@@ -249,6 +251,7 @@ class LineHistory:
                 yield patches[pair]
 
     def _keep_patch(self, store: Store, key: bytes, patch: Patch | None) -> None:
+        """Put a patch into the store, unless it is not known or too large."""
         if patch is None:
             return
         # a path of a file need not be UTF-8

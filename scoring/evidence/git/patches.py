@@ -77,6 +77,7 @@ def line_key(line: bytes) -> int:
 
 
 def _key_of(line: bytes) -> int:
+    """Compute the key of a line, as :func:`line_key` says."""
     text = bare_text(line)
     if text:
         return (crc32(text) or 1) << 32 | crc32(text[::-1])
@@ -280,6 +281,7 @@ def _lines_of_hunk(
 
 
 def _packed(lines: Iterable[bytes]) -> bytes:
+    """Return the keys of lines that are given with their sign, eight bytes each."""
     return array("Q", [line_key(line[1:]) for line in lines]).tobytes()
 
 

@@ -177,6 +177,7 @@ class Git:
         return callers | _ENVIRONMENT | self.variables
 
     def _command(self, arguments: Iterable[str]) -> list[str]:
+        """Return the whole command line of a git command with its options."""
         command = ["git", "--no-pager", "-C", os.fspath(self.directory)]
         for setting in (*_SETTINGS, *self.settings):
             command += ["-c", setting]

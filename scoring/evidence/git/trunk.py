@@ -92,6 +92,10 @@ class Branches(NamedTuple):
         )
 
     def _named(self, wanted: str) -> _Choice:
+        """Choose the branch with a name that the user gave, first of the remote that decides.
+
+        Where no branch has it, the choice is the name itself.
+        """
         how = "named by --trunk"
 
         is_full_name = wanted in self.tips or f"{_REMOTES}{wanted}" in self.tips

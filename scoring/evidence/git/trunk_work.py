@@ -325,5 +325,6 @@ class WorkOnTrunk:
 
     @cached_property
     def _index(self) -> TakenBackIndex:
+        """What the messages of the trunk say they take back."""
         texts = ((commit, self._text(commit)) for commit in self.trunk.commits)
         return TakenBackIndex(pair for pair in texts if WORDS.search(pair[1]))

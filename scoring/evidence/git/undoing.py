@@ -114,6 +114,7 @@ class Candidate(NamedTuple):
         return bool(files) and len(restored) >= HALF * len(files)
 
     def _restores(self, path: str, blob: str) -> bool:
+        """Return whether the commit gives a file that it changes the content of a blob."""
         return any(
             file.old_path == path and file.new_blob == blob for file in self.patch
         )
