@@ -76,14 +76,7 @@ _INTEGER = re.compile(
     r"|0(?:b(?P<signed_binary>[-+][01]+)|o(?P<signed_octal>[-+][0-7]+))",
     re.ASCII,
 )
-_BASES = {
-    "hex": 16,
-    "binary": 2,
-    "octal": 8,
-    "decimal": 10,
-    "signed_binary": 2,
-    "signed_octal": 8,
-}
+_BASES = {"hex": 16, "binary": 2, "octal": 8, "decimal": 10}
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _FLOAT_FROM_DOT = re.compile(
     r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?", re.ASCII
@@ -273,11 +266,11 @@ def _integer(text: str) -> int | None:
     digits = match[form]
     if len(digits) > LONGEST_INTEGER:
         return None
-    number = int(digits, _BASES[form])
+    number = int(digits, _BASES[form.removeprefix("signed_")])
     if match["sign"] == "-":
         number = -number
 
-    is_signed = bool(match["sign"]) or form in ("signed_binary", "signed_octal")
+    is_signed = bool(match["sign"]) or form.startswith("signed_")
     largest = INT_MAX if is_signed else _UINT_MAX
     return number if INT_MIN <= number <= largest else None
 

@@ -16,6 +16,7 @@ from .errors import InputError, YamlError
 from .files import read_file
 from .frozen import PlainData
 from .text import INT_MAX, INT_MIN, trim
+from .yamlaliases import multiply_too_far
 from .yamlnodes import (
     BINARY,
     BOOL,
@@ -46,14 +47,6 @@ _FALSE_TEXTS = {"0", "f", "F", "FALSE", "false", "False"}
 
 _NAMELESS = NULLS | {"<<"}
 """Plain keys that are not the name of a field."""
-
-# How far aliases may multiply the work, as in yaml.v3
-_FREE_ALIASES = 100
-_FREE_STEPS = 1000
-_SMALL_DOCUMENT = 400_000
-_LARGE_DOCUMENT = 4_000_000
-_RATIO_OF_SMALL = 0.99
-_RATIO_OF_LARGE = 0.10
 
 Take: TypeAlias = Callable[["Reader", Node], Any]
 """How a field takes its node."""
@@ -294,11 +287,7 @@ class Reader:
             raise too_many_values(self._most)
         if self._open_aliases:
             self._steps_in_aliases += 1
-            may_multiply = (
-                self._steps_in_aliases > _FREE_ALIASES and self._steps > _FREE_STEPS
-            )
-            share = self._steps_in_aliases / self._steps
-            if may_multiply and share > _allowed_alias_ratio(self._steps):
+            if multiply_too_far(self._steps_in_aliases, self._steps):
                 raise YamlError(f"line {node.line}: aliases multiply beyond reason")
 
         if isinstance(node, Alias):
@@ -370,18 +359,6 @@ def _refuse_duplicates(pairs: Collection[tuple[Node, Node]]) -> None:
                 f"is already given on line {lines[identity]}"
             )
         lines[identity] = key.line
-
-
-def _allowed_alias_ratio(steps: int) -> float:
-    """Return which share of the steps aliases may cause: nearly all of few, and few of many."""
-    if steps <= _SMALL_DOCUMENT:
-        return _RATIO_OF_SMALL
-    if steps >= _LARGE_DOCUMENT:
-        return _RATIO_OF_LARGE
-    loss = _RATIO_OF_SMALL - _RATIO_OF_LARGE
-    return _RATIO_OF_SMALL - loss * (steps - _SMALL_DOCUMENT) / (
-        _LARGE_DOCUMENT - _SMALL_DOCUMENT
-    )
 
 
 def read_fields(

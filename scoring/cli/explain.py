@@ -3,7 +3,8 @@
 from scoring.errors import NotFoundError
 from scoring.evidence.facts import Evidence
 from scoring.examine import subject_of
-from scoring.log.load import entry_places, no_such_entry
+from scoring.log.load import no_such_entry
+from scoring.log.places import entry_places
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.prices import stored_prices

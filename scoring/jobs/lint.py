@@ -15,8 +15,8 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.labels import label_facts
 from scoring.files import read_file
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
-from scoring.log.load import field_lines
 from scoring.log.parse import MOST_IN_ENTRY, parse_archive, parse_iteration_record
+from scoring.log.places import field_lines
 from scoring.log.schema import faults_of
 from scoring.text import shown, trim
 from scoring.yamlnodes import MappingNode, Node, Sequence

@@ -331,11 +331,7 @@ class _EntryCheck:
 def _faults_of_scalar(
     value: _Value, kind: ScalarField, path: str
 ) -> Iterator[EntryFault]:
-    """Yield an error for a value that cannot be read, or a warning for one that reads otherwise.
-
-    Another YAML type than the field's reads otherwise, and so does a true in capitals for rubrics
-    before 3.1.0.
-    """
+    """Yield an error for a value that cannot be read, a warning for one that reads otherwise."""
     node: Any = value.node
     try:
         read = kind.take(_READER, node)  # no kind takes a list or a mapping

@@ -11,7 +11,7 @@ from rubric import SignalID, Source
 from scoring.evidence.artifacts import Corrections
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.observed_facts import CorrectionsSeen, Observed
-from scoring.log.load import EntryPlaces
+from scoring.log.places import EntryPlaces
 from scoring.text import counted, wrap64
 
 from .signal import (

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from rubric import SignalID
 from scoring.evidence.entry_files import HookFacts, HookOutcome, hook_file_name
 from scoring.evidence.facts import IterationFacts
-from scoring.log.load import EntryPlaces
+from scoring.log.places import EntryPlaces
 from scoring.text import in_byte_order
 
 from .signal import Signal

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rubric import SignalID
 from scoring.evidence.entry_files import label_file_name
 from scoring.evidence.facts import IterationFacts
-from scoring.log.load import EntryPlaces
+from scoring.log.places import EntryPlaces
 from scoring.text import cut, in_byte_order, printable
 
 from .signal import Signal

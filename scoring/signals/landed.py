@@ -9,8 +9,8 @@ from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git import facts as git
 from scoring.evidence.git.facts import Landing, Tip, Unknown
-from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
+from scoring.log.places import EntryPlaces
 from scoring.text import lower, short, trim
 
 from .signal import Pair, Signal, named_fields

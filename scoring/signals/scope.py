@@ -9,8 +9,8 @@ from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.scopes import path_scope
-from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
+from scoring.log.places import EntryPlaces
 from scoring.text import cut, lower, quote, short, some_of, trim
 
 from .landed import UNKNOWN_WORDS, commit_source, counted_before, missing_commit

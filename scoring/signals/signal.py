@@ -9,8 +9,8 @@ from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import IterationWindow
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
+from scoring.log.places import EntryPlaces
 from scoring.text import counted
 
 from .values import ROLE_IMPL, ROLE_VERIFIER, AgentRole, SignalValue, absent_signal

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.observed_facts import Observed, TestsSeen
-from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
+from scoring.log.places import EntryPlaces
 from scoring.text import counted, cut, some_of
 
 from .signal import (

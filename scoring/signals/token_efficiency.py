@@ -10,8 +10,8 @@ from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.log.load import EntryPlaces
 from scoring.log.model import TokenUsage
+from scoring.log.places import EntryPlaces
 from scoring.text import counted
 
 from .signal import Signal, attribution, named_fields, unattributed, work_source

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.observed_facts import Observed
-from scoring.log.load import EntryPlaces
 from scoring.log.model import (
     ImplBlock,
     IterationRecord,
     SelfAssessment,
     VerifierRecord,
 )
+from scoring.log.places import EntryPlaces
 from scoring.text import cut, lower, some_of, trim
 
 from .signal import (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rubric import Source
 from scoring.examine import ExaminedIteration
 from scoring.frozen import PlainData
-from scoring.log.load import EntryPlaces
+from scoring.log.places import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of

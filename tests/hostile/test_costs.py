@@ -42,8 +42,8 @@ from scoring.fleet.unpack import unpacked
 from scoring.jobs.hook_input import read_hook_input
 from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.jobs.write_beside import record_hook_outcome
-from scoring.log.load import field_lines
 from scoring.log.parse import MOST_IN_ENTRY, parse_iteration_record
+from scoring.log.places import field_lines
 from scoring.meters.meeting.autopilot import ask_command
 from scoring.meters.plaindata import read_standard_input
 from scoring.settings_table import read_toml
@@ -189,7 +189,7 @@ def _(_: Here) -> str:
     )
 
 
-@reaches("scoring.log.load._FieldLines")
+@reaches("scoring.log.places._FieldLines")
 def _(_: Here) -> str:
     lists = "a0: &a0 [x]\n"
     merges = "b0: &b0 {x: y}\n"

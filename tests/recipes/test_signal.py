@@ -13,7 +13,7 @@ from helpers.commands import DaScore
 from rubric import SignalID, released_rubric
 from scoring.demo import Demo
 from scoring.evidence.facts import IterationFacts
-from scoring.log.load import EntryPlaces
+from scoring.log.places import EntryPlaces
 from scoring.signals import table
 from scoring.signals.signal import Pair, Signal
 from scoring.signals.values import ROLE_IMPL, SignalValue, absent_signal, present_signal

@@ -19,7 +19,8 @@ from scoring.evidence.git.facts import (
     Trunk,
 )
 from scoring.examine import LogView
-from scoring.log.load import entry_places, load_iteration_log
+from scoring.log.load import load_iteration_log
+from scoring.log.places import entry_places
 from scoring.log.selection import Selection
 from scoring.outcomes.outcome import Outcome
 from scoring.sidecars.meaning import NOT_MEASURED
