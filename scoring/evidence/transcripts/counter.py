@@ -18,13 +18,13 @@ class LineClock(NamedTuple):
     Attributes:
         places: when each line counts, by its number; others do not count.
         times: when each of these was written, in nanoseconds since 1970.
-        last: when a response counts, where that is not when its line does, by the keys of the
-            response and its request.
+        last: where a response counts in its last line, by the keys of the response and its
+            request: when that line was written, and its place.
     """
 
     places: Mapping[int, int]
     times: Mapping[int, int]
-    last: Mapping[tuple[int, int], int] = {}
+    last: Mapping[tuple[int, int], tuple[int, int]] = {}
 
     def of_line(self, number: int) -> int | None:
         """Return when the line of a number counts, or None where it does not."""
@@ -40,9 +40,9 @@ class LineClock(NamedTuple):
         """Return when a response counts, or None where it does not."""
         if response.line not in self.places:
             return None
-        return self.last.get(
-            (response.id, response.request), self.places[response.line]
-        )
+        here = (self.times[response.line], self.places[response.line])
+        _, place = self.last.get((response.id, response.request), here)
+        return place
 
     def quarter(self, line: int) -> int:
         """Return the quarter of an hour in which a line that counts was written."""

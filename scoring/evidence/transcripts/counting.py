@@ -25,12 +25,12 @@ from .streams import File, SessionKey
 from .tally import Tallies
 from .transcript_events import TranscriptEvents, TranscriptLine
 
-_LastPlaces: TypeAlias = Mapping[str, Mapping[tuple[int, int], int]]
-"""Where responses count, by harness and the keys of the response and its request."""
+_LastLines: TypeAlias = Mapping[str, Mapping[tuple[int, int], tuple[int, int]]]
+"""The times and places of last lines, by harness and the keys of the response and its request."""
 
 
-def _last_places(files: Sequence[File]) -> _LastPlaces:
-    """Return the place of the last line of each response that was read several times."""
+def _last_lines(files: Sequence[File]) -> _LastLines:
+    """Return the last line of each response that was read several times."""
     copies: Counter[int] = Counter()
     for file in files:
         copies.update(response.id for response in file.events.of(Response))
@@ -43,11 +43,7 @@ def _last_places(files: Sequence[File]) -> _LastPlaces:
                 key = (response.id, response.request)
                 time = file.times[file.at(response.line)]
                 of_harness[key] = max(of_harness.get(key, (0, 0)), (time, part + 1))
-
-    places = {}
-    for name, of_harness in last.items():
-        places[name] = {key: place for key, (_, place) in of_harness.items()}
-    return places
+    return last
 
 
 def count_lines(
@@ -74,7 +70,7 @@ def count_lines(
     ]
     harnesses = {file.harness.name: file.harness.input_holds_cached for file in files}
     tallies = Tallies(windows, harnesses)
-    last_places = _last_places(files) if at_last_line else {}
+    last_lines = _last_lines(files) if at_last_line else {}
 
     # What a file shares with no other need not wait for the others, so it is counted at once.
     alone = _files_alone(files)
@@ -98,7 +94,7 @@ def count_lines(
 
         harness = file.harness
         tally = tallies.of[harness.name]
-        clock = LineClock(places, times, last_places.get(harness.name, {}))
+        clock = LineClock(places, times, last_lines.get(harness.name, {}))
         harness.count(tally, number, with_stated_totals(file.events, places), clock)
         if file in alone:
             tally.finish()
@@ -231,7 +227,7 @@ def _spread(
 
 
 def continued(files: Iterable[File]) -> list[File]:
-    """Return files to count, parts of a transcript as one where totals run from part to part.
+    """Return the files, with parts of a transcript joined where its totals run through them.
 
     A checkpoint may hold a part that goes on where the part in an earlier one ends.
     """

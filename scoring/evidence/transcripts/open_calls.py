@@ -145,11 +145,11 @@ class OpenCall:
     def keep_effects(
         self, events: dict[type[Event], list[Any]], ended: EventPlace, *, undone: bool
     ) -> None:
-        """Note what it did as events.
+        """Note what it did as events: files where its result is, all else where it was called.
 
         Args:
             events: where to.
-            ended: where its result is: files are written there.
+            ended: where its result is.
             undone: whether it came to nothing, so that only the programs ran.
         """
         for effect in self.effects:

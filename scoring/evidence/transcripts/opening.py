@@ -38,11 +38,11 @@ That is many lines, and below 128 KiB, from where the allocator asks the system 
 
 @contextlib.contextmanager
 def opened(path: Path, warn: Warn) -> Iterator[int | None]:
-    """Open a transcript.
+    """Open a transcript, and close it afterwards.
 
     Returns:
-        The file; None, with a warning, when it is not a plain file, or without one for a
-        directory.
+        The descriptor of the file. None for a directory, and, with a warning, for what cannot be
+        opened or is not a plain file.
     """
     try:
         refuse_special(path)

@@ -68,7 +68,7 @@ class _NotedResponse(NamedTuple):
 
 
 def _distinct_responses(copies: Sequence[_NotedResponse]) -> list[list[_NotedResponse]]:
-    """Return copies with one id by the response that each is of.
+    """Return the copies of an id in groups, one for each response that they are copies of.
 
     Each request has one response. Copies in side chains and copies without a request belong to
     one of the others, where there is any.
@@ -247,7 +247,7 @@ class Tally:
         self._at(time).flags |= flags
 
     def end(self, time: int, calls: int, errors: int) -> None:
-        """Count calls of tools that ended, and those of them that failed."""
+        """Count calls of tools, and failures among their results."""
         counts = self._at(time).counts
         counts["tool_calls"] += calls
         counts["tool_errors"] += errors
