@@ -51,10 +51,6 @@ class ClineReader(ToolReader):
 
     in_documents = True
 
-    def set_up(self) -> None:
-        """Prepare to read a transcript."""
-        self._commands: dict[str, int] = {}  # how many commands a call runs, by its id
-
     def entry(self, line: PlainData) -> None:
         """Take a session."""
         self.version = line.get("version")
@@ -95,12 +91,12 @@ class ClineReader(ToolReader):
             self._take_call(part.get("id"), text_in(part, "name"), part.get("input"))
 
     def _take_call(self, call: object, tool: str, asked: Any) -> None:
-        """Take a call, which may run several commands: each has a result of its own."""
+        """Take a call. One of a shell may run several commands, each a call of its own here."""
         if tool in self.tools.shells:
             commands = [
                 text_in(item, "", "command") for item in items_in(asked, "commands")
             ]
-            self._commands[text_in(call)] = len(commands)
+            self.shell_calls.add(text_in(call))
             self.command(call, commands[0] if commands else "")
             for number, command in enumerate(commands[1:], 1):
                 self.seen.command(f"{text_in(call)} {number}", command, self.folder)
@@ -110,9 +106,9 @@ class ClineReader(ToolReader):
             tool in self.tools.edits
             and isinstance(asked, dict)
             and "old_text" not in asked
-        ):
-            if member(asked, "insert_line") is None:
-                asked = {"path": asked.get("path"), "content": asked.get("new_text")}
+            and asked.get("insert_line") is None
+        ):  # it writes a whole file
+            asked = {"path": asked.get("path"), "content": asked.get("new_text")}
         self.note_call(call, tool, asked)
 
     def _take_user_message(self, message: PlainData, parts: list[Any]) -> None:
@@ -143,15 +139,16 @@ class ClineReader(ToolReader):
 
         done = [item for item in items_in(content) if isinstance(item, dict)]
         failures = [item.get("success") is False for item in done]
-        first_printed = _printed(done[0]) if done else text
-        if self._commands.get(text_in(call), 0) < 2:
-            self.result(call, is_error or any(failures), first_printed or text)
+        printed = (_printed(done[0]) if done else "") or text
+        if text_in(call) not in self.shell_calls:
+            self.result(call, is_error or any(failures), printed)
             return
 
-        self.result(call, is_error or failures[:1] == [True], first_printed)
+        # Each command has a result.
+        self.result(call, is_error or failures[:1] == [True], printed)
         for number in range(1, len(done)):
-            printed = partial(_printed, done[number])
-            self.seen.result(f"{text_in(call)} {number}", failures[number], printed)
+            output = partial(_printed, done[number])
+            self.seen.result(f"{text_in(call)} {number}", failures[number], output)
 
 
 def _printed(result: PlainData) -> str:

@@ -207,9 +207,8 @@ class Goose(Harness):
             if not tables >= {"sessions", "messages"}:
                 raise ForeignFileError
 
-            for session in list(
-                map(dict, ask("SELECT * FROM sessions ORDER BY created_at, id"))
-            ):
+            for row in ask("SELECT * FROM sessions ORDER BY created_at, id"):
+                session = dict(row)
                 yield from encoded(
                     _lines_of_session(ask, session, "usage_ledger" in tables)
                 )

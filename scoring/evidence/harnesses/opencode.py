@@ -338,9 +338,8 @@ def _lines_of_database(path: Path) -> Iterator[Any]:
         if not tables & {"session", _NEWER_TABLE}:
             raise ForeignFileError
 
-        for session in list(
-            map(dict, ask("SELECT * FROM session ORDER BY time_created, id"))
-        ):
+        for row in ask("SELECT * FROM session ORDER BY time_created, id"):
+            session = dict(row)
             yield {"info": session, "messages": []}
             yield from _messages_in(ask, session["id"])
         if (
