@@ -38,7 +38,7 @@ from .options import (
     shared_options,
     valued,
 )
-from .output import reply, warn, without_numbers
+from .output import progress, reply, warn, without_numbers
 from .reading import log_view
 
 EXIT_FAILED = 3
@@ -146,7 +146,8 @@ def command(
         return _beyond(base, rows, settings.repo_dir)
 
     examined = view.examine(preloaded.append) if has_log else ()
-    verdict = check(examined, made, selection.last, allow_empty, work)
+    with progress("Scoring the log, and looking at what became of the work"):
+        verdict = check(examined, made, selection.last, allow_empty, work)
     if _is_shallow(settings.repo_dir):
         verdict.notes.append(_SHALLOW)
     broken = len(click.get_current_context().meta.get(BROKEN_ENTRIES, {}))

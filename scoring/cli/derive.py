@@ -21,7 +21,7 @@ from .options import (
     shared_options,
     valued,
 )
-from .output import reply, say, warn
+from .output import progress, reply, say, warn
 from .reading import observing_sources, settings_of_whole_repository
 
 _RUN_COLUMNS = {
@@ -92,13 +92,14 @@ def command(
 
     without_files = settings_of_whole_repository(options, files=False)
     is_bare = settings == without_files and not holds_entries(settings.iter_log_dir)
-    derivation = derive(
-        settings.iter_log_dir,
-        observing_sources(settings),
-        since=first_day(since),
-        dry_run=dry_run,
-        **which,
-    )
+    with progress("Looking for commits of agents"):
+        derivation = derive(
+            settings.iter_log_dir,
+            observing_sources(settings),
+            since=first_day(since),
+            dry_run=dry_run,
+            **which,
+        )
     for text in derivation.broken:
         warn(f"{text}; left as it is")
 

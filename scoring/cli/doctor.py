@@ -19,7 +19,7 @@ from scoring.views.doctor.findings import BEST, Finding, findings, most_useful_f
 from scoring.views.doctor.page import doctor_page, doctor_payload
 
 from .options import SCORING_OPTIONS, flag, shared_options
-from .output import reply
+from .output import progress, reply
 from .reading import rubric_of, sources
 
 
@@ -51,7 +51,8 @@ def command(options: PlainData, every: bool, list_files: bool) -> None:
         of_settings.append(Finding("settings", "note", text, advice))
 
     evidence = sources(settings, rules_of(rubric), warn=note)
-    examination = examine(settings.iter_log_dir, evidence, rubric)
+    with progress("Looking at git and transcripts"):
+        examination = examine(settings.iter_log_dir, evidence, rubric)
 
     of_hooks = _broken_hooks(settings.repo_dir)
     by_use = most_useful_first([*of_settings, *of_hooks, *findings(examination)])

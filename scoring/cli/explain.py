@@ -21,7 +21,7 @@ from .options import (
     flag,
     settings_command,
 )
-from .output import reply
+from .output import progress, reply
 from .reading import exit_if_broken, log_view, outcome_rules
 from .work_reading import (
     has_no_log,
@@ -61,7 +61,8 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     view = log_view(settings, recompute, Selection(only=(number,)), outcomes=True)
 
     opened: list[Evidence] = []
-    all_examined = list(view.examine(on_open=opened.append))
+    with progress("Scoring the iteration"):
+        all_examined = list(view.examine(on_open=opened.append))
     if not all_examined:
         exit_if_broken(view.iter_log_dir, number)
         nowhere = no_such_entry(view.iter_log_dir, number)

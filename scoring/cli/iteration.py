@@ -51,7 +51,15 @@ from .options import (
     prepared_settings,
     shared_options,
 )
-from .output import WARNINGS, on_terminal, pipe_shows_everything, show, warn, write_json
+from .output import (
+    WARNINGS,
+    on_terminal,
+    pipe_shows_everything,
+    progress,
+    show,
+    warn,
+    write_json,
+)
 from .reading import (
     exit_if_broken,
     report_broken_entries,
@@ -130,6 +138,7 @@ def command(iteration: str, options: PlainData, recompute: bool) -> None:
             _print_page(shown, settings)
 
 
+@progress("Scoring the iteration")
 def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
     """Score one iteration, and write its sidecar and that of its session.
 
@@ -158,6 +167,7 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
     )
 
 
+@progress("Comparing the score with the evidence")
 def _compare_with_evidence(
     sidecar: PersistedScore, settings: Settings, has_rubric_option: bool
 ) -> IterationToShow:

@@ -8,7 +8,7 @@ from scoring.log.settings import Settings
 from scoring.views.integrity import integrity_page, summarize_integrity, summarize_words
 
 from .options import SCORING_OPTIONS, selection_options, settings_command
-from .output import reply
+from .output import progress, reply
 from .reading import log_view
 
 
@@ -24,9 +24,11 @@ def command(settings: Settings, selection: Selection) -> None:
     """
     signal_sets = []
     observed: list[Observed | None] = []
-    for iteration in log_view(settings, recompute=True, selection=selection).examine():
-        signal_sets.append(iteration.signals)
-        observed.append(iteration.facts.observed)
+    view = log_view(settings, recompute=True, selection=selection)
+    with progress("Scoring the log"):
+        for iteration in view.examine():
+            signal_sets.append(iteration.signals)
+            observed.append(iteration.facts.observed)
 
     rows = summarize_integrity(signal_sets)
     claims = summarize_words(observed)

@@ -8,7 +8,7 @@ from scoring.log.settings import Settings
 from scoring.score import score_log_under
 
 from .options import SCORING_OPTIONS, selection_options, settings_command
-from .output import write_json
+from .output import progress, write_json
 from .reading import report_broken_entries, rubric_of, sources_by_rules
 
 
@@ -23,7 +23,8 @@ def command(settings: Settings, selection: Selection) -> None:
     """
     rubrics = [rubric_of(settings)]
     evidence = sources_by_rules(rubrics, settings)
-    (log,) = score_log_under(rubrics, settings.iter_log_dir, evidence, observe=True)
+    with progress("Scoring the log"):
+        (log,) = score_log_under(rubrics, settings.iter_log_dir, evidence, observe=True)
     report_broken_entries(*log.broken)
 
     chosen = selection.numbers([iteration.record for iteration in log.iterations])

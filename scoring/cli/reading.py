@@ -1,5 +1,6 @@
 """Which logs a command reads, where their evidence comes from, and under which rules."""
 
+import itertools
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ from scoring.log.settings import Settings, days_of, resolve_settings
 
 from .group import BROKEN_ENTRIES
 from .options import prepared_settings
-from .output import complain, warn
+from .output import complain, progress, warn
 
 if TYPE_CHECKING:
     from scoring.examine import LogView
@@ -322,4 +323,13 @@ def rows_of_logs(
     views = [
         log_view(each, recompute, selection, outcomes=True) for each in all_settings
     ]
-    return (row for view in views for row in rows_of_view(view, tables))
+    rows = (row for view in views for row in rows_of_view(view, tables))
+    return _after_reading(rows)
+
+
+def _after_reading(rows: "Iterator[NamedRow]") -> "Iterator[NamedRow]":
+    """Yield rows, and say on a terminal what is read until the first one comes."""
+    with progress("Reading transcripts and git"):
+        first = list(itertools.islice(rows, 1))
+    yield from first
+    yield from rows

@@ -483,6 +483,17 @@ class TestProgress:
             ("work", "Reading transcripts and git"),
             ("cost", "Reading transcripts and git"),
             ("outcomes", ""),
+            ("explain 3", "Scoring the iteration"),
+            ("iteration 3 --recompute", "Scoring the iteration"),
+            (
+                "check --min-score 0",
+                "Scoring the log, and looking at what became of the work",
+            ),
+            ("doctor", "Looking at git and transcripts"),
+            ("derive --dry-run", "Looking for commits of agents"),
+            ("export --json", "Reading transcripts and git"),
+            ("log signals", "Scoring the log"),
+            ("log integrity", "Scoring the log"),
         ],
     )
     def test_is_shown_by_every_command_that_may_take_long(
