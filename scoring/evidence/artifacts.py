@@ -55,6 +55,7 @@ def reported_corrections(
 
 
 def _sum_above_0(counts: dict[str, int]) -> int:
+    """Return the sum of some counts, in which one below 0 counts as 0."""
     return sum(max(count, 0) for count in counts.values())
 
 

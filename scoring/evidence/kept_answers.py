@@ -111,6 +111,7 @@ class Watched(Frozen):
         return digest.digest()
 
     def _statuses(self) -> Iterator[tuple[str, os.stat_result | None]]:
+        """Yield all that is watched: what names it and its state, and the status of a file."""
         yield f"git {shutil.which('git')}", None
         yield from _below(self.log, _SIDECARS)
         yield from _below(self.repository, _NOT_READ_OF_GIT)
@@ -169,6 +170,7 @@ def _below(
 
 
 def _status_of(path: str) -> os.stat_result | None:
+    """Return the status of what a path leads to, or None where nothing is there."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -238,7 +240,10 @@ class AnswerStore:
         return values
 
     def put_other(self, name: str, value: object) -> None:
-        """Keep something else that was read from the same, if nothing of it has changed."""
+        """Keep a value under a name without :meth:`watch`: for what is watched for other answers.
+
+        Nothing is kept where none of these are kept, or what they were read from has changed.
+        """
         kept = self._unchanged()
         if kept:
             self._store.put_value("answer", self._key_of(name), kept.state, value)
@@ -298,6 +303,7 @@ class AnswerStore:
             self._store.put_value("answer", key, self._state, value)
 
     def _key_of(self, name: object) -> bytes:
+        """Return the key in the store of what is kept under a name."""
         return self._key + str(name).encode()
 
 

@@ -167,6 +167,7 @@ def _labels_of(data: bytes, iteration: int) -> tuple[LabelRecord, ...]:
 
 
 def _refuse_other_version(version: str, place: str) -> None:
+    """Raise a YamlError where the major version of a schema is not the one that is read."""
     if version.partition(".")[0] != MAJOR:
         raise YamlError(
             f"{place}has schema version {_shown(version)}; {MAJOR}.x is read"
@@ -174,6 +175,7 @@ def _refuse_other_version(version: str, place: str) -> None:
 
 
 def _shown(text: str) -> str:
+    """Return a text of the file as messages show it: printable, and cut where it is long."""
     return cut(printable(text), _SHOWN_WIDTH)
 
 
@@ -186,6 +188,7 @@ class _LabelInFile(NamedTuple):
 
 
 def _take_label(reader: Reader, node: Node) -> _LabelInFile:
+    """Take one label, and raise a YamlError where a field is missing or wrong."""
     fields = reader.struct(node, _LABEL)
     place = f"line {node.line}: the label "
     for name in ("id", "actor", "schema_version"):
@@ -210,6 +213,7 @@ def _take_label(reader: Reader, node: Node) -> _LabelInFile:
 
 
 def _take_edit(reader: Reader, node: Node) -> LabelEdit:
+    """Take one edit of a history, and raise a YamlError where a field is missing or wrong."""
     fields = reader.struct(node, _EDIT)
     if not trim(fields.get("actor", "")):
         raise YamlError(f"line {node.line}: the edit has no actor")
@@ -232,6 +236,7 @@ def _take_edit(reader: Reader, node: Node) -> LabelEdit:
 
 
 def _take_judgement(reader: Reader, node: Node) -> Judgement:
+    """Take a judgement, and raise a YamlError where a part of it is not one of the known values."""
     fields = reader.struct(node, _STRUCTURED)
     correctness = fields.get("correctness", 0)
     if correctness not in CORRECTNESS:
@@ -247,6 +252,7 @@ def _take_judgement(reader: Reader, node: Node) -> Judgement:
 def _known_word(
     fields: PlainData, name: str, known: Collection[str], node: Node
 ) -> str:
+    """Return the word of a field, and raise a YamlError where it is not one of the known ones."""
     word = str(fields.get(name, ""))
     if word in known:
         return word

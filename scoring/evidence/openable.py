@@ -42,6 +42,7 @@ class OpenablePlaces:
         return name_of_branch(GitRepository(self._repo_dir))
 
     def _opened(self, path: Path) -> Path:
+        """Return the path of a transcript under the name that opens it here."""
         return Path(openable(str(path), self._branch))
 
     def in_facts(self, facts: IterationFacts) -> IterationFacts:

@@ -235,6 +235,7 @@ class _Asking:
         )
 
     def _verifications(self, record: IterationRecord) -> tuple[Verification, ...]:
+        """Return the verifiers of an entry, with where their artifacts are."""
         verifications = []
         for verifier in record.verifiers:
             path = verifier.result_artifact

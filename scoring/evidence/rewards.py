@@ -146,11 +146,13 @@ def _reward_of_trial(rewards: object) -> float | None:
 
 
 def _day(stamp: str) -> str:
+    """Return the day with which a time stamp begins, or "" for another text."""
     match = _DAY.match(stamp)
     return match[0] if match else ""
 
 
 def _run_name(folder: Path) -> str:
+    """Return the name of the run in a folder: the last two parts of its path."""
     return f"{folder.parent.name}/{folder.name}"
 
 

@@ -157,6 +157,7 @@ def _twins_in_log(
 
 
 def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationRecord:
+    """Return the entry that ``derive`` would write for a commit, as far as evidence needs it."""
     commit = agents.commits[name]
     session_ids = agents.makers[name].session_ids
     checkpoint_at = ""

@@ -97,6 +97,7 @@ class Writes:
 
 
 def _paths(files: Iterable[File], kind: type[Edit] | type[PossibleEdit]) -> set[str]:
+    """Return the paths that events of a kind name, normalized."""
     paths: set[str] = set()
     for file in files:
         paths.update(

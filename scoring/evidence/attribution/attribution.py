@@ -111,11 +111,11 @@ def _note_counted_twice(shares: Iterable[Share]) -> None:
     """Note the iterations that have a commit which an earlier entry names."""
     first: dict[str, int] = {}
     for share in shares:
-        earliest = [
-            first.setdefault(name, share.index) for name in share.question.commits
-        ]
-        if min(earliest, default=share.index) < share.index:
-            share.counted_for = min(earliest)
+        earliest = share.index
+        for name in share.question.commits:
+            earliest = min(earliest, first.setdefault(name, share.index))
+        if earliest < share.index:
+            share.counted_for = earliest
 
 
 def _note_listed_trees(
@@ -283,10 +283,12 @@ def _note_method(share: Share) -> None:
 
 
 def _sessions_in(parts: Iterable[SessionPart]) -> set[Session]:
+    """Return the sessions that have lines in some parts."""
     return {session for part in parts for session in part.sessions}
 
 
 def _keys_of(sessions: Iterable[Session]) -> tuple[SessionKey, ...]:
+    """Return the keys of sessions, sorted."""
     return tuple(sorted(session.key for session in sessions))
 
 

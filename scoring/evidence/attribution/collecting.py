@@ -50,9 +50,9 @@ class _Collector:
     def __init__(self, count: int, iteration_of: Mapping[int, int]) -> None:
         self._iteration_of = iteration_of
         self._edited: dict[SessionKey, dict[str, int]] = {}
-        # runs with results elsewhere
+        # runs without a result in the file of their call, and results without a call in theirs
         self._calls: dict[tuple[SessionKey, int], Sighting] = {}
-        self._results: list[Sighting] = []  # of runs that were called in another file
+        self._results: list[Sighting] = []
         self.sightings = [Sightings(edited=self._edited) for _ in range(count)]
 
     def add(self, file: File) -> None:
@@ -93,9 +93,11 @@ class _Collector:
         return self.sightings
 
     def _keep(self, sighting: Sighting) -> None:
+        """Add a sighting to those of its part."""
         self.sightings[sighting.part].seen.append(sighting)
 
     def _are_of_one_iteration(self, part: int, other: int) -> bool:
+        """Return whether two parts are own parts of one iteration, or both of none."""
         return self._iteration_of.get(part) == self._iteration_of.get(other)
 
     def _add(self, file: File, event: Event, text: str = "") -> None:
@@ -116,7 +118,11 @@ class _Collector:
                 first[path] = min(time, first.get(path, time))
 
     def _add_runs(self, file: File) -> None:
-        """Add the runs of tests: to the part in which they began."""
+        """Add the runs of tests: to the part in which they began.
+
+        A call without its result, and a result without its call, wait for the other one, which
+        another file may have.
+        """
         for index, run in file.located(TestRun):
             if not file.fresh[index]:
                 continue
@@ -131,12 +137,16 @@ class _Collector:
             if not self._are_of_one_iteration(file.parts[ended], part):
                 run = _without_result(run)  # only its call counts here
                 ended = began
-            text = file.text(run.command)
             sighting = Sighting(
-                file.times[ended], file, run, part, text, file.times[began]
+                time=file.times[ended],
+                file=file,
+                event=run,
+                part=part,
+                text=file.text(run.command),
+                began=file.times[began],
             )
 
-            if not run.ended and run.call:
+            if run.call and not run.ended:
                 self._calls[file.key, run.call] = sighting
             elif run.ended and run.called_at is None:
                 self._results.append(sighting)

@@ -251,4 +251,5 @@ def _written_until(session: Session, time: int) -> WrittenLines:
 
 
 def _commit_of(call: SessionCommit, commit: Commit | WrittenCommit) -> SessionCommit:
+    """Return a call that printed no commit with the one that it made, as if it had printed that."""
     return call._replace(sha=commit.sha[:15], subject=key_of(trim(commit.subject)))

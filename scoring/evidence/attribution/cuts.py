@@ -93,7 +93,10 @@ class ChangedFiles:
         return changes[first:end]
 
     def untaken(self, index: int, part: SessionPart) -> SessionPart:
-        """Return a part from the last other commit on that took edits before an iteration's."""
+        """Return what of a part no other commit can have taken before that of an iteration.
+
+        That is what comes after the last other one that changed a file after its first edit there.
+        """
         tree = part.tree
         start = part.start
         for name, edits in tree.edited.items():
@@ -243,15 +246,17 @@ class _TreeCutter(NamedTuple):
         return self.changed.takes_pending(part.place, part)
 
     def _may_be_idle(self, part: SessionPart) -> bool:
+        """Return whether a commit may end a part without pending edits, by the times of both."""
         question = self.shares[part.place].question
         if self.changed.pending(part.place, part):
             return False
         return question.reaches(part.tree) and question.may_have_stored(part.tree)
 
     def _start(self, tree: Tree, cut: Cut) -> int | None:
-        """Return where the part of a cut begins, which a checkpoint may state.
+        """Return where the part of a cut begins: at the cut before, or where its checkpoint says.
 
-        None where that is after the cut.
+        Where the checkpoint of the first cut says it, the tree is also cut there. None where that
+        is after the cut, unless a line shows the commit.
         """
         if tree.cuts:
             return tree.cuts[-1].at

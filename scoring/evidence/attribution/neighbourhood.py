@@ -201,7 +201,7 @@ class _Judge:
         return sorted(signs, key=itemgetter(0, 1))
 
     def _judged(self, sign: _Sign, path: str, folder: str, here: bytearray) -> _Sign:
-        """Return a sign with what its folder shows.
+        """Return a sign as its folder decides it: work here, elsewhere, or not certain.
 
         Args:
             sign: the sign, which says whether something shows that it is the repository's.
@@ -238,6 +238,7 @@ class _Judge:
         return not all(here) and any(path.startswith(tops) for path in paths)
 
     def _is_in_another(self, folder: str) -> bool:
+        """Return whether a folder is in another repository, and not in one of ``homes``."""
         if not self.trees.is_in_another(folder):
             return False
         return not any(f"{folder}/".startswith(f"{home}/") for home in self.homes)

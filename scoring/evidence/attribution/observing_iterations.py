@@ -1,6 +1,7 @@
 """Puts together what transcripts show of each iteration: docs/EVIDENCE.md, "Observations"."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -136,16 +137,12 @@ class IterationsSeen:
         lines = [lines for part in share.voting for lines in self._lines[part]]
         of_others = [part for part in share.voting if part not in share.own]
 
-        written_artifacts = set()
-        unsure_artifacts = set()
+        writes = self._writes
         session_files: list[File] = []
         for key in (*share.sessions, *share.also):
             session_files += self._sessions[key].files
-        for verifier in verifiers:
-            if self._writes.surely(verifier):
-                written_artifacts.add(verifier.place)
-            if self._writes.maybe(session_files, verifier):
-                unsure_artifacts.add(verifier.place)
+        written = filter(writes.surely, verifiers)
+        unsure = filter(partial(writes.maybe, session_files), verifiers)
 
         shared_with = None
         if share.shared is not None:
@@ -161,8 +158,8 @@ class IterationsSeen:
             ),
             tests=tests,
             corrections=corrections,
-            written=frozenset(written_artifacts),
-            unsure=frozenset(unsure_artifacts),
+            written=frozenset(verifier.place for verifier in written),
+            unsure=frozenset(verifier.place for verifier in unsure),
             ran=tuple(sightings.ran_for(verifier.kind) for verifier in verifiers),
             seen=places_seen(share.made, self._commits, last_run, corrected_at),
             lines=tuple(lines),
@@ -196,7 +193,7 @@ class IterationsSeen:
 
 
 def _files_about(shares: Sequence[Share], files: Sequence[File]) -> Sequence[File]:
-    """Return the files on which depends what was seen of the iterations that are wanted."""
+    """Return the files that have to be gone through for what was seen of wanted iterations."""
     if all(share.question.is_wanted for share in shares):
         return files
 
@@ -234,6 +231,7 @@ def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) 
 
 
 def _names(keys: Sequence[SessionKey]) -> tuple[str, ...]:
+    """Return the ids of sessions, each once and sorted."""
     return tuple(sorted({name for _, name in keys}))
 
 

@@ -136,7 +136,7 @@ class SessionPart(NamedTuple):
         return self.tree.times[self.start : self.end]
 
     def since(self, start: int) -> "SessionPart":
-        """Return its end, from a number of lines on."""
+        """Return the part without its lines before a position in the tree."""
         return self._replace(start=min(max(start, self.start), self.end))
 
     @property

@@ -99,6 +99,7 @@ def least_share(
 
 
 def _by_last_part(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Return paths by their last part in composed form, the shortest path first."""
     by_last_part: dict[str, list[str]] = {}
     for name in sorted(names, key=len):
         by_last_part.setdefault(composed(posixpath.basename(name)), []).append(name)

@@ -274,10 +274,12 @@ def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[Comm
 
 
 def _matches(output: str) -> list[re.Match[str]]:
+    """Return the first lines of an output that have the form ``[BRANCH SHA] SUBJECT``."""
     return list(islice(_COMMIT_LINE.finditer(output), _COMMIT_LINE_LIMIT))
 
 
 def _commit_line(match: re.Match[str]) -> CommitLine:
+    """Return what a line says that git prints for a commit."""
     return CommitLine(match[1], match[2], _FIXUP.sub("", match[3].strip()))
 
 

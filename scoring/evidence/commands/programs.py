@@ -107,6 +107,7 @@ def rows_by_program(table: PlainData, row_type: type[_RowT]) -> dict[str, _RowT]
 
 
 def _read_text(kind: Any, text: str) -> WordSet | re.Pattern[str]:
+    """Return a text of a table as a set of words or as a pattern, by the type of its field."""
     if kind is WordSet:
         return WordSet(text.split())
     return re.compile(text, re.DOTALL)
@@ -162,6 +163,7 @@ class Starter(Frozen):
         return position
 
     def _after_options(self, words: Words, position: int) -> int:
+        """Return the first position from one on that has neither an option nor its value."""
         while position < len(words) and is_option(words[position]):
             position += 2 if words[position] in self.valued_options else 1
         return position

@@ -226,6 +226,7 @@ class ShellReader:
         return len(text)
 
     def _read_backquote(self, position: int, *, in_double_quotes: bool) -> int:
+        """Close the open substitution in backquotes, or begin one where none is open."""
         if self.open["`"]:
             return self._close_group("`", position)
 
@@ -248,6 +249,7 @@ class ShellReader:
         self._open_group(group)
 
     def _open_group(self, group: _Group) -> None:
+        """Note that a group of commands begins."""
         self.groups.append(group)
         self.open[group.closed_by] += 1
         self.events.append(Between.GROUP_OPENS)
@@ -268,6 +270,7 @@ class ShellReader:
         return position
 
     def _close_last_group(self) -> _Group:
+        """Note that the innermost group ends, and return it."""
         group = self.groups.pop()
         self.open[group.closed_by] -= 1
         if group.hides_status:

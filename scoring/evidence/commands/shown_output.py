@@ -148,6 +148,7 @@ def shown_output(
 
 
 def _printed_text(command: ShellCommand) -> str:
+    """Return the words of a command as it may print them, without codes of colors."""
     return _COLOR_CODE.sub("", " ".join(command.words))
 
 

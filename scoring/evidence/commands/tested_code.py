@@ -89,6 +89,7 @@ def _operands(call: GitCommand) -> list[str]:
 
 
 def _is_stashed_after(call: GitCommand, before: bool | None) -> bool | None:
+    """Return whether the work is in a stash after a ``git stash`` command, or as before it."""
     action = "".join(call.arguments[:1])
     if action in _KEEP_STASH:
         return before

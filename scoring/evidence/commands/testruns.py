@@ -113,7 +113,6 @@ class TestTools:
         if not tools:
             return None
 
-        table = tool_table()
         first_index = min(tools)
         last_index = max(tools)
         last = commands[last_index]
@@ -121,10 +120,12 @@ class TestTools:
         earlier_runs = [commands[index].words for index in tools if index != last_index]
         folders: dict[int, str | None] = {}
         for index, tool in tools.items():
-            words = commands[index].words
-            is_script = tool == SCRIPT_TOOL
             folders[index] = folder_of(
-                commands, index, words, table.folders, is_script=is_script
+                commands,
+                index,
+                commands[index].words,
+                tool_table().folders,
+                is_script=tool == SCRIPT_TOOL,
             )
 
         return TestCommand(

@@ -190,12 +190,14 @@ class _Summaries(NamedTuple):
 
     @property
     def _forms(self) -> tuple[SummaryForm, ...]:
+        """The forms of summaries that the tool prints of such runs."""
         if self.passed:
             return self.tool.passing
         return self.tool.failing
 
     @property
     def _readers(self) -> tuple[tuple[str, ...], ...]:
+        """The words of the commands that read the output of the run."""
         if self.command:
             return self.command.readers
         return ()

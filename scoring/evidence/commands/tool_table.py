@@ -61,9 +61,7 @@ class CommandStart(NamedTuple):
     tool: str
 
     def length_in(self, words: Words) -> int:
-        """Return how many words of a command this beginning takes.
-
-        Return 0 when the command begins otherwise.
+        """Return how many words of a command this beginning takes, or 0 where it begins otherwise.
 
         Options between the words are passed over.
         """
@@ -233,6 +231,7 @@ class ToolTable(Frozen, dict=True):
 
     @cached_property
     def _carriers(self) -> dict[str, list[CommandStart]]:
+        """How commands begin that may precede a tool, by program."""
         return self._by_program((text, "") for text in self.carriers)
 
     def _by_program(
@@ -262,7 +261,7 @@ class ToolTable(Frozen, dict=True):
         return re.compile(f"^{_LABEL_TEXT}?(?:{'|'.join(patterns)})", re.MULTILINE)
 
     def tool_run_by(self, words: Words) -> str | None:
-        """Return the tool that a command runs by its first words.
+        """Return the tool that a command runs by its first words, or None where they name none.
 
         It is "" where other words of the command say that no test is run.
         """
@@ -274,6 +273,7 @@ class ToolTable(Frozen, dict=True):
         return None
 
     def _runs_tests(self, tool: str, words: Words) -> bool:
+        """Return whether no word of a command says that its tool runs no test."""
         return self.never.isdisjoint(words) and self.tools[tool].never.isdisjoint(words)
 
     def carried_by(self, words: Words) -> Words:
@@ -339,10 +339,12 @@ def program_name(word: str) -> str:
 
 
 def _is_option(word: str) -> bool:
+    """Return whether a word is an option; ``+`` begins one too, as in ``+nightly``."""
     return word.startswith(("-", "+"))
 
 
 def _is_wanted(wanted: str, word: str) -> bool:
+    """Return whether a word is a wanted one, in which ``*`` stands for any text without options."""
     if "*" not in wanted:
         return word == wanted
     return not _is_option(word) and fnmatchcase(word.replace(_LATEST, ""), wanted)

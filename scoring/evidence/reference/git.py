@@ -95,6 +95,7 @@ class ReferenceHistory(GitFacts):
         return landing(facts.ANCESTOR, sha, reverted_by=self.reverted_by(sha))
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
+        """Return the files that a commit changed, as ``git show --name-only`` lists them."""
         changed = partial(Changed, self.rules, trim(record.commit), sha)
         commit = self._named.get(sha)
         if not commit or commit.files is None:
@@ -126,6 +127,7 @@ class ReferenceHistory(GitFacts):
 
     @cached_property
     def _named(self) -> dict[str, ShownCommit]:
+        """What git shows of the commits that entries name, by their SHAs."""
         return shown_commits(
             self.repository, [sha for sha in self._resolved.values() if sha]
         )

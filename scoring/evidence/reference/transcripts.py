@@ -144,6 +144,7 @@ def _measured_content(value: Any) -> LineContent | None:
 
 
 def _claude_content(time: int, line: PlainData) -> LineContent:
+    """Return the tokens and the results of calls in a line of Claude Code."""
     message = line.get("message") or {}
     items = message.get("content") or ()
     results = [item for item in items if item.get("type") == "tool_result"]
@@ -159,6 +160,7 @@ def _claude_content(time: int, line: PlainData) -> LineContent:
 
 
 def _codex_content(time: int, line: PlainData) -> LineContent:
+    """Return the tokens in a line of Codex; other lines contribute their time alone."""
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")
     if payload.get("type") != "token_count" or usage is None:
@@ -172,6 +174,7 @@ def _codex_content(time: int, line: PlainData) -> LineContent:
 
 
 def _turn(time: int, given: int, output: int, cached: int, created: int) -> Response:
+    """Return a turn with its tokens: given, put out, read from the cache and written to it."""
     return Response(
         0,
         time,
@@ -228,10 +231,7 @@ class ReferenceReader(JsonReader):
         self._lines: list[LineContent] = []
 
     def block(self, block: bytes) -> list[tuple[int, bytes]]:
-        """Read some whole lines.
-
-        The block ends with a line break.
-        """
+        """Read some whole lines, and report none as broken. The block ends with a line break."""
         for line in block.split(b"\n"):
             self.line(line)
         return []
@@ -267,7 +267,7 @@ class Reference(Harness):
     reader = ReferenceReader
 
     def claims(self, line: PlainData) -> bool:  # noqa: ARG002 - whatever it is
-        """Claim it."""
+        """Return True: the reference reads every line, whoever wrote it."""
         return True
 
 
