@@ -222,7 +222,7 @@ def _holds_zero(interval: Interval) -> bool:
 
 
 def _with_needed(figure: Figure, interval: Interval) -> Figure:
-    """Return a figure whose interval holds 0 with the verdict on that, and the units it lacks.
+    """Return a figure with 0 in its interval, completed: its verdict, and the units that it lacks.
 
     The verdict says how many more units could tell a difference that matters, or the one that is
     seen if that is larger; or, where there are enough units, how far apart the sides are at most.

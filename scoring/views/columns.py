@@ -165,7 +165,7 @@ def _cost(source: RowSource) -> float | None:
 
 
 def _delta(source: RowSource) -> float | None:
-    """Return observed minus claimed, or None where there is nothing to compare."""
+    """Return observed minus claimed, or None unless both are known."""
     pair = source.content
     return float(pair.delta) if pair.comparable else None
 

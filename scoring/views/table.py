@@ -183,10 +183,10 @@ class Table(NamedTuple):
         return "".join(f"{line}\n" for line in page)
 
     def shown_in(self, *places: str | None) -> "Table":
-        """Return the table with the columns whose ``only`` is one of these places.
+        """Return the table with the columns that have one of these places as ``only``.
 
-        None stands for columns that are shown everywhere. If ``full`` is among the places, columns
-        without a text in any row are left out, unless there are no rows.
+        Columns that are shown everywhere have None there. If ``full`` is among the places, columns
+        that are empty in every row are left out; a table without rows keeps them.
         """
         rows = self.table_rows()
         is_shown = []

@@ -92,8 +92,8 @@ class Drop(NamedTuple):
 def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
     """Read the baseline that both options ask for.
 
-    A file of the checkout is no baseline where only git and entries are trusted: its name is then a
-    revision.
+    The name of a file is taken for a revision where only git and entries are trusted, and the file
+    is in the checkout.
 
     Raises:
         OptionError: one of the options is missing.
@@ -232,7 +232,7 @@ def _rows(data: bytes) -> list[_Row]:
 
 
 def _score_of(row: _Row) -> tuple[int, BaselineScore]:
-    """Return an iteration's number, and its score, whose value is None where it is not scored.
+    """Return an iteration's number and score, with the value None where it is not scored.
 
     Raises:
         ValueError: the row has no field for a score, or one that is not from 0 to 1.

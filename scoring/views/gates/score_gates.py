@@ -64,7 +64,7 @@ class LeastBand(NamedTuple):
 
 
 def _least_band(name: str, log: LogView) -> LeastBand:
-    """Return the band that is demanded; raises OptionError where the rubric has no such band."""
+    """Return the demanded band, or raise OptionError if the rubric has no band of that name."""
     floors = {band.name: band.min for band in log.rubric.bands}
     if name not in floors:
         version = log.rubric.version

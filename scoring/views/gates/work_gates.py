@@ -37,7 +37,7 @@ class Limit(NamedTuple):
 
 
 def _limit(option: str, text: str, _: LogView) -> Limit:
-    """Return the limit that an option was given; raises OptionError if it is none."""
+    """Return the limit that was given to an option, or raise OptionError."""
     is_share = text.endswith("%")
     try:
         number = float(text.removesuffix("%"))
