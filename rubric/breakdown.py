@@ -123,18 +123,6 @@ class Bounds:
     high: float
 
 
-class Rested(Protocol):
-    """Whatever knows how much of the rubric a score rests on."""
-
-    @property
-    def coverage(self) -> Coverage:
-        """How many signals, and how much of the weight, the score rests on."""
-
-    @property
-    def bounds(self) -> Bounds:
-        """What the absent signals could make of the value."""
-
-
 class Breakdown:
     """What the rows of a score tell, whether it was computed or read back."""
 
@@ -148,8 +136,22 @@ class Breakdown:
 
     @property
     def bounds(self) -> Bounds:
-        """What the absent signals could make of the value."""
-        return bounds_of(self.breakdown)
+        """How low and how high the value could be with all signals, by nominal weight.
+
+        The bounds are 0 and 1 when no signal is applicable.
+        """
+        applicable = [row for row in self.breakdown if row.applicable]
+        total = fsum(row.nominal_weight for row in applicable)
+        if not total:
+            return Bounds(0.0, 1.0)
+
+        votes = [
+            row.nominal_weight * row.sub_score for row in applicable if row.present
+        ]
+        absent = [row.nominal_weight for row in applicable if not row.present]
+        low = fsum(votes) / total
+        high = low + fsum(absent) / total
+        return Bounds(min(low, 1.0), min(high, 1.0))
 
     def without(self, signal: str) -> float | None:
         """Return the mean of the other present signals by nominal weight, from 0 to 1.
@@ -191,20 +193,3 @@ def coverage_of(rows: Iterable[SignalContribution]) -> Coverage:
     total = fsum(row.nominal_weight for row in applicable)
     weight = fsum(voting) / total if total else 0.0
     return Coverage(len(voting), len(applicable), weight)
-
-
-def bounds_of(rows: Iterable[SignalContribution]) -> Bounds:
-    """Return how low and how high a score could be, by nominal weight.
-
-    The bounds are 0 and 1 when no signal is applicable.
-    """
-    applicable = [row for row in rows if row.applicable]
-    total = fsum(row.nominal_weight for row in applicable)
-    if not total:
-        return Bounds(0.0, 1.0)
-
-    votes = [row.nominal_weight * row.sub_score for row in applicable if row.present]
-    absent = [row.nominal_weight for row in applicable if not row.present]
-    low = fsum(votes) / total
-    high = low + fsum(absent) / total
-    return Bounds(min(low, 1.0), min(high, 1.0))

@@ -194,7 +194,6 @@ class GroupedDraws:
         groups: Sequence[str],
         truths: Values,
         binary: bool = True,
-        draws: int = DRAWS,
     ) -> None:
         """Prepare to measure.
 
@@ -202,11 +201,9 @@ class GroupedDraws:
             groups: the group of each case.
             truths: the truth of each case.
             binary: whether truths are 0 or 1, measured by :data:`AUC`; else by :data:`SPEARMAN`.
-            draws: how many draws to make at most.
         """
         self.truths = truths
         self._statistic = AUC if binary else SPEARMAN
-        self._most_draws = draws
 
         index_of = {name: index for index, name in enumerate(sorted(set(groups)))}
         self._group_of_case = [index_of[name] for name in groups]
@@ -222,7 +219,7 @@ class GroupedDraws:
         affordable = max(_MOST_CHOICES // len(groups), _FEWEST_DRAWS)
         source = random_source()
         draws = []
-        for _ in range(min(self._most_draws, affordable)):
+        for _ in range(min(DRAWS, affordable)):
             counts = Counter(source.choices(groups, k=len(groups)))
             draws.append(array("H", [counts[group] for group in groups]))
         return draws

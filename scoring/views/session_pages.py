@@ -9,9 +9,10 @@ from typing import TypeAlias
 from msgspec import to_builtins
 
 from rubric import Bounds
-from rubric.breakdown import Rested
+from rubric.breakdown import Breakdown
 from scoring.frozen import PlainData
 from scoring.outcomes.spending import Spending
+from scoring.scored import ScoredLine
 from scoring.sessions import SessionScore
 from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.scores import PersistedScore
@@ -44,7 +45,7 @@ from .table import (
     numeric,
 )
 
-Members: TypeAlias = Mapping[int, Rested]
+Members: TypeAlias = Mapping[int, Breakdown | ScoredLine]
 """What the scores of iterations rest on, as far as it is known."""
 
 SESSIONS = [

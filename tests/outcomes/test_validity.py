@@ -108,15 +108,16 @@ class TestIntervals:
         self, monkeypatch: pytest.MonkeyPatch, binary: bool
     ) -> None:
         pytest.importorskip("numpy")
+        monkeypatch.setattr("scoring.prediction.DRAWS", 200)
         chance = random.Random(5)
         groups = [f"g{chance.randrange(9)}" for _ in range(40)]
         truths = [float(chance.randrange(2 if binary else 7)) for _ in groups]
         figures = [
             None if chance.random() < 0.2 else chance.randrange(5) / 4 for _ in groups
         ]
-        fast = GroupedDraws(groups, truths, binary, draws=200).measured(figures)
+        fast = GroupedDraws(groups, truths, binary).measured(figures)
         monkeypatch.setitem(sys.modules, "numpy", None)
-        slow = GroupedDraws(groups, truths, binary, draws=200).measured(figures)
+        slow = GroupedDraws(groups, truths, binary).measured(figures)
         assert fast[:2] == slow[:2]
         assert fast[2] == pytest.approx(slow[2])
 
@@ -125,10 +126,11 @@ class TestIntervals:
     ) -> None:
         pytest.importorskip("numpy")
         monkeypatch.setattr("scoring.prediction._WEIGHTS_AT_ONCE", 20_000)
+        monkeypatch.setattr("scoring.prediction.DRAWS", 100)
         chance = random.Random(6)
         groups = [f"g{chance.randrange(20)}" for _ in range(2000)]
         figures = [chance.random() for _ in groups]
-        draws = GroupedDraws(groups, figures[::-1], binary=False, draws=100)
+        draws = GroupedDraws(groups, figures[::-1], binary=False)
         tracemalloc.start()
         try:
             draws.measured(figures)
@@ -179,12 +181,15 @@ class TestIntervals:
     def test_of_one_session_are_unknown(self) -> None:
         assert GroupedDraws(["a", "a"], [0, 1]).measured([0, 1])[:3] == (2, 1.0, None)
 
-    def test_hold_the_truth_about_as_often_as_they_say(self) -> None:
+    def test_hold_the_truth_about_as_often_as_they_say(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("scoring.prediction.DRAWS", 300)
         chance = random.Random(6)
         held = 0
         for _ in range(100):
             truths = [float(chance.random() < 0.5) for _ in range(80)]
-            draws = GroupedDraws([str(n) for n in range(80)], truths, draws=300)
+            draws = GroupedDraws([str(n) for n in range(80)], truths)
             interval = draws.measured([chance.random() for _ in truths]).interval
             held += interval is not None and interval.low <= 0.5 <= interval.high
         assert 86 <= held <= 100

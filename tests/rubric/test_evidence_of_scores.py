@@ -17,7 +17,6 @@ from rubric import (
     Coverage,
     Rubric,
     Score,
-    bounds_of,
     released_rubric,
     rubric_versions,
 )
@@ -51,7 +50,7 @@ def test_bounds_of_everything_are_the_value() -> None:
 
 def test_bounds_of_nothing_are_the_whole_range() -> None:
     assert score().bounds == Bounds(0.0, 1.0)
-    assert bounds_of([]) == Bounds(0.0, 1.0)
+    assert replace(score(), breakdown=()).bounds == Bounds(0.0, 1.0)
     assert score(
         **{spec.id: NOT_APPLICABLE for spec in RUBRIC.signals}
     ).bounds == Bounds(0.0, 1.0)
