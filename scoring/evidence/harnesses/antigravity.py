@@ -19,6 +19,7 @@ from .fields import (
     TokenFields,
     Tokens,
     failure_in,
+    is_failure,
     items_in,
     member,
     text_in,
@@ -142,7 +143,7 @@ def _command_failed(line: PlainData, text: str) -> bool | None:
     header = _OUTPUT.split(text, 1)[0]
     stated = _EXIT_CODE.search(header)
     if stated:
-        return stated[1].strip("-0") != ""
+        return is_failure(stated[1])
     return False if _SUCCEEDED in header else None
 
 

@@ -11,6 +11,7 @@ from .fields import (
     Count,
     RawField,
     failure_in,
+    is_failure,
     json_in,
     member,
     text_in,
@@ -180,7 +181,7 @@ def _output_failed(payload: CodexPayload) -> bool | None:
     statuses = _STATUS.findall(header)
     if not after_header or not statuses:
         return None
-    return any(code.strip("-0") or script == "failed" for code, script in statuses)
+    return any(is_failure(code) or script == "failed" for code, script in statuses)
 
 
 def _mcp_call_failed(payload: CodexPayload) -> bool | None:

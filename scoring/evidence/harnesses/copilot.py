@@ -18,6 +18,7 @@ from .fields import (
     Tokens,
     count_in,
     failure_in,
+    is_failure,
     json_in,
     member,
     text_in,
@@ -184,7 +185,7 @@ class CopilotReader(ToolReader):
 
         command_failed = failure_in(data, exit_code) is True
         if ended:
-            command_failed = ended["code"].strip("-0") != ""
+            command_failed = is_failure(ended["code"])
             text = text[: ended.start()]
 
         if ended and ended["shell"] in self._running:

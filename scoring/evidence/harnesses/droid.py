@@ -11,6 +11,7 @@ from scoring.frozen import PlainData
 
 from .fields import (
     TokenFields,
+    is_failure,
     items_in,
     json_in,
     member,
@@ -105,7 +106,7 @@ class DroidReader(ToolReader):
         if text_in(call) in self.shell_calls:
             exit_code = _EXITED.search(text) or _FAILED.match(text)
             if exit_code:
-                failed = exit_code[1].strip("-0") != ""
+                failed = is_failure(exit_code[1])
         if text.startswith("{") and member(json_in(text), "success") is False:
             failed = True
         self.result(call, failed, text)

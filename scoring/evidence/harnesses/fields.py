@@ -147,6 +147,11 @@ def failure_in(value: Any, path: str = "") -> bool | None:
     return status != 0 if type(status) is int else None
 
 
+def is_failure(exit_status: str) -> bool:
+    """Return whether an exit status, as text, is that of a failure. It may be negative, or ""."""
+    return exit_status.strip("-0") != ""
+
+
 def count_in(value: Any, path: str) -> int | None:
     """Return the number of tokens at a path, or None without one."""
     count = member(value, path)

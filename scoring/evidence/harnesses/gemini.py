@@ -54,14 +54,13 @@ class GeminiReader(ToolReader):
         self._active_ids: dict[str, None] = {}
         self._summary_ids: set[str] = set()  # those of messages that replaced others
         self._about: PlainData = {}
-        self._is_in_lines = False
 
     def entry(self, line: PlainData) -> None:
         """Take the next line of a chat, or the whole of one."""
+        # Of a document, which is one line, the messages are counted as events.
         if "messages" not in line:
-            self._is_in_lines = True
-        while len(self.messages) <= self.place:
-            self.messages.append(len(self._messages))
+            while len(self.messages) <= self.place:
+                self.messages.append(len(self._messages))
 
         messages = items_in(line, "messages")
         changed = line.get("$set")
@@ -162,8 +161,6 @@ class GeminiReader(ToolReader):
             else:
                 self.skip(OTHER_TYPE)
 
-        if not self._is_in_lines:
-            self.messages = []
         self._messages = {}
 
     def _take(self, message: PlainData) -> None:

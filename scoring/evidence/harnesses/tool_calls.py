@@ -11,7 +11,7 @@ from scoring.evidence.commands.git_commands import is_commit_tool
 from scoring.evidence.transcripts.edits import lines_added
 
 from .event_reader import EventReader
-from .fields import items_in, member, text_in
+from .fields import is_failure, items_in, member, text_in
 
 _COMMANDS = ("command", "cmd", "CommandLine")
 _FOLDERS = ("cwd", "workdir", "dir_path", "directory", "Cwd")
@@ -175,6 +175,6 @@ def shell_answer(text: str) -> tuple[str, bool | None]:
         code = "0"
 
     code = code.strip()
-    failed = code.lstrip("-").isdecimal() and code.strip("-0") != ""
+    failed = code.lstrip("-").isdecimal() and is_failure(code)
     _, head, printed = f"\n{body}".partition(_OUTPUT)
     return printed if head else text, failed

@@ -182,8 +182,8 @@ def with_stated_totals(
             for index in unmeasured
             if totals.since <= responses[index].line <= totals.line
         ]
-        lines = {responses[index].line for index in covered}
-        if len(set(map(places.get, lines))) != 1:
+        counted_at = {places.get(responses[index].line) for index in covered}
+        if len(counted_at) != 1:
             continue
 
         model = events.spans[totals.span].model
