@@ -50,12 +50,10 @@ class CountedTurn(Event):
     Attributes:
         counts_before: how many counts of the transcript come before it.
         response: its tokens; the input holds what was read from the cache or written to it.
-        states_writes: whether the transcript states what was written to the cache.
     """
 
     counts_before: int
     response: Response
-    states_writes: bool
 
     @property
     def repeats(self) -> bool:
@@ -171,18 +169,19 @@ def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
     given = step.end.input - step.start.input
     cached = step.end.cached_input - step.start.cached_input
     written = max(given - cached, 0)
-    states_writes = stated.cache_writes >= 0
-    if states_writes:
+    tokens_stated = TokensStated.WITHOUT_CACHE_WRITES
+    if stated.cache_writes >= 0:
+        tokens_stated = TokensStated.ALL
         written = step.end.cache_writes - max(step.start.cache_writes, 0)
 
     response = Response(
         count.span,
         count.line,
-        stated=TokensStated.ALL,
+        stated=tokens_stated,
         output=step.end.output - step.start.output,
         input=given,
         cache_reads=cached,
         cache_writes=written,
         service=count.service,
     )
-    return CountedTurn(count.span, count.line, index, response, states_writes)
+    return CountedTurn(count.span, count.line, index, response)

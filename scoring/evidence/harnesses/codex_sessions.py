@@ -228,9 +228,7 @@ def count_rollout(
 
         model = models[turn.span]
         quarter = clock.quarter(turn.line)
-        tally.turn(
-            time, turn.response, model, quarter, states_writes=turn.states_writes
-        )
+        tally.turn(time, turn.response, model, quarter)
 
     # The ids of calls are unique in their session only.
     session_key = key_of(session)

@@ -176,8 +176,6 @@ class Tally:
         response: Response,
         model: str = "",
         quarter: int = -1,
-        *,
-        states_writes: bool = False,
     ) -> None:
         """Count a response.
 
@@ -186,8 +184,6 @@ class Tally:
             response: its tokens, and how it was served.
             model: the name of its model.
             quarter: when, as in :class:`~.facts.Spent`.
-            states_writes: whether its ``cache_writes``, as a part of an input that holds what was
-                read from the cache, are what the transcript states.
         """
         spent = self._at(time).spent
         counts = self._at(time).counts
@@ -206,10 +202,8 @@ class Tally:
         uncached = response.input
         cache_writes = response.cache_writes
         prompt = uncached + response.cache_reads + cache_writes
-        if (
-            self.input_holds_cached
-            or response.stated == TokensStated.WITHOUT_CACHE_WRITES
-        ):
+        states_writes = response.stated == TokensStated.ALL
+        if self.input_holds_cached or not states_writes:
             prompt = response.input
             if not states_writes:
                 cache_writes = 0
