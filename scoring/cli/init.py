@@ -79,11 +79,10 @@ def command(
     Example:  da-score init --yes
     """
     settings = settings_of_whole_repository(options, files=False)
-    derives = False
-    with contextlib.suppress(SettingsError):  # a file that cannot be used says nothing
-        # a new file then keeps this
+    # A new file keeps one setting of the old one; a file that cannot be used says nothing.
+    with contextlib.suppress(SettingsError):
         derives = settings_of_whole_repository(options).derive
-    settings = replace(settings, derive=derives)
+        settings = replace(settings, derive=derives)
     with progress("Looking at git and transcripts"):
         settings, examination = _examine_under_newest_rubric(settings)
 

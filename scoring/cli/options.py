@@ -164,7 +164,9 @@ def shared_options(*names: str) -> Decorator:
                     f"--repo-dir {str(repository)!r}: {problem}; name the repository of the log"
                 )
 
-            options["json"] = options["json"] or json_before_command() or None
+            # --json may also come before the command, as in ``da-score --json run``
+            of_program = click.get_current_context().find_root().params
+            options["json"] = options["json"] or of_program.get("as_json") or None
             return command(options=options, **arguments)
 
         decorated: Command = with_options
@@ -173,12 +175,6 @@ def shared_options(*names: str) -> Decorator:
         return loudness_options(decorated)
 
     return decorate
-
-
-def json_before_command() -> bool:
-    """Return whether ``--json`` was given before the command, as in ``da-score --json run``."""
-    program = click.get_current_context().find_root()
-    return bool(program.params.get("as_json"))
 
 
 def settings_options(*names: str) -> Decorator:

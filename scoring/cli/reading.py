@@ -162,9 +162,7 @@ def sources_by_rules(
     """
     rules_by_name = {rubric.evidence: rules_of(rubric) for rubric in rubrics}
     if len(rules_by_name) == 1:
-        (rules,) = rules_by_name.values()
-        for text in settings_without_effect(settings, rules):
-            warn(text)
+        return {name: sources(settings, rules) for name, rules in rules_by_name.items()}
 
     options: Options = {**options_of(settings), "warn": warn}
     return {

@@ -86,11 +86,7 @@ def _complete_id(text: str, log_dir: Path) -> str:
     Raises:
         SettingsError: several ids begin with it.
     """
-    if (
-        not text
-        or not is_plain_session_id(text)
-        or session_score_path(log_dir, text).exists()
-    ):
+    if not is_plain_session_id(text) or session_score_path(log_dir, text).exists():
         return text
 
     matches = [

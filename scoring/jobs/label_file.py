@@ -26,7 +26,7 @@ from scoring.evidence.labels import (
     labels_in,
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.files import exclusive_lock, read_file, write_together
+from scoring.files import exclusive_lock, overwrite, read_file, write_together
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 
@@ -110,7 +110,7 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
                     if former is None:
                         path.unlink(missing_ok=True)
                     else:
-                        write_together([(path, former)], keep_rights=True)
+                        overwrite(path, former)
             raise
 
     return list(old_content)

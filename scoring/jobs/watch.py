@@ -14,7 +14,7 @@ from scoring.errors import LogError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.reference.git import TRUNK
 from scoring.evidence.rules import Sources
-from scoring.files import state_of
+from scoring.files import FileState, state_of
 from scoring.frozen import fields_of
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import load_records
@@ -31,9 +31,6 @@ _REST = 20
 """The shortest pause after a look, as a multiple of the time that the look took."""
 
 ChangeKind: TypeAlias = Literal["now", "new", "changed", "removed", "broken"]
-
-_FileState: TypeAlias = tuple[int, int, int] | None
-"""The size and both times of a file; None where it does not exist."""
 
 
 class LogChange(NamedTuple):
@@ -77,9 +74,21 @@ class LogChange(NamedTuple):
         }
 
 
+class _WatchedEntry(NamedTuple):
+    """An entry of the log.
+
+    Attributes:
+        record: what it says.
+        states: the states of its files, which its score depends on; None where one does not exist.
+    """
+
+    record: IterationRecord
+    states: list[FileState | None]
+
+
 @dataclass(slots=True)
 class _WatchedFile:
-    """A file of the log.
+    """A file of the log that holds entries.
 
     Attributes:
         state: its state at the last look.
@@ -87,7 +96,7 @@ class _WatchedFile:
         failures: how many looks in a row could not read it.
     """
 
-    state: _FileState = None
+    state: FileState | None = None
     records: list[IterationRecord] = field(default_factory=list)
     failures: int = 0
 
@@ -109,12 +118,12 @@ class LogWatch:
         # The log at the last look.
         self._names: frozenset[str] = frozenset()
         self._files: dict[str, _WatchedFile] = {}
-        self._entries: dict[int, tuple[IterationRecord, list[_FileState]]] = {}
+        self._entries: dict[int, _WatchedEntry] = {}
 
         # The repository at the last look.
         self._git_dir: Path | None = None
         self._trunk_ref = f"refs/heads/{TRUNK}"
-        self._trunk_state: tuple[_FileState, ...] | None = None
+        self._trunk_states: list[FileState | None] = []
 
         # What was reported, and what is still to be scored or reported.
         self._values: dict[int, float | None] = {}
@@ -131,7 +140,7 @@ class LogWatch:
             LogError: the log cannot be listed.
             NotARepositoryError: the repository is not a git work tree.
         """
-        self._trunk_state = self._state_of_trunk()
+        self._trunk_states = self._states_of_trunk()
         broken = list(self._read_changed_files())
         self._compare_records()
         self._unreported = []
@@ -150,10 +159,10 @@ class LogWatch:
         self._compare_records()
         self._unreported += self._score_changed()
 
-        trunk_state = self._state_of_trunk()
-        if trunk_state != self._trunk_state:
+        trunk_states = self._states_of_trunk()
+        if trunk_states != self._trunk_states:
             changes = self._score(dict.fromkeys(sorted(self._values), "changed"))
-            self._trunk_state = trunk_state
+            self._trunk_states = trunk_states
             self._unreported += [
                 change for change in changes if change.value != change.before
             ]
@@ -202,13 +211,13 @@ class LogWatch:
             for record in self._files[name].records:
                 records.setdefault(record.iteration, record)
 
-        entries: dict[int, tuple[IterationRecord, list[_FileState]]] = {}
+        entries: dict[int, _WatchedEntry] = {}
         for number, record in sorted(records.items()):
-            states: list[_FileState] = [
+            states = [
                 state_of(self._log / name) if name in self._names else None
                 for name in entry_file_names(number, self._optional_signals)
             ]
-            entries[number] = (record, states)
+            entries[number] = _WatchedEntry(record, states)
 
             if number not in self._entries:
                 self._to_score[number] = "new"
@@ -217,10 +226,10 @@ class LogWatch:
 
         for number in sorted(self._entries.keys() - entries.keys()):
             self._to_score.pop(number, None)
-            record, _ = self._entries[number]
+            task_id = self._entries[number].record.task_id
             before = self._values.pop(number, None)
             self._unreported.append(
-                LogChange("removed", number, record.task_id, before=before)
+                LogChange("removed", number, task_id, before=before)
             )
 
         self._entries = entries
@@ -232,13 +241,13 @@ class LogWatch:
         self._to_score = {}
         return changes
 
-    def _state_of_trunk(self) -> tuple[_FileState, ...]:
+    def _states_of_trunk(self) -> list[FileState | None]:
         """Return the states of the files in which git may keep the tip of the trunk."""
         if self._git_dir is None:
             self._git_dir = GitRepository(self._sources.repo_dir).common_dir
 
         names = (self._trunk_ref, "packed-refs", "reftable/tables.list")
-        return tuple(state_of(self._git_dir / name) for name in names)
+        return [state_of(self._git_dir / name) for name in names]
 
     def _score(self, changes: Mapping[int, ChangeKind]) -> list[LogChange]:
         """Return the scores of some iterations, and remember them as reported."""
@@ -246,7 +255,7 @@ class LogWatch:
             return []
 
         scored: dict[int, LogChange] = {}
-        records = [record for record, _ in self._entries.values()]
+        records = [entry.record for entry in self._entries.values()]
         for (iteration,) in score_iterations(
             records, self._log, self._sources, self._rubric, only=changes
         ):
