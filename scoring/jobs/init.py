@@ -5,6 +5,7 @@ import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import make_folder, write_atomically
@@ -13,6 +14,8 @@ from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
 from scoring.paths import is_inside
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination
+
+_TextOrTexts: TypeAlias = str | Sequence[str]
 
 _WIDTH = 100
 _TEMPLATE = Path(__file__).parent / "settings.txt"
@@ -36,8 +39,8 @@ def settings_text(examination: Examination, settings: Settings) -> str:
     usual_trunk = trunk.name if trunk and trunk.name else "main"
     folders = [_path_from_top(folder, top) for folder in settings.transcript_dirs]
     where = None if folders else settings.transcripts or "auto"
-    folders_line = _list_line(
-        "transcript-dir", folders, "~/.claude/projects/-home-me-src-app"
+    folders_line = _line(
+        "transcript-dir", folders, ["~/.claude/projects/-home-me-src-app"]
     )
 
     values = {
@@ -48,8 +51,8 @@ def settings_text(examination: Examination, settings: Settings) -> str:
         "trunk": _line("trunk", settings.trunk, usual_trunk),
         "transcripts": f"{_line('transcripts', where, 'auto')}\n{folders_line}",
         "derive": "derive = true" if settings.derive else "# derive = true",
-        "worktrees": _list_line("worktrees", settings.worktrees, "~/worktrees/*"),
-        "tests": _list_line("test-commands", settings.test_commands, "./check --all"),
+        "worktrees": _line("worktrees", settings.worktrees, ["~/worktrees/*"]),
+        "tests": _line("test-commands", settings.test_commands, ["./check --all"]),
     }
 
     template = _TEMPLATE.read_text("utf-8").rstrip("\n")
@@ -104,24 +107,20 @@ def _found_values(examination: Examination, top: Path) -> dict[str, str]:
     }
 
 
-def _toml_string(text: str) -> str:
-    """Return a TOML string: JSON, with DEL as an escape and without halves of characters."""
-    escaped = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return escaped.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _line(key: str, value: str | None, example: str) -> str:
+def _line(key: str, value: _TextOrTexts | None, example: _TextOrTexts) -> str:
     """Return the line of a setting, with an example as a comment where it is not set."""
-    if value is None:
-        return f"# {key} = {_toml_string(example)}"
-    return f"{key} = {_toml_string(value)}"
+    if not value:
+        return f"# {key} = {_as_toml(example)}"
+    return f"{key} = {_as_toml(value)}"
 
 
-def _list_line(key: str, values: Sequence[str], example: str) -> str:
-    """Return the line of a setting that is a list, with an example as a comment if it is empty."""
-    if not values:
-        return f"# {key} = [{_toml_string(example)}]"
-    return f"{key} = [{', '.join(map(_toml_string, values))}]"
+def _as_toml(value: _TextOrTexts) -> str:
+    """Return a text or a list of texts as TOML.
+
+    That is JSON, with DEL as an escape and without halves of characters.
+    """
+    escaped = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return escaped.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _path_from_top(path: Path, top: Path) -> str:
