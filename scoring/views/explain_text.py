@@ -243,8 +243,10 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
             f"which end {counted(minutes, 'minute')} before the commit"
         )
     if observed.by_agents is not None:
-        percent = int(observed.by_agents * 100)
-        yield f"agents wrote at least {percent} % of the lines that its commit adds"
+        share = "all"
+        if observed.by_agents < 1:
+            share = f"at least {int(observed.by_agents * 100)} %"
+        yield f"agents wrote {share} of the lines that its commit adds"
 
 
 def _session_lines(observed: Observed) -> Lines:

@@ -35,6 +35,19 @@ WIDTH = 120
 """The width of the terminal on which the README's screen was taken."""
 
 
+def test_the_example_adds_up_and_is_that_of_the_picture() -> None:
+    """It is of a whole clone, so not nearly all of it landed."""
+    (line,) = re.findall(r"^Of \d+ units of work .*", README, re.M)
+    total, *states = map(int, re.findall(r"\d+", line))
+    landed, reverted, taken_back, *_ = states
+    assert total == sum(states)
+    assert landed < 0.8 * total
+    to_nothing = reverted + taken_back + states[4]
+    assert f"\n{to_nothing} units were lost or reverted or taken back: " in README
+    for page in (README, GUIDE):
+        assert f": {landed} of {total} units" in page
+
+
 # The two commands
 
 

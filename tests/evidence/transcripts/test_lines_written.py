@@ -331,6 +331,8 @@ def test_explain_says_how_much_agents_wrote_at_least(
     assert attribution["by_agents"] == (
         by_agents if by_agents is None else pytest.approx(by_agents)
     )
-    share = int(100 * (by_agents or 0))
-    said = f"agents wrote at least {share} % of the lines that its commit adds"
+    share = f"at least {int(100 * (by_agents or 0))} %"
+    if by_agents == 1:
+        share = "all"
+    said = f"agents wrote {share} of the lines that its commit adds"
     assert (said in da_score(*arguments).out) is bool(by_agents)
