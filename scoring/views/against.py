@@ -129,15 +129,14 @@ class Against(NamedTuple):
 
 
 def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
-    """Compare two sides of the work.
+    """Compare two sides of the work by every measure.
 
     Args:
         sides: the sides.
         horizon_days: how many days after it ended work is judged.
         tip_time: the time of the trunk's newest commit, in seconds since 1970; None without one.
     """
-    first, second = sides.rows
-    changed = sides.periods and harness_changed(first, second)
+    changed = sides.periods and harness_changed(*sides.rows)
     latest = None
     if tip_time is not None:
         latest = day_of((tip_time - int(horizon_days * DAY)) * NS)
@@ -145,8 +144,7 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
     figures = []
     for measure in MEASURES:
         samples = [
-            sample_of(measure, comparable_work(measure, side))
-            for side in (first, second)
+            sample_of(measure, comparable_work(measure, side)) for side in sides.rows
         ]
         figures.append(figure_of(measure, samples[0], samples[1], changed))
 

@@ -49,7 +49,7 @@ class SpecChange(NamedTuple):
 
     @property
     def change(self) -> Change:
-        """What became of the signal, its words included."""
+        """What the step did to the signal; it is also changed where only its words are."""
         if self.before is None:
             return "added"
         if self.after is None:
@@ -90,7 +90,7 @@ class RubricDiff(NamedTuple):
 
     @property
     def changed_data(self) -> dict[str, tuple[Any, Any]]:
-        """What of :data:`DATA` differs, with both values."""
+        """The fields of :data:`DATA` that differ, each with its first and its second value."""
         names = _differing(DATA, self.before, self.after)
         return {
             name: (getattr(self.before, name), getattr(self.after, name))
@@ -171,14 +171,14 @@ class IterationDiff(NamedTuple):
 
     @property
     def moved(self) -> bool:
-        """Whether the score changed, or whether there is one."""
+        """Whether the score changed, or only one of the rubrics gives one."""
         if self.change is None:
             return self.before.scored != self.after.scored
         return abs(self.change) > EQUAL_WITHIN
 
     @property
     def band_changed(self) -> bool:
-        """Whether the score has another band."""
+        """Whether the second score has another band than the first."""
         return self.before.band != self.after.band
 
     @property

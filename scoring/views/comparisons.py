@@ -281,7 +281,7 @@ def trend(work: WorkRows) -> list[str]:
 
 
 def harness_changed(older: WorkRows, newer: WorkRows) -> bool:
-    """Return whether other harnesses did the work of one period than that of another.
+    """Return whether two periods have less than 80 % of their work in common by harness.
 
     Work of an unknown harness does not count.
     """

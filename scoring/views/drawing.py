@@ -121,7 +121,7 @@ def _fitted(table: Table, width: int) -> Drawn:
 
 
 def _grid(lines: list[RowTexts], widths: list[int], right: Iterable[bool]) -> RichTable:
-    """Return lines of a table.
+    """Return lines as a grid of columns with fixed widths.
 
     Args:
         lines: the texts of their cells.

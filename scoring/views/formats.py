@@ -219,9 +219,10 @@ def write_files(
         WriteError: a file cannot be written. Files before it may be there already.
     """
     with contextlib.ExitStack() as files:
-        streams = {}
-        for table, path in paths.items():
-            streams[table] = files.enter_context(atomic_stream(path))
+        streams = {
+            table: files.enter_context(atomic_stream(path))
+            for table, path in paths.items()
+        }
         write_streams(rows, form, streams)
 
 

@@ -77,7 +77,7 @@ def validity_page(validity: Validity) -> Page:
 
 
 def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Page:
-    """Yield how a score compares with that of another rubric.
+    """Yield how a score compares with that of another rubric, if it does, and an empty line.
 
     Args:
         rubric: the version of the other rubric.
@@ -154,7 +154,7 @@ _WORDS = {
 
 
 def _figure(foretold: Foretold) -> str:
-    """Return a figure with its interval, if it has one."""
+    """Return an AUC or a correlation as text, with its interval if it has one."""
     text = f"{foretold.auc:.2f}"
     if foretold.interval:
         low, high = foretold.interval

@@ -161,7 +161,7 @@ def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
 
 
 def work_row(unit: Unit) -> WorkRow:
-    """Return the row of a unit."""
+    """Return the row of a unit: the values of its columns, and what it cost."""
     counted = unit.counted
     harness, session = unit.session or ("", None)
     model = model_name(counted.model) if counted else ""

@@ -105,7 +105,7 @@ def _values_of(rows: WorkRows, column: str) -> list[str]:
 
 
 def _names_of(row: WorkRow, kind: str) -> list[str]:
-    """Return the names of one kind that a unit has."""
+    """Return the names of one kind that a unit has: two of an author at most, else at most one."""
     if kind == "author":
         return [name for name in row.unit.author if name]
 

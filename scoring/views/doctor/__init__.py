@@ -227,7 +227,7 @@ def _survey_repository(
     scan: Scan,
     rubric: Rubric,
 ) -> tuple[RepositorySurvey, Evidence | None]:
-    """Look at the repository.
+    """Return what is known of the repository, and the evidence, None where git cannot be read.
 
     Where the trunk that was named does not exist, that is noted, and the trunk that would be found
     without a name is used.

@@ -391,7 +391,7 @@ _CHANGES = {
 
 
 def most_useful_first(found: Iterable[Finding]) -> list[Finding]:
-    """Return findings by how useful they are.
+    """Return findings by how useful they are; one without a change gets that of its topic.
 
     Problems come first, and their causes before the signals that lack evidence. Then comes what
     would bring most evidence, and last what needs nothing.

@@ -174,7 +174,10 @@ def _file_table(files: Sequence[FileFound]) -> Table:
 
 
 def _sessions_known(files: Sequence[FileFound]) -> bool:
-    """Return whether the rules look for harness and sessions. Those of the reference do not."""
+    """Return whether harness and sessions of files are known: the reference does not look for them.
+
+    Of no files they are known.
+    """
     return not files or any(file.harness or file.sessions or file.cwd for file in files)
 
 

@@ -237,7 +237,10 @@ def check(
 
 
 def _note_nothing(verdict: Verdict, gates: Iterable[Gate]) -> None:
-    """Note that gates found nothing to look at, which those that only forbid something allow."""
+    """Add to a verdict that gates had nothing to look at.
+
+    That is a note for gates that only forbid something, and a failure of all others.
+    """
     holding: dict[str, list[str]] = {}
     for gate in gates:
         if gate.forbids:

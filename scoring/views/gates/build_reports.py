@@ -141,6 +141,7 @@ def markdown_text(text: str) -> str:
 
 
 def _without_link(match: re.Match[str]) -> str:
+    """Return what begins a link, with a comment in it that prevents the link."""
     text = match[0]
     if text == "@":
         return "<!-- -->@"

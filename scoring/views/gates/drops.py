@@ -112,6 +112,7 @@ def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
 
 
 def _fell(drop: Drop, iteration: ExaminedIteration) -> Reasons:
+    """Yield why an iteration fails if its score is too far below its earlier one."""
     value = iteration.score.value
     earlier = _comparable_value(drop, iteration)
     if earlier is not None and earlier - value > drop.most + TOLERANCE:

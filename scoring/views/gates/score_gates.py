@@ -242,6 +242,7 @@ NO_STALE = Gate(
 
 
 def _unverified(_: bool, iteration: ExaminedIteration) -> Reasons:
+    """Yield that a sidecar rests on evidence that is gone."""
     if iteration.state.name == "unverified":
         advice = "bring that evidence back, or let 'da-score run' score without it"
         yield f"its sidecar is {iteration.state}; {advice}"
