@@ -1,6 +1,7 @@
 """In which file and line the fields of an entry are."""
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from scoring.errors import DaScoreError, InputError
@@ -17,26 +18,28 @@ _LONGEST_PATH = 1000  # of a field; fields below one with a longer path are left
 
 
 class EntryPlaces(Frozen):
-    """Where the fields of an entry are.
+    """Where the fields of an entry are; nowhere for an entry that cannot be found.
 
     Attributes:
-        path: the file that the entry is in.
+        path: the file that the entry is in; None where it cannot be found.
         lines: the line of each field, from 1, by its path such as ``verifiers.0.status``.
     """
 
-    path: Path
-    lines: dict[str, int]
+    path: Path | None = None
+    lines: Mapping[str, int] = {}
 
     def place(self, field: str) -> str | None:
         """Return where a field is, as ``file:line``, or None when the entry does not have it."""
         return f"{self.path}:{self.lines[field]}" if field in self.lines else None
 
 
-def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
-    """Return where the fields of an iteration's entry are, or None when no entry can be found."""
-    places: EntryPlaces | None = None
+def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces:
+    """Return where the fields of an iteration's entry are.
 
-    try:
+    Of several files with its number the last one counts, and the archive where no file has it.
+    """
+    places = EntryPlaces()
+    with contextlib.suppress(DaScoreError):
         names = list_names(iter_log_dir)
         for name in filter(is_entry_name, names):
             path = iter_log_dir / name
@@ -46,20 +49,17 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
                 if record_of(document).iteration == iteration:
                     places = EntryPlaces(path, field_lines(document))
 
-        if not places and ARCHIVE_NAME in names:
+        if not places.path and ARCHIVE_NAME in names:
             places = _places_in_archive(iter_log_dir / ARCHIVE_NAME, iteration)
-    except DaScoreError:
-        return None
-
     return places
 
 
-def _places_in_archive(path: Path, iteration: int) -> EntryPlaces | None:
-    """Return where the fields of an archived entry are, or None where the archive lacks it."""
+def _places_in_archive(path: Path, iteration: int) -> EntryPlaces:
+    """Return where the fields of an entry in the archive are."""
     data = read_file(path)
     iterations = [record.iteration for record in parse_archive(data)]
     if iteration not in iterations:
-        return None
+        return EntryPlaces()
 
     document = parse(data)
     assert document

@@ -63,9 +63,7 @@ class CorrectionPressure(Signal):
             )
         return _observed_value(facts, observed)
 
-    def sources(
-        self, facts: IterationFacts, entry: EntryPlaces | None
-    ) -> Iterator[str]:
+    def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
         """Yield the retries in the entry, the review artifact, the tool calls and corrections."""
         retries = [f"verifiers.{n}.retries" for n in range(len(facts.record.verifiers))]
         yield from named_fields(entry, "retries", "impl.retries", *retries)

@@ -42,7 +42,7 @@ class DiminishingReturns(Signal):
     def sources(
         self,
         facts: IterationFacts,
-        entry: EntryPlaces | None,  # noqa: ARG002 - it is read from no field of the entry
+        entry: EntryPlaces,  # noqa: ARG002 - it is read from no field of the entry
     ) -> Iterator[str]:
         """Yield the DR transcript."""
         if facts.deliberation:

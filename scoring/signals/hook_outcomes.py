@@ -46,7 +46,7 @@ class HookOutcomes(Signal):
     def sources(
         self,
         facts: IterationFacts,
-        entry: EntryPlaces | None,  # noqa: ARG002 - it is read from no field of the entry
+        entry: EntryPlaces,  # noqa: ARG002 - it is read from no field of the entry
     ) -> Iterator[str]:
         """Yield the file, where there is one."""
         if facts.hooks.records is not None or facts.hooks.failed:

@@ -45,7 +45,7 @@ class HumanLabel(Signal):
     def sources(
         self,
         facts: IterationFacts,
-        entry: EntryPlaces | None,  # noqa: ARG002 - it is read from no field of the entry
+        entry: EntryPlaces,  # noqa: ARG002 - it is read from no field of the entry
     ) -> Iterator[str]:
         """Yield the file of labels, where there is one."""
         if facts.labels and (facts.labels.labels is not None or facts.labels.problem):

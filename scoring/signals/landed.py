@@ -152,9 +152,7 @@ class Landed(Signal):
             return label
         return label.replace("master", facts.trunk.name)
 
-    def sources(
-        self, facts: IterationFacts, entry: EntryPlaces | None
-    ) -> Iterator[str]:
+    def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
         """Yield the commit, and the summary that is looked for without a commit."""
         yield from commit_source(facts.landing, entry)
         if facts.landing.sha is None:
@@ -185,7 +183,7 @@ def counted_before(facts: IterationFacts) -> SignalValue | None:
     return absent_for("commit already counted for iteration {n}", n=facts.counted_for)
 
 
-def commit_source(landing: Landing, entry: EntryPlaces | None) -> Iterator[str]:
+def commit_source(landing: Landing, entry: EntryPlaces) -> Iterator[str]:
     """Yield the commit that an entry names, and where it names it.
 
     Nothing without one.
@@ -197,7 +195,7 @@ def commit_source(landing: Landing, entry: EntryPlaces | None) -> Iterator[str]:
     if landing.sha:
         commit = f"commit {short(landing.sha)}"
 
-    line = entry and entry.place("commit")
+    line = entry.place("commit")
     if line:
         commit += f", named at {line}"
     yield commit

@@ -83,9 +83,7 @@ class Scope(Signal):
             return self.supply
         return missing
 
-    def sources(
-        self, facts: IterationFacts, entry: EntryPlaces | None
-    ) -> Iterator[str]:
+    def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
         """Yield the commit and the plan that declares the scope, or else the scope note."""
         claims = scope_claim(facts.record).present
         if facts.scope and (self.seen(facts).present or not claims):

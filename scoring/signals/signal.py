@@ -102,13 +102,13 @@ class Signal(ABC):
     def sources(
         self,
         facts: IterationFacts,  # noqa: ARG002 - for signals that have sources
-        entry: EntryPlaces | None,  # noqa: ARG002
+        entry: EntryPlaces,  # noqa: ARG002
     ) -> Iterator[str]:
         """Yield the places that its value was read from: a file and line, a commit.
 
         Args:
             facts: those of the iteration.
-            entry: where the fields of the entry are; None where that is not known.
+            entry: where the fields of the entry are.
         """
         yield from ()
 
@@ -154,10 +154,8 @@ def attribution(observed: Observed | None) -> str:
     return f"; by {observed.method}, {shared}"
 
 
-def named_fields(entry: EntryPlaces | None, *names: str) -> Iterator[str]:
+def named_fields(entry: EntryPlaces, *names: str) -> Iterator[str]:
     """Yield where the fields of an entry are, for those that it has."""
-    if entry is None:
-        return
     for name in names:
         place = entry.place(name)
         if place:

@@ -102,9 +102,7 @@ class Tests(Signal):
             return self.better
         return self.flag_advice(facts, "set impl.focused_tests_pass in the entry")
 
-    def sources(
-        self, facts: IterationFacts, entry: EntryPlaces | None
-    ) -> Iterator[str]:
+    def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
         """Yield the last test run that was seen, or else the flags that the entry has."""
         if facts.observed and facts.observed.tests.runs:
             yield from seen_source(facts, "tests")

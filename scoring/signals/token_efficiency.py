@@ -56,9 +56,7 @@ class TokenEfficiency(Signal):
             return "write session_tokens.cache_hit_rate into the entry as a number from 0 to 1"
         return self.supply
 
-    def sources(
-        self, facts: IterationFacts, entry: EntryPlaces | None
-    ) -> Iterator[str]:
+    def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
         """Yield where the tokens are: in the entry, or in lines that count for no other work."""
         has_lines = facts.observed is not None and bool(facts.observed.lines)
         if facts.record.session_tokens and not has_lines:

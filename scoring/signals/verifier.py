@@ -91,9 +91,7 @@ class Verifier(Signal):
             return "let the verifier's own command write result_artifact, and name it in the entry"
         return self.flag_advice(facts, "list verifiers with a status in the entry")
 
-    def sources(
-        self, facts: IterationFacts, entry: EntryPlaces | None
-    ) -> Iterator[str]:
+    def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
         """Yield the status of each verifier, and its artifact.
 
         Or else the total test flag.

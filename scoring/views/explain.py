@@ -117,7 +117,7 @@ class Explanation(NamedTuple):
 
 def explain(
     examined: ExaminedIteration,
-    entry: EntryPlaces | None,
+    entry: EntryPlaces,
     kept: OwnLines | None = None,
     days: float = 0,
     subject: str = "",
@@ -164,5 +164,5 @@ def explain(
         )
         signals.append(explained)
 
-    path = str(entry.path) if entry else None
+    path = str(entry.path) if entry.path else None
     return Explanation(examined, signals, path, kept, days, subject)

@@ -42,7 +42,7 @@ class Brevity(Signal):
     def sources(
         self,
         facts: IterationFacts,
-        entry: EntryPlaces | None,  # noqa: ARG002
+        entry: EntryPlaces,  # noqa: ARG002
     ) -> Iterator[str]:
         yield f"a toy of iteration {facts.record.iteration}"
 

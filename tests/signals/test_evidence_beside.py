@@ -8,6 +8,7 @@ from helpers.facts import facts_of
 
 from scoring.evidence.entry_files import DeliberationFacts, HookFacts
 from scoring.log.model import IterationRecord
+from scoring.log.places import EntryPlaces
 from scoring.meters.dr import score_transcript
 from scoring.signals.diminishing_returns import deliberation_value
 from scoring.signals.hook_outcomes import HookOutcomes
@@ -32,7 +33,7 @@ class TestHookOutcomes:
         self, hooks: HookFacts, sources: list[str]
     ) -> None:
         facts = facts_of(IterationRecord(iteration=1), hooks=hooks)
-        assert list(HookOutcomes().sources(facts, None)) == sources
+        assert list(HookOutcomes().sources(facts, EntryPlaces())) == sources
 
 
 class TestDeliberation:

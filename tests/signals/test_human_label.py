@@ -26,6 +26,7 @@ from scoring import (
 from scoring.demo import Demo
 from scoring.evidence.labels import labels_in
 from scoring.log.model import IterationRecord
+from scoring.log.places import EntryPlaces
 from scoring.signals.human_label import HumanLabel, label_value
 from scoring.signals.table import entry_file_names, labels_vote
 from scoring.signals.values import SignalValue
@@ -258,9 +259,9 @@ class TestVote:
 
     def test_names_its_file_where_there_is_one(self, tmp_path: Path) -> None:
         facts = facts_of(IterationRecord(iteration=5))
-        assert list(HumanLabel().sources(facts, None)) == []
+        assert list(HumanLabel().sources(facts, EntryPlaces())) == []
         path = write(tmp_path, label("ann", edit(3)))
         facts = facts_of(
             IterationRecord(iteration=5), labels=labels_in(path.read_bytes(), path, 5)
         )
-        assert list(HumanLabel().sources(facts, None)) == [str(path)]
+        assert list(HumanLabel().sources(facts, EntryPlaces())) == [str(path)]

@@ -28,6 +28,7 @@ from scoring.evidence.transcripts.observed_facts import (
     WorkSeen,
 )
 from scoring.log.model import IterationRecord
+from scoring.log.places import EntryPlaces
 from scoring.sidecars.provenance import OwnLines
 from scoring.signals.signal import KEEP_TRANSCRIPT
 from scoring.signals.table import signal_of
@@ -572,6 +573,6 @@ class TestWords:
         )
         observed = Observed("commit", ("s",), seen=seen)
         known = signal_of("correction_pressure")
-        assert known and list(known.sources(facts(observed), None)) == [
+        assert known and list(known.sources(facts(observed), EntryPlaces())) == [
             "no at t.jsonl:4"
         ]

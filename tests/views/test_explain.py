@@ -20,7 +20,7 @@ from scoring.evidence.git.facts import (
 )
 from scoring.examine import LogView
 from scoring.log.load import load_iteration_log
-from scoring.log.places import entry_places
+from scoring.log.places import EntryPlaces, entry_places
 from scoring.log.selection import Selection
 from scoring.outcomes.outcome import Outcome
 from scoring.sidecars.meaning import NOT_MEASURED
@@ -111,7 +111,7 @@ class TestPlaces:
     def test_are_the_lines_of_the_fields(self, demo: Demo) -> None:
         for record in load_iteration_log(demo.iter_log_dir):
             places = entry_places(demo.iter_log_dir, record.iteration)
-            assert places is not None
+            assert places.path is not None
             lines = places.path.read_text().splitlines()
             for field, line in places.lines.items():
                 name = field.rsplit(".", 1)[-1]
@@ -126,7 +126,6 @@ class TestPlaces:
             "schema_version: 1\n\niteration: 7\ncommit: b\n"
         )
         places = entry_places(tmp_path, 7)
-        assert places is not None
         assert (places.place("commit"), places.place("date")) == (
             f"{tmp_path}/iter-7.yaml:4",
             None,
@@ -139,7 +138,6 @@ class TestPlaces:
         text = f"iterations:\n{first}- <<: *x\n  iteration: 2\n  commit: b\n"
         (tmp_path / "historical.yaml").write_text(text)
         places = entry_places(tmp_path, 2)
-        assert places is not None
         assert places.lines == {"iteration": 6, "retries": 4, "commit": 7}
         assert places.place("commit") == f"{tmp_path}/historical.yaml:7"
 
@@ -148,7 +146,7 @@ class TestPlaces:
         self, tmp_path: Path, text: str
     ) -> None:
         (tmp_path / "iter-1.yaml").write_text(text)
-        assert entry_places(tmp_path, 1) is None
+        assert entry_places(tmp_path, 1) == EntryPlaces()
 
 
 @pytest.mark.usefixtures("here")
@@ -230,7 +228,7 @@ class TestExplanation:
             )
             found = explain(
                 structs.replace(one, score=structs.replace(one.score, breakdown=rows)),
-                None,
+                EntryPlaces(),
             )
             assert ("landed" in {s.signal for s in found.raises}) is part
 
