@@ -112,11 +112,7 @@ def command(
     summary_file = _summary_file() if github_summary else None
     settings = prepared_settings(options, files=not trusted)
     if trusted:
-        _refuse_untrusted(settings, gates, junit_file)
-        cache = settings.store_dir
-        # a pull request could have filled it
-        if cache and in_checkout(cache, settings.repo_dir):
-            settings = replace(settings, no_cache=True)
+        settings = _trusted_settings(settings, gates, junit_file)
     elif trust_checkpoints:
         raise OptionError(
             "--trust-checkpoints goes with --trusted; without it checkpoints count anyway"
@@ -220,16 +216,20 @@ def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
 
 
 def _is_shallow(repo_dir: Path) -> bool:
-    """Return whether git has only the end of the history."""
+    """Return whether git has only the end of the history; False where it cannot say."""
     with suppress(GitError):
         return GitRepository(repo_dir).is_shallow
     return False
 
 
-def _refuse_untrusted(
+def _trusted_settings(
     settings: Settings, gates: PlainData, junit_file: Path | None
-) -> None:
-    """Raise OptionError if an option asks for something that --trusted does not take."""
+) -> Settings:
+    """Return the settings for --trusted, without a store in the checkout.
+
+    Raises:
+        OptionError: an option asks for something that --trusted does not take.
+    """
     if settings.transcript_dirs:
         raise OptionError(
             "--trusted takes transcripts from the default folders alone; leave out --transcript-dir"
@@ -255,6 +255,12 @@ def _refuse_untrusted(
         raise OptionError(
             "--trusted takes no sidecar; leave out --no-stale and --require-verified"
         )
+
+    cache = settings.store_dir
+    # a pull request could have filled it
+    if cache and in_checkout(cache, settings.repo_dir):
+        return replace(settings, no_cache=True)
+    return settings
 
 
 def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:

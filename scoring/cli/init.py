@@ -114,7 +114,11 @@ def command(
 
 
 def _examine_under_newest_rubric(settings: Settings) -> tuple[Settings, Examination]:
-    """Examine a repository under the newest rubric that gives each iteration its own evidence."""
+    """Examine a repository under the newest rubric that gives each iteration its own evidence.
+
+    Returns:
+        The settings with that rubric, and what was found.
+    """
     rubric = released_rubric(newest_version(EVIDENCE_ATTRIBUTED))
     settings = replace(settings, rubric=rubric.version)
     evidence = sources(settings, rules_of(rubric))
@@ -236,7 +240,10 @@ def _untracked(paths: list[Path], top_level: Path) -> list[str]:
 
 
 def _harnesses_without_hook(examination: Examination) -> Iterator[str]:
-    """Yield the harnesses that have transcripts of this repository and lack the hook."""
+    """Yield the harnesses that have transcripts of this repository and lack the hook.
+
+    Warns of settings of a harness that cannot be read, and passes it over.
+    """
     top_level = examination.repository.top_level
     if top_level is None:
         return

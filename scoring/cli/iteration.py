@@ -215,7 +215,7 @@ def _compare_with_evidence(
 def _deliberation_of(
     sidecar: PersistedScore, settings: Settings
 ) -> Deliberation | None:
-    """Return what the diminishing-returns meter says of the deliberation of an entry."""
+    """Return what the meter says of the deliberation of an entry, or None without one."""
     log_dir = settings.iter_log_dir
     if deliberation_file(log_dir, sidecar.iteration) is None:
         return None

@@ -212,7 +212,10 @@ def _bring_iteration_up_to_date(
     report: LogReport,
     take: TakeResult,
 ) -> PersistedScore | None:
-    """Write the sidecar of an iteration where it is not up to date, and return what counts."""
+    """Write the sidecar of an iteration if it is not up to date, and return the score that counts.
+
+    That is the new score, or the old one where it stays; None where there is no old one to stay.
+    """
     log = report.iter_log_dir
     iteration = scored.record.iteration
     comparison = compare_with_sidecar(log, scored)

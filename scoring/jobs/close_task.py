@@ -166,7 +166,10 @@ def iterations_by_session(records: Records) -> dict[str, list[int]]:
 def _whole_sidecar(
     log: Path | str, iteration: int, rubric: Rubric
 ) -> PersistedScore | None:
-    """Return the score in an iteration's sidecar, or None where it is not whole or of a rubric."""
+    """Return the score in an iteration's sidecar.
+
+    None where it cannot be read, is not whole, or is under another rubric.
+    """
     try:
         score = read_score(log, iteration)
     except DaScoreError:

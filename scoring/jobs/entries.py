@@ -151,7 +151,10 @@ def new_entry(
 
 
 def existing_entries(log_dir: Path) -> dict[int, ExistingEntry]:
-    """Return the entries of a log by number. The name gives it where a file cannot be read."""
+    """Return the entries of a log by number, without those of the archive.
+
+    One that cannot be read has the number in its name, and no commit.
+    """
     entries: dict[int, ExistingEntry] = {}
     if not log_dir.is_dir():
         return entries

@@ -215,7 +215,11 @@ def _edited(
 
 
 def _item_at(node: SequenceNode, name: str, path: str) -> WrittenNode | None:
-    """Return an item of a list, or None for the index after the last one."""
+    """Return an item of a list, or None for the index after the last one.
+
+    Raises:
+        SettingsError: the name is not an index, or a higher one.
+    """
     count = len(node.value)
     index = -1
     if name.isdigit() and len(name) <= _MOST_DIGITS_OF_INDEX:
@@ -234,7 +238,14 @@ def _with_part(
     parts: list[str],
     value: str,
 ) -> str:
-    """Return the text with a field added to a block, or an item to a list."""
+    """Return the text with a field added to a block, or an item to a list.
+
+    Args:
+        source: the text.
+        node: the block or the list.
+        parts: the path of what is set, from the node on; what is missing on the way is made.
+        value: the value, as YAML.
+    """
     name, *inner_parts = parts
     inline = _in_one_line(inner_parts, value)
     is_list = isinstance(node, SequenceNode)

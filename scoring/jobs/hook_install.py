@@ -205,7 +205,11 @@ def _repair(installed: list[_InstalledHook], program: str) -> bool:
 
 
 def _groups_of_event(path: Path, data: Any, event: str) -> list[Any]:
-    """Return the list of an event in the data of a settings file, which may be new."""
+    """Return the list of an event in the data of a settings file, to which it is added if missing.
+
+    Raises:
+        InputError: the data has something else in its place.
+    """
     if not isinstance(data, dict):
         problem = "the file is not a JSON object"
     elif not isinstance(data.setdefault("hooks", {}), dict):

@@ -173,7 +173,10 @@ class LogWatch:
         return unreported
 
     def _read_changed_files(self) -> Iterator[LogChange]:
-        """Read the files that changed, and yield those that cannot be read."""
+        """Read the files that changed, and yield those that some looks in a row could not read.
+
+        Such a file may be half written: its entries stay what they were.
+        """
         self._names = frozenset(names_in_log(self._log))
         names = [
             name for name in self._names if is_entry_name(name) or name == ARCHIVE_NAME
