@@ -306,7 +306,7 @@ class GitProcess:
 
         Git prints a line with the size, the content, and a line end.
         """
-        self.send(oid.encode("utf-8", "surrogateescape") + b"\n")
+        self.send(as_lines([oid]))
         head = b""
         while b"\n" not in head:
             chunk = self.next_chunk()

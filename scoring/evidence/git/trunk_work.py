@@ -199,11 +199,6 @@ class WorkOnTrunk:
         if patch is None:
             return None
 
-        code = inversion(work.patch, patch, self.trunk.counts)
-        all_text = code
-        # no rule asks about the text of any other commit
-        if names_work or code.is_whole:
-            all_text = inversion(work.patch, patch)
         return Candidate(
             trunk=self.trunk,
             work=work,
@@ -211,8 +206,8 @@ class WorkOnTrunk:
             patch=patch,
             names_work=names_work,
             says_so=names_work or says_so(self._text(commit)),
-            all_text=all_text,
-            code=code,
+            all_text=inversion(work.patch, patch),
+            code=inversion(work.patch, patch, self.trunk.counts),
         )
 
     def _taken_back(self, candidate: Candidate) -> TakenBack:
