@@ -198,33 +198,29 @@ def lines_off_trunk(
         trunk: the tip of the trunk; None to walk all history.
     """
 
-    def list_ancestors(batch: Sequence[str]) -> list[str] | None:
+    def walk_from(batch: Sequence[str]) -> Parents | None:
+        if not batch:
+            return {}
+
         starts = [*batch, f"^{trunk}"] if trunk else batch
         answer = repository.ask(
             "rev-list", "--date-order", "--parents", "--stdin", stdin=as_lines(starts)
         )
         if answer.returncode:
             return None
-        return answer.stdout.decode().splitlines()
 
-    def has_ancestors(batch: Sequence[str]) -> Mapping[str, bool] | None:
-        if list_ancestors(batch) is None:
-            return None
-        return dict.fromkeys(batch, True)
+        parents_of = {}
+        for row in answer.stdout.decode().splitlines():
+            sha, *parents = row.split()
+            parents_of[sha] = tuple(parents)
+        return parents_of
 
-    if not shas and not tips:
-        return {}
-
-    rows = list_ancestors([*shas, *tips])
-    if rows is None:
-        complete = list(ask_in_batches(has_ancestors, shas, repository.time))
-        rows = list_ancestors(complete) if complete else None
-
-    parents_of = {}
-    for row in rows or ():
-        sha, *parents = row.split()
-        parents_of[sha] = tuple(parents)
-    return parents_of
+    parents_of = walk_from([*shas, *tips])
+    if parents_of is None:
+        complete = ask_in_batches(walk_from, shas, repository.time)
+        # Once more from all of them, as only one walk has all children before their parents.
+        parents_of = walk_from([sha for sha in shas if sha in complete])
+    return parents_of or {}
 
 
 def shown_commits(
