@@ -3,26 +3,12 @@
 from collections.abc import Callable
 from hashlib import blake2b
 
-from scoring.frozen import Frozen
-
 from .facts import LandingBySha, Unknown
 from .line_history import LineHistory
 
 _KEPT_NAME = b"landings"
 _NOT_HERE = {Unknown.OBJECTS, Unknown.HISTORY, Unknown.FILES}
 """What is unknown for want of objects, which git may fetch at any time."""
-
-
-class _Kept(Frozen):
-    """What is kept of the landings in a repository.
-
-    Attributes:
-        state: a digest of the branches for which they are right.
-        landings: the landings, by a digest of the commits in question.
-    """
-
-    state: bytes
-    landings: dict[bytes, LandingBySha]
 
 
 def kept_landings(
@@ -43,18 +29,18 @@ def kept_landings(
     """
     state = _digest(branches)
     question = _digest(commits)
-    kept = history.kept(_KEPT_NAME, _Kept)
-    if kept is None or kept.state != state:
-        kept = _Kept(state, {})
-    if question in kept.landings:
-        return kept.landings[question]
+    # By the digest of the branches, of which there is one, and by that of the commits.
+    kept = history.kept(_KEPT_NAME, dict[bytes, dict[bytes, LandingBySha]]) or {}
+    of_state = kept.get(state, {})
+    if question in of_state:
+        return of_state[question]
 
     landings = weigh()
     may_change = [
         each.old_git or each.unknown in _NOT_HERE for each in landings.values()
     ]
     if not any(may_change):
-        history.keep(_KEPT_NAME, _Kept(state, kept.landings | {question: landings}))
+        history.keep(_KEPT_NAME, {state: of_state | {question: landings}})
     return landings
 
 
