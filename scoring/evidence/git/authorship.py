@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import date
 from functools import cached_property, partial
 from itertools import islice
 
@@ -22,9 +22,6 @@ from .landed_lines import HORIZON
 from .starter import as_text
 from .trunk_work import WorkOnTrunk
 from .walk import Commit
-
-_DAY = timedelta(days=1)
-_HORIZON = timedelta(seconds=HORIZON)
 
 _MOST_TIPS = 50  # off the trunk, in which lines are looked for that the trunk has not
 
@@ -88,12 +85,10 @@ class AttributedHistory(CommitHistory):
         except ValueError:  # the entry, or the commit, has no day
             return sha
 
-        longest = _HORIZON
+        most_days = HORIZON // DAY
         if fold(trim(commit.subject)) == summary:
-            longest = _DAY
-        if -_DAY <= delay <= longest:
-            return sha
-        return None
+            most_days = 1
+        return sha if -1 <= delay.days <= most_days else None
 
     # Landing, and what undid it
 
