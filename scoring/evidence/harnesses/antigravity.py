@@ -94,6 +94,7 @@ class AntigravityReader(ToolReader):
             self.unknown(source)
 
     def _take_response(self, line: PlainData, index: object, measured: Any) -> None:
+        """Take a response of the model. Its calls get ids of its number and theirs."""
         self.response(f"step {index}", _tokens_of(line, measured))
         self.said(text_in(line, "content"))
 
@@ -215,11 +216,13 @@ def _index_of(line: bytes) -> int:
 
 
 def _database_of(path: Path) -> Path:
+    """Return the database of a conversation, by the file of its steps."""
     conversation = path.parents[2]  # it is named by its id
     return conversation.parents[1] / "conversations" / f"{conversation.name}.db"
 
 
 def _history_of(path: Path) -> Path:
+    """Return the list of the prompts of all conversations, by the file of the steps of one."""
     return path.parents[4] / "history.jsonl"
 
 

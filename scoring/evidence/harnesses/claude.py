@@ -231,7 +231,7 @@ class ClaudeReader(ToolReader):
         self.count_result(item.tool_use_id, failed)
 
     def id_of(self, call: object) -> str | None:
-        """Return the id of a call as it is written, whatever it hides."""
+        """Return the id of a call as it is written, also with a word for a secret in it."""
         return text_in(call) or None
 
     def counts(self, event: Call | CallResult) -> bool:

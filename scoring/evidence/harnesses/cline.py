@@ -65,6 +65,7 @@ class ClineReader(ToolReader):
             self._take(message)
 
     def _take(self, message: PlainData) -> None:
+        """Take a message of the user or of the model."""
         role = message.get("role")
         content = message.get("content")
         parts = (

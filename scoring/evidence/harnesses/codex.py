@@ -158,7 +158,10 @@ class CodexReader(CodexCalls):
             self.interrupted()
 
     def _take_context(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
-        """Begin a span: what follows is of this session, or was done in this folder."""
+        """Begin a span with this line: what follows is of this session, or done in this folder.
+
+        A later introduction is that of another session, whose lines are repeated.
+        """
         span = LineSpan(
             cwd=only_text(payload.cwd),
             opens=SpanOpening.TURN,
@@ -249,7 +252,7 @@ class CodexReader(CodexCalls):
                     self.seen.result(call, True, str)
 
     def events(self) -> TranscriptEvents:
-        """Return the events that were read."""
+        """Return the events that were read, with responses made of the counts of tokens."""
         events = super().events()
         if self._own_from is not None:  # no line of its own came
             events.spans.append(LineSpan(opens=SpanOpening.OWN_LINES))

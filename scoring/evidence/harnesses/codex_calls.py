@@ -73,7 +73,7 @@ class CodexCalls(EventReader):
         self._programs: dict[str | None, int] = {}
 
     def id_of(self, call: object) -> str | None:
-        """Return the id of a call as it is written, whatever it hides."""
+        """Return the id of a call as it is written, also with a word for a secret in it."""
         return only_text(call) or None
 
     def counts(self, event: Call | CallResult) -> bool:

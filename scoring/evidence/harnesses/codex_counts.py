@@ -164,7 +164,11 @@ def _stated(number: int, total: int) -> int:
 
 
 def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
-    """Return the turn of the count of an index. Uncached input counts as written if not stated."""
+    """Return the turn that a step makes, by its count and the index of that.
+
+    Where the transcript does not state what was written to the cache, all input that was not read
+    from it counts as written.
+    """
     stated = count.totals or count.last or _FROM_ZERO
     given = step.end.input - step.start.input
     cached = step.end.cached_input - step.start.cached_input

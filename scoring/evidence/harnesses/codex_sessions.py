@@ -25,9 +25,9 @@ from .codex_counts import CountedTurn, TokenCount, settle
 
 
 def introduction_of(spans: Sequence[LineSpan]) -> LineSpan:
-    """Return the span in which a session introduces itself.
+    """Return the span in which a session introduces itself, or an empty one without any.
 
-    That is the first one, since later ones are replayed.
+    That is the first span that opens a session, since later ones are replayed.
     """
     for span in spans:
         if span.opens == SpanOpening.SESSION:

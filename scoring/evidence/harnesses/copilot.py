@@ -115,6 +115,7 @@ class CopilotReader(ToolReader):
             self._take(kind, data, time or 0)
 
     def _take(self, kind: str, data: PlainData, time: int) -> None:
+        """Take what an event holds, by its kind."""
         call = text_in(data, "toolCallId")
         if kind == "user.message":
             text = text_in(data, "content")

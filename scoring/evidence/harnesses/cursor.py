@@ -96,6 +96,7 @@ class CursorReader(ToolReader):
         self._waiting = []
 
     def _take(self, line: PlainData) -> None:
+        """Take a prompt, a response with its calls, or the end of a turn."""
         text = text_in(line, "message.content")
         if line.get("role") == "user":
             typed = _TYPED.search(text)

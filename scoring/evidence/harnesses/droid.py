@@ -112,7 +112,7 @@ class DroidReader(ToolReader):
         self.result(call, failed, text)
 
     def finish(self) -> None:
-        """Note the tokens of the whole session."""
+        """Note the tokens that the settings state, as totals of all responses."""
         tokens = _TOKENS.of(member(self.shown, "settings.tokenUsage"))
         if self.counted[Response] and any(tokens):
             self.totals(0, tokens)

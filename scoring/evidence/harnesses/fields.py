@@ -148,7 +148,7 @@ def failure_in(value: Any, path: str = "") -> bool | None:
 
 
 def is_failure(exit_status: str) -> bool:
-    """Return whether an exit status, as text, is that of a failure. It may be negative, or ""."""
+    """Return whether an exit status, as text, differs from 0. An empty text does not."""
     return exit_status.strip("-0") != ""
 
 

@@ -143,7 +143,7 @@ class GeminiReader(ToolReader):
         self._messages[name] = patched
 
     def finish(self) -> None:
-        """Take the messages that were read."""
+        """Take the messages as they are after all lines, in the order in which they first came."""
         folder = text_in(self.shown, "root")
         digest = text_in(self._about, "projectHash")
         if not folder and digest:
@@ -193,6 +193,7 @@ class GeminiReader(ToolReader):
             self.interrupted()
 
     def _take_response(self, message: PlainData, name: str, text: str) -> None:
+        """Take a response of the model, and its calls with their results."""
         self.seen.responds(name or None)
         self.said(text)
 

@@ -82,6 +82,7 @@ class GooseReader(ToolReader):
         self._totals = None
 
     def _begin_session(self, head: Any, *, has_usage: bool) -> None:
+        """End the session before, and begin the one of a head."""
         self.finish()
 
         model = json_in(head, "model_config_json")
@@ -97,7 +98,7 @@ class GooseReader(ToolReader):
         )
 
     def _take_usage(self, usage: Any) -> None:
-        """Take what a response used."""
+        """Take what a response used, as a response of its own."""
         session = self.where
         time = member(usage, "created_timestamp")
         self.where = session._replace(model=text_in(usage, "model") or session.model)
@@ -110,6 +111,7 @@ class GooseReader(ToolReader):
         self.where = session
 
     def _take_message(self, message: Any) -> None:
+        """Take a row with a message of the user or of the model."""
         role = text_in(message, "role")
         time = member(message, "created_timestamp")
         parts = items_in(json_in(message, "content_json"))
@@ -128,6 +130,7 @@ class GooseReader(ToolReader):
             self.unknown(role)
 
     def _take_response(self, parts: list[Any]) -> None:
+        """Take what the model said and called. Without rows of usage it is a response itself."""
         if self._has_usage:
             self.seen.responds(f"at {self.next_event}")
         else:
@@ -214,7 +217,7 @@ class Goose(Harness):
                 )
 
     def sibling_files(self, path: Path) -> list[Path]:
-        """Return the log of the database."""
+        """Return the write-ahead log of the database."""
         return [Path(f"{path}-wal")]
 
 

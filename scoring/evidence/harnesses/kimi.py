@@ -70,6 +70,7 @@ class KimiReader(ToolReader):
             self._take(kind, line)
 
     def _take(self, kind: str, line: PlainData) -> None:
+        """Take a line of a kind other than the first of a file."""
         if kind in ("turn.prompt", "turn.steer"):
             if member(line, "origin.kind") == "user":
                 self.prompt(text_in(line, "input"))

@@ -97,6 +97,7 @@ class OpenCodeReader(ToolReader):
             self._take(line)
 
     def _begin_session(self, info: Any) -> None:
+        """Begin a session, by what is stated about it."""
         self.version = member(info, "version")
         parent = member(info, "parentID") or member(info, "parent_id")
         self._session = LineSpan(
@@ -274,7 +275,7 @@ class OpenCode(Harness):
         yield from encoded(lines_of(path))
 
     def sibling_files(self, path: Path) -> list[Path]:
-        """Return the log of a database, or the files of a session."""
+        """Return the write-ahead log of a database, or the files of a session."""
         if path.suffix != ".json":
             return [Path(f"{path}-wal")]
 

@@ -91,6 +91,11 @@ class Reading:
     def _events_of(
         self, transcript: TranscriptFile, warnings: list[str]
     ) -> EventsByHarness | None:
+        """Return the events of a transcript, or None for what cannot be opened or is a directory.
+
+        Raises:
+            OSError, GitError: it cannot be read.
+        """
         path = transcript.path
         repository = transcript.repository
         harnesses = writers(self._harnesses, transcript)

@@ -74,7 +74,7 @@ def count_lines(
 
     # What a file shares with no other need not wait for the others, so it is counted at once.
     alone = _files_alone(files)
-    in_order = sorted(continued(files), key=lambda file: file not in alone)
+    in_order = sorted(_join_parts(files), key=lambda file: file not in alone)
     nowhere = max((group.stop for group in groups), default=0) + 1
     began: dict[int, int] = {}
     ended: dict[int, int] = {}
@@ -226,7 +226,7 @@ def _spread(
         )
 
 
-def continued(files: Iterable[File]) -> list[File]:
+def _join_parts(files: Iterable[File]) -> list[File]:
     """Return the files, with parts of a transcript joined where its totals run through them.
 
     A checkpoint may hold a part that goes on where the part in an earlier one ends.

@@ -95,7 +95,7 @@ class WrittenFile(NamedTuple):
         return path_in(self.folder, self.path)
 
     def is_inside(self, in_repository: Callable[[str], bool]) -> bool:
-        """Return whether the file is in the repository, of which its folder is one.
+        """Return whether the file is in the repository, in which the session worked.
 
         Args:
             in_repository: returns whether a folder is in the repository.

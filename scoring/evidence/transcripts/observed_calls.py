@@ -52,7 +52,7 @@ class ObservedRuns:
     def note_result(
         self, opened: OpenCall, ended_at: EventPlace, text: str, failed: bool | None
     ) -> None:
-        """Note how the tests of a call ended.
+        """Note how the tests of a call ended, and whether it left the work in a stash.
 
         Args:
             opened: the call.

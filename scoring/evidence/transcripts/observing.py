@@ -120,7 +120,10 @@ class Observations:
         self._note(ChatText, by_user=True, claims_tests_pass=False)
 
     def prompt(self, text: str) -> None:
-        """Note what a person says of the work before. The text is not kept."""
+        """Note what a person says of the work before. The text is not kept.
+
+        Nothing is noted before the agent has called a tool.
+        """
         self._idle = True
         is_again = self._last_prompt == key_of(text)
         self._last_prompt = key_of(text)
@@ -305,7 +308,7 @@ class Observations:
             self._runs.note_printed(opened, text)
 
     def commits(self, call: str | None) -> bool:
-        """Return whether a call makes commits."""
+        """Return whether a call has commands that make commits."""
         opened = self._open_calls.get(_call_key(call))
         return opened is not None and bool(opened.commits)
 

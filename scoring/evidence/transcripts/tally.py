@@ -51,7 +51,7 @@ class _NotedResponse(NamedTuple):
 
     @property
     def rank(self) -> tuple[Any, ...]:
-        """What sorts copies: the last one knows most."""
+        """What sorts the copies of a response, the one that knows most last."""
         response = self.response
         return (
             -1 if response.stated == TokensStated.NOTHING else response.output,

@@ -96,4 +96,4 @@ class TranscriptPool(Protocol):
         """Yield the number of each transcript and what was read of it."""
 
     def close(self) -> None:
-        """Stop."""
+        """Stop, and leave what is not read yet."""

@@ -70,7 +70,7 @@ class WorkTrees:
         return self._gone[folder]
 
     def _owner(self, folder: str) -> bool | None:
-        """Return whether the repository has a folder: False: another one, None: none."""
+        """Return True for a folder of the repository, False for one of another, or else None."""
         if folder not in self._answers:
             is_ours: bool | None = None
             if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
@@ -123,7 +123,7 @@ class WorkTrees:
 
     @property
     def asked(self) -> list[str]:
-        """The folders that were asked about."""
+        """The absolute paths of folders that were asked about, each once."""
         return list(filter(_is_path, dict.fromkeys([*self._answers, *self._gone])))
 
     @property
