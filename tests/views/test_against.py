@@ -6,7 +6,7 @@ import pytest
 from helpers.commands import DaScore, one_line
 
 from scoring.errors import InputError
-from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.facts import NS, TranscriptFacts
 from scoring.outcomes.unit import State, Unit
 from scoring.statistics import Cluster, design_effect, share_difference_interval
 from scoring.views.against import Figure, against_page, compare
@@ -262,6 +262,16 @@ class TestSides:
         assert sides.names == ("since ffffffffffff", "before ffffffffffff")
         assert (sides.rows, sides.left_out) == ((ROWS[2:], [ROWS[0]]), 1)
         assert sides.periods
+
+    @pytest.mark.parametrize(("began", "is_after"), [(39, False), (41, True)])
+    def test_of_a_commit_leave_out_what_went_on_while_it_was_made(
+        self, began: int, is_after: bool
+    ) -> None:
+        row = unit(day=42)
+        row.unit.counted = TranscriptFacts(began=(FIRST_OF_MARCH + began * DAY) * NS)
+        others = [unit(day=10), unit(day=50)]
+        sides = sides_of_commit("f" * 40, FIRST_OF_MARCH + 40 * DAY, [*others, row])
+        assert (row in sides.rows[0], sides.left_out) == (is_after, 1 - is_after)
 
 
 @pytest.mark.usefixtures("project")
