@@ -207,15 +207,13 @@ def _faults_in(
 
 
 def _unreadable_beside(log_dir: Path, iteration: int) -> Iterator[LintFinding]:
-    """Yield which of the other files of an entry cannot be read, each once."""
-    reported: set[Path] = set()
+    """Yield which of the other files of an entry cannot be read: labels, hooks, deliberation."""
     for facts in (
         label_facts(log_dir, iteration),
         hook_facts(log_dir, iteration),
         deliberation_facts(log_dir, iteration),
     ):
-        if facts is not None and facts.problem and facts.path not in reported:
-            reported.add(facts.path)
+        if facts is not None and facts.problem:
             yield _unreadable(facts.path, iteration, facts.problem)
 
 

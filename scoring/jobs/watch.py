@@ -131,7 +131,9 @@ class LogWatch:
         self._unreported: list[LogChange] = []
 
     def begin(self, last: int) -> list[LogChange]:
-        """Return the scores of the newest iterations, and the files that cannot be read.
+        """Return the scores of the newest iterations.
+
+        A file that cannot be read may be half written, so it is waited for.
 
         Args:
             last: how many iterations.
@@ -141,13 +143,12 @@ class LogWatch:
             NotARepositoryError: the repository is not a git work tree.
         """
         self._trunk_states = self._states_of_trunk()
-        broken = list(self._read_changed_files())
+        self._unreported += self._read_changed_files()
         self._compare_records()
-        self._unreported = []
 
         newest = sorted(self._entries)[-last:] if last else []
         self._to_score = dict.fromkeys(newest, "now")
-        return broken + self._score_changed()
+        return self._score_changed()
 
     def look(self) -> list[LogChange]:
         """Return what happened since the last look.
