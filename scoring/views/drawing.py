@@ -90,24 +90,26 @@ def _fitted(table: Table, width: int) -> Drawn:
         rows.insert(0, TableRow(heads, [table.notes], "bold"))
 
     lines = list(map(_texts, rows))
+    with_notes = lines
     if has_notes:
-        for row, line in zip(rows, lines, strict=True):
-            line.append(Text("\n".join(map(visible, row.notes)), row.style))
-    widths = _column_widths(lines)
+        with_notes = [
+            [*line, Text("\n".join(map(visible, row.notes)), row.style)]
+            for row, line in zip(rows, lines, strict=True)
+        ]
+    widths = _column_widths(with_notes)
     if _total_width(widths) <= width:
         if lines:
             # the last are the notes
             right = [*(column.right for column in table.columns), False]
-            yield _grid(lines, widths, right)
+            yield _grid(with_notes, widths, right)
         return
 
     if not table.heads:
-        for row in rows:
-            yield from _last_folded(_texts(row), widths, width)
+        for row, line in zip(rows, lines, strict=True):
+            yield from _last_folded(line, widths, width)
             yield from _notes_below(row, width)
         return
 
-    lines = list(map(_texts, rows))
     for index in reversed(range(len(table.columns))):
         if _total_width(_column_widths(lines)) > width:
             for row, line in zip(rows, lines, strict=True):

@@ -59,7 +59,7 @@ def rows(
     view = LogView(
         iter_log_dir=Path(iter_log_dir),
         repo_dir=Path(repo_dir),
-        transcript_dirs=tuple(Path(directory) for directory in transcript_dirs),
+        transcript_dirs=tuple(map(Path, transcript_dirs)),
         rubric=rubric or default_rubric(),
         recompute=recompute,
         options=options,

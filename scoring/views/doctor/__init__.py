@@ -205,7 +205,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
             path=iter_log_dir,
             iterations=len(records),
             schema_versions=dict(sorted(schemas.items())),
-            broken=[str(error) for error in broken],
+            broken=list(map(str, broken)),
             problem=log_problem,
         ),
         repository=repository,

@@ -203,12 +203,8 @@ def _heads(examination: Examination) -> Iterator[Pair]:
             trees = f"; {counted(repository.work_trees, 'linked work tree')}"
         yield "BRANCH", f"{branch}, of {repository.branches} local{trees}"
     if repository.remotes:
-        yield (
-            "REMOTES",
-            ", ".join(
-                f"{name}: {address}" for name, address in repository.remotes.items()
-            ),
-        )
+        remotes = [f"{name}: {url}" for name, url in repository.remotes.items()]
+        yield "REMOTES", ", ".join(remotes)
 
     trunk = repository.trunk
     if not trunk:
