@@ -214,7 +214,7 @@ _ROUND_COLUMNS = [
     Column("STATUS", 17),
     Column("STRENGTH", 8),
     Column("MAY END", 7),
-    *(numeric(head, width=6) for head in _SCORES),
+    *(numeric(head, 6) for head in _SCORES),
 ]
 
 

@@ -144,7 +144,7 @@ def day_of(
 
 
 def zone_text(name: str | None = None) -> str:
-    """Return for people whose days are meant: those of a time zone, or of the machine."""
+    """Return the time zone of days for people: the named one, or that of the machine."""
     return name or f"this machine ({time.strftime('%Z')})"
 
 
