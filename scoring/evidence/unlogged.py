@@ -96,8 +96,16 @@ def unlogged_commits(
             start = window.end
         unlogged.append(Unlogged(record, replace(landing, field=record.commit), window))
 
+    return CommitsWithoutEntry(unlogged, _what_became(work, agents, twins))
+
+
+def _what_became(
+    work: WorkOfAgents, agents: AgentCommits, twins: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Return the name of each commit that sessions show, or of what it became, by its digits."""
     if work.trusted:
-        return CommitsWithoutEntry(unlogged, work.shas_shown)
+        return work.shas_shown
+
     became = {}
     for digits in commits_shown(work.sessions):
         name = work.shas_shown.get(digits, digits)
@@ -105,7 +113,7 @@ def unlogged_commits(
         name = twins.get(name) or became_in_git or name
         if name in agents.commits or digits in work.shas_shown:
             became[digits] = name
-    return CommitsWithoutEntry(unlogged, became)
+    return became
 
 
 def _twins_in_log(

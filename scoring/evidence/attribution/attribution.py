@@ -205,6 +205,7 @@ class _Linker(NamedTuple):
             _note_method(share)
             return voting
 
+        # It has no part of its own.
         if share.listed and not share.is_complete:
             share.problem = PARTLY_HERE
         elif are_old:

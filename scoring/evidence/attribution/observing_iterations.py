@@ -29,10 +29,15 @@ from .written import SAME_PATCH, LinesAdded, least_share, written_lines
 
 
 class AttributedFacts(NamedTuple):
-    """What transcripts show of one iteration."""
+    """What transcripts show of one iteration.
 
-    transcripts: TranscriptFacts
+    Attributes:
+        observed: what was seen in its lines.
+        transcripts: tokens and calls in them; none where nothing of them counts.
+    """
+
     observed: Observed
+    transcripts: TranscriptFacts = TranscriptFacts()
 
 
 class IterationsSeen:
@@ -110,7 +115,7 @@ class IterationsSeen:
             stated=question.stated,
         )
         if share.method is None or not question.is_wanted:
-            return AttributedFacts(TranscriptFacts(), observed)
+            return AttributedFacts(observed)
 
         lines_written = [
             self._written[part] for part in share.voting if part in self._written
@@ -118,10 +123,12 @@ class IterationsSeen:
         by_agents = least_share(self._added.get(question.written, {}), lines_written)
         share_written = by_agents or 0
         if question.is_strict and share_written < SAME_PATCH:
-            problem = f"its session wrote {share_written * 100:.0f} % of the commit"
-            problem += "; --trusted takes 90 % or more"
+            problem = (
+                f"its session wrote {share_written * 100:.0f} % of the commit"
+                "; --trusted takes 90 % or more"
+            )
             observed = replace(observed, method=None, problem=problem)
-            return AttributedFacts(TranscriptFacts(), observed)
+            return AttributedFacts(observed)
 
         if share.stated:
             return self._facts_of_totals(observed, share)
@@ -166,7 +173,7 @@ class IterationsSeen:
             work=sightings.work(self._missing[share.index]),
             claims=tuple(claims_seen(share, self._spoken, sightings)),
         )
-        return AttributedFacts(self._counts[share.index], observed)
+        return AttributedFacts(observed, self._counts[share.index])
 
     def _facts_of_totals(self, observed: Observed, share: Share) -> AttributedFacts:
         """Return what the totals of an iteration's checkpoints say, where nothing else is known."""
@@ -189,7 +196,7 @@ class IterationsSeen:
             also_active=(),
             checkpoint_tokens=True,
         )
-        return AttributedFacts(facts, observed)
+        return AttributedFacts(observed, facts)
 
 
 def _files_about(shares: Sequence[Share], files: Sequence[File]) -> Sequence[File]:
@@ -227,7 +234,7 @@ def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) 
         if first.corrections.corrections or first.corrections.resets:
             against = replace(against, tool_calls=first.tool_calls)
         if against.tests.runs or against.tool_calls:
-            answers[index] = AttributedFacts(TranscriptFacts(), against)
+            answers[index] = AttributedFacts(against)
 
 
 def _names(keys: Sequence[SessionKey]) -> tuple[str, ...]:
