@@ -5,13 +5,15 @@ session making it, where its message names an agent as co-author, or where an ag
 committer.
 """
 
-from .attribution.attributed import AttributedScan
+from collections.abc import Mapping
+
 from .attribution.commits_by_lines import add_quiet_commits
 from .attribution.known_commits import NamedCommits
 from .attribution.neighbourhood import Neighbourhood
 from .attribution.session_trees import AllWork
 from .git.agents import NO_AGENTS, folded
 from .git.authorship import AttributedHistory
+from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
 from .rules import Sources
 from .session_commits import (
@@ -35,8 +37,8 @@ from .transcripts.streams import commits_shown
 
 
 def work_of_agents(
-    scan: AttributedScan,
     read: AllWork,
+    checkpoints: Mapping[str, Checkpoint],
     history: AttributedHistory,
     sources: Sources,
     in_log: NamedCommits | tuple[str, ...] = (),
@@ -44,8 +46,8 @@ def work_of_agents(
     """Mark the lines that are work in the repository, and return what shows commits of agents.
 
     Args:
-        scan: what transcripts and checkpoints show.
-        read: all that it has read.
+        read: all that transcripts show.
+        checkpoints: all checkpoints, by their ids.
         history: what git knows.
         sources: where the evidence comes from.
         in_log: the names of the commits of a log, which are the repository's.
@@ -63,7 +65,7 @@ def work_of_agents(
         lambda sha: sha in shas_shown or sha in in_log,
     )
     neighbourhood.mark(sessions)
-    return WorkOfAgents(sessions, scan, history, shas_shown, sources.trusted)
+    return WorkOfAgents(sessions, checkpoints, history, shas_shown, sources.trusted)
 
 
 def commits_of_agents(
@@ -231,7 +233,7 @@ def _maker_of(
 def _times_of_checkpoints(work: WorkOfAgents) -> SessionTimes:
     """Return when each session last named a checkpoint: by its transcript, or by its metadata."""
     times: SessionTimes = {}
-    for name, checkpoint in work.scan.checkpoints.items():
+    for name, checkpoint in work.checkpoints.items():
         for listed in checkpoint.sessions:
             note_time(
                 times, name, listed.session_id, timestamp_ns(listed.created_at) or 0

@@ -72,7 +72,7 @@ def ask_transcripts(
 
     work = scan.read()
     work.entries = len(records)
-    of_agents = work_of_agents(scan, work, git, sources, in_log)
+    of_agents = work_of_agents(work, scan.checkpoints, git, sources, in_log)
     start = windows[max(windows)].end if windows else None
     unlogged, became = unlogged_commits(of_agents, records, start)
 

@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.text import trim
 
-from .attribution.attributed import AttributedScan
 from .attribution.commits_by_lines import commits_of_unnamed
 from .attribution.iteration_shares import DAY
 from .git.authorship import AttributedHistory
+from .git.checkpoints import Checkpoint
 from .git.commit_history import WrittenCommit
 from .transcripts.events import (
     Edit,
@@ -59,7 +59,7 @@ class WorkOfAgents:
 
     Attributes:
         sessions: all sessions.
-        scan: what transcripts and checkpoints show.
+        checkpoints: all checkpoints, by their ids.
         history: what git knows.
         shas_shown: the SHAs of the commits that sessions show, by the digits that they show, and
             by themselves.
@@ -67,7 +67,7 @@ class WorkOfAgents:
     """
 
     sessions: Collection[Session]
-    scan: AttributedScan
+    checkpoints: Mapping[str, Checkpoint]
     history: AttributedHistory
     shas_shown: Mapping[str, str]
     trusted: bool
@@ -77,9 +77,7 @@ class WorkOfAgents:
         """The commits of checkpoints that no message names, by the ids of these."""
         if self.trusted:
             return {}
-        return commits_of_unnamed(
-            self.scan.checkpoints.values(), self.sessions, self.history
-        )
+        return commits_of_unnamed(self.checkpoints, self.sessions, self.history)
 
 
 MadeBySession: TypeAlias = tuple[str, SessionCommit]
@@ -366,7 +364,7 @@ def _idle_checkpoints(work: WorkOfAgents) -> set[str]:
             for kind in (Edit, PossibleEdit, UnseenEdit):
                 if any(event.line >= start for event in file.events.of(kind)):
                     edited.add(file.checkpoint)
-    checkpoints = work.scan.checkpoints
+    checkpoints = work.checkpoints
     return {
         name for name in read - edited - {""} if not checkpoints[name].files_touched
     }
@@ -378,7 +376,7 @@ def add_checkpoints(agents: AgentCommits, work: WorkOfAgents) -> None:
     One for which nothing was edited is left out, unless a session committed just before it.
     """
     idle = _idle_checkpoints(work)
-    for name, checkpoint in work.scan.checkpoints.items():
+    for name, checkpoint in work.checkpoints.items():
         stored = []
         for listed in checkpoint.sessions:
             time = timestamp_ns(listed.created_at)

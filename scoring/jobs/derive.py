@@ -234,7 +234,7 @@ def derive(
                 f" {history.trunk.how}"
             )
 
-        work = work_of_agents(scan, scan.read(), history, sources)
+        work = work_of_agents(scan.read(), scan.checkpoints, history, sources)
         agents = commits_of_agents(work, landed_only=landed_only, assisted=assisted)
 
         user = history.repository.callers_names if mine else None

@@ -39,7 +39,7 @@ _HORIZON = 14 * 86_400
 
 
 def commits_of_unnamed(
-    checkpoints: Iterable[Checkpoint],
+    checkpoints: Mapping[str, Checkpoint],
     sessions: Iterable[Session],
     git: AttributedHistory,
 ) -> dict[str, str]:
@@ -51,13 +51,12 @@ def commits_of_unnamed(
     split, the one with most of them.
 
     Args:
-        checkpoints: all checkpoints.
+        checkpoints: all checkpoints, by their ids.
         sessions: all sessions.
         git: the history of the repository.
     """
-    by_id = {checkpoint.id: checkpoint for checkpoint in checkpoints}
-    names = sorted(git.checkpoints_without_commit(by_id))
-    unnamed = [by_id[name] for name in names if _times_stored(by_id[name])]
+    names = sorted(git.checkpoints_without_commit(checkpoints))
+    unnamed = [checkpoints[name] for name in names if _times_stored(checkpoints[name])]
     if not unnamed:
         return {}
 
