@@ -1,16 +1,20 @@
 """Unpacks the archive of a repository into a folder, within limits and never outside of it."""
 
+import bz2
 import contextlib
+import gzip
+import io
+import lzma
 import posixpath
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, Self, cast
 
-from scoring.errors import DaScoreError, InputError
+from scoring.errors import DaScoreError, InputError, TooLargeError
 from scoring.evidence.git.checkout import check_out
 from scoring.files import reason
 from scoring.log.settings import DEFAULT_LOG_DIR
@@ -25,6 +29,21 @@ MOST_FILES = 300_000
 
 HEADER_LIMIT = 1 << 20
 """The most bytes of a header in a tar archive, which is held in memory."""
+
+XZ_MEMORY = 128 << 20
+"""The most bytes of memory that decompressing an xz file may take."""
+
+DIRECTORY_LIMIT = 32 << 20
+"""The most bytes of the directory of a ZIP archive, which is held in memory."""
+
+_MOST_BETWEEN = 4 << 20
+"""The most bytes of all headers of one member of a tar archive."""
+
+_BYTES_OF_HEADERS = 2048
+"""How many bytes of headers and padding a member of a tar archive may have on average."""
+
+_MOST_GLOBAL_HEADERS = 100
+_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 LOG_FOLDERS = ("log", "iteration-log")
 TRANSCRIPTS = "transcripts"
@@ -81,12 +100,15 @@ def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repos
         GitError: the repository in it cannot be checked out.
     """
     folder.mkdir()
-    _fetch(repository, config, folder)
+    bytes_left = _fetch(repository, config, folder)
 
     git_data = _repository_in(folder, repository.url)
     top = git_data.parent
     work_tree = folder / _CHECKED_OUT / repository.short
-    check_out(git_data, work_tree)
+    try:
+        check_out(git_data, work_tree, MOST_FILES, bytes_left)
+    except TooLargeError as e:
+        raise InputError(f"{repository.url}: {e}; nothing is read") from e
 
     source = repository.source._replace(transcripts=(), transcript_mode="none")
     if (top / TRANSCRIPTS).is_dir():
@@ -103,8 +125,11 @@ def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repos
     )
 
 
-def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
+def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> int:
     """Copy all files of an archive, or of a folder at a URL, into a local folder.
+
+    Returns:
+        How many more bytes the fleet allows.
 
     Raises:
         InputError: it is gone, is not an archive, holds too much, or leads outside.
@@ -114,8 +139,10 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
     target = _LimitedFolder(folder, config.expanded, url)
 
     try:
-        for name, content in _members(system, path):
-            target.take(name, content)
+        with contextlib.closing(_members(system, path, config.expanded)) as members:
+            for name, content in members:
+                target.take(name, content)
+        return target.limit - target.size
     except DaScoreError:
         raise
     except FileNotFoundError as e:
@@ -135,7 +162,9 @@ def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
         ) from e
 
 
-def _members(system: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _members(
+    system: Any, path: str, most_bytes: int
+) -> Generator[tuple[str, Any], None, None]:
     """Yield the name of each file and folder at a path, and for a plain file its open content."""
     if system.isdir(path):
         prefix = path.rstrip("/") + "/"
@@ -147,38 +176,156 @@ def _members(system: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _members_of_zip(file)
     else:
         with system.open(path, "rb", block_size=8 * _PIECE) as file:
-            yield from _members_of_tar(file, path)
+            yield from _members_of_tar(file, path, most_bytes)
 
 
 def _members_of_zip(file: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    with zipfile.ZipFile(file) as archive:
+    with zipfile.ZipFile(cast(IO[bytes], _LimitedZip(file))) as archive:
         for info in archive.infolist():
             file_type = info.external_attr >> _ZIP_TYPE_SHIFT
             if info.is_dir() or file_type not in (_ZIP_UNKNOWN, _ZIP_PLAIN_FILE):
                 yield info.filename, None
                 continue
+            if info.compress_type not in _ZIP_METHODS:
+                raise zipfile.BadZipFile("a file that is neither stored nor deflated")
             with archive.open(info) as member:
                 yield info.filename, member
 
 
-def _members_of_tar(file: IO[bytes], path: str) -> Iterator[tuple[str, Any]]:
+def _members_of_tar(
+    file: IO[bytes], path: str, most_bytes: int
+) -> Iterator[tuple[str, Any]]:
     """Yield the name of each member of a tar archive, and the open content of a plain file.
 
-    The archive may be compressed in any way that Python knows, or with zstd where the name says so.
+    The archive may be compressed with gzip, bzip2, xz, or with zstd where the name says so.
     """
     with contextlib.ExitStack() as stack:
-        if path.endswith(".zst"):
-            try:
-                from compression import zstd  # type: ignore[import-not-found, unused-ignore]
-            except ImportError:
-                from backports import zstd
-            file = stack.enter_context(zstd.ZstdFile(file))
-
+        content = stack.enter_context(_decompressed(file, path))
+        stream = _LimitedTar(content, most_bytes + MOST_FILES * _BYTES_OF_HEADERS)
         archive = stack.enter_context(
-            tarfile.open(fileobj=file, mode="r|*", tarinfo=_LimitedMember)
+            tarfile.open(
+                fileobj=cast(IO[bytes], stream), mode="r|", tarinfo=_LimitedMember
+            )
         )
-        for member in archive:
+        size = 0
+        while True:
+            stream.allow(size + _MOST_BETWEEN)
+            member = archive.next()
+            if member is None:
+                return
+            if len(archive.pax_headers) > _MOST_GLOBAL_HEADERS:
+                raise tarfile.ReadError(
+                    f"more than {_MOST_GLOBAL_HEADERS} global headers"
+                )
+
+            size = member.size
+            stream.allow(size + _MOST_BETWEEN)
             yield member.name, archive.extractfile(member) if member.isreg() else None
+
+
+def _decompressed(
+    compressed: IO[bytes], path: str
+) -> contextlib.AbstractContextManager[IO[bytes]]:
+    """Return the content of a tar file that may be compressed, by its first bytes.
+
+    Some file systems cannot go back in a file, so its beginning is only looked at.
+    """
+    file = io.BufferedReader(cast(io.RawIOBase, compressed), _PIECE)
+    start = file.peek()
+    if path.endswith(".zst"):
+        try:
+            from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+        except ImportError:
+            from backports import zstd
+        return cast(contextlib.AbstractContextManager[IO[bytes]], zstd.ZstdFile(file))
+    if start.startswith(b"\x1f\x8b"):
+        return cast(
+            contextlib.AbstractContextManager[IO[bytes]], gzip.GzipFile(fileobj=file)
+        )
+    if start.startswith(b"BZh"):
+        return cast(contextlib.AbstractContextManager[IO[bytes]], bz2.BZ2File(file))
+    if start.startswith(b"\xfd7zXZ\0"):
+        return contextlib.nullcontext(
+            cast(IO[bytes], _LimitedXz(cast(IO[bytes], file)))
+        )
+    return contextlib.nullcontext(cast(IO[bytes], file))
+
+
+class _LimitedXz:
+    """The content of an xz file, decompressed in a sane amount of memory."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._decompressor = lzma.LZMADecompressor(memlimit=XZ_MEMORY)
+
+    def read(self, size: int) -> bytes:
+        """Return up to so many bytes, and none at the end.
+
+        Raises:
+            LZMAError: they cannot be read, or take too much memory.
+        """
+        while not self._decompressor.eof:
+            data = b""
+            if self._decompressor.needs_input:
+                data = self._file.read(_PIECE)
+                if not data:
+                    raise EOFError("it ends too early")
+            piece = self._decompressor.decompress(data, size)
+            if piece:
+                return piece
+        return b""
+
+
+class _LimitedTar:
+    """A tar file that is read up to a number of bytes.
+
+    What is read for one member, and of all members, is limited here, as tarfile reads the headers
+    of extensions and the map of a sparse file whole, whatever their size.
+    """
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        self._file = file
+        self._left = most
+        self._left_for_member = _MOST_BETWEEN
+
+    def allow(self, most: int) -> None:
+        """Allow so many more bytes from here."""
+        self._left_for_member = most
+
+    def read(self, size: int) -> bytes:
+        """Return up to so many bytes.
+
+        Raises:
+            tarfile.ReadError: that is more than is allowed.
+        """
+        data = self._file.read(size)
+        self._left -= len(data)
+        self._left_for_member -= len(data)
+        if self._left < 0:
+            raise tarfile.ReadError("far more bytes than its files have")
+        if self._left_for_member < 0:
+            raise tarfile.ReadError(f"headers over {_MOST_BETWEEN >> 20} MiB")
+        return data
+
+
+class _LimitedZip:
+    """A ZIP file of which no more than a number of bytes is read at once, as its directory is."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek = file.seek
+        self.tell = file.tell
+        self.seekable = file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to so many bytes.
+
+        Raises:
+            zipfile.BadZipFile: that is more than the directory of an archive may have.
+        """
+        if size > DIRECTORY_LIMIT:
+            raise zipfile.BadZipFile(f"a directory over {DIRECTORY_LIMIT >> 20} MiB")
+        return self._file.read(DIRECTORY_LIMIT if size < 0 else size)
 
 
 class _LimitedMember(tarfile.TarInfo):
@@ -197,6 +344,8 @@ class _LimitedMember(tarfile.TarInfo):
             tarfile.ReadError: it is a header that would fill memory.
         """
         member = super().frombuf(buf, encoding, errors)
+        if member.type == tarfile.GNUTYPE_SPARSE:
+            raise tarfile.ReadError("a sparse file; pack it without --sparse")
         if member.type in _HEADERS and member.size > HEADER_LIMIT:
             raise tarfile.ReadError(f"a header over {HEADER_LIMIT >> 20} MiB")
         return member
@@ -237,7 +386,8 @@ class _LimitedFolder:
             return
 
         relative = posixpath.normpath(name)
-        leads_outside = name.startswith("/") or relative.split("/")[0] == ".."
+        top = relative.split("/")[0]
+        leads_outside = name.startswith("/") or top in ("..", _CHECKED_OUT)
         if leads_outside or "\\" in name or "\0" in name:
             raise InputError(
                 f"{self.url}: has a file named {name[:200]!r}, which leads outside; nothing is read"

@@ -1,10 +1,13 @@
 """FLEET.toml and archives that mean harm, or are wrong: one line, nothing outside, nothing run."""
 
+import bz2
 import gzip
+import lzma
 import os
 import subprocess
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,7 @@ from helpers.fleets import (
 from helpers.repos import Repo
 
 from scoring.demo import build_demo
-from scoring.errors import SettingsError
+from scoring.errors import SettingsError, TooLargeError
 from scoring.evidence.git.checkout import check_out
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_fleet
 from scoring.fleet.sources import repositories
@@ -160,6 +163,7 @@ def link(name: str, to: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarInfo:
 
 
 OUTSIDE = [
+    ".da-score-work-tree/x/.git/config",
     "../outside.txt",
     "/tmp/da-score-outside.txt",
     "a/../../outside.txt",
@@ -207,6 +211,51 @@ def test_an_archive_with_a_header_that_would_fill_memory_is_stopped(
     path = tmp_path / "x.tar.gz"
     path.write_bytes(gzip.compress(header.tobuf(tarfile.GNU_FORMAT)))
     assert "a header over 1 MiB" in reason(tmp_path, path)
+
+
+def test_a_small_file_that_a_commit_has_very_often_is_not_checked_out(
+    tmp_path: Path,
+) -> None:
+    repo = Repo(tmp_path / "repo")
+    oid = repo.write("blob", bytes(1 << 20))
+    entries = "".join(f"100644 blob {oid}\td{number}\n" for number in range(8))
+    tree = repo.git("mktree", given=entries.encode()).strip()
+    commit = repo.git("commit-tree", tree, given=b"feat: many\n").strip()
+    repo.git("update-ref", "HEAD", commit)
+
+    with pytest.raises(TooLargeError, match="more than 8,388,607 bytes"):
+        check_out(repo.path / ".git", tmp_path / "refused", 8, (8 << 20) - 1)
+    check_out(repo.path / ".git", tmp_path / "made", 8, 8 << 20)
+
+
+def test_a_sparse_file_stops_an_archive(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("sparse")
+    header.type = tarfile.GNUTYPE_SPARSE
+    path = tmp_path / "x.tar.gz"
+    path.write_bytes(gzip.compress(header.tobuf(tarfile.GNU_FORMAT)))
+    assert "a sparse file" in reason(tmp_path, path)
+
+
+@pytest.mark.parametrize(
+    "compress",
+    [bytes, gzip.compress, bz2.compress, lzma.compress],
+    ids=["tar", "gzip", "bzip2", "xz"],
+)
+def test_an_archive_may_be_compressed(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "x.tar"
+    path.write_bytes(compress(tarfile.TarInfo("a").tobuf() + bytes(1024)))
+    assert "no git bundle" in reason(tmp_path, path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_zip_that_is_packed_in_an_unusual_way_is_refused(
+    tmp_path: Path, method: int
+) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w", method) as archive:
+        archive.writestr("a", "b")
+    assert "neither stored nor deflated" in reason(tmp_path, tmp_path / "x.zip")
 
 
 @pytest.mark.parametrize("ending", ["tar.gz", "zip"])
@@ -294,7 +343,7 @@ def test_a_link_in_the_work_tree_is_a_plain_file(tmp_path: Path) -> None:
     Repo.at(seed.repo_dir).git("add", "passwd")
     Repo.at(seed.repo_dir).git("commit", "-qm", "link")
     folder = archive_of(seed.root, tmp_path / "folder")
-    check_out(folder / "demo.bundle", tmp_path / "out")
+    check_out(folder / "demo.bundle", tmp_path / "out", 1000, 1 << 20)
     assert not (tmp_path / "out/passwd").is_symlink()
 
 
@@ -344,7 +393,7 @@ def test_a_bare_repository_is_checked_out_whatever_its_objects_are_named_by(
         (bare / "refs/heads/main").write_bytes(
             (made / ".git/refs/heads/main").read_bytes()
         )
-    check_out(bare, tmp_path / "out")
+    check_out(bare, tmp_path / "out", 1000, 1 << 20)
     shown = subprocess.run(
         ["git", "-C", tmp_path / "out", "log", "--format=%s", "main"], **quiet
     )

@@ -3,11 +3,13 @@
 import contextlib
 import gzip
 import importlib
+import lzma
 import multiprocessing
 import re
 import resource
 import shutil
 import sqlite3
+import struct
 import sys
 import tarfile
 from collections.abc import Callable, Iterable
@@ -26,6 +28,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.git import changes, checkpoint_files, limits, plain_files, starter
 from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.checkout import check_out
 from scoring.evidence.git.facts import Changed
 from scoring.evidence.git.kept_objects import object_stamps
 from scoring.evidence.git.line_history import LineHistory
@@ -38,7 +41,7 @@ from scoring.evidence.transcripts import opening
 from scoring.files import read_file
 from scoring.fleet.fleet_toml import read_fleet
 from scoring.fleet.sources import repositories
-from scoring.fleet.unpack import unpacked
+from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.hook_input import read_hook_input
 from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.jobs.write_beside import record_hook_outcome
@@ -577,19 +580,28 @@ def _(here: Here) -> str:
     return refusal(lambda: read_fleet(here.folder / "fleet.toml"))
 
 
-def refused_archive(here: Here, members: Iterable[tarfile.TarInfo]) -> str:
-    """Return why a fleet refuses an archive of files of zeros."""
-    url = f"file://{here.folder}/a.tar.gz"
+def refused_archive(here: Here, members: Iterable[tarfile.TarInfo | bytes]) -> str:
+    """Return why a fleet refuses an archive of files of zeros, or of headers and blocks."""
     with gzip.open(here.folder / "a.tar.gz", "wb", compresslevel=1) as archive:
         for member in members:
+            if isinstance(member, bytes):
+                archive.write(member)
+                continue
             archive.write(member.tobuf(tarfile.GNU_FORMAT))
             for _ in range(0, member.size, 1 << 20):
                 archive.write(bytes(1 << 20))
+    return refused_by_fleet(here, "a.tar.gz")
+
+
+def refused_by_fleet(here: Here, name: str) -> str:
+    """Return why a fleet refuses an archive."""
+    url = f"file://{here.folder}/{name}"
     settings = f'results = "r"\nlimits.expanded = "20MB"\n[[source]]\nurl = "{url}"\n'
     (here.folder / "fleet.toml").write_text(settings)
     config = read_fleet(here.folder / "fleet.toml")
     (repository,) = repositories(config)
-    return refusal(lambda: unpacked(repository, config, here.folder / "unpacked"))
+    with scratch_folder(config) as scratch:
+        return refusal(lambda: unpacked(repository, config, scratch / "unpacked"))
 
 
 def member(name: str, kind: bytes, size: int = 0) -> tarfile.TarInfo:
@@ -616,6 +628,78 @@ def _(here: Here) -> str:
 @reaches("scoring.fleet.unpack.HEADER_LIMIT")
 def _(here: Here) -> str:
     return refused_archive(here, [member("header", tarfile.XHDTYPE, 600 << 20)])
+
+
+def pax_record(key: str, value: str) -> bytes:
+    """Return a record of an extended header, which begins with its length."""
+    rest = f" {key}={value}\n".encode()
+    length = len(rest) + len(str(len(rest) + len(str(len(rest)))))
+    return str(length).encode() + rest
+
+
+def pax_header(kind: bytes, *records: bytes) -> bytes:
+    """Return an extended header of a tar archive, with its records."""
+    data = b"".join(records)
+    header = member("header", kind, len(data)).tobuf(tarfile.GNU_FORMAT)
+    return header + data + bytes(-len(data) % 512)
+
+
+@reaches("scoring.fleet.unpack._LimitedTar")
+def _(here: Here) -> str:
+    long = pax_header(tarfile.XHDTYPE, pax_record("comment", "a" * 1_000_000))
+    assert "headers over 4 MiB" in refused_archive(here, [long] * 900)
+
+    sparse = [
+        pax_header(
+            tarfile.XHDTYPE,
+            pax_record("GNU.sparse.major", "1"),
+            pax_record("GNU.sparse.minor", "0"),
+            pax_record("GNU.sparse.name", "x"),
+        ),
+        member("x", tarfile.REGTYPE, 512).tobuf(tarfile.GNU_FORMAT),
+        b"900000000\n" + b"1\n" * 251,
+        *[b"1\n" * (1 << 19)] * 600,
+    ]
+    return refused_archive(here, sparse)
+
+
+@reaches("scoring.fleet.unpack._MOST_GLOBAL_HEADERS")
+def _(here: Here) -> str:
+    members: list[tarfile.TarInfo | bytes] = []
+    for number in range(101):
+        record = pax_record(f"key{number}", "a" * 1_000_000)
+        members.append(pax_header(tarfile.XGLTYPE, record))
+        members.append(member(f"d{number}", tarfile.DIRTYPE))
+    return refused_archive(here, members)
+
+
+@reaches("scoring.fleet.unpack.DIRECTORY_LIMIT")
+def _(here: Here) -> str:
+    entry = b"PK\x01\x02" + bytes(24) + b"\x07" + bytes(17) + b"a/%06d"
+    with open(here.folder / "a.zip", "wb") as file:
+        for number in range(700_000):
+            file.write(entry % number)
+        end = struct.pack("<4H2LH", 0, 0, 65535, 65535, file.tell(), 0, 0)
+        file.write(b"PK\x05\x06" + end)
+    return refused_by_fleet(here, "a.zip")
+
+
+@reaches("scoring.fleet.unpack.XZ_MEMORY")
+def _(here: Here) -> str:
+    here.patch.setattr("scoring.fleet.unpack.XZ_MEMORY", 1 << 20)
+    compressor = lzma.LZMACompressor()
+    data = compressor.compress(bytes(1 << 20)) + compressor.flush()
+    (here.folder / "a.tar.xz").write_bytes(data)
+    return refused_by_fleet(here, "a.tar.xz")
+
+
+@reaches("scoring.evidence.git.checkout._refuse_large_tree")
+def _(here: Here) -> str:
+    repo = Repo(here.folder / "repo")
+    repo.git("update-ref", "HEAD", bomb(repo, 20).commit)
+    return refusal(
+        lambda: check_out(repo.path / ".git", here.folder / "out", 300_000, 1)
+    )
 
 
 @reaches("scoring.evidence.git.repository.SEARCH_TIMEOUT")

@@ -3,9 +3,14 @@
 import os
 import re
 import shutil
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-from .starter import Git
+from scoring.errors import TooLargeError
+
+from .objects import ObjectReader
+from .starter import Git, as_lines, as_text
 
 IMPORTED_BRANCH = "master"
 """The branch that an imported stream holds, and that is checked out."""
@@ -17,6 +22,8 @@ _SETTINGS_FOR_COPIES = (*_SETTINGS, "core.symlinks=false", "fetch.fsckObjects=fa
 
 _SHA_AT_START = re.compile(rb"^(?:[0-9a-f]{64}|[0-9a-f]{40})\b", re.MULTILINE)
 _SHA256_DIGITS = 64
+_FOLDERS = (b"40000", b"040000")  # the modes of a folder in a tree
+_SUBMODULE = b"160000"
 _HEAD_LIMIT = 4096  # bytes of a file that are read for a reference
 _USUAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
 
@@ -34,12 +41,19 @@ def fill_repository(directory: Path, stream: bytes) -> None:
     git.run("reset", "--quiet", "--hard", f"refs/heads/{IMPORTED_BRANCH}")
 
 
-def check_out(source: Path, directory: Path) -> None:
+def check_out(source: Path, directory: Path, most_files: int, most_bytes: int) -> None:
     """Make a work tree in a new directory from a bundle or a bare repository.
 
     The source may be hostile: only objects and refs are copied, and links become plain files.
 
+    Args:
+        source: the bundle or the repository.
+        directory: where the work tree goes.
+        most_files: how many files and folders it may have.
+        most_bytes: how many bytes these may have together.
+
     Raises:
+        TooLargeError: it would have more.
         GitError: git fails.
         OSError: the source cannot be copied.
     """
@@ -55,7 +69,64 @@ def check_out(source: Path, directory: Path) -> None:
         git.run("symbolic-ref", "HEAD", branch)
     head = git.ask("rev-parse", "--verify", "--quiet", "HEAD")
     if head.returncode == 0:
+        _refuse_large_tree(git, most_files, most_bytes)
         git.run("reset", "--quiet", "--hard", "HEAD")
+
+
+def _refuse_large_tree(git: Git, most_files: int, most_bytes: int) -> None:
+    """Refuse to check out a commit whose tree is too large, before git walks it.
+
+    A tree that repeats itself is read once for each level at which it is. A kilobyte of objects
+    can stand for millions of files.
+
+    Raises:
+        TooLargeError: it is.
+        GitError: an object is missing or broken.
+    """
+    files = 0
+    times_of_blob = Counter[str]()
+    times_of_tree = Counter([as_text(git.run("rev-parse", "HEAD^{tree}")).strip()])
+
+    with ObjectReader(git.directory, git.settings).objects() as read_object:
+        while times_of_tree:
+            times_below = Counter[str]()
+            for tree, times in times_of_tree.items():
+                for oid, is_folder in _entries_of_tree(
+                    b"".join(read_object(tree)), tree
+                ):
+                    files += times
+                    if files > most_files:
+                        raise TooLargeError(
+                            f"its work tree has more than {most_files:,} files"
+                        )
+                    below = times_below if is_folder else times_of_blob
+                    below[oid] += times
+            times_of_tree = times_below
+
+    sizes = git.run(
+        "cat-file",
+        "--batch-check=%(objectname) %(objectsize)",
+        stdin=as_lines(times_of_blob),
+    )
+    total = 0
+    for line in as_text(sizes).splitlines():
+        oid, _, size = line.partition(" ")
+        if size.isdecimal():
+            total += times_of_blob[oid] * int(size)
+    if total > most_bytes:
+        raise TooLargeError(f"its work tree is more than {most_bytes:,} bytes")
+
+
+def _entries_of_tree(content: bytes, oid: str) -> Iterator[tuple[str, bool]]:
+    """Yield the object of each file and folder in a tree, and whether it is a folder."""
+    digest_size = len(oid) // 2
+    start = 0
+    while start < len(content):
+        end_of_name = content.index(b"\0", start)
+        mode = content[start : content.index(b" ", start)]
+        start = end_of_name + 1 + digest_size
+        if mode != _SUBMODULE:
+            yield content[end_of_name + 1 : start].hex(), mode in _FOLDERS
 
 
 def _copy_bare_repository(source: Path, git: Git) -> str:
