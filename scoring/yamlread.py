@@ -24,7 +24,6 @@ from .yamlnodes import (
     LONGEST_INTEGER,
     MOST_EVENTS,
     NULL,
-    NULLS,
     OLD_BOOLEANS,
     STR,
     YES,
@@ -44,9 +43,6 @@ from .yamlnodes import parse as parse
 _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _TRUE_TEXTS = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE_TEXTS = {"0", "f", "F", "FALSE", "false", "False"}
-
-_NAMELESS = NULLS | {"<<"}
-"""Plain keys that are not the name of a field."""
 
 Take: TypeAlias = Callable[["Reader", Node], Any]
 """How a field takes its node."""
@@ -259,11 +255,6 @@ class Reader:
 
     def _name(self, key: Node) -> str | None:
         """Return the name that a key of a mapping gives, or None for null and a merge."""
-        if type(key) is Scalar and not self._open_aliases:  # nearly always
-            if not key.tag and key.value not in _NAMELESS:
-                self._steps += 1
-                return key.value
-
         if is_merge(key) or self.is_null(key):
             return None
         return self.string(key)
@@ -341,10 +332,6 @@ def struct_of(fields: Mapping[str, Take]) -> Take:
 
 def _refuse_duplicates(pairs: Collection[tuple[Node, Node]]) -> None:
     """Raise a YamlError if a mapping gives a key twice."""
-    plain_keys = {key.value for key, _ in pairs if isinstance(key, Scalar)}
-    if len(plain_keys) == len(pairs):  # nearly always
-        return
-
     lines: dict[tuple[type, str], int] = {}
     for key, _ in pairs:
         text = ""
