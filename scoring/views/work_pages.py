@@ -171,7 +171,7 @@ def became_page(rows: WorkRows, horizon_days: float, notes: Iterable[str] = ()) 
     unread = sum(bool(row.unit.outcome and row.unit.outcome.is_unread) for row in rows)
     if unread:
         units = counted(unread, "unit")
-        yield f"Git lacks lines of {units} here, so whether fixes followed is not known."
+        yield f"Git lacks lines of {units} here, so what was fixed or undone later is not known."
     elif not fixed.whole:
         yield f"None of their commits can be judged yet, which takes {days} on the trunk."
 

@@ -1313,7 +1313,7 @@ def test_work_whose_lines_git_lacks_is_not_called_sound_or_young(
     assert sound not in page
     page = da_score("work", *places, "--no-cache").out
     assert (
-        "\nGit lacks lines of 1 unit here, so whether fixes followed is not known.\n"
+        "\nGit lacks lines of 1 unit here, so what was fixed or undone later is not known.\n"
         in page
     )
     assert "None of their commits can be judged yet" not in page
