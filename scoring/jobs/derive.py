@@ -35,13 +35,12 @@ from scoring.evidence.session_commits import AgentCommits, FoundBy
 from scoring.evidence.unlogged import named_by_entries
 from scoring.files import (
     exclusive_lock,
-    list_names,
     make_folder,
     read_file,
     write_together,
 )
 from scoring.frozen import PlainData
-from scoring.log.find import ARCHIVE_NAME, is_entry_name
+from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log
 from scoring.log.load import load_archive, load_entry
 from scoring.log.model import IterationRecord
 from scoring.text import trim
@@ -152,11 +151,7 @@ def read_existing_log(log_dir: Path) -> ExistingLog:
         LogError: the log cannot be listed.
     """
     log = ExistingLog()
-    try:
-        names = list_names(log_dir) if log_dir.exists() else []
-    except InputError as e:
-        raise LogError(str(e)) from e
-
+    names = names_in_log(log_dir) if log_dir.exists() else []
     for name in filter(is_entry_name, names):
         try:
             log.records.append(load_entry(log_dir / name))
