@@ -160,7 +160,7 @@ class CodexReader(CodexCalls):
     def _take_context(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
         """Begin a span with this line: what follows is of this session, or done in this folder.
 
-        A later introduction is that of another session, whose lines are repeated.
+        A later introduction is repeated from another session.
         """
         span = LineSpan(
             cwd=only_text(payload.cwd),

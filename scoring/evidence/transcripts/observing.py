@@ -120,10 +120,7 @@ class Observations:
         self._note(ChatText, by_user=True, claims_tests_pass=False)
 
     def prompt(self, text: str) -> None:
-        """Note what a person says of the work before. The text is not kept.
-
-        Nothing is noted before the agent has called a tool.
-        """
+        """Note what a person says of the work before, if there is any. The text is not kept."""
         self._idle = True
         is_again = self._last_prompt == key_of(text)
         self._last_prompt = key_of(text)
@@ -172,7 +169,6 @@ class Observations:
         """
         opened = self._open(call)
         opened.asks_user = question
-        opened.does_one_thing = True
         if agent:
             opened.effects.append(AgentStarted(*opened.place))
         return opened.key
@@ -188,7 +184,6 @@ class Observations:
             The key of the call.
         """
         opened = self._open(call)
-        opened.does_one_thing = True
         opened.folder = with_slashes(folder)
         opened.commits = [CommitRequest("" if folder else None, by_other_tool=True)]
         return opened.key
@@ -214,7 +209,6 @@ class Observations:
             The key of the call.
         """
         opened = self._open(call)
-        opened.does_one_thing = True
         self._runs.note_edit()
         opened.note(Edit, self.files.path_numbers(paths, folder), by_tool=True)
         opened.written = self.files.changes(lines, folder, whole=whole)

@@ -82,7 +82,7 @@ class OpenCall:
     key: int
     response: str | None
     asks_user: bool = False
-    does_one_thing: bool = False
+    does_one_thing: bool = True
     run: TestCommand | None = None
     has_failed: bool = False
     folder: str = ""
