@@ -85,12 +85,12 @@ class TrunkLines:
 
         keys: set[int] = set()
         for pair, lines in self._read(history, wanted):
-            more_keys = keys.union(key for _, key in lines)
-            if len(more_keys) > MOST_LINES:
+            new_keys = {key for _, key in lines} - keys
+            if len(keys) + len(new_keys) > MOST_LINES:
                 self.wanted[pair] = None
             else:
                 self.wanted[pair] = lines
-                keys = more_keys
+                keys |= new_keys
         if not keys:
             return
 
