@@ -1,8 +1,10 @@
 """What became of one unit, in one line."""
 
+from typing import get_args
+
 from scoring.evidence.git.facts import Landing, LineShare, Trunk, Unknown
-from scoring.outcomes.unit import Unit
-from scoring.views.landing_text import landing_text, unit_text
+from scoring.outcomes.unit import State, Unit
+from scoring.views.landing_text import STATE_WORDS, landing_text, states_text, unit_text
 
 
 def test_open_work_with_a_commit_has_the_figure_of_its_signal() -> None:
@@ -24,3 +26,15 @@ def test_open_work_with_a_commit_has_the_figure_of_its_signal() -> None:
 def test_open_work_without_a_commit_is_known_by_the_lines_that_it_wrote() -> None:
     unit = Unit("u", "rest", state="open", written_here=18, lines_there=1)
     assert unit_text(unit) == "Open: the trunk has 1 of the 18 lines it wrote"
+
+
+def test_each_state_has_one_word_for_people_and_one_in_data() -> None:
+    for state in get_args(State):
+        if state != "talk":  # which is no unit
+            assert STATE_WORDS[state] == state.replace("_", " ")
+
+    count = dict.fromkeys(STATE_WORDS, 1)
+    assert states_text(count, "unit", "units") == (
+        "Of 6 units 1 landed, 1 was reverted, 1 was taken back, 1 is open, 1 was lost, "
+        "1 is unclear."
+    )
