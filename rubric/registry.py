@@ -160,7 +160,7 @@ def _mapping(data: object, where: str, allowed: Iterable[str]) -> _Table:
 
 
 def _items(top: _Table, key: str, model: type[Any]) -> list[_Table]:
-    """Return the values of each item of the list under a key; a missing list is empty.
+    """Return the values of each item of the list under a key, which may be missing.
 
     Raises as :func:`parse_rubric`.
     """

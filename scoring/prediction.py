@@ -274,7 +274,7 @@ class GroupedDraws:
     def drawn(self, values: Values, cases: Sequence[int]) -> list[float | None]:
         """Return the figure of some cases in each draw, or None for a draw that has none.
 
-        It is empty where all cases are of one group, since there are no draws then.
+        It is empty where all cases are of one group, since nothing is drawn then.
 
         Args:
             values: the figure of each of these cases.

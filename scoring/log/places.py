@@ -18,7 +18,7 @@ _LONGEST_PATH = 1000  # of a field; fields below one with a longer path are left
 
 
 class EntryPlaces(Frozen):
-    """Where the fields of an entry are; nowhere for an entry that cannot be found.
+    """Where the fields of an entry are. One that cannot be found has no fields.
 
     Attributes:
         path: the file that the entry is in; None where it cannot be found.

@@ -105,7 +105,7 @@ def kept_meaning(
 ) -> Meaning:
     """Return what ``validate`` last found, if it measured all of some scores.
 
-    It is :data:`NOT_MEASURED` where one of the scores was not among those, or there are none.
+    It is :data:`NOT_MEASURED` where one of the scores was not among those, and without any score.
 
     Args:
         cache_dir: the folder of the store; None has nothing.
