@@ -47,7 +47,7 @@ class _Wanted(NamedTuple):
 
     Attributes:
         derives: whether a log is, with an entry for each commit of an agent.
-        harnesses: the harnesses whose settings get the hook.
+        harnesses: the harnesses that get the hook in their settings.
         hides_folder: whether git is to ignore ``.agents/`` in this clone.
     """
 
@@ -133,7 +133,7 @@ def _ask_what_to_write(
     Args:
         examination: what was found here.
         asks: whether a person is asked. Git ignores ``.agents/`` only if a person says so.
-        accepts_all: whether everything else is wanted, and nobody asked. Without both, nothing is.
+        accepts_all: whether everything else is wanted without a question. Without both, nothing is.
         no_hook: whether the hook is not offered.
     """
 

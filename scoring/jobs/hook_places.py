@@ -25,7 +25,7 @@ BACKUP_SUFFIX = ".da-score-backup"
 BY_HAND = "fix it by hand, it was left alone"
 
 SCOPES = ("project", "user")
-"""Of whom the settings of a harness are."""
+"""Which settings of a harness there are: those of a project, and those of the user."""
 
 HOOKS = {harness.name: harness.hook for harness in HARNESSES}
 """How each harness runs the hook; None for a harness that runs none."""
