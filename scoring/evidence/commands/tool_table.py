@@ -344,7 +344,7 @@ def _is_option(word: str) -> bool:
 
 
 def _is_wanted(wanted: str, word: str) -> bool:
-    """Return whether a word is a wanted one, in which ``*`` stands for any text without options."""
+    """Return whether a word is a wanted one, where ``*`` matches any text but options."""
     if "*" not in wanted:
         return word == wanted
     return not _is_option(word) and fnmatchcase(word.replace(_LATEST, ""), wanted)

@@ -267,7 +267,7 @@ class Reference(Harness):
     reader = ReferenceReader
 
     def claims(self, line: PlainData) -> bool:  # noqa: ARG002 - whatever it is
-        """Return True: the reference reads every line, whoever wrote it."""
+        """Return True: the reference reads every line, of whatever harness."""
         return True
 
 
