@@ -146,7 +146,7 @@ class AttributedHistory(CommitHistory):
     def _trunk_work(self, landing: Landing) -> TrunkWork | None:
         """Return the work of a landing, or None where no single commit of the trunk has it.
 
-        What the oldest commit of a shallow clone changes cannot be told, so it is None too.
+        It is None for the oldest commits of a shallow clone too: git cannot say what they change.
         """
         if landing.commit is None or landing.commit in self._shallow:
             return None
@@ -168,7 +168,7 @@ class AttributedHistory(CommitHistory):
         """Return what follows work on the trunk, the same object for the same rules.
 
         Args:
-            code_globs: the files whose lines count; none for all files of code.
+            code_globs: the files in which lines count; none for all files of code.
             horizon_days: how long work is followed.
         """
         rules = (code_globs, horizon_days)

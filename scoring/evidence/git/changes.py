@@ -169,7 +169,7 @@ def compare(
                 answers = None
                 problem = error
             except GitError:
-                # Git failed at this pair, whose answer may have been cut, or at the next one.
+                # Git failed at this pair, if its answer was cut, or at the next one.
                 answers = None
                 alone = 2
 

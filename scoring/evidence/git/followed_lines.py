@@ -43,7 +43,7 @@ class FollowedTrunk:
         history: the lines of its commits.
         graph: the trunk and what is off it.
         commits: the commits of the trunk by SHA, newest first, with messages.
-        code_globs: the files whose lines count; none for all files of code.
+        code_globs: the files in which lines count; none for all files of code.
         horizon: within how many seconds a commit may take work back without saying so, and work
             that was taken back may come back.
     """
@@ -126,8 +126,8 @@ class FollowedLines:
     def new(self, commit: str, path: str, counting: Sequence[bool]) -> LineIds:
         """Return ids for the lines that a commit adds to a file.
 
-        The id of a line that does not count is 0, and that of any line of a commit whose lines are
-        not followed.
+        The id of a line that does not count is 0, and so are all ids where the lines of the commit
+        are not followed.
         """
         ids = [0] * len(counting)
         if commit not in self.commits:

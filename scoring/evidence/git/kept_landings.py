@@ -22,7 +22,7 @@ def kept_landings(
     Those that git may answer another time are not kept, nor are those of other branches.
 
     Args:
-        history: the history whose store it is.
+        history: keeps them, for one repository.
         branches: all branches that the landings depend on, with their tips.
         commits: the commits in question.
         weigh: finds the landings.
