@@ -18,6 +18,7 @@ from scoring.text import short
 
 from .reading import report_broken_entries, rubric_of
 
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _ENTRY_NAME = re.compile(r"iter-([0-9]+)\.yaml")
 _SESSION_SIDECAR_NAME = re.compile(r"session-(.+)\.score\.yaml")
 
@@ -41,7 +42,7 @@ def iteration_named(text: str, settings: Settings) -> int:
         NotFoundError: the log has nothing of this name.
         SettingsError: several sessions begin with the text.
     """
-    if re.fullmatch(r"-?[0-9]+", text):
+    if _NUMBER.fullmatch(text):
         number = int(text)
         path = settings.iter_log_dir / f"iter-{text}.yaml"
         if may_be_name(text) and not path.exists():

@@ -1453,6 +1453,20 @@ def test_digits_are_those_of_a_session_where_no_entry_has_that_number(
         assert f": {'1111-b' if begins else '0001-a'}\nLanded: " in found.out
 
 
+@pytest.mark.parametrize("length", [18, 19, 400, 5000])
+@pytest.mark.parametrize("command", ["explain", "iteration"])
+def test_no_number_is_too_long_to_be_looked_for(
+    history: History, da_score: Any, command: str, length: int
+) -> None:
+    committed(history)
+    history.write()
+    places = "--repo-dir", str(history.repo), "--iter-log-dir", str(history.log)
+    found = da_score(command, "9" * length, *places, "--no-cache")
+    assert (found.status, found.err.count("\n")) == (1, 1)
+    assert "internal" not in found.err
+    assert " no entry for iteration 9" in found.err or "is called '99" in found.err
+
+
 def test_a_commit_of_a_person_is_said_to_be_no_agents(
     history: History, monkeypatch: pytest.MonkeyPatch, da_score: Any
 ) -> None:
