@@ -89,8 +89,8 @@ def _all_tables(examination: Examination, list_files: bool) -> Iterator[Table]:
     sessions = [
         (each.session, each.harness, each.lines, str(each.path)) for each in unclaimed
     ]
-    heads = ("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT")
-    yield Table(columns_of(*heads), sessions)
+    columns = columns_of("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT")
+    yield Table(columns, sessions)
 
     yield _left_out_table(survey)
     skipped = [(count, reason) for reason, count in survey.lines_skipped.items()]
@@ -169,8 +169,10 @@ def _file_table(files: Sequence[FileFound]) -> Table:
     for file in files:
         session = (file.harness or "-", len(file.sessions), file.cwd or "-")
         cells.append((str(file.path), *session, file.left_out or "-"))
-    heads = ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
-    return Table(columns_of(*heads), cells)
+    columns = columns_of(
+        "TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE"
+    )
+    return Table(columns, cells)
 
 
 def _sessions_known(files: Sequence[FileFound]) -> bool:
