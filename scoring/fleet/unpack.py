@@ -200,7 +200,10 @@ def _members_of_tar(
     The archive may be compressed with gzip, bzip2, xz, or with zstd where the name says so.
     """
     with contextlib.ExitStack() as stack:
-        content = stack.enter_context(_decompressed(file, path))
+        # Some file systems cannot go back in a file, so its beginning is only looked at.
+        raw = cast(io.RawIOBase, file)
+        buffered = stack.enter_context(io.BufferedReader(raw, _PIECE))
+        content = stack.enter_context(_decompressed(buffered, path))
         stream = _LimitedTar(content, most_bytes + MOST_FILES * _BYTES_OF_HEADERS)
         archive = stack.enter_context(
             tarfile.open(
@@ -224,13 +227,9 @@ def _members_of_tar(
 
 
 def _decompressed(
-    compressed: IO[bytes], path: str
+    file: "io.BufferedReader[Any]", path: str
 ) -> contextlib.AbstractContextManager[IO[bytes]]:
-    """Return the content of a tar file that may be compressed, by its first bytes.
-
-    Some file systems cannot go back in a file, so its beginning is only looked at.
-    """
-    file = io.BufferedReader(cast(io.RawIOBase, compressed), _PIECE)
+    """Return the content of a tar file that may be compressed, by its first bytes."""
     start = file.peek()
     if path.endswith(".zst"):
         try:
