@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,7 +122,8 @@ def ledger_of_log(
     assert evidence.scan.work
 
     present = _files_in_index(evidence.git.repository)
-    gone = left_out(evidence.scan.work.files, present, evidence.is_gone)
+    paths = list(map(os.fsdecode, present.split(b"\0")))
+    gone = left_out(evidence.scan.work.files, paths, evidence.is_gone)
     book = book._replace(of_gone_folders=gone)
 
     if evidence.store and book.is_complete:
@@ -136,15 +138,17 @@ def _name_of_ledger(
     records: Sequence[IterationRecord],
     rules: OutcomeRules,
     caller: Identity,
-    present: Sequence[str],
+    present: bytes,
 ) -> str:
     """Return the name of a ledger in the store: all that it depends on and that is not watched."""
-    return f"ledger {digest_of_all((rules, caller, *records, *present))}"
+    return (
+        f"ledger {digest_of_all((rules, caller, *records, blake2b(present).digest()))}"
+    )
 
 
-def _files_in_index(repository: GitRepository) -> list[str]:
-    listing = repository.ask("ls-files", "-z").stdout
-    return [os.fsdecode(path) for path in listing.split(b"\0")]
+def _files_in_index(repository: GitRepository) -> bytes:
+    """Return the paths of the files in the index, each with a NUL at its end."""
+    return repository.ask("ls-files", "-z").stdout
 
 
 def ledger_of(
