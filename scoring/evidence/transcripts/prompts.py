@@ -164,7 +164,8 @@ def _is_impersonal_review(own_words: str) -> bool:
 def _corrects(text: str) -> bool:
     """Return whether a text says that something is wrong."""
     forms = _forms()
-    text = _INLINE.sub(" x", text).replace("'", "").replace(" but ", " but. ")
+    text = _INLINE.sub(" x", text).replace("'", "")
+    text = _SENTENCE.sub(_unless_present, text).replace(" but ", " but. ")
     text = forms["left_out"].sub("", text)
     if forms["asides"].match(forms["openers"].sub("", text, 1)):
         return False
@@ -179,6 +180,13 @@ def _corrects(text: str) -> bool:
         if is_question and forms["wonders"].match(sentence):
             wonders = True
     return False
+
+
+def _unless_present(sentence: re.Match[str]) -> str:
+    """Return a sentence, or "" for one that only says how things are at present."""
+    forms = _forms()
+    words = forms["openers"].sub("", " ".join(sentence[0].split()), 1)
+    return "" if forms["present"].match(words) else sentence[0]
 
 
 def _counts(form: re.Match[str], sentence: str, *, asking: bool) -> bool:
