@@ -2,6 +2,7 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -57,7 +58,8 @@ class Tree:
         writers: for each line the index of its session.
         files: the files that have lines of it.
         checkpoints: the ids of the checkpoints that have some of it.
-        edits: how many lines are before each edit, and before each start of a sub-agent.
+        edits: how many lines are before each edit, and before each start of a sub-agent that left
+            no transcript in the tree, which may have edited anything.
         edited: the same for each file that a commit changed.
         cuts: the commits that end its parts.
     """
@@ -146,7 +148,7 @@ class SessionPart(NamedTuple):
 
     @property
     def edits_nothing(self) -> bool:
-        """Whether no file was edited in it, and no sub-agent started that might have."""
+        """Whether no file was edited in it, and no sub-agent started that might have unseen."""
         return not self.inside(self.tree.edits)
 
     def edits_only(self, names: Iterable[str]) -> bool:
@@ -278,9 +280,11 @@ def _note_edits(
     tree_of: Mapping[SessionKey, Tree],
     name_of: Callable[[WrittenFile], str],
 ) -> None:
-    """Note in trees where files of the repository were edited, and where sub-agents started."""
+    """Note in trees where files of the repository were edited, or may have been by sub-agents."""
     # None for a file outside of the repository
     names: dict[WrittenFile, str | None] = {}
+    # how often a line starts a sub-agent, by how many lines are before it
+    starts_of: dict[Tree, Counter[int]] = {}
     for file in work.files:
         trees = [tree_of[key] for key in file.session_keys if key in tree_of]
         edits: list[tuple[int, Edit | FileRemoved]] = [*file.located(Edit)]
@@ -294,8 +298,18 @@ def _note_edits(
             # What no commit changed may be a file of a build, which is deleted at any time.
             if name or (name == "" and isinstance(event, Edit)):
                 _note_edit(trees, file, index, name)
+
+        starts_here: dict[Tree, Counter[int]] = {}
         for index, _ in file.located(AgentStarted):
-            _note_edit(trees, file, index, "")
+            place = _place_in(trees, file, index)
+            if place:
+                tree, at = place
+                starts_here.setdefault(tree, Counter())[at] += 1
+        for tree, starts in starts_here.items():
+            starts_of[tree] = starts_of.get(tree, Counter()) | starts
+
+    for tree, starts in starts_of.items():
+        tree.edits += _unseen_starts(tree, starts)
 
 
 def _note_edit(trees: Iterable[Tree], file: File, index: int, name: str) -> None:
@@ -303,10 +317,52 @@ def _note_edit(trees: Iterable[Tree], file: File, index: int, name: str) -> None
 
     The name is "" for a file that no commit changed.
     """
+    place = _place_in(trees, file, index)
+    if place:
+        tree, at = place
+        tree.edits.append(at)
+        if name:
+            tree.edited.setdefault(name, []).append(at)
+
+
+def _place_in(
+    trees: Iterable[Tree], file: File, index: int
+) -> tuple[Tree, int] | None:
+    """Return the one of some trees that has a line, and how many lines of it are before that."""
     for tree in trees:
         at = tree.position(file.times[index], file.ids[index])
         if at >= 0:
-            tree.edits.append(at)
-            if name:
-                tree.edited.setdefault(name, []).append(at)
-            return
+            return tree, at
+    return None
+
+
+def _unseen_starts(tree: Tree, starts: Counter[int]) -> Iterable[int]:
+    """Return the starts of sub-agents whose transcripts the tree does not have.
+
+    Each sub-agent that the tree has is that of the last start before it that is left.
+    """
+    unseen = sorted(starts.elements())
+    for begun in sorted(_agents_begun(tree).values()):
+        before = bisect_right(unseen, begun, key=tree.times.__getitem__)
+        if before:
+            del unseen[before - 1]
+    return unseen
+
+
+def _agents_begun(tree: Tree) -> dict[str, int]:
+    """Return when each sub-agent in a tree began, by its name.
+
+    Older versions write sub-agents into the file of their session without names. As it is not
+    known how many these are, they are left out.
+    """
+    begun: dict[str, int] = {}
+    for file in tree.files:
+        for span, numbers in zip(file.events.spans, file.events.covers, strict=True):
+            name = span.agent_id or span.session or file.owner
+            if not span.agent or name == tree.sessions[0].id:
+                continue
+            index = file.at(min(numbers, default=-1))
+            if index >= 0:
+                time = file.times[index]
+                begun[name] = min(time, begun.get(name, time))
+    return begun

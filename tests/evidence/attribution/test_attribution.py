@@ -855,11 +855,24 @@ class TestTheTable:
             ("shared", "") if shared else (None, STORED_BEFORE)
         )
 
-    @pytest.mark.parametrize(
-        "started", [True, False], ids=["a sub-agent was started", "none was"]
+    @cases(
+        "starts, agents, is_shared",
+        {
+            "none was started": (0, (), True),
+            "one left no transcript": (1, (), False),
+            "one edited nothing": (1, ("a1",), True),
+            "two edited nothing": (2, ("a1", "a2"), True),
+            "one of two left no transcript": (2, ("a1",), False),
+            "one has no name": (1, ("",), False),
+        },
     )
     def test_a_part_in_which_a_sub_agent_may_have_edited_is_no_series(
-        self, made: History, read: Read, started: bool
+        self,
+        made: History,
+        read: Read,
+        starts: int,
+        agents: tuple[str, ...],
+        is_shared: bool,
     ) -> None:
         session = made.session("s1")
         session.edit(9, 1, "src/a.py")
@@ -867,16 +880,51 @@ class TestTheTable:
         session.commits(
             20.2, 4, (one := made.commit(20, "a", files={"src/a.py": "x"})), "a"
         )
-        if started:
-            use = {"type": "tool_use", "id": "task", "name": "Task", "input": {}}
-            session.turn(21, 8, use)
-            session.result(21.5, "task", "done")
+        for number in range(starts):
+            use = {"type": "tool_use", "id": f"t{number}", "name": "Task", "input": {}}
+            session.turn(21, 8 << number, use)
+        for number, name in enumerate(agents):
+            session.turn(21.1, 64 << number, side=True)
+            session.side[-1]["agentId"] = name
+        for number in range(starts):
+            session.result(21.5, f"t{number}", "done")
         session.commits(
-            22.2, 16, (two := made.commit(22, "b", files={"src/b.py": "x"})), "b"
+            22.2, 512, (two := made.commit(22, "b", files={"src/b.py": "x"})), "b"
         )
         made.entry(one, "a")
         made.entry(two, "b")
-        assert read(made)[2].method == ("commit" if started else "shared")
+        assert read(made)[2].method == ("shared" if is_shared else "commit")
+
+    @cases(
+        "path, output",
+        {
+            "the file of the commit": ("src/b.py", 1 + 2 + 4 + 8 + 32),
+            "another one too": ("src/c.py", 1 + 32),
+            "its transcript is not here": ("", 1 + 32),
+        },
+    )
+    def test_the_edits_of_a_sub_agent_count_and_not_its_start(
+        self, made: History, read: Read, path: str, output: int
+    ) -> None:
+        maker = made.session("s1", stored=False)
+        maker.edit(10, 1, "src/a.py")
+        helper = made.session("s2")
+        helper.edit(11, 2, "src/b.py")
+        use = {"type": "tool_use", "id": "t1", "name": "Task", "input": {}}
+        helper.turn(12, 4, use)
+        if path:
+            agent = Session("a1", str(made.repo))
+            agent.edit(13, 8, path)
+            alone = {"sessionId": "s2", "isSidechain": True, "agentId": "a1"}
+            helper.side += [line | alone for line in agent.lines]
+        helper.result(14, "t1", "done")
+        helper.turn(25, 16)
+        changed = {"src/a.py": "x", "src/b.py": "x"}
+        mark = made.commit(20, "work", "250000000001", files=changed)
+        maker.commits(20.2, 32, mark, "work")
+        made.checkpoint(1, ({"session": "s1"}, maker.lines), ({"session": "s2"}, None))
+        made.entry(mark, "work")
+        assert read(made)[1].output == output
 
     @pytest.mark.parametrize(
         "command",
