@@ -325,9 +325,7 @@ def _note_edit(trees: Iterable[Tree], file: File, index: int, name: str) -> None
             tree.edited.setdefault(name, []).append(at)
 
 
-def _place_in(
-    trees: Iterable[Tree], file: File, index: int
-) -> tuple[Tree, int] | None:
+def _place_in(trees: Iterable[Tree], file: File, index: int) -> tuple[Tree, int] | None:
     """Return the one of some trees that has a line, and how many lines of it are before that."""
     for tree in trees:
         at = tree.position(file.times[index], file.ids[index])
