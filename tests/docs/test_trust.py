@@ -65,3 +65,7 @@ def test_the_page_shows_what_is_printed(
 
 def test_every_case_is_on_the_page() -> None:
     assert set(re.findall(r"^### (.*)$", PAGE, re.M)) == set(CASES)
+
+
+def test_a_change_through_a_memory_map_is_a_limit_that_the_page_names() -> None:
+    assert "changed through a memory map" in " ".join(PAGE.split())
