@@ -15,16 +15,20 @@ from .iteration_shares import Verification
 from .session_trees import AllWork
 
 _ANY_FOLDERS = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}|\*\*|`")
+"""What a shell expands to several names: braces, ``**``, and the mark of a substitution."""
+
 _VARIABLE = re.compile(r".*\$(?:\{[^}]*\}?|\(\)|\w+|\W)?")
+"""A part of a path up to the end of its last variable."""
 
 
 class Writes:
     """The paths that sessions wrote or may have written.
 
     Args:
-        root: a directory of the repository.
+        root: a directory of the repository, from which the paths of ``artifacts`` begin.
         work: the transcripts, and the work trees of the repository.
-        artifacts: the paths of artifacts in the repository. Without any nothing is looked at.
+        artifacts: the paths of artifacts in the repository; "" is passed over. Where there are
+            none, no transcript is looked at and no artifact counts as written.
     """
 
     def __init__(self, root: Path, work: AllWork, artifacts: Collection[str]) -> None:
@@ -37,7 +41,7 @@ class Writes:
                 artifact_of[identity] = artifact
 
         def artifacts_at(paths: Iterable[str]) -> set[str]:
-            """Return the artifacts to which paths lead."""
+            """Return the artifacts that are the same file as one of some paths."""
             identities = (identity_of(root / path) for path in paths)
             return {
                 artifact_of[identity]
@@ -61,7 +65,7 @@ class Writes:
         self._folders.update(tops)
 
     def surely(self, verifier: Verification) -> bool:
-        """Return whether the artifact of a verifier was written."""
+        """Return whether an edit names the artifact of a verifier, or another path of that file."""
         if verifier.place in self._linked:
             return True
 
@@ -76,8 +80,8 @@ class Writes:
         """Return whether any session may have written the artifact of a verifier.
 
         Args:
-            session_files: the transcripts of the iteration's sessions: where all files below a
-                folder may be written, only these count.
+            session_files: the transcripts of the iteration's sessions. A command that may write
+                anything below a folder of the repository counts only in these.
             verifier: the verifier.
         """
         if verifier.place in self._maybe_linked:
@@ -97,7 +101,7 @@ class Writes:
 
 
 def _paths(files: Iterable[File], kind: type[Edit] | type[PossibleEdit]) -> set[str]:
-    """Return the paths that events of a kind name, normalized."""
+    """Return the normalized paths that the events of a kind name in some files."""
     paths: set[str] = set()
     for file in files:
         paths.update(
@@ -107,12 +111,16 @@ def _paths(files: Iterable[File], kind: type[Edit] | type[PossibleEdit]) -> set[
 
 
 def may_be_written(path: str, possible: str, tops: Collection[str] = ()) -> bool:
-    """Return whether a path may be one that is not known in full.
+    """Return whether a path of a file may be the one that a possible path means.
+
+    True for a possible path that is too long to be kept in full.
 
     Args:
-        path: the path of a file.
-        possible: a path in which ``$`` begins what is not known.
-        tops: folders that may be the folder of the path.
+        path: the path of a file. A possible path may have more folders before the same names.
+        possible: a path in which ``$`` begins what is not known, and ``/**`` at the end means
+            everything below.
+        tops: folders that may hold the file. Where ``possible`` means everything below one of
+            these folders, or below a folder that holds one of these, the answer is True.
     """
     if len(possible) > TEXT_LIMIT:  # no path that a transcript was read of is as long
         return True

@@ -1,4 +1,4 @@
-"""Transcripts of a repository: each line belongs to one iteration, and observations are counted."""
+"""Transcripts of a repository: each line is given to one iteration at most, and events counted."""
 
 import contextlib
 import os
@@ -70,7 +70,7 @@ class AttributedScan(Scan):
     """One reading of the transcripts in some places and in the checkpoints of the repository.
 
     Attributes:
-        checkpoints: the checkpoints of the repository, by their ids.
+        checkpoints: the checkpoints of the repository, by their ids; empty before :meth:`start`.
         work: all that was read; None before :meth:`observe`.
     """
 
@@ -79,7 +79,11 @@ class AttributedScan(Scan):
     _not_fetched: Sequence[str] = ()
 
     def start(self) -> Self:
-        """Find the checkpoints too, and begin to read. Never raises."""
+        """Find the checkpoints and the transcripts, and begin to read in the background.
+
+        Never raises. Outside of a repository there are no checkpoints, and asking git raises later.
+        A second call does nothing.
+        """
         if self._pool is None:
             # Outside of a repository the caller gets an error when it asks git.
             with contextlib.suppress(DaScoreError):
@@ -94,10 +98,10 @@ class AttributedScan(Scan):
         return super().start()
 
     def read(self) -> AllWork:
-        """Return all transcripts and their sessions, with their commits.
+        """Return all transcripts, and their sessions with the commits that these made.
 
-        No line is marked as work in the repository yet. It may be called once; of the other methods
-        only :meth:`observe` and :meth:`survey` may follow. It needs no repository.
+        No line is marked as work in the repository yet. Call this method once. Of the other methods
+        only :meth:`observe` and :meth:`survey` may follow. No repository is needed.
         """
         self.start()
         harnesses = {harness.name: harness for harness in self._harnesses}
@@ -117,13 +121,14 @@ class AttributedScan(Scan):
         became: Mapping[str, str],
         lines_added: LinesAdded = lambda _: {},
     ) -> list[AttributedFacts]:
-        """Return what the transcripts show of each iteration. It may be called once.
+        """Return what the transcripts show, for each question in turn. Call it once.
 
         Args:
-            work: all that was read, of which the lines are marked that are work in the repository.
+            work: all that was read. The lines that are work in the repository are marked.
             questions: what is asked about each iteration, in order of the log, and then about each
                 commit without an entry.
-            became: what the commits of all sessions became, by the digits shown.
+            became: the name of each commit that sessions show, or of what the commit became, by the
+                digits that sessions show.
             lines_added: returns the lines that commits add.
 
         Raises:
@@ -150,7 +155,14 @@ class AttributedScan(Scan):
         return answers
 
     def _report_unread(self, shares: Iterable[Share], read: Collection[str]) -> None:
-        """Note which checkpoints have transcripts that are not read, and which are not here."""
+        """Note the checkpoints with transcripts that are not read, and the checkpoints not here.
+
+        An iteration without lines gets the first as its problem; the second go to the survey.
+
+        Args:
+            shares: the iterations.
+            read: the ids of checkpoints of which a transcript was read.
+        """
         missing: set[str] = set()
         for share in shares:
             missing.update(share.question.checkpoints)
@@ -167,7 +179,12 @@ class AttributedScan(Scan):
     def _unread_agents(
         self, names: Iterable[str], read: Collection[str]
     ) -> Iterable[str]:
-        """Yield the agents of transcripts in some checkpoints that are here and are not read."""
+        """Yield the agent of each transcript that is here and not read, "" where none is stated.
+
+        Args:
+            names: the ids of the checkpoints that are looked at.
+            read: the ids of checkpoints of which a transcript was read.
+        """
         for name in names:
             if name in self.checkpoints and name not in read:
                 for session in self.checkpoints[name].sessions:
@@ -175,14 +192,17 @@ class AttributedScan(Scan):
                         yield session.agent
 
     def _stated_sessions(self) -> list[CheckpointSession]:
-        """Return the sessions as all checkpoints state them."""
+        """Return the sessions that checkpoints state: one for each checkpoint that lists it."""
         sessions: list[CheckpointSession] = []
         for checkpoint in self.checkpoints.values():
             sessions += checkpoint.sessions
         return sessions
 
     def facts(self, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
-        """Read everything for a survey without iterations. Windows of time say nothing here."""
+        """Read everything for a survey, and return empty facts for each window.
+
+        Under these rules lines belong to iterations, so that windows of time say nothing.
+        """
         work = self.read()
         neighbourhood = Neighbourhood(work.work_trees, (), frozenset, lambda _: False)
         neighbourhood.mark(work.sessions.values())
@@ -209,9 +229,9 @@ class AttributedScan(Scan):
         )
 
     def session_ids(self) -> set[str]:
-        """Return the ids of all sessions in transcripts and checkpoints.
+        """Return the ids of all sessions in transcripts and checkpoints, which may include "".
 
-        It may be called once, and then no other method.
+        Call this method once, and no other method after it.
         """
         self.start()
         ids = {session.session_id for session in self._stated_sessions()}
@@ -228,9 +248,9 @@ attributed_scan = partial(AttributedScan, ATTRIBUTED_TRANSCRIPTS)
 def checkpoint_transcripts(
     checkpoints: Iterable[Checkpoint], repository: GitRepository
 ) -> Discovery:
-    """Return the transcripts of checkpoints, each once.
+    """Return the transcripts of checkpoints, each once although several checkpoints may hold it.
 
-    A transcript is left out when one of its objects is not in this clone.
+    A transcript with an object that is not in this clone goes to ``left_out`` instead.
     """
     transcripts: dict[tuple[str, ...], TranscriptFile] = {}
     left_out: list[FileFound] = []
@@ -260,7 +280,13 @@ def checkpoint_transcripts(
 
 
 class _ReadTranscript(NamedTuple):
-    """What one harness wrote of a transcript."""
+    """What one harness wrote of a transcript.
+
+    Attributes:
+        transcript: where the transcript is.
+        harness: the harness.
+        events: what was read of the harness's lines.
+    """
 
     transcript: TranscriptFile
     harness: CountedHarness
@@ -270,7 +296,11 @@ class _ReadTranscript(NamedTuple):
 def _files_of(
     read: Sequence[_ReadTranscript], checkpoints: Collection[Checkpoint]
 ) -> list[File]:
-    """Return transcripts as files: those of checkpoints first, once for each checkpoint."""
+    """Return transcripts as files, sorted: those of checkpoints first, then by when each ended.
+
+    A transcript in several checkpoints is a file for each of them. A transcript on disk that stores
+    several sessions is a file for each session.
+    """
     holders: dict[tuple[str, ...], list[tuple[str, CheckpointSession]]] = {}
     for checkpoint in checkpoints:
         for session in checkpoint.sessions:
@@ -311,10 +341,14 @@ def _files_of(
 
 
 def _keep_known_commits(sessions: Iterable[Session], sha_of: Mapping[str, str]) -> None:
-    """Keep the commits of sessions that git has, by their whole SHAs.
+    """Keep in sessions only the commits that git has, each with its whole SHA in place of digits.
 
-    Nothing but the digits that git printed, which must not be those of two commits or the name of
-    a tag, says which commit of the repository it is.
+    Only the digits that git printed say which commit of the repository a commit of a session is.
+    Digits of two commits, or that are the name of a tag, say nothing.
+
+    Args:
+        sessions: the sessions, which are changed.
+        sha_of: the whole SHA by the digits that sessions show.
     """
     for session in sessions:
         session.made = [
@@ -325,7 +359,10 @@ def _keep_known_commits(sessions: Iterable[Session], sha_of: Mapping[str, str]) 
 
 
 def _unclaimed(work: AllWork) -> list[SessionFound]:
-    """Return the sessions with work in the repository that belongs to no iteration, by path."""
+    """Return the sessions with work in the repository and no line of an iteration, by path.
+
+    Lines of a commit without an entry are not lines of an iteration.
+    """
     unclaimed = []
     for session in work.sessions.values():
         is_free = not any(
@@ -340,7 +377,7 @@ def _unclaimed(work: AllWork) -> list[SessionFound]:
 
 
 def _files_found(files: Sequence[File]) -> list[FileFound]:
-    """Return what is said of each transcript."""
+    """Return what the survey says of each transcript that was read, one for each path."""
     by_path: dict[Path, list[File]] = {}
     for file in files:
         by_path.setdefault(file.transcript.path, []).append(file)
@@ -353,7 +390,7 @@ def _files_found(files: Sequence[File]) -> list[FileFound]:
 
 
 def _why_left_out(files: Sequence[File]) -> str:
-    """Return why nothing of a transcript counts, or "" when something does."""
+    """Return why no line of some files is work in the repository, or "" where a line is."""
     if any(any(file.here) for file in files):
         return ""
     if any(span.cwd for file in files for span in file.events.spans):

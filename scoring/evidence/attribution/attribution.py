@@ -38,12 +38,13 @@ def attribute(
     checkpoints: Mapping[str, Checkpoint],
     stated: Collection[str],
 ) -> list[Share]:
-    """Give each line to its iteration, and return the share of each iteration.
+    """Give each line to one iteration at most, and return the share of each iteration, in turn.
 
     Args:
-        questions: the iterations.
+        questions: the iterations, in order of the log, then the commits without an entry.
         work: the transcripts and their sessions. Its owners, parts and trees are filled in.
-        became: what commits became, by the digits that sessions show.
+        became: the name of each commit that sessions show, or of what the commit became, by the
+            digits that sessions show.
         checkpoints: all checkpoints, by their ids.
         stated: the ids of the checkpoints of which only the totals are known.
     """
@@ -85,7 +86,7 @@ def attribute(
 def _session_ids_by_checkpoint(
     checkpoints: Mapping[str, Checkpoint], files: Iterable[File]
 ) -> dict[str, set[str]]:
-    """Return the session ids of each checkpoint, as it lists them and names its transcripts."""
+    """Return by checkpoint the ids of the sessions that it lists or has transcripts of."""
     session_ids: dict[str, set[str]] = {}
     for name, checkpoint in checkpoints.items():
         session_ids[name] = {session.session_id for session in checkpoint.sessions} - {
@@ -98,7 +99,7 @@ def _session_ids_by_checkpoint(
 
 
 def _reviewers(checkpoints: Iterable[Checkpoint]) -> set[str]:
-    """Return the ids of the sessions that were started to review others."""
+    """Return the ids of the sessions that checkpoints say were started to review others."""
     reviewers = set()
     for checkpoint in checkpoints:
         for session in checkpoint.sessions:
@@ -108,7 +109,7 @@ def _reviewers(checkpoints: Iterable[Checkpoint]) -> set[str]:
 
 
 def _note_counted_twice(shares: Iterable[Share]) -> None:
-    """Note the iterations that have a commit which an earlier entry names."""
+    """Set ``counted_for`` of the iterations that have a commit which an earlier entry names."""
     first: dict[str, int] = {}
     for share in shares:
         earliest = share.index
@@ -126,8 +127,8 @@ def _note_listed_trees(
     """Fill in ``listed`` and ``is_complete``: the trees in the checkpoints, and if all are here.
 
     Args:
-        shares: the iterations. One that is already counted for another one has no trees.
-        listing: the ids of the sessions of each checkpoint.
+        shares: the iterations. One with a commit of an earlier entry gets no trees.
+        listing: the ids of the sessions of each checkpoint, by the checkpoint's id.
         tree_of: the trees, by the keys of their sessions.
     """
     trees_by_id: dict[str, list[Tree]] = {}
@@ -148,7 +149,11 @@ def _note_listed_trees(
 
 
 def _give_parts(tree: Tree, shares: Sequence[Share], ownership: OwnedLines) -> None:
-    """Give the parts of a tree, and their lines, to the iterations of the commits at their ends."""
+    """Give each part of a tree that ends at a commit, and its lines, to the commit's iteration.
+
+    Lines that end at a commit without an entry are marked :data:`OTHER_COMMIT` and go to no
+    iteration. The lines after the last commit stay free.
+    """
     for part in tree.parts():
         if part.place != NO_ITERATION:
             ownership.take(part.place, part.lines)
@@ -157,10 +162,10 @@ def _give_parts(tree: Tree, shares: Sequence[Share], ownership: OwnedLines) -> N
 
 
 class _Linker(NamedTuple):
-    """Says which sessions an iteration has.
+    """Decides which sessions an iteration has, and which parts of other trees vote on it.
 
     Attributes:
-        changed: the files that the commits of iterations changed.
+        changed: which commits of iterations changed which files, and when.
         reviewers: the ids of the sessions that were started to review others.
     """
 
@@ -168,16 +173,16 @@ class _Linker(NamedTuple):
     reviewers: Collection[str]
 
     def is_by_helpers(self, part: SessionPart) -> bool:
-        """Return whether all lines of a part are those of sub-agents, or of reviewers."""
+        """Return whether each line of a part is that of a sub-agent or of a reviewer."""
         return all(
             session.parent or session.id in self.reviewers for session in part.sessions
         )
 
     def link(self, share: Share) -> list[SessionPart]:
-        """Fill in the share of an iteration, which gets a method and sessions, or a problem.
+        """Fill in the share of an iteration: a method with sessions, or a problem, or nothing yet.
 
         Returns:
-            The parts of other trees that vote on it.
+            The parts of other trees that vote on the iteration; none where it has no part itself.
         """
         own_sessions = _sessions_in(share.parts)
         voting: list[SessionPart] = []
@@ -224,11 +229,18 @@ class _Linker(NamedTuple):
     def _vote(
         self, share: Share, part: SessionPart, own_sessions: Collection[Session]
     ) -> SessionPart | None:
-        """Return what of a part of another tree votes on an iteration, or None for nothing.
+        """Return the lines of a part of another tree that vote on an iteration, or None for none.
+
+        A part votes in either case:
+
+        - the iteration's commit changed a file that is pending in the part. Then the lines that no
+          other commit took vote;
+        - no file is pending in the part, and the part helped. Then of these lines only those after
+          the commit before the iteration's earliest part vote.
 
         Args:
             share: the share of the iteration.
-            part: the part.
+            part: the part of a tree that has no part of the iteration.
             own_sessions: the sessions of the iteration's own parts.
         """
         untaken = self.changed.untaken(share.index, part)
@@ -242,9 +254,12 @@ class _Linker(NamedTuple):
         return untaken.since(bisect_right(part.tree.times, last_commit_at))
 
     def _helps(self, part: SessionPart, own_sessions: Collection[Session]) -> bool:
-        """Return whether a part without edits led to a commit of some sessions.
+        """Return whether a part without pending edits led to a commit of ``own_sessions``.
 
-        It is that of a reviewer, of a parent or a sub-agent of theirs, or of one of them.
+        It did in either case:
+
+        - its tree has one of these sessions, or a parent or a sub-agent of one;
+        - all its lines are those of reviewers, and there are such sessions.
         """
         own_keys = {session.key for session in own_sessions}
         relatives = own_keys | {session.parent_key for session in own_sessions}
@@ -257,7 +272,11 @@ class _Linker(NamedTuple):
 
 
 def _other_listed_parts(share: Share) -> Iterable[SessionPart]:
-    """Yield the parts, up to its commit, of the listed trees that have no part of an iteration."""
+    """Yield, of listed trees without a part of an iteration, the part at the iteration's commit.
+
+    Each part ends at the time of the commit, which counts. An empty part is left out, and so is a
+    tree that does not reach the commit. Without a known time nothing is yielded.
+    """
     time = share.made.time if share.made else share.question.authored
     if time is None:
         return
@@ -271,7 +290,10 @@ def _other_listed_parts(share: Share) -> Iterable[SessionPart]:
 
 
 def _note_method(share: Share) -> None:
-    """Note how the parts of an iteration were found, and when it ended."""
+    """Set ``method`` and ``end`` of a share that has parts.
+
+    The end is when a line shows the commit; else the later of the last line and the author time.
+    """
     is_listed = any(part.tree in share.listed for part in share.parts)
     share.method = "checkpoint" if is_listed else "commit"
 
@@ -296,9 +318,10 @@ def _keys_of(sessions: Iterable[Session]) -> tuple[SessionKey, ...]:
 def _share_series(
     tree: Tree, shares: Sequence[Share], changed: ChangedFiles, entries: int
 ) -> None:
-    """Let commits without edits share the part before in a tree, where it edited their files.
+    """Let commits that end parts without edits share the last part with edits, if they took some.
 
-    An iteration shares no part of a commit that has no entry, which are those from ``entries`` on.
+    After a commit that shares nothing, no later one shares that part. An index of ``entries`` or
+    above is that of a commit without an entry: no iteration shares its part.
     """
     previous: SessionPart | None = None
     for part in tree.parts():
@@ -323,7 +346,10 @@ def _share_series(
 def _took_edits(
     share: Share, previous: SessionPart, part: SessionPart, changed: ChangedFiles
 ) -> bool:
-    """Return whether the commit at the end of a part has the edits of the one before."""
+    """Return whether the commit of a share, at the end of ``part``, took edits of ``previous``.
+
+    False where the commit has a part with edits, or its checkpoint in this tree is too old.
+    """
     if not share.question.may_have_stored(part.tree):
         return False
     if not all(own_part.edits_nothing for own_part in share.parts):
@@ -334,12 +360,14 @@ def _took_edits(
 
 
 def _number_parts(shares: Sequence[Share], ownership: OwnedLines) -> list[int]:
-    """Note the numbers of parts in shares, those of each iteration one after the other.
+    """Note the number of each part, in ``own`` and ``voting`` of the shares and for each line.
 
-    A part has the lines with the same owner that vote on the same iterations.
+    A part here is all lines that have the same owner and vote on the same iterations. The parts
+    that an iteration owns have numbers in a row. A share that shares a part of an earlier iteration
+    gets all parts that vote on that one too.
 
     Returns:
-        For each line the number of its part; -1: none.
+        For each line the number of its part; -1 for a line without an owner that votes on nothing.
     """
     no_owner = len(shares)
     kinds = []

@@ -26,9 +26,9 @@ class _Stream:
     """What a session said and did.
 
     Attributes:
-        sightings: all of it, by time.
-        said: the texts of the agent, by the part of their lines.
-        first_file: the first file with each line that has some of it, by the line's number.
+        sightings: the texts, test runs, edits and commits, by time.
+        said: the texts of the agent, by the number of the part that has them; -1: no part.
+        first_file: the file from which each line is taken, by the line's number among all lines.
     """
 
     sightings: list[Sighting] = field(default_factory=list)
@@ -38,17 +38,22 @@ class _Stream:
     first_file: dict[int, File] = field(default_factory=dict)
 
     def after(self, time: int) -> list[Sighting]:
-        """Return what came after a time."""
+        """Return the sightings after a time, which is in ns since 1970 and does not count."""
         return self.sightings[
             bisect_right(self.sightings, time, key=attrgetter("time")) :
         ]
 
 
 Spoken: TypeAlias = dict[SessionKey, _Stream]
+"""What sessions said and did, by the keys of the sessions."""
 
 
 def spoken_in(files: Iterable[File], wanted: Iterable[SessionKey]) -> Spoken:
-    """Return what some sessions said and did, without their sub-agents."""
+    """Return what some sessions said and did in lines of work here, by session.
+
+    Sub-agents are left out, but for their test runs that have both a call and a result. A session
+    without a file has an empty stream.
+    """
     streams = {key: _Stream() for key in wanted}
     for file in files:
         stream = streams.get(file.key)
@@ -76,12 +81,15 @@ def spoken_in(files: Iterable[File], wanted: Iterable[SessionKey]) -> Spoken:
 def claims_seen(
     share: Share, spoken: Spoken, sightings: Sightings
 ) -> Iterable[ClaimSeen]:
-    """Yield the claims about one iteration.
+    """Yield the claims of an iteration's sessions that its tests pass.
+
+    Of each session two texts are looked at: the last one in the iteration's lines, up to when the
+    iteration ended, and the last one of the reply after the commit.
 
     Args:
         share: the lines of the iteration.
-        spoken: what the sessions said and did.
-        sightings: what was seen in its lines.
+        spoken: what the sessions said and did; it has each session of the share.
+        sightings: what was seen in the iteration's lines.
     """
     for key in share.sessions:
         stream = spoken[key]
@@ -101,9 +109,13 @@ def claims_seen(
 
 
 def _reply(sightings: Iterable[Sighting]) -> list[Sighting]:
-    """Return what a session said of a commit.
+    """Return the texts with which a session replies after a commit.
 
-    It ends where the user writes, the agent edits, or the session announces another commit.
+    The reply ends where the user writes or the agent edits. Where another commit follows, the last
+    text before that commit is left out, since it is about that one.
+
+    Args:
+        sightings: what came after the commit, by time.
     """
     texts: list[Sighting] = []
     for sighting in sightings:
@@ -120,9 +132,18 @@ def _reply(sightings: Iterable[Sighting]) -> list[Sighting]:
 def _result(
     claim: Sighting, sightings: Sightings, stream: _Stream, end: int | None
 ) -> ClaimResult | None:
-    """Compare a claim with the last run before it.
+    """Compare a claim with the last test run up to it.
 
-    A run of another session, or of a sub-agent that only reviews, can confirm it and no more.
+    None where nothing certain can be said. The session's own runs decide, and those of its
+    sub-agents that edited. Where there are none,
+    the last run of another session or of a reviewing sub-agent can only confirm the claim.
+
+    Args:
+        claim: the text with the claim.
+        sightings: what was seen in the iteration's lines.
+        stream: what the session said and did, also after the iteration.
+        end: when the iteration ended, in ns since 1970. Runs after that and up to the claim count
+            too; None: no others than those in the iteration's lines.
     """
     all_runs = [run for run in sightings.of(TestRun) if run.time <= claim.time]
     editors = {edit.by for edit in sightings.of(Edit)}

@@ -41,10 +41,10 @@ class _Collector:
 
     Args:
         count: how many parts there are.
-        iteration_of: the index of the iteration of each part that is its own.
+        iteration_of: by part the index of the iteration that owns the part, where one does.
 
     Attributes:
-        sightings: what was seen in each part.
+        sightings: what was seen, by the number of the part.
     """
 
     def __init__(self, count: int, iteration_of: Mapping[int, int]) -> None:
@@ -56,7 +56,7 @@ class _Collector:
         self.sightings = [Sightings(edited=self._edited) for _ in range(count)]
 
     def add(self, file: File) -> None:
-        """Add what was seen in a file."""
+        """Add what was seen in a file. A line without a part adds nothing."""
         self._add_runs(file)
         self._add_edits(file)
         self._add_breaks(file)
@@ -69,10 +69,10 @@ class _Collector:
             self.sightings[part].programs.add(program.program)
 
     def finish(self) -> list[Sightings]:
-        """Match runs with results in other files, and return what was seen in each part.
+        """Match runs with results in other files, and return what was seen in each part, by time.
 
-        A run counts in the part in which it began. One without a result counts without a verdict,
-        unless a copy of its call has a result, because a transcript may end early.
+        A run counts in the part in which it began. A run without a result counts without a verdict:
+        a transcript may end early. But where a copy of its call has a result, only the copy counts.
         """
         for result in self._results:
             run = self._calls.pop((result.session, result.event.call), None)
@@ -101,14 +101,14 @@ class _Collector:
         return self._iteration_of.get(part) == self._iteration_of.get(other)
 
     def _add(self, file: File, event: Event, text: str = "") -> None:
-        """Add a sighting to the part of its line, where the line counts for one."""
+        """Add a sighting to the part of its line. A line that counts for no part adds nothing."""
         part = file.part(event.line)
         if part >= 0:
             time = file.times[file.at(event.line)]
             self._keep(Sighting(time, file, event, part, text))
 
     def _add_edits(self, file: File) -> None:
-        """Add edits, and note when the session first edited each file in the repository."""
+        """Add edits, and note when the session first edited each file in lines of work here."""
         first = self._edited.setdefault(file.key, {})
         for index, edit in file.located(Edit):
             path = file.text(edit.path)
@@ -118,10 +118,10 @@ class _Collector:
                 first[path] = min(time, first.get(path, time))
 
     def _add_runs(self, file: File) -> None:
-        """Add the runs of tests: to the part in which they began.
+        """Add the runs of tests, each to the part in which it began.
 
-        A call without its result, and a result without its call, wait for the other one, which
-        another file may have.
+        A call without a result waits for a result, and a result without a call for a call: another
+        file may have it. Where a run ended in another iteration, only the call counts.
         """
         for index, run in file.located(TestRun):
             if not file.fresh[index]:
@@ -156,8 +156,8 @@ class _Collector:
     def _add_breaks(self, file: File) -> None:
         """Add interruptions and refusals.
 
-        An interruption may stop a command that made the commit before. No result says so: then
-        it counts only where the command is in the same part.
+        An interruption may stop a command that had already made a commit, of which no result says
+        so. Such an interruption counts only where the command is in the same part.
         """
         unanswered = set()
         for commit in file.events.of(CommitMade):
@@ -179,14 +179,15 @@ class _Collector:
 
 
 def _call_of(run: Sighting) -> tuple[str, int, str]:
-    """Return the harness, the call and the command of a run, which its copies share."""
+    """Return the harness, the call and the command of a run, which are the same in its copies."""
     return run.session[0], run.event.call, run.text
 
 
 def _first_after_commit(file: File, ended: int, called: int) -> int:
-    """Return the index of the line at which a run begins that follows a commit in its line.
+    """Return the index of the line at which a run begins that follows a commit in its command line.
 
-    Where the commit ends a part, the run belongs to what follows; -1 where nothing does.
+    Where the commit ends a part, that is the first line after the result; else the line with the
+    call. -1 where no later line follows.
 
     Args:
         file: the transcript.
@@ -201,7 +202,7 @@ def _first_after_commit(file: File, ended: int, called: int) -> int:
 
 
 def _without_result(run: TestRun) -> TestRun:
-    """Return a run as its call shows it, which is in another iteration than its result."""
+    """Return a run as its call shows it, for a run with a result in another iteration."""
     return replace(
         run,
         line=-1 if run.called_at is None else run.called_at,
@@ -214,12 +215,12 @@ def _without_result(run: TestRun) -> TestRun:
 def sightings_of(
     files: Iterable[File], count: int, iteration_of: Mapping[int, int]
 ) -> list[Sightings]:
-    """Return what was seen in each part.
+    """Return what was seen, by the number of the part.
 
     Args:
         files: the transcripts.
         count: how many parts there are.
-        iteration_of: the index of the iteration of each part that is its own.
+        iteration_of: by part the index of the iteration that owns the part, where one does.
     """
     collector = _Collector(count, iteration_of)
     for file in files:
@@ -231,7 +232,11 @@ def sightings_of(
 def lines_that_made(
     files: Iterable[File], shares: Iterable[Share]
 ) -> dict[int, SeenAt]:
-    """Return where the lines are that show the commits of iterations, by their numbers."""
+    """Return where the lines are that show the commits of iterations.
+
+    The key is the number of the line among all lines. A line in several files is found in the first
+    of these.
+    """
     wanted = {share.made.line for share in shares if share.made}
     places: dict[int, SeenAt] = {}
     for file in files:
@@ -251,12 +256,12 @@ def places_seen(
     run: Sighting | None,
     corrections: Iterable[Sighting],
 ) -> tuple[SeenAt, ...]:
-    """Return where the commit, the last run of tests and the corrections were seen.
+    """Return where the commit, the last run of tests and the corrections were seen, in this order.
 
     Args:
-        commit: the commit.
-        lines: where the lines are that show commits.
-        run: the last run of tests with a verdict.
+        commit: the commit of the iteration, or None where no line shows it.
+        lines: where the lines are that show commits, by the line's number among all lines.
+        run: the last run of tests, if it has a verdict.
         corrections: the corrections.
     """
     places: list[SeenAt] = []
@@ -273,7 +278,9 @@ def places_seen(
 
 
 def lines_found(files: Iterable[File], count: int) -> list[tuple[LinesFound, ...]]:
-    """Return where the lines of each part are.
+    """Return where the lines of each part are, by the number of the part.
+
+    A part has one item for each transcript with lines of it, in the order of the files.
 
     Args:
         files: the transcripts.
@@ -296,11 +303,13 @@ def lines_found(files: Iterable[File], count: int) -> list[tuple[LinesFound, ...
 def missing_sub_agents(
     files: Iterable[File], groups: Iterable[Iterable[int]]
 ) -> list[int]:
-    """Return for each group of parts how many sub-agents started in it that have no line there.
+    """Return for each group of parts how many sub-agents started there without a line there.
+
+    0 for a group with a sub-agent that has no name, because these cannot be counted.
 
     Args:
-        files: the files.
-        groups: the parts of each group.
+        files: the transcripts.
+        groups: the numbers of the parts of each group.
     """
     started: Counter[int] = Counter()
     names_in: defaultdict[int, set[str]] = defaultdict(set)

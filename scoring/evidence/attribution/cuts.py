@@ -24,17 +24,25 @@ _A_MINUTE = 60 * NS
 
 
 class _Change(NamedTuple):
-    """A change of a file by the commit of an iteration: the end of its second, and the index."""
+    """A change of a file by the commit of an iteration.
+
+    Attributes:
+        time: the end of the second of the commit's author time, in ns since 1970.
+        iteration: the index of the iteration.
+    """
 
     time: int
     iteration: int
 
 
 class ChangedFiles:
-    """Which iterations of a log changed a file when, and which took a session's edits."""
+    """Which commits of iterations changed a file when, and which of them took a session's edits.
+
+    A commit takes an edit of a file where it changed the file after the edit.
+    """
 
     def __init__(self, questions: Sequence[Question]) -> None:
-        """Take the iterations, in order of the log."""
+        """Take the iterations, in order of the log. Methods know each by its index in that."""
         self._questions = questions
         self._changes: dict[str, list[_Change]] = {}
         for index, question in enumerate(questions):
@@ -47,7 +55,12 @@ class ChangedFiles:
             changes.sort()
 
     def pending(self, index: int, part: SessionPart) -> set[str]:
-        """Return the files edited in a part that no commit took before that of an iteration."""
+        """Return the files with a last edit in a part that no other commit took before one.
+
+        Args:
+            index: the index of the iteration with that one commit.
+            part: the part. Its files that no commit changed are left out.
+        """
         pending = set()
         for name in part.tree.edited:
             edited = part.last_edit(name)
@@ -67,10 +80,17 @@ class ChangedFiles:
         return not self.pending(index, part).isdisjoint(self._questions[index].files)
 
     def _is_in_amended(self, name: str, edited: int, index: int, tree: Tree) -> bool:
-        """Return whether another commit has an edit that it was amended with.
+        """Return whether another commit has an edit because it was amended after the edit.
 
-        Its author time is before the edit. After it come the time of its checkpoint, which holds
-        the session, and that of the commit as it is now.
+        That is so where the author time of the other commit is before the edit, and both of these
+        are at the time of the edit or later: the time at which one of its checkpoints stored this
+        tree, and the time of the commit as it is now, which is not before the checkpoint's.
+
+        Args:
+            name: the path of the edited file.
+            edited: when it was edited, in ns since 1970.
+            index: the index of the iteration with the commit that is not the other one.
+            tree: the tree that has the edit.
         """
         for change in self._changes[name]:
             if change.time >= edited:
@@ -86,16 +106,26 @@ class ChangedFiles:
         return False
 
     def _between(self, name: str, start: int, index: int) -> Sequence[_Change]:
-        """Return the changes of a file from a time until the commit of an iteration."""
+        """Return the changes of a file from a time on, to before the commit of an iteration.
+
+        A change at the start counts; that of the iteration itself does not. Nothing where the
+        iteration's author time is not known.
+
+        Args:
+            name: the path of a file that some commit changed.
+            start: the time, in ns since 1970.
+            index: the index of the iteration.
+        """
         changes = self._changes[name]
         first = bisect_left(changes, (start, -1))
         end = bisect_left(changes, (self._questions[index].authored or 0, -1))
         return changes[first:end]
 
     def untaken(self, index: int, part: SessionPart) -> SessionPart:
-        """Return what of a part no other commit can have taken before that of an iteration.
+        """Return the end of a part that no other commit can have taken before an iteration's.
 
-        That is what comes after the last other one that changed a file after its first edit there.
+        It begins after the last change, by the commit of another iteration, of a file that was
+        edited in the part, after the first such edit. Without such a change it is the whole part.
         """
         tree = part.tree
         start = part.start
@@ -109,9 +139,11 @@ class ChangedFiles:
         return part.since(start)
 
     def took_from(self, index: int, part: SessionPart) -> bool:
-        """Return whether an iteration's commit took an edit of a part, which may end at another.
+        """Return whether an iteration's commit took an edit of a part.
 
-        Where a part ends at a commit that names the same checkpoint, both took its edits.
+        Where the part ends at no commit, at this one, or at a commit that names one of the same
+        checkpoints, any edit of a file that the commit changed is taken. Where the part ends at
+        another commit, only a pending file is taken.
         """
         question = self._questions[index]
         is_own = part.place in (index, NO_ITERATION)
@@ -125,7 +157,10 @@ class ChangedFiles:
         return self.takes_pending(index, part)
 
     def name_of(self, file: WrittenFile) -> str:
-        """Return the changed file that an edited one is, or "" for any other."""
+        """Return the path that commits have for a written file, or "" where no commit changed it.
+
+        Below the folder of the session, or else the longest end of the path, is looked for.
+        """
         below_folder = file.path.removeprefix(f"{file.folder}/")
         if below_folder in self._changes:
             return below_folder
@@ -147,10 +182,11 @@ def cut_trees(
     """Cut trees at the commits of their sessions.
 
     Args:
-        shares: the iterations. What the last line shows of their commits is noted in them.
+        shares: the iterations. ``made`` is set to what the last line shows of their commits.
         changed: the files that these commits changed.
-        trees: the sessions with their sub-agents.
-        became: what commits became, by the digits that sessions show.
+        trees: the sessions with their sub-agents. Their ``cuts`` are set.
+        became: the name of each commit that sessions show, or of what the commit became, by the
+            digits that sessions show.
     """
     questions = [share.question for share in shares]
     for commit, tree, index in known_commits(questions, trees, became):
@@ -168,7 +204,7 @@ def cut_trees(
 
 
 class _TreeCutter(NamedTuple):
-    """Cuts trees also at commits that name them and that no line shows.
+    """Cuts trees also at commits that no line shows, where their checkpoints list the trees.
 
     Attributes:
         shares: the iterations.
@@ -181,8 +217,8 @@ class _TreeCutter(NamedTuple):
     def cut_all(self, trees: Iterable[Tree]) -> None:
         """Cut trees at all of their commits.
 
-        A session that edited nothing is cut where no other one is, as what wrote the files of
-        the commit is then an edit that is not seen.
+        A tree is cut after a part without edits only at a commit that cuts no other tree: then the
+        files of the commit were written by an edit that is not seen.
         """
         naming: dict[Tree, list[Share]] = {}
         for share in self.shares:
@@ -202,9 +238,10 @@ class _TreeCutter(NamedTuple):
                 insort(part.tree.cuts, part.cut, key=attrgetter("at"))
 
     def _made_again(self, tree: Tree) -> list[Share]:
-        """Return the iterations with a commit that was made again later, as by a rebase.
+        """Return the iterations with a commit here that was made again, as by a rebase.
 
-        The author time is that at which it was made first.
+        A line of the tree shows the commit more than a minute after its author time, which is when
+        the commit was made first.
         """
         made_again = []
         for cut in tree.cuts:
@@ -215,7 +252,10 @@ class _TreeCutter(NamedTuple):
         return made_again
 
     def _cut(self, tree: Tree, candidates: Iterable[Cut]) -> list[SessionPart]:
-        """Cut a tree, and return parts with cuts that only count where no other tree has them."""
+        """Set the cuts of a tree, and return the parts to cut only where no other tree is cut.
+
+        ``candidates`` are the cuts that it may get, in order.
+        """
         tree.cuts = []
         idle: list[SessionPart] = []
         # the last part in which something was edited
@@ -240,23 +280,29 @@ class _TreeCutter(NamedTuple):
         return idle
 
     def _takes(self, part: SessionPart, last_edited: SessionPart) -> bool:
-        """Return whether a commit that no line shows took edits before it."""
+        """Return whether the commit that ends a part, and that no line shows, took edits before it.
+
+        Args:
+            part: the part before the commit.
+            last_edited: the last part up to this one in which something was edited.
+        """
         if self.shares[part.place].question.reaches(part.tree):
             return self.changed.took_from(part.place, last_edited)
         return self.changed.takes_pending(part.place, part)
 
     def _may_be_idle(self, part: SessionPart) -> bool:
-        """Return whether a commit may end a part without pending edits, by the times of both."""
+        """Return whether a part has no pending edit and its commit may end it, by their times."""
         question = self.shares[part.place].question
         if self.changed.pending(part.place, part):
             return False
         return question.reaches(part.tree) and question.may_have_stored(part.tree)
 
     def _start(self, tree: Tree, cut: Cut) -> int | None:
-        """Return where the part of a cut begins: at the cut before, or where its checkpoint says.
+        """Return how many lines are before the part that ends at a cut, or None for no such part.
 
-        Where the checkpoint of the first cut says it, the tree is also cut there. None where that
-        is after the cut, unless a line shows the commit.
+        The part begins at the cut before. That of the first cut begins where the checkpoint of its
+        commit says, at which the tree is cut too, or at 0 where none says it. None where what the
+        checkpoint says is not found or not before the cut, unless a line shows the commit.
         """
         if tree.cuts:
             return tree.cuts[-1].at
@@ -280,7 +326,14 @@ class _TreeCutter(NamedTuple):
 
 
 def _candidates(tree: Tree, shares: Iterable[Share]) -> list[Cut]:
-    """Return the cuts of a tree that lines show, and those by the times of commits, in order."""
+    """Return the cuts of a tree that lines show and those by the times of commits, in order.
+
+    Of cuts at one position those that lines show come first, then those of earlier commits.
+
+    Args:
+        tree: the tree.
+        shares: the iterations with commits that cut the tree by their times.
+    """
     candidates = [(cut.at, 0, cut.place, cut) for cut in dict.fromkeys(tree.cuts)]
     for share in shares:
         at = _lines_before(share, tree)
@@ -292,9 +345,10 @@ def _candidates(tree: Tree, shares: Iterable[Share]) -> list[Cut]:
 
 
 def _lines_before(share: Share, tree: Tree) -> int | None:
-    """Return how many lines of a tree are before a commit, or None where its time is unknown.
+    """Return how many lines of a tree are up to a commit, or None where its author time is unknown.
 
-    Where a commit was amended later, as by hand, its checkpoint may have more lines.
+    Lines in the second of the author time count. Where a commit was amended more than a minute
+    later and no line shows it, all lines count that its checkpoint stored before it was amended.
     """
     question = share.question
     end = question.authored
@@ -315,9 +369,9 @@ def _lines_before(share: Share, tree: Tree) -> int | None:
 
 
 def _files_with_a_start(tree: Tree, checkpoints: Collection[str]) -> Iterable[File]:
-    """Yield the files of some checkpoints that state where their work begins.
+    """Yield the files of a tree in some checkpoints that state where their work begins.
 
-    They begin with their session, which goes on from another checkpoint.
+    Each has its session from the beginning, and another checkpoint has an earlier file of the tree.
     """
     files = [file for file in tree.files if file.checkpoint]
     for file in files:
@@ -334,7 +388,10 @@ def _files_with_a_start(tree: Tree, checkpoints: Collection[str]) -> Iterable[Fi
 
 
 def _position_of_start(tree: Tree, file: File) -> int:
-    """Return how many lines of a tree are before the work of a file's checkpoint, or -1."""
+    """Return how many lines of a tree are before the work of a file's checkpoint.
+
+    -1 where the tree has no line of that work.
+    """
     for number, time, line in zip(file.numbers, file.times, file.ids, strict=True):
         if number >= (file.start or 0):
             at = tree.position(time, line)
