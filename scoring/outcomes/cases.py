@@ -36,16 +36,16 @@ BY_DEGREES = ("survival", "label", "yield")
 """Outcomes from 0 to 1: shares of lines, and what people said. The others are yes or no."""
 
 BEFORE_LANDING = ("landed", "yield")
-"""Outcomes to be foretold by what is known of the work before it lands."""
+"""Outcomes that the score should foretell from what is known of the work before it lands."""
 
 LEAST_LINES = 5
-"""The least added lines of code of an iteration that counts."""
+"""How many lines an iteration must add to count, except for the outcome ``reward``."""
 
 LANDED = {"landed": 1.0, "reverted": 1.0, "taken_back": 1.0, "lost": 0.0}
-"""Whether work landed, by the state of its unit."""
+"""Whether work landed, by the state of its unit. In any other state that is not known."""
 
 _SIGNALS_OF_OUTCOMES = {"label": HUMAN_LABEL, "landed": "landed", "yield": "landed"}
-"""The signal that is the outcome itself, and so foretells nothing of it."""
+"""By outcome, the signal that is the outcome itself, and so foretells nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,15 @@ class Case:
     """An iteration with what was known of it, and what became of it.
 
     Attributes:
-        session: names what belongs together.
-        value: the score, from 0 to 1; None without one.
-        lines_added: lines of code.
-        truth: what became of it, from 0 to 1; the higher the better.
-        signals: the sub-score of each signal; None where it is absent.
+        session: the id of its session; its own name where none is known. Cases of one session
+            belong together.
+        value: the score, from 0 to 1, without the signal that is the outcome itself; None without
+            a score.
+        lines_added: how many lines count; 0 where that is not known.
+        truth: what became of the work, from 0 to 1; the higher the better.
+        signals: the sub-score of each signal, by its id; None where the signal is absent.
         observed: single observations, by name; None where nothing was observed.
+        task: the id of the task that the entry names.
     """
 
     iteration: int
@@ -73,7 +76,13 @@ class Case:
 
 
 class LogCases(NamedTuple):
-    """The cases of a log under a rubric, and the marks of all of its scores."""
+    """The cases of a log under a rubric.
+
+    Attributes:
+        rubric: the rubric that scored.
+        cases: the iterations that count for the outcome.
+        marks: digests of all scores of the log, as in ``scoring/sidecars/meaning.py``.
+    """
 
     rubric: Rubric
     cases: list[Case]
@@ -88,16 +97,16 @@ def log_cases(
     outcome: OutcomeName,
     broken: Callable[[str], object] = str,
 ) -> list[LogCases]:
-    """Return the cases of a log for an outcome, under each rubric.
+    """Return the cases of a log for an outcome, under each rubric, in the order of the rubrics.
 
     The scored logs themselves, which are large, are not kept.
 
     Args:
-        rubrics: those that score.
+        rubrics: the rubrics that score.
         log_dir: the folder of the entries.
         sources: where evidence comes from, by the name of the evidence rules.
-        rules: those of outcomes.
-        outcome: what became of the work.
+        rules: how outcomes are measured.
+        outcome: the name of the outcome.
         broken: takes a line for every entry that is left out.
 
     Raises:
@@ -141,9 +150,9 @@ class Became(NamedTuple):
     """What became of an iteration, as far as an outcome needs it.
 
     Attributes:
-        outcome: what became of its lines.
-        unit: its unit of work, for outcomes before landing.
-        reward: what graded it.
+        outcome: what became of its lines; None where nothing is known of it.
+        unit: its unit of work, for outcomes before landing; None for all others.
+        reward: the grade that it got, for the outcome ``reward``; None without one.
     """
 
     outcome: Outcome | None
@@ -190,13 +199,13 @@ def case_of(
 ) -> Case | None:
     """Return an iteration as a case for one outcome.
 
-    Returns None where what became of it is unknown, or where it added too few lines.
+    None where what became of it is unknown, or where it added fewer than :data:`LEAST_LINES`.
 
     Args:
-        facts: those of the iteration.
-        signals: what the signals make of them.
+        facts: the facts of the iteration.
+        signals: what the signals make of the facts.
         score: what the rubric makes of the signals.
-        name: the outcome that is asked about.
+        name: the name of the outcome.
         became: what became of the work.
         log_dir: where labels are, unless the facts have them.
     """
@@ -234,7 +243,11 @@ def case_of(
 def _lines_added(
     record: IterationRecord, name: OutcomeName, became: Became
 ) -> int | None:
-    """Return how many lines count, or None where nothing is known of their outcome."""
+    """Return how many lines of an iteration count, or None where nothing is known of its outcome.
+
+    For outcomes before landing these are the lines that its edits left, or else those that the
+    entry claims.
+    """
     if name == "reward":
         return record.lines_added
     if became.outcome is None:
@@ -249,7 +262,10 @@ def _lines_added(
 def _truth(
     facts: IterationFacts, name: OutcomeName, became: Became, log_dir: Path | str
 ) -> float | None:
-    """Return what became of an iteration with lines that count, from 0 to 1, or None."""
+    """Return what became of an iteration, from 0 to 1, or None where that is not known.
+
+    Its outcome and, for outcomes before landing, its unit must be known.
+    """
     if name == "reward":
         return became.reward
     if became.unit and name == "yield":
@@ -268,13 +284,17 @@ def _truth(
 
 
 def _session(facts: IterationFacts) -> str:
+    """Return the id of the session that an entry names, or else of an observed one, or ""."""
     if facts.observed and facts.observed.sessions:
         return facts.record.agent.session_id or facts.observed.sessions[0]
     return facts.record.agent.session_id
 
 
 def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float | None]:
-    """Return what was observed of an iteration as numbers, or None where nothing was."""
+    """Return what was observed of an iteration: numbers by name, None where nothing was seen.
+
+    A yes is 1 and a no is 0.
+    """
     observed = facts.observed if facts.observed and facts.observed.method else None
     with_calls = observed if observed and observed.tool_calls else None
 
@@ -329,6 +349,7 @@ def _figures(source: object | None, *names: str) -> dict[str, float | None]:
 
 
 def _figure(source: object | None, name: str) -> float | None:
+    """Return an attribute as a number, or None where the source is None or has none."""
     value: float | bool | None = getattr(source, name, None)
     if isinstance(value, bool):
         return float(value)
@@ -336,6 +357,7 @@ def _figure(source: object | None, name: str) -> float | None:
 
 
 def _check(value: SignalValue) -> float | None:
+    """Return the sub-score of a signal, or None where it is absent."""
     if value.present:
         return float(value.sub_score)
     return None

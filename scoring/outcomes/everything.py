@@ -27,7 +27,7 @@ from scoring.evidence.transcripts.work_trees import WorkTrees
 from .spending import Spending
 
 NO_REPOSITORY = "no repository"
-"""The name for work that no repository of this machine is known to have."""
+"""Named in place of a repository where none on this machine is known to have the work."""
 
 
 class UsedBySession(NamedTuple):
@@ -36,7 +36,7 @@ class UsedBySession(NamedTuple):
     Attributes:
         repository: the top folder of its main work tree, or :data:`NO_REPOSITORY`.
         session: the harness, and the id of the session.
-        spending: what was used.
+        spending: what the session used for it.
     """
 
     repository: str
@@ -45,11 +45,12 @@ class UsedBySession(NamedTuple):
 
 
 def used_by_sessions(sources: Sources) -> list[UsedBySession]:
-    """Return what all sessions used that the sources have.
+    """Return what each session of the sources used for each repository.
 
-    Whose work a line is follows the rules by which ``work`` finds that of one repository. Where
-    several repositories have a line by these, it is that of the sources, or else of the first.
-    The sources' folder need not be in a repository.
+    A line belongs to the repository to which the command ``work`` would give it. Where several
+    repositories would have the line, it goes to that of the sources, or else to the first by
+    path. A line that none would have goes to :data:`NO_REPOSITORY`. The sources' folder need not
+    be in a repository.
     """
     with sources.transcripts().start() as scan:
         assert isinstance(scan, AttributedScan)
@@ -91,7 +92,7 @@ def left_out(
 
     Args:
         files: the transcripts, of which lines that are work in the repository are marked.
-        present: the paths of the files of the repository.
+        present: the paths of the files of the repository, relative to its top.
         is_gone: returns whether no folder is at a path.
 
     Returns:
@@ -113,7 +114,11 @@ def left_out(
 def _edited_in_gone_folder(
     file: File, is_gone: Callable[[str], bool]
 ) -> tuple[str, set[str]] | None:
-    """Return a folder that is gone, and the paths below it that a transcript edited."""
+    """Return the one folder a transcript edited in, if it is gone, and the edited paths below it.
+
+    None where it edited in several folders or none, where some of its lines are work in the
+    repository, and where a checkpoint holds it.
+    """
     if any(file.here) or file.checkpoint:
         return None
 
@@ -144,7 +149,10 @@ def _repository_of(folder: Path) -> GitRepository | None:
 def _repositories(
     files: Iterable[File], own: GitRepository | None
 ) -> list[GitRepository]:
-    """Return the sources' own repository, then those of the folders in which sessions worked."""
+    """Return the sources' own repository, then those of the folders in which sessions worked.
+
+    Each comes once. Those of folders are in order of their paths.
+    """
     tops: set[Path] = set()
     for file in files:
         for span in file.events.spans:
@@ -167,7 +175,12 @@ def _repositories(
 def _count(
     sessions: list[Session], owners: dict[File, list[str]]
 ) -> list[UsedBySession]:
-    """Return what the lines of each repository and session used."""
+    """Return what the lines of each repository and session used; nothing for those without turns.
+
+    Args:
+        sessions: all sessions, so that a line that several files hold counts once.
+        owners: the repository of each line of a file, in order of the lines; "" without one.
+    """
     files = list(owners)
     for file in files:
         file.here = bytearray(b"\1") * len(file.numbers)

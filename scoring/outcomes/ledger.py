@@ -34,21 +34,23 @@ from .unit_states import (
 )
 
 _MOST_OF_A_BRANCH = 20
-"""With more commits a merge may be that of a branch on which work had landed before."""
+"""A merge that brought more commits may be of a branch on which work had landed before."""
 
 _LONGEST_BRANCH = 7 * DAY
-"""How long before the merge work was committed, of which the same is true."""
+"""Work that was committed longer before the merge may have landed on the branch before it."""
 
 
 class Ledger(NamedTuple):
     """All work of a repository.
 
     Attributes:
-        units: the units, by when they ended.
+        units: the units, the one that ended first at the beginning; before it those of which the
+            end is not known.
         caller: the name and the address of the caller in git.
         trunk: where the work was to land.
-        tip_time: when its newest commit was made, in seconds since 1970; None without one.
-        left_out: transcripts that are not of this repository, where none of it was found.
+        tip_time: when the newest commit of the trunk was made, in seconds since 1970; None
+            without one.
+        left_out: how many transcripts are not of this repository; 0 where any unit has lines.
         outcomes: what became of the work of each iteration.
         is_complete: whether git could answer all that it was asked.
         of_gone_folders: what sessions used that may be the repository's, from :func:`left_out`.
@@ -81,7 +83,7 @@ def ledger(
 ) -> Ledger:
     """Return all of the work of a repository, by attributed evidence.
 
-    Where nothing has changed since the last time, it is taken from the store.
+    Where nothing has changed since it was kept, it comes from the store.
 
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
@@ -107,15 +109,17 @@ def ledger_of_log(
 ) -> Ledger:
     """Return all of the work of a repository, from evidence of its whole log, and keep it.
 
-    It uses the evidence up, and keeps the work in the store of the evidence, if that has one.
+    The evidence cannot be used again. The work is kept if the evidence has a store, and git
+    could answer all that it was asked.
 
     Args:
         evidence: the evidence of all iterations.
-        outcomes: those of all iterations; None where they are not known yet.
-        rules: those of outcomes.
+        outcomes: the outcomes of all iterations; None to find them here.
+        rules: how outcomes are measured.
 
     Raises:
-        NotARepositoryError, GitError: as for :func:`ledger`.
+        NotARepositoryError: the sources' folder is not in a work tree.
+        GitError: the repository has no trunk.
     """
     book = ledger_of(evidence, outcomes, rules)
     assert isinstance(evidence.scan, AttributedScan)
@@ -140,7 +144,14 @@ def _name_of_ledger(
     caller: Identity,
     present: bytes,
 ) -> str:
-    """Return the name of a ledger in the store: all that it depends on and that is not watched."""
+    """Return the name of a ledger in the store, with a digest of what the store does not watch.
+
+    Args:
+        records: the entries of the log.
+        rules: how outcomes are measured.
+        caller: the name and the address of the caller in git.
+        present: the paths of the files in the index, as :func:`_files_in_index` returns them.
+    """
     return (
         f"ledger {digest_of_all((rules, caller, *records, blake2b(present).digest()))}"
     )
@@ -156,7 +167,7 @@ def ledger_of(
 ) -> Ledger:
     """Return all of the work of a repository, from evidence that may be of some iterations only.
 
-    It uses the evidence up, and keeps nothing.
+    The evidence cannot be used again, and nothing is kept.
 
     The parameters and errors are those of :func:`ledger_of_log`.
     """
@@ -200,12 +211,14 @@ def ledger_of(
 
 
 def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
-    """Return the unit that a user means, or None without one.
+    """Return the unit that a user means, or None without one. Talk is never meant.
+
+    Where several units fit, it is the last one.
 
     Args:
-        text: ``last``, the name of a unit, or the beginning of the id of a session, which means
-            its last unit.
-        sha: the commit that git knows by that name, if there is one.
+        text: ``last``, the name of a unit, or the beginning of the id of a session.
+        sha: the SHA of the commit that git knows by ``text``; None without one. With a SHA
+            ``text`` is not read as the id of a session.
         work: all work.
     """
     for unit in reversed(work.units):
@@ -222,9 +235,10 @@ def unit_named(text: str, sha: str | None, work: Ledger) -> Unit | None:
 def _note_sessions_of_landed(
     units: Iterable[OpenUnit], checkpoints: Mapping[str, Checkpoint]
 ) -> None:
-    """Note which talk is of a session that the checkpoints of landed work list.
+    """Note which talk is of sessions that checkpoints of landed work list.
 
-    It is not known for what of that where no line of the session is in the unit of a commit.
+    Only where none of the sessions has a line in the unit of a commit: it is not known then which
+    landed work the talk was for.
     """
     listed: set[str] = set()
     with_commits: set[SessionKey] = set()
@@ -249,9 +263,10 @@ def _judge(
     git: AttributedHistory,
     rules: OutcomeRules,
 ) -> None:
-    """Fill in the outcome of units, and whether they are defective.
+    """Fill in the outcomes of units, whether they are defective, and what mended them.
 
-    It is the worst outcome of their iterations. Landed work without an entry has its own.
+    The outcome of a unit is the worst one that is known of its iterations. Landed work without an
+    entry is judged by itself.
     """
     judged = {
         outcome.iteration: outcome for outcome in outcomes if outcome.status == "known"
@@ -279,7 +294,9 @@ def _judge(
 def _mended_in_branch(unit: Unit, git: AttributedHistory) -> Iterator[str]:
     """Yield the commits that undid or fixed work and came to the trunk in the merge of its branch.
 
-    The merge is the first one that brought the work to another line, and it brought little else.
+    That is the merge that first brought the work to another line. Yields nothing where the merge
+    brought more than :data:`_MOST_OF_A_BRANCH` commits, or came longer than
+    :data:`_LONGEST_BRANCH` after the work was committed.
     """
     landing = unit.landing
     later = []
@@ -308,6 +325,7 @@ def _mended_in_branch(unit: Unit, git: AttributedHistory) -> Iterator[str]:
 
 
 def _badness(outcome: Outcome) -> tuple[bool, bool, int, bool]:
+    """Return what sorts outcomes from the best to the worst."""
     return (
         outcome.defective or False,
         outcome.main_fix is not None,

@@ -28,7 +28,7 @@ from .unit import Entry, Kind, OpenUnit
 _SHA = re.compile("[0-9a-f]{7,64}")
 
 _Units: TypeAlias = dict[str, OpenUnit]
-"""Units by the name of their commit, or by their own where they have none."""
+"""Units by the SHA of their commit, or by their own name where no commit is known."""
 
 
 class _Gathering(NamedTuple):
@@ -37,9 +37,9 @@ class _Gathering(NamedTuple):
     Attributes:
         units: the units so far.
         of_items: the unit of each entry, and then of each commit without one.
-        commits: the SHAs of commits that sessions made and no entry names, by the digits shown. A
-            commit that was rewritten counts as what it became.
-        landings: whether these landed, by their SHAs.
+        commits: the SHAs of commits that sessions made and no entry names, by the digits that a
+            transcript shows. For a commit that was rewritten it is the SHA of what it became.
+        landings: whether the commits in ``commits`` landed, by SHA.
     """
 
     units: _Units
@@ -54,9 +54,9 @@ def units_of_log(
     """Return all units with what transcripts show of them.
 
     Args:
-        evidence: the evidence of the log, after its first answer.
-        scan: its reading of transcripts, of which the trees of sessions are used up.
-        git: its history.
+        evidence: the evidence of the log, of which an answer was asked already.
+        scan: the transcripts as the evidence reads them. The trees of sessions are removed.
+        git: the history that the evidence reads.
     """
     items = []
     for record in evidence.records:
@@ -90,7 +90,14 @@ def _begin(
     scan: AttributedScan,
     git: AttributedHistory,
 ) -> _Gathering:
-    """Return the units of all entries, the first of the items, and of commits without one."""
+    """Return the units of all entries and of the commits without one, before lines are given.
+
+    Args:
+        items: the entries, then the commits without one.
+        entries: how many of the items are entries.
+        scan: the transcripts that were read.
+        git: the history of the repository.
+    """
     digits_shown = set()
     for tree in scan.work.trees if scan.work else ():
         for cut in tree.cuts:
@@ -133,7 +140,11 @@ def _begin(
 
 
 def _name_of(record: IterationRecord, landing: Landing) -> str:
-    """Return what names the commit of an entry. It has a colon where no commit is known."""
+    """Return the SHA of the commit of an entry, as far as it is known.
+
+    Else it is the SHA that the entry states, or a name with a colon: ``checkpoint:`` with the id
+    of its checkpoint, or ``iteration:`` with its number.
+    """
     commit = _commit_of(landing)
     if commit:
         return commit
@@ -147,11 +158,12 @@ def _name_of(record: IterationRecord, landing: Landing) -> str:
 
 
 def _commit_of(landing: Landing) -> str | None:
+    """Return the commit that has the work on the trunk, or else the commit itself, or None."""
     return landing.commit or landing.part_of or landing.sha
 
 
 def _follow_parts(units: Iterable[OpenUnit], git: AttributedHistory) -> None:
-    """Let work that is only part of a commit of the trunk be what became of that commit."""
+    """Give work that is only part of a commit of the trunk the landing of that commit."""
     parts = [
         unit
         for unit in units
@@ -163,9 +175,9 @@ def _follow_parts(units: Iterable[OpenUnit], git: AttributedHistory) -> None:
 
 
 def _owners_of_checkpoints(items: Iterable[Unlogged]) -> dict[str, int]:
-    """Return of each checkpoint the first iteration that names it and edited something for it.
+    """Return, by checkpoint, the number of the first item that names it and edited something.
 
-    Where none edited anything, it is the first that names it.
+    Where no item that names it edited anything, it is the first that names it.
     """
     first: dict[str, int] = {}
     first_to_edit: dict[str, int] = {}
@@ -179,7 +191,7 @@ def _owners_of_checkpoints(items: Iterable[Unlogged]) -> dict[str, int]:
 
 
 def _unit_of(units: _Units, name: str, landing: Landing | None) -> OpenUnit:
-    """Return the unit of a commit, which is a new one where none has that name."""
+    """Return the unit with a name from :func:`_name_of`. A new one is added where none has it."""
     if name not in units:
         if ":" in name:
             units[name] = OpenUnit(name, "commit", landing=landing)
@@ -191,7 +203,10 @@ def _unit_of(units: _Units, name: str, landing: Landing | None) -> OpenUnit:
 
 
 def _missing_sessions(unit: OpenUnit, checkpoints: Mapping[str, Checkpoint]) -> int:
-    """Return how many sessions of a unit with lines have no transcript in its checkpoints."""
+    """Return how many sessions its checkpoints list that left a unit no transcript.
+
+    0 for a unit without lines.
+    """
     here = {session_id for _, session_id in unit.lines}
     missing = set()
     for name in unit.checkpoints if here else ():
@@ -207,10 +222,11 @@ def _missing_sessions(unit: OpenUnit, checkpoints: Mapping[str, Checkpoint]) -> 
 def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
     """Give each line of transcripts to its unit.
 
-    What reports a commit, and leads to no other one, belongs to the unit of that commit.
+    Lines after a commit that only report it, and lead to no other commit, belong to the unit of
+    the reported commit.
 
     Returns:
-        When each line was written, in nanoseconds since 1970, by its number.
+        When each line was written, in nanoseconds since 1970, by the line's number.
     """
     times = array("q", bytes(8 * len(work.owners)))
     for tree in work.trees:
@@ -240,7 +256,10 @@ def _give_lines(gathering: _Gathering, work: AllWork) -> "array[int]":
 
 
 def _unit_without_entry(part: SessionPart, gathering: _Gathering) -> OpenUnit:
-    """Return the unit of the lines of a part that belong to no iteration."""
+    """Return the unit that has the lines of a part that belong to no iteration.
+
+    That is the commit that ends the part, or else the rest or the talk of the session.
+    """
     if part.made and part.place == OTHER_COMMIT:
         digits = part.made.sha
         sha = gathering.commits.get(digits, digits)
@@ -265,9 +284,14 @@ def _turn_into_talk(units: _Units, rest: OpenUnit) -> None:
 
 
 def _give_checkpoints(units: _Units, checkpoints: Iterable[str], work: AllWork) -> None:
-    """Give each checkpoint that no entry names to the unit that has its last line.
+    """Give each checkpoint that no unit has yet to the unit that has its last line.
 
-    One without any line that belongs to a unit is a unit of its own.
+    A checkpoint without any line that belongs to a unit becomes a unit of its own.
+
+    Args:
+        units: the units, with their lines.
+        checkpoints: the ids of all checkpoints.
+        work: the transcripts that were read.
     """
     taken = {name for unit in units.values() for name in unit.checkpoints}
     free = [name for name in checkpoints if name not in taken]

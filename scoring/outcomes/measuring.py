@@ -25,11 +25,11 @@ from scoring.evidence.transcripts.streams import File, SessionKey, note_parts
 from .unit import OpenUnit
 
 LEAST_LINES = 5
-"""How many lines a rest wrote in the repository at least; with fewer it is talk."""
+"""A rest that wrote fewer lines in the repository is talk."""
 
 _NO_PART = -1
 _PAUSE = 5 * 60 * NS
-"""A longer time between two events is not work."""
+"""A longer time between two lines, in nanoseconds, is not work."""
 
 
 class _Parts(NamedTuple):
@@ -37,7 +37,7 @@ class _Parts(NamedTuple):
 
     Attributes:
         sessions: the session of each part.
-        of_units: the parts of each unit, in the order of the units.
+        of_units: the numbers of the parts of each unit, in the order of the units.
     """
 
     sessions: list[SessionKey]
@@ -45,7 +45,7 @@ class _Parts(NamedTuple):
 
 
 def _parts_of(units: Iterable[OpenUnit], work: AllWork) -> _Parts:
-    """Return the parts of units, and note them in the files."""
+    """Cut the lines of units into parts by session, and note the parts in the files of ``work``."""
     sessions: list[SessionKey] = []
     of_units = []
     part_of_line = [_NO_PART] * len(work.owners)
@@ -62,12 +62,12 @@ def _parts_of(units: Iterable[OpenUnit], work: AllWork) -> _Parts:
 
 
 def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> None:
-    """Fill in what the lines of units say. The events of the files are used up.
+    """Fill in what the lines of units say. The events of the files cannot be read again.
 
     Args:
-        units: the units, of which those without lines are left alone.
-        work: what was read.
-        times: when each line was written, in nanoseconds since 1970.
+        units: the units. Those without lines stay as they are.
+        work: the transcripts that were read.
+        times: when each line was written, in nanoseconds since 1970, by the line's number.
     """
     measured = [unit for unit in units if unit.lines]
     _observe_tests_of_rests(measured, work)
@@ -114,7 +114,7 @@ def measure(units: Iterable[OpenUnit], work: AllWork, times: Sequence[int]) -> N
 
 
 def _observe_tests_of_rests(units: Iterable[OpenUnit], work: AllWork) -> None:
-    """Give rests the test runs that their lines show. What has a commit was observed with it."""
+    """Give rests the test runs that their lines show. Units with a commit have theirs already."""
     rests = [unit for unit in units if unit.kind == "rest"]
     sessions, of_units = _parts_of(rests, work)
     about = [file for file in work.files if max(file.parts, default=_NO_PART) >= 0]
@@ -128,7 +128,7 @@ def _observe_tests_of_rests(units: Iterable[OpenUnit], work: AllWork) -> None:
 
 
 def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> None:
-    """Add the lines that a part wrote into files of the repository."""
+    """Add to ``whole`` those of the written lines that are in files of the repository."""
     for file, lines in written.items():
         if file.is_inside(work.work_trees):
             whole[file] = whole.get(file, array("q")) + lines
@@ -137,7 +137,12 @@ def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> N
 def _parts_with_unknown_lines(
     work: AllWork, written: dict[int, WrittenLines]
 ) -> set[int]:
-    """Return the parts in which commands wrote unknown lines into files of the repository."""
+    """Return the parts in which commands wrote unknown lines into files of the repository.
+
+    Args:
+        work: the transcripts that were read, with their parts noted.
+        written: the lines that are known, by part and file.
+    """
     unknown: set[int] = set()
     for file in work.files:
         events = file.events
@@ -173,7 +178,12 @@ def small_rests(units: Iterable[OpenUnit], work: AllWork) -> list[OpenUnit]:
 
 
 def first_lines(units: Iterable[OpenUnit], files: Iterable[File]) -> None:
-    """Fill in where lost work begins."""
+    """Fill in ``first_line`` of lost units: where their earliest line is.
+
+    Args:
+        units: the units. Those that are not lost stay as they are.
+        files: the transcripts.
+    """
     lost = {}
     for unit in units:
         if unit.state == "lost":

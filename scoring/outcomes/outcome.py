@@ -24,7 +24,7 @@ from .outcome_rules import OutcomeRules
 
 DAY = 86_400
 DEFECTIVE_PERCENT = 5
-"""Work is defective when fixes changed at least this share of its lines of code."""
+"""Work is defective when fixes changed at least this many percent of its lines of code."""
 
 _KEPT_NAME = b"outcomes"
 _LEAST_FIXED = 3  # lines that a fix changed at least, to be called the fix of some work
@@ -37,22 +37,28 @@ class Outcome(Frozen):
     A field is None where its value is not known, or not yet.
 
     Attributes:
-        iteration: its number.
-        status: whether the rest is known.
+        iteration: the number of the iteration.
+        status: whether what became of the work is known, or why not.
         commit: the commit of the trunk that has the work.
-        lines_added: lines of code that it added.
-        lines_changed: how many of them later commits changed within the horizon.
-        survival: the share of them, 0 to 1, that is left.
-        lines_fixed: how many of them fixes changed.
-        reverted: whether it was reverted within the horizon.
-        reverted_by: the commit that did.
-        defective: whether it was reverted or taken back, or fixes changed 5 % of it or more.
-        main_fix: the commit that certainly fixed this work, and how many of its lines it changed.
-        taken_back: the commit that reverted it or took it back within the horizon.
-        came_back: where it was undone, and is there again.
-        partly_reverted: where a commit says that it reverts it, and does so in part.
-        gone_in: the one commit in which all of its lines went, whatever took their place.
-        fixed_in: the fixes that changed lines of it, those that changed most of them first.
+        lines_added: how many lines of code the work added.
+        lines_changed: how many of the added lines later commits changed within the horizon.
+        survival: the share of the added lines, 0 to 1, that was not changed; None where none were
+            added.
+        lines_fixed: how many of the added lines fixes changed within the horizon.
+        reverted: whether the work was reverted within the horizon.
+        reverted_by: the commit that reverted it; None where none did.
+        defective: whether the work was reverted or taken back, or fixes changed at least 5 % of
+            its lines.
+        main_fix: the commit that certainly fixed the work, and how many of the added lines that
+            commit changed; None without one.
+        taken_back: the commit that reverted the work or took it back within the horizon; None
+            without one.
+        came_back: how the work is there again after it was undone; None where it is not so.
+        partly_reverted: the commit that says that it reverts the work, and does so in part; None
+            without one.
+        gone_in: the one commit that took all of the added lines, whatever took their place; None
+            without one.
+        fixed_in: the fixes that changed added lines, the one that changed most of them first.
     """
 
     iteration: int
@@ -86,15 +92,16 @@ class Outcome(Frozen):
 
 
 class Counted(NamedTuple):
-    """What is kept of one work.
+    """What the store keeps of the work of one commit within its horizon.
 
     Attributes:
-        added: lines of code that it added.
-        changed: how many of them later commits changed.
-        fixed: how many of them fixes changed.
-        fixed_in: the commits of these fixes, those that changed most of the lines first.
-        main_fix: the commit that certainly fixed it, and how many of its lines that changed.
-        gone_in: the one commit that took all of them.
+        added: how many lines of code the work added.
+        changed: how many of the added lines later commits changed.
+        fixed: how many of the added lines fixes changed.
+        fixed_in: the commits of the fixes, the one that changed most of the lines first.
+        main_fix: the commit that certainly fixed the work, and how many of the added lines that
+            commit changed; None without one.
+        gone_in: the one commit that took all of the added lines; None without one.
     """
 
     added: int
@@ -116,6 +123,13 @@ def log_outcomes(
     trunk: str | None = None,
 ) -> list[Outcome]:
     """Return what became of each iteration of a log.
+
+    Args:
+        records: the entries of the log.
+        repo_dir: a folder in the work tree.
+        rules: how outcomes are measured; None for the usual rules.
+        cache_dir: the folder of the store; None keeps nothing.
+        trunk: where work is to land; None to find that out.
 
     Raises:
         NotARepositoryError: ``repo_dir`` is not in a work tree.
@@ -140,17 +154,19 @@ def outcomes_in(
 
 
 class _Watched(NamedTuple):
-    """The work of an iteration on the trunk, and the mainline commit that ends its horizon."""
+    """Work on the trunk, and how long it is followed.
+
+    Attributes:
+        work: the work of one commit.
+        until: the last commit of the mainline within the horizon.
+    """
 
     work: TrunkWork
     until: str
 
 
 class Outcomes:
-    """What a trunk did to work.
-
-    A GitError says that the repository cannot be read.
-    """
+    """What a trunk did to work. Its methods raise a GitError if the repository cannot be read."""
 
     def __init__(self, history: AttributedHistory, rules: OutcomeRules) -> None:
         """Prepare to judge work by an open history, under some rules."""
@@ -161,7 +177,11 @@ class Outcomes:
         self._work = history.work_on_trunk(rules.code_globs, rules.horizon_days)
 
     def of(self, landings: Mapping[int, Landing]) -> list[Outcome]:
-        """Return what became of work, by the numbers under which its landings are given."""
+        """Return what became of work, in the order of its landings.
+
+        Args:
+            landings: how work landed, by the number that its outcome gets as ``iteration``.
+        """
         outcomes: dict[int, Outcome] = {}
         watched: dict[int, _Watched] = {}
         for iteration, landing in landings.items():
@@ -189,7 +209,7 @@ class Outcomes:
     ) -> Outcome:
         """Return the outcome of watched work with its counts of lines.
 
-        What undid it counts only within the horizon.
+        A commit that undid the work counts only within the horizon.
         """
         taken_back = undone.taken_back
         if taken_back and not self._is_within(taken_back.by, watched.until):
@@ -219,10 +239,14 @@ class Outcomes:
         )
 
     def _is_within(self, commit: str, until: str) -> bool:
+        """Return whether a commit came to the trunk by the mainline commit ``until`` or with it."""
         return self._graph.introduced[commit] >= self._graph.mainline_index[until]
 
     def _counts(self, watched: Collection[_Watched]) -> dict[_Watched, Counted | None]:
-        """Count the lines of watched works, each once in its life as far as the store keeps it."""
+        """Return the counts of lines of watched works, and keep in the store those that are new.
+
+        None for work of which git lacks lines of a commit on the way. That is not kept.
+        """
         lines = self._history.lines
         counts = lines.kept(_KEPT_NAME, dict[str, Counted]) or {}
         keys = {
@@ -241,9 +265,13 @@ class Outcomes:
         return {each: counts.get(key) for each, key in keys.items()}
 
     def _count(self, watched: _Watched, fate: Fate) -> Counted:
-        """Return how many lines of some work were taken within the horizon, and by which fixes.
+        """Return how many lines of some work were taken, how many of those by fixes, and by which.
 
         A fix that was itself undone within the horizon does not count.
+
+        Args:
+            watched: the work.
+            fate: the lines that were taken within the horizon, with the commits that took them.
         """
         takers = set[str]().union(*fate.taken)
         subjects = {commit: self._walk[commit].subject for commit in takers}
@@ -268,7 +296,7 @@ class Outcomes:
         for fix in fixed_in:
             if self._rules.is_plain_fix(subjects[fix]):
                 count = lines_by_fix[fix]
-                main_fix = self._main_fix(watched.work.commit, fix, count, fate.added)
+                main_fix = self._confirmed(watched.work.commit, fix, count, fate.added)
                 break
 
         gone_in = None
@@ -279,7 +307,7 @@ class Outcomes:
         )
 
     def _taken_back_themselves(self, fixes: Collection[str], until: str) -> set[str]:
-        """Return the fixes that were undone in turn before the horizon ended."""
+        """Return the fixes that were themselves undone up to the end of the horizon."""
         candidates = [
             TrunkWork(fix) for fix in fixes if self._work.is_named_as_taken_back(fix)
         ]
@@ -290,12 +318,22 @@ class Outcomes:
             if undone.taken_back and self._is_within(undone.taken_back.by, until)
         }
 
-    def _main_fix(
+    def _confirmed(
         self, work: str, commit: str, count: int, added: int
     ) -> tuple[str, int] | None:
-        """Return the plain fix that changed most lines of some work, if it certainly is one of it.
+        """Return a plain fix with its count of lines, or None if it may not fix the work.
 
-        The lines of this work are most of its own then.
+        None in each of these cases, where lines that the work only moved do not count:
+
+        - The fix took fewer than :data:`_LEAST_FIXED` lines of the work.
+        - The fix took less than :data:`DEFECTIVE_PERCENT` of the work.
+        - The lines of the work are less than half of what the fix removes.
+
+        Args:
+            work: the commit of the work.
+            commit: the plain fix that took most lines of the work.
+            count: how many lines of the work that fix took.
+            added: how many lines of code the work added.
         """
         least = max(_LEAST_FIXED, added * DEFECTIVE_PERCENT / 100)
         if count < least:
@@ -314,7 +352,10 @@ class Outcomes:
         return commit, count
 
     def _code_lines(self, commit: str) -> tuple[Counter[int], Counter[int]]:
-        """Count the lines of code that a commit adds, and removes, by their keys."""
+        """Return how often a commit adds, and how often it removes, each line of code, by key.
+
+        Both are empty where git lacks the commit's patch.
+        """
         added = Counter[int]()
         removed = Counter[int]()
         patch = self._history.lines.patch(self._graph.pair(commit))

@@ -28,15 +28,15 @@ _OTHER_FIX = re.compile(
     r"|nits?|reviews?|feedback|findings?|warnings?|renam\w+|names?|merge\w*|conflicts?)(?!\w)",
     re.IGNORECASE,
 )
-"""What a subject says that may not fix the work: tidying, reviews, several things at once."""
+"""Words by which a commit does more than fix, or only tidies: reviews, lists, formatting."""
 
 
 class OutcomeRules(Frozen):
     """How outcomes are measured.
 
     Attributes:
-        horizon_days: how long after it landed work is followed.
-        code_globs: the files in which lines count; by default all source files.
+        horizon_days: how many days work is followed after it landed.
+        code_globs: patterns of the files in which lines count; empty for all source files.
         fix_words: the words by which the subject of a commit calls it a fix.
     """
 
@@ -64,6 +64,10 @@ class OutcomeRules(Frozen):
 
 @lru_cache(maxsize=8)
 def _any_of(words: tuple[str, ...], prefix: str = "") -> re.Pattern[str]:
+    """Return a pattern of any of some whole words, in any case, after the pattern ``prefix``.
+
+    Without words it matches nothing.
+    """
     if not words:
         return re.compile("(?!)")
     alternatives = "|".join(map(re.escape, words))

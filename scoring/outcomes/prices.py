@@ -26,7 +26,7 @@ from scoring.store import Store, stamp_of
 
 _SECONDS_A_DAY = 86_400
 _EPOCH_NOON = datetime.datetime(1970, 1, 1, 12, tzinfo=datetime.UTC)
-# tokens of output, and searches, that are priced to learn the rate of one
+# how many tokens of output, or searches, are priced together to learn the price of one
 _SAMPLE = 1000
 _TABLE = Path(__file__).parent / "prices.toml"
 
@@ -42,7 +42,7 @@ class RateKey(NamedTuple):
         model: the name of the model.
         step: the size of the prompt, as the number of :data:`PROMPT_STEPS` that it exceeds.
         day: days since 1970, in UTC.
-        service: how it is served, as in :class:`~scoring.evidence.transcripts.events.Response`.
+        service: how the provider serves it, such as a fast mode; "" for the usual way.
     """
 
     model: str
@@ -52,9 +52,15 @@ class RateKey(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """What one token costs in US dollars, by its kind. ``cache_write_1h`` is kept for an hour.
+    """What one token costs in US dollars, by its kind.
 
-    ``web_search`` is the price of one search, which does not depend on the service.
+    Attributes:
+        input: a token of the prompt that was neither read from the cache nor written to it.
+        output: a token of the answer.
+        cache_read: a token that was read from the cache.
+        cache_write: a token that was written to the cache for the usual time.
+        cache_write_1h: a token that was written to the cache for an hour.
+        web_search: one search, which costs the same under every service.
     """
 
     input: Decimal
@@ -65,7 +71,7 @@ class Rates(NamedTuple):
     web_search: Decimal
 
     def times(self, factor: Decimal) -> "Rates":
-        """Return what tokens cost at a multiple of their price."""
+        """Return what tokens cost at a multiple of their price. A search costs the same."""
         return Rates(*(rate * factor for rate in self))._replace(
             web_search=self.web_search
         )
@@ -96,9 +102,9 @@ def price(spent: Spent, time: int | None = None) -> float | None:
     """Return what responses cost in US dollars, or None where no price is known.
 
     Args:
-        spent: what they used.
-        time: when, in nanoseconds since 1970, where ``spent`` does not say it; without it, today's
-            price.
+        spent: what the responses used.
+        time: when they came, in nanoseconds since 1970. It counts only where ``spent`` does not
+            say that; None for the price of today.
     """
     if not spent.model:
         return None
@@ -143,7 +149,10 @@ def stored_prices(cache_dir: Path | None) -> Iterator[None]:
 
 
 def _stamp_of_prices() -> bytes | None:
-    """Return what changes with the price lists and the table."""
+    """Return a stamp that changes with the price lists and the table.
+
+    None where the lists are not installed, or a file changed just now.
+    """
     # finds the file without loading the library
     price_lists = find_spec("genai_prices")
     if price_lists is None or price_lists.origin is None:
@@ -155,7 +164,7 @@ def _stamp_of_prices() -> bytes | None:
 
 
 def _rates_of(asked: RateKey) -> Rates | None:
-    """Return the rates of a model under the first of its names that has some."""
+    """Return the rates of a model under the first of its names that has some, or None."""
     without_provider = asked.model.rpartition("/")[2]
     without_cloud = without_provider.rpartition("anthropic.")[2]
 
@@ -169,7 +178,10 @@ def _rates_of(asked: RateKey) -> Rates | None:
 
 
 def _look_up(key: RateKey) -> Rates | None:
-    """Return the rates of the price lists, or those of the table, or None where both have none."""
+    """Return the rates of the price lists, or None where neither they nor the table give some.
+
+    For a special service that the lists lack, these are the usual rates times the table's factor.
+    """
     rates = listed_rates(key)
     factor = _factor(key) if rates is None and key.service else None
     if factor is None:
@@ -182,7 +194,7 @@ def _look_up(key: RateKey) -> Rates | None:
 
 
 def listed_rates(key: RateKey) -> Rates | None:
-    """Ask the price lists for the rates of a model, or None where they do not have it."""
+    """Return the rates of a model by the price lists, or None where they lack it or its service."""
     from genai_prices import Usage, calc_price
     from genai_prices.types import PriceCalculation
 
@@ -228,7 +240,13 @@ def listed_rates(key: RateKey) -> Rates | None:
 def _is_for_service(
     calculation: Any, context: dict[str, str], day: datetime.datetime
 ) -> bool:
-    """Return whether a price is that of a service. The library gives the usual one otherwise."""
+    """Return whether a price is that of a service. Else the library gave the usual price.
+
+    Args:
+        calculation: what the library calculated.
+        context: the service, by each name under which the library looks for it.
+        day: the time for which the price was asked.
+    """
     for variant in calculation.model.price_variants or ():
         is_active = variant.constraint is None or variant.constraint.active(day)
         is_meant = variant.when.items() <= context.items()
@@ -239,7 +257,7 @@ def _is_for_service(
 
 
 def _factor(key: RateKey) -> Decimal | None:
-    """Return by what the usual price of a model is multiplied, by the table."""
+    """Return the table's factor on the usual price of a model, or None where it has none."""
     name = model_name(key.model)
     largest_prompt = [*PROMPT_STEPS, math.inf][key.step]
     for row in factors():
@@ -251,7 +269,7 @@ def _factor(key: RateKey) -> Decimal | None:
 
 
 class Factor(msgspec.Struct):
-    """A row of ``prices.toml``, which says what it means."""
+    """A row of ``prices.toml``. The head of that file describes the fields."""
 
     models: list[str]
     services: list[str]

@@ -42,12 +42,15 @@ class Charge(NamedTuple):
 
     @property
     def model(self) -> str:
-        """The name of the model, in its one spelling, or "" where it is not named."""
+        """The name of the model, the same for all of its spellings; "" where it is not named."""
         return model_name(self.spent.model)
 
     @property
     def unpriced(self) -> str:
-        """The model of responses without a known price, and the service where it is special."""
+        """What names the responses in a list of those without a price: their model, as spelled.
+
+        A special service follows in parentheses. "" where neither is named.
+        """
         spent = self.spent
         if spent.service:
             return f"{spent.model or 'unknown'} ({spent.service})"
@@ -59,11 +62,13 @@ class Spending(Frozen, dict=True):
 
     Attributes:
         source: where the numbers come from; None where they come from several sources or none.
-        spent: the tokens by model and size of the prompt.
-        seconds: from the first to the last line of the transcript.
-        ended: when it ended, in nanoseconds since 1970; the prices of that day count.
-        shared_with: the iteration that has the same transcript lines.
-        parts: what this is the sum of, if it is one.
+        spent: what was used, by model and size of the prompt.
+        seconds: the time from the first to the last line of the transcript; None where it is not
+            known. For a sum, the sum of the times that are known.
+        ended: when it ended, in nanoseconds since 1970; None for a sum, or where it is not known.
+            The prices of that day count where ``spent`` does not say its own time.
+        shared_with: the number of the iteration that has the same transcript lines; None without.
+        parts: what this is the sum of; empty where it is not a sum.
         has_price: False for tokens that get no cost, such as claimed ones.
     """
 
@@ -77,7 +82,7 @@ class Spending(Frozen, dict=True):
 
     @cached_property
     def tokens(self) -> dict[str, int]:
-        """The tokens by kind. ``input`` was neither read from the cache nor written to it."""
+        """The tokens by kind. ``input`` are those neither read from the cache nor written to it."""
         tokens = dict.fromkeys(KINDS, 0)
         for spent in self.spent:
             for kind in KINDS:
@@ -86,12 +91,12 @@ class Spending(Frozen, dict=True):
 
     @property
     def total_tokens(self) -> int:
-        """All tokens."""
+        """How many tokens of all kinds were used."""
         return sum(self.tokens.values())
 
     @property
     def models(self) -> list[str]:
-        """The named models, those with the most tokens first."""
+        """The named models, the one with the most tokens first."""
         counts = Counter[str]()
         for spent in self.spent:
             if spent.model:
@@ -100,7 +105,10 @@ class Spending(Frozen, dict=True):
 
     @cached_property
     def charges(self) -> list[Charge]:
-        """What each part of ``spent`` cost. Empty where nothing has a price."""
+        """What each entry of ``spent`` cost, for a sum those of its parts.
+
+        Empty for tokens that get no cost: claimed ones, and those of lines.
+        """
         if self.parts:
             return list(chain.from_iterable(part.charges for part in self.parts))
         # a response counts once for each line
@@ -115,7 +123,7 @@ class Spending(Frozen, dict=True):
 
     @property
     def unpriced(self) -> dict[str, int]:
-        """How many responses have no known price, by model ("" for one without a name)."""
+        """How many responses have no known price, by :attr:`Charge.unpriced`, sorted."""
         responses = Counter[str]()
         for part in self.parts:
             responses.update(part.unpriced)
@@ -165,7 +173,8 @@ def sum_of_known(costs: Iterable[float | None]) -> float | None:
 def spending_of(facts: IterationFacts) -> Spending | None:
     """Return what an iteration used, or None where nothing is known of it.
 
-    The transcripts come first, then the totals of a checkpoint, then what the entry claims.
+    Tokens are the totals of a checkpoint where only these are known. Else they are those of the
+    transcripts, or without any what the entry claims.
     """
     spending = _with_tokens(facts)
     transcripts = facts.transcripts
@@ -181,7 +190,7 @@ def spending_of(facts: IterationFacts) -> Spending | None:
 
 
 def _with_tokens(facts: IterationFacts) -> Spending:
-    """Return the tokens of an iteration, and where they are stated."""
+    """Return the tokens of an iteration, with their source; neither where none are stated."""
     transcripts = facts.transcripts
     model = facts.record.agent.model
     if transcripts and facts.observed and facts.observed.checkpoint_tokens:
@@ -208,7 +217,12 @@ def _with_tokens(facts: IterationFacts) -> Spending:
 
 
 def _checkpoint_tokens(totals: TranscriptFacts, model: str) -> Spent:
-    """Return the totals of a checkpoint as tokens, those of Codex put in the usual kinds."""
+    """Return the totals of a checkpoint as tokens, those of Codex put in the usual kinds.
+
+    Args:
+        totals: the totals that the checkpoint states.
+        model: the name of the model that the entry gives.
+    """
     fresh_input = totals.input_tokens
     cache_reads = totals.cache_reads
     cache_writes = totals.cache_creations
@@ -229,14 +243,17 @@ def _checkpoint_tokens(totals: TranscriptFacts, model: str) -> Spent:
 
 
 def without_claimed_cost(spending: Spending | None) -> Spending | None:
-    """Return what was used, without a cost where only a checkpoint or the entry states it."""
+    """Return the spending, without a cost if it comes from a checkpoint or the entry."""
     if spending and spending.source in ("checkpoint", "entry"):
         return replace(spending, has_price=False)
     return spending
 
 
 def together(spendings: Iterable[Spending | None]) -> Spending | None:
-    """Return what several iterations used, or None where nothing is known of any."""
+    """Return what several iterations used together, or None where nothing is known of any.
+
+    The sum has a source only where all have the same one, and no end.
+    """
     parts = tuple(part for part in spendings if part is not None)
     if not parts:
         return None
@@ -255,9 +272,9 @@ class PaidWork(NamedTuple):
     """What an iteration used, and what became of its work.
 
     Attributes:
-        spending: what it used.
-        landed: whether the work landed and was not reverted.
-        sound: whether no fix and no revert followed.
+        spending: what it used; None where that is not known.
+        landed: whether the work landed and was not undone; None where that is not known.
+        sound: whether it was neither undone nor defective; None where that is not known.
     """
 
     spending: Spending | None
@@ -269,12 +286,14 @@ class Purchase(NamedTuple):
     """What the tokens of some iterations bought.
 
     Attributes:
-        spending: what they used together.
+        spending: what the iterations used together; None where nothing is known of any.
         priced: how many of them have a known cost.
         landed: how many of the priced ones landed and stayed.
-        per_landed: what these ``landed`` ones cost, divided by their number.
-        unsound: what those cost that were fixed or reverted.
-        not_landed: what those cost that did not land.
+        per_landed: what one of the ``landed`` ones cost on average; None without any.
+        unsound: what the priced ones cost that were fixed or undone; None where that is known of
+            none of them.
+        not_landed: what the other priced ones cost that did not land; None where that is known of
+            none of them.
     """
 
     spending: Spending | None
@@ -286,7 +305,7 @@ class Purchase(NamedTuple):
 
     @property
     def cost(self) -> float | None:
-        """What all of it cost."""
+        """What all of it cost; None where the spending or every price is not known."""
         if not self.spending:
             return None
         return self.spending.cost

@@ -17,10 +17,10 @@ from scoring.evidence.transcripts.streams import SessionKey
 from .outcome import Outcome
 
 SPLIT_NOT_KNOWN = "belongs to landed work, split not known"
-"""What is said of work that is of a session of landed work."""
+"""What tables say of work with :attr:`Unit.of_landed`."""
 
 NOBODY = Identity("", "")
-"""The author of work with an unknown author."""
+"""The author of work of which the author is not known."""
 
 Kind: TypeAlias = Literal["commit", "rest", "talk"]
 State: TypeAlias = Literal[
@@ -32,9 +32,9 @@ class Entry(NamedTuple):
     """An iteration of a unit.
 
     Attributes:
-        iteration: its number.
-        task: the id of its task.
-        summary: what the entry says of it.
+        iteration: the number of the iteration.
+        task: the id of its task; "" without one.
+        summary: what the entry says was done; "" where it says nothing.
     """
 
     iteration: int
@@ -48,38 +48,45 @@ class Unit:
 
     Attributes:
         unit: a name that is the same in every run.
-        kind: what it is.
-        commit: the SHA of its commit, as far as it is known.
-        brought_in: the commits that a person may have made of it.
-        subject: the subject of the commit, or else the summary of its first entry.
-        author: who made it.
+        kind: a commit, the rest of a session after its last commit, or talk.
+        commit: the SHA of its commit on the trunk, or else of the commit itself; None where it is
+            not known.
+        brought_in: for a rest, the commits that a person may have made of it.
+        subject: the subject of the commit, or else the summary of its first entry; None without.
+        author: who made it; :data:`NOBODY` where that is not known.
         entries: its iterations.
-        observed: what was observed in the lines of each iteration, or of a commit without an entry,
-            and of a rest the test runs.
+        observed: what was observed in the lines of each iteration, or of a commit without an
+            entry. For a rest it is the test runs only.
         checkpoints: the ids of its checkpoints.
         landing: whether its commit landed; None without a commit.
         sessions: the root sessions of the trees that have its transcript lines.
-        counted: what these lines say; None without lines.
+        counted: what its transcript lines say; None without lines.
         spent: what each of its sessions used, as far as the transcripts state it.
         maker: the id of the session that its entry names, or that made its commit; "" without.
-        session: that session, where it has lines, or else the one that wrote most of its output.
-        minutes: the time between events that are at most five minutes apart.
-        ended: when it ended, in nanoseconds since 1970.
+        session: the session ``maker`` where that has lines of the unit, or else the session that
+            wrote most of its output; None without lines.
+        minutes: the time between events that are at most five minutes apart; None without lines.
+        ended: when it ended, in nanoseconds since 1970; None where that is not known.
         state: what became of it.
         written_here: how many lines its edits left in files of the repository.
-        wrote_code: whether some of them are in files of code.
-        of_landed: whether it is of a session of landed work, and it is not known for what of that.
-        is_whole: whether these are all that it wrote.
-        is_young: whether the horizon after it has not ended yet.
+        wrote_code: whether some of those lines are in files of code.
+        of_landed: whether it is talk of sessions that checkpoints of landed work list, and none of
+            their lines is in the unit of a commit, so that it is not known which work it was for.
+        is_whole: whether ``written_here`` counts all that it wrote. False where a sub-agent or the
+            content of an edit is not here, or a file is in a submodule.
+        is_young: whether the horizon after its landing, or else its end, has not ended yet.
         is_settled: whether it ended a horizon or more before the newest commit of the trunk.
-        lines_there: how many written lines the trunk has a horizon later, or today.
-        may_be_there: whether work without such lines may be there: rewritten, or off the trunk.
+        lines_there: how many written lines the trunk has when the horizon ends, or today if it is
+            young; None where that cannot be counted.
+        may_be_there: whether work of which the trunk has no line may be there: rewritten, or off
+            the trunk.
         defective: whether it was undone or fixed later; None where that is not known.
-        outcome: the worst outcome of its iterations.
+        outcome: the worst outcome of its iterations, or that of landed work without an entry; None
+            where none is known.
         mended_in_branch: the commits that undid or fixed it and that the same merge brought, so
-            that the trunk never had it without them.
-        missing_subagents: sub-agents that it started and that left no transcript here.
-        missing_sessions: sessions that its checkpoints list and that left no transcript here.
+            that the trunk never had the work without them.
+        missing_subagents: how many sub-agents it started that left no transcript here.
+        missing_sessions: how many sessions its checkpoints list that left no transcript here.
         first_line: the first line of lost work as ``transcript:line``; "" otherwise.
         checkpoint_branch: what git calls the branch with its checkpoints here.
     """
@@ -120,19 +127,19 @@ class Unit:
 
     @property
     def first_entry(self) -> Entry | None:
-        """The entry with the lowest number."""
+        """The entry with the lowest number; None for work without an entry."""
         return min(self.entries, key=lambda entry: entry.iteration, default=None)
 
     @property
     def iteration(self) -> int | None:
-        """The lowest iteration that it is of."""
+        """The lowest number of its iterations; None for work without an entry."""
         if self.first_entry:
             return self.first_entry.iteration
         return None
 
     @property
     def first_sha(self) -> str | None:
-        """The SHA of its commit as it was made."""
+        """The SHA of its commit as it was first made; None where no commit is known."""
         if self.landing:
             return self.landing.sha
         return None
@@ -151,7 +158,7 @@ class Unit:
 
     @property
     def last_tests(self) -> TestsSeen:
-        """The tests with its last verdict, up to its commit; none of it without a verdict."""
+        """The test runs with its last verdict, up to its commit; none of them without a verdict."""
         for observed in reversed(self.observed):
             if observed.tests.last_passed is not None:
                 return observed.tests
@@ -164,21 +171,27 @@ class Unit:
 
     @property
     def lines_written(self) -> int | None:
-        """How many lines edits added, or None where some of what was written is not here."""
+        """How many lines its edits left, or None where some of what was written is not here."""
         if self.counted and self.is_whole:
             return self.written_here
         return None
 
     @property
     def lines_landed(self) -> int | None:
-        """How many of them the trunk has a horizon later, or None where that is not known yet."""
+        """How many of the written lines the trunk has a horizon later.
+
+        None where that is not known, or not yet, and where no line was written.
+        """
         if self.is_young or not self.lines_written:
             return None
         return self.lines_there
 
     @property
     def landed_share(self) -> float | None:
-        """The yield: the share of the written lines that the trunk has, or None where not known."""
+        """The yield: the share of the written lines that the trunk has a horizon later.
+
+        None where :attr:`lines_landed` is.
+        """
         if self.lines_written and self.lines_landed is not None:
             return self.lines_landed / self.lines_written
         return None
@@ -191,7 +204,7 @@ class OpenUnit(Unit):
     Attributes:
         lines: the numbers of its transcript lines, by the root session of their tree.
         written: the lines that its edits left in files of the repository.
-        words: words that its edits left there, where git has no commit of it.
+        words: the words that its edits left in those files, where git has no commit of it.
     """
 
     lines: "dict[SessionKey, array[int]]" = field(default_factory=dict)
@@ -204,7 +217,11 @@ class OpenUnit(Unit):
         return chain.from_iterable(self.lines.values())
 
     def closed(self, checkpoint_branch: str) -> Unit:
-        """Return what is left of it when the transcripts are closed."""
+        """Return the unit without what only holds while the transcripts are open.
+
+        Args:
+            checkpoint_branch: what git calls the branch with the checkpoints here.
+        """
         self.sessions = tuple(self.lines)
         self.checkpoint_branch = checkpoint_branch
         return Unit(**{each.name: getattr(self, each.name) for each in fields(Unit)})

@@ -34,8 +34,9 @@ def describe(
     Args:
         units: the units.
         git: what git knows.
-        caller: the author of sessions that made no commit, unless checkpoints hold them.
-        recorded: the root sessions that checkpoints hold.
+        caller: the author of lines of sessions that made no commit and that no checkpoint holds.
+        recorded: the root sessions that checkpoints hold; their author is not known without a
+            commit.
     """
     names: set[str] = set()
     for unit in units:
@@ -68,7 +69,10 @@ def describe(
 def follow_lines(
     units: Iterable[OpenUnit], git: AttributedHistory, horizon: float
 ) -> None:
-    """Fill in how many of the written lines the trunk has a horizon after they landed."""
+    """Fill in how many of the written lines the trunk has a horizon after they landed.
+
+    Also whether units are young, whole, and may be there in another form.
+    """
     writing = [unit for unit in units if unit.written and unit.ended is not None]
     if not writing or git.tip_time is None:
         return
@@ -98,9 +102,15 @@ def _doubt_losses(
     horizon: float,
     paths: TrunkPaths,
 ) -> None:
-    """Note which units may be there of which the trunk has no line.
+    """Note which units may be there although the trunk has none of their lines.
 
-    A formatter may have rewritten them, or another line of development has them.
+    A formatter may have rewritten the lines, or another line of development has them.
+
+    Args:
+        units: the units that wrote lines, with ``lines_there`` filled in.
+        git: the history.
+        horizon: in seconds.
+        paths: the paths that the trunk had since the first unit.
     """
     gone = [
         unit
@@ -134,7 +144,10 @@ def _doubt_losses(
 
 
 def _end_of_horizon(unit: OpenUnit, git: AttributedHistory, horizon: float) -> float:
-    """Return when the horizon of a unit ends, in seconds since 1970."""
+    """Return when the horizon of a unit ends, in seconds since 1970.
+
+    It begins when the unit ended, or when its commit landed, whatever is later.
+    """
     start = (unit.ended or 0) // NS
     if unit.landing and unit.landing.commit:
         start = max(start, git.landed_at(unit.landing.commit) or 0)
@@ -144,10 +157,12 @@ def _end_of_horizon(unit: OpenUnit, git: AttributedHistory, horizon: float) -> f
 def name_commits_of_rests(
     units: Collection[OpenUnit], git: AttributedHistory, horizon: float
 ) -> None:
-    """Fill in the commit of the trunk that brought at least half of the lines of a rest.
+    """Fill in the commits of the trunk by which a person may have committed the lines of a rest.
 
-    A person committed them then. A commit that is a unit itself is left to that unit. Commits of
-    which the rest wrote at least half are noted too.
+    - ``commit``: the commit that brought the most lines of the rest, if at least half of them; with
+      its subject and landing. It stays None where that commit is a unit of its own.
+    - ``brought_in``: each commit that brought at least half of the lines of the rest, or of which
+      the rest wrote at least half; without commits that are units.
     """
     candidates: dict[str, list[str]] = {}
     rests = [
@@ -188,7 +203,7 @@ def name_commits_of_rests(
 def decide_states(
     units: Iterable[OpenUnit], git: AttributedHistory, horizon: float
 ) -> None:
-    """Fill in what became of each unit."""
+    """Fill in the state of each unit, and whether it is settled."""
     if git.tip_time is None:
         for unit in units:
             unit.state = _state(unit, may_land=False)

@@ -1,7 +1,7 @@
 """Whether a score foretells what becomes of the work (``docs/VALIDITY.md``, "Validity").
 
-How well is the chance that sound work has a higher figure than defective work (AUC), or Spearman's
-correlation of ranks. Intervals draw whole sessions.
+How well is measured by the chance that sound work has a higher figure than defective work (AUC),
+or for outcomes by degrees by Spearman's correlation of ranks. Intervals draw whole sessions.
 """
 
 import math
@@ -36,7 +36,13 @@ _NORMAL_95 = 1.96
 
 
 class BandRow(NamedTuple):
-    """The cases of one band: how many, and the share of sound ones, or their mean outcome."""
+    """The cases of one band.
+
+    Attributes:
+        band: the name of the band.
+        n: how many cases have the band.
+        sound: the mean of their outcomes: for a yes or no the share of sound ones.
+    """
 
     band: str
     n: int
@@ -47,15 +53,19 @@ class Validity(NamedTuple):
     """Whether a score, and each part of it, foretells an outcome.
 
     Attributes:
+        outcome: the name of the outcome.
+        rubric: the version of the rubric that scored.
+        horizon_days: how many days lines had to stay.
         positives: how many cases are defective; None for outcomes by degrees.
-        score: how well the score does.
-        verdict: what that means, in words.
-        sufficient: the same without cases of insufficient evidence.
-        signals: how well each signal does.
-        observed: how well each single observation does.
-        baselines: how well counting lines and a constant do.
-        bands: the cases of each band, the best band first.
-        foretelling: the observations that are clear of chance, for as many as were tried.
+        score: how well the score foretells the outcome.
+        verdict: what ``score`` means, in words.
+        sufficient: how well the score does without the cases of insufficient evidence.
+        signals: how well each signal does, by its id.
+        observed: how well each single observation does, by its name.
+        baselines: how well counting lines and a constant do, by name.
+        bands: the cases of each band, the one with the highest mean score first.
+        foretelling: the names of the observations that are clear of chance, given how many were
+            tried, the clearest first.
     """
 
     outcome: OutcomeName
@@ -73,7 +83,7 @@ class Validity(NamedTuple):
 
     @property
     def tried(self) -> int:
-        """How many single observations differ, and are known of enough cases."""
+        """How many single observations are known of enough cases, and not the same in all."""
         chances = [
             _chance_of(figure, _AUC_OF_A_COIN) for figure in self.observed.values()
         ]
@@ -81,7 +91,7 @@ class Validity(NamedTuple):
 
     @property
     def measure(self) -> str:
-        """What the figures are."""
+        """The name of the statistic: ``spearman`` for outcomes by degrees, else ``auc``."""
         if self.outcome in BY_DEGREES:
             return "spearman"
         return "auc"
@@ -125,9 +135,9 @@ def validity(
 
     Args:
         cases: iterations with the outcome as their truth; those without a score are left out.
-        outcome: names it.
-        rubric: the version that scored.
-        horizon_days: how long lines had to stay.
+        outcome: the name of the outcome.
+        rubric: the version of the rubric that scored.
+        horizon_days: how many days lines had to stay.
     """
     scored = [case for case in cases if case.value is not None]
     truths = [case.truth for case in scored]
@@ -185,9 +195,13 @@ def validity(
 
 
 def _chance_of(figure: Foretold, of_a_coin: float) -> float | None:
-    """Return how likely chance alone gives a figure so far from that of a coin.
+    """Return how likely chance alone gives a figure so far from that of a coin, from 0 to 1.
 
-    None where too few cases are known, or where all of them have the same figure.
+    None where too few cases are known, or where all of them have the same value.
+
+    Args:
+        figure: how well an observation foretells the outcome.
+        of_a_coin: the figure that a coin would have: 0.5 for an AUC, 0 for a correlation.
     """
     if figure.n < LEAST_CASES or figure.rarer < LEAST_OF_A_KIND:
         return None
@@ -205,7 +219,11 @@ def _chance_of(figure: Foretold, of_a_coin: float) -> float | None:
 def _clear_of_chance(
     figures: Mapping[str, Foretold], of_a_coin: float
 ) -> tuple[str, ...]:
-    """Return the figures that are clear of chance for as many as were tried (Holm, 1979)."""
+    """Return the names of the figures that are clear of chance, the clearest first (Holm, 1979).
+
+    The more figures there are, the clearer each must be. ``of_a_coin`` is as for
+    :func:`_chance_of`.
+    """
     chances: list[tuple[float, str]] = []
     for name, figure in figures.items():
         chance = _chance_of(figure, of_a_coin)
@@ -242,12 +260,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def verdict_of(score: Foretold, positives: int | None, baselines: Figures) -> str:
-    """Return in words what an interval says.
+    """Return in words what the interval of a figure says.
 
     Args:
-        score: how well the score foretells.
-        positives: how many cases are defective; None for outcomes by degrees, of which the figures
-            are correlations, and 0 is a coin. It is 0.5 for AUCs.
+        score: how well the score foretells the outcome.
+        positives: how many cases are defective. None for outcomes by degrees: then figures are
+            correlations, where 0 is a coin; else AUCs, where 0.5 is.
         baselines: how well other figures do.
     """
     if score.n < LEAST_CASES or score.auc is None or score.interval is None:
@@ -280,12 +298,13 @@ def gain_over(
     """Return how much better one score foretells an outcome than another.
 
     Args:
-        before: the cases under the one.
-        after: the same cases under the other.
-        outcome: what their truth is.
+        before: the cases under the other score.
+        after: the same cases under the one score.
+        outcome: the name of the outcome, which is their truth.
 
     Returns:
-        ``n`` cases that both score, the ``gain``, and its paired ``interval``.
+        ``n``, how many cases both score; ``gain``, by how much ``after`` is better; and its paired
+        ``interval``. For the outcome ``reward`` ``n`` is 0, and the others are None.
     """
     if outcome == "reward":
         # Runs compare within tasks, which gives no paired interval.
