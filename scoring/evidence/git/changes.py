@@ -32,11 +32,11 @@ Parsed = TypeVar("Parsed")
 
 
 class CommitPair(NamedTuple):
-    """A commit and the one that it is compared with.
+    """A commit and the commit that it is compared with.
 
     Attributes:
-        commit: the newer commit.
-        base: the older commit; "" is an empty tree, for a commit without a parent.
+        commit: the commit, mostly the newer one.
+        base: what it is compared with; "" for a commit without a parent, which adds all it has.
     """
 
     commit: str
@@ -44,12 +44,12 @@ class CommitPair(NamedTuple):
 
     @classmethod
     def with_first_parent(cls, sha: str, parents: Sequence[str]) -> "CommitPair":
-        """Return a commit and its first parent, if it has one."""
+        """Return the pair of a commit and its first parent, or "" where it has no parent."""
         return cls(sha, parents[0] if parents else "")
 
     @property
     def as_line(self) -> str:
-        """The pair as ``diff-tree --stdin`` takes it."""
+        """The pair as ``diff-tree --stdin`` takes it. Without a base git takes the parents."""
         return f"{self.commit} {self.base}".rstrip()
 
 
@@ -57,9 +57,9 @@ class Change(NamedTuple):
     """One path that differs between two commits.
 
     Attributes:
-        status: git's letter: A, M, D, T or R.
-        path: the path in the newer commit.
-        old_path: the path in the older commit; another one only where a file was renamed.
+        status: git's letter: A(dded), M(odified), D(eleted), T(ype changed) or R(enamed).
+        path: the path in the commit, or where it was deleted, in the base.
+        old_path: the path in the base. It differs from ``path`` only where a file was renamed.
     """
 
     status: str
@@ -79,7 +79,7 @@ ChangedFiles: TypeAlias = tuple[Change, ...]
 def net_changes(
     repository: GitRepository, pairs: Sequence[CommitPair]
 ) -> dict[CommitPair, ChangedFiles]:
-    """Return what changed over each pair, with renames.
+    """Return what changed over each pair, with renames. Pairs that git cannot compare are left out.
 
     Where git cannot look for renames of changed files, only unchanged files count as renamed.
     """
@@ -99,7 +99,7 @@ def changes(
     Args:
         repository: an open repository.
         pairs: what to compare.
-        renames: git's option about renames.
+        renames: git's option about renames, such as ``--find-renames``.
     """
     wanted = list(dict.fromkeys(pairs))
     options = (*_OPTIONS, renames)
@@ -120,19 +120,20 @@ def compare(
     report: Callable[[CommitPair, GitError], None] | None = None,
     end: bytes = b"\n",
 ) -> Iterator[Parsed | None]:
-    """Yield what git says of each pair, in their order, or None where it cannot say.
+    """Yield what git says of each pair, in the order of the pairs, or None where git cannot say.
 
-    Where git fails at a pair or takes too much for it, it is asked again about those that follow,
-    until it has failed :data:`MOST_FAILURES` times in a row, as it does where all files are
-    elsewhere, or has no more time to lose. A pair at which it failed is not asked about again with
-    the same options.
+    Where git fails at a pair, it is asked again about the pairs that follow. It is asked no more
+
+    - when it has failed :data:`MOST_FAILURES` times in a row, as where all files are elsewhere;
+    - when it has no more time to lose (:attr:`GitTime.is_used_up`);
+    - about a pair at which it failed before with the same options.
 
     Args:
         repository: an open repository.
         pairs: what to compare.
         options: of ``git diff-tree``.
         parse: takes the lines that git prints, and yields a commit and what changed, for each pair.
-        report: takes the pairs at which git fails, and why.
+        report: is called with each pair at which git fails, and why.
         end: what ends a line.
     """
 
@@ -197,16 +198,16 @@ def ask_about_commits(
     shas: Sequence[str],
     most_failures: int = MOST_FAILURES,
 ) -> dict[str, Reply]:
-    """Return the answers about all commits that have one.
+    """Return the answers about commits, by SHA. A commit that has none is left out.
 
-    Where git fails at all of them at once, it is asked in batches, and only about those that it
-    can compare with their first parents.
+    Where git cannot answer about all of them in one batch, it is asked in smaller batches, and only
+    about those that it can compare with their parents.
 
     Args:
         repository: an open repository.
-        ask: answers about some commits, as in :func:`ask_in_batches`.
+        ask: answers about a batch of commits, or returns None or raises GitError when it fails.
         shas: the commits.
-        most_failures: failures of single commits after which the rest stays unanswered.
+        most_failures: failures of single commits after which all further ones stay unanswered.
     """
     with suppress(GitError):
         answers = ask(shas)
@@ -219,10 +220,10 @@ def ask_about_commits(
 
 
 def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Parsed:
-    """Return the next answer.
+    """Return the next answer, which has to be about a pair.
 
     Raises:
-        GitError: it is not about the pair, or there is none.
+        GitError: the next answer is about another commit, or there is not any.
     """
     commit, answer = next(answers, ("", None))
     if answer is None or commit != pair.commit:
@@ -235,8 +236,14 @@ def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Par
 def refuse_many(count: int, limit: int, commit: str, things: str) -> None:
     """Refuse a commit that changes more files or lines than a limit.
 
+    Args:
+        count: how many it changes.
+        limit: how many it may change.
+        commit: its SHA.
+        things: what is counted, in the plural.
+
     Raises:
-        TooLargeError: it does.
+        TooLargeError: ``count`` is above the limit.
     """
     if count > limit:
         raise TooLargeError(f"{commit[:12]} changes more than {limit:,} {things}")
@@ -246,6 +253,9 @@ def _parse_raw_diffs(fields: Iterable[bytes]) -> Iterator[tuple[str, ChangedFile
     """Yield each header, which is a commit, and the changes under it.
 
     An entry starts with a colon. Its status says whether one or two paths follow.
+
+    Raises:
+        TooLargeError: a commit has more than :data:`MOST_CHANGES` changes.
     """
     remaining = iter(fields)
     commit = ""

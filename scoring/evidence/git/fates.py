@@ -23,21 +23,21 @@ _MOST_SPLITS = 100
 def fates(
     trunk: FollowedTrunk, works: Sequence[str]
 ) -> Iterator[tuple[str, Fate | None]]:
-    """Follow the lines of works through their horizon.
+    """Follow the lines of works, each to the end of its horizon or to the tip of the trunk.
 
     Args:
         trunk: where the work is.
         works: the commits of the trunk that have the works, each once.
 
     Yields:
-        The commit of a work and what became of its lines, as soon as that is known; None where git
-        lacks its lines, or what a commit on the way did to a file that has some.
+        The commit of a work and what became of the work's lines, as soon as that is known; None
+        where git lacks these lines, or what a commit on the way did to a file that has some.
 
     Raises:
         GitError: the trunk cannot be read.
     """
-    parts = {work: trunk.graph.parts(work) for work in works}
-    lines = FollowedLines(parts.values())
+    commits_of = {work: trunk.graph.commits_of_work(work) for work in works}
+    lines = FollowedLines(commits_of.values())
     ends = defaultdict(list)
     for work in works:
         ends[trunk.until(work)].append(work)
@@ -45,16 +45,16 @@ def fates(
     added = {}
     order = _commits_to_read(trunk.graph, lines.commits.keys(), ends)
     for commit, state in _Walk(trunk, lines).states(order):
-        if commit in parts:
-            added[commit] = lines.of(parts[commit], state)
+        if commit in commits_of:
+            added[commit] = lines.of(commits_of[commit], state)
         for work in ends.get(commit, ()):
             lines_of_work = added.pop(work)
             fate = None
-            if lines.lost_sight.isdisjoint(parts[work]):
-                gone = sorted(lines_of_work - lines.of(parts[work], state))
+            if lines.lost_sight.isdisjoint(commits_of[work]):
+                gone = sorted(lines_of_work - lines.of(commits_of[work], state))
                 fate = _fate(trunk, lines, work, gone, len(lines_of_work))
             yield work, fate
-            lines.drop(parts[work])
+            lines.drop(commits_of[work])
 
 
 def _fate(
@@ -64,14 +64,14 @@ def _fate(
     gone: Iterable[int],
     added: int,
 ) -> Fate:
-    """Return what became of the lines of some work. What took them after its horizon is left out.
+    """Return what became of the lines of some work, up to and with the end of its horizon.
 
     Args:
         trunk: where the work is.
         lines: the followed lines.
         work: the commit of the trunk that has the work.
-        gone: the ids of its lines that are gone at the end of its horizon.
-        added: how many lines it added.
+        gone: the ids of the work's lines that are gone at the end of its horizon.
+        added: how many lines the work added.
     """
     introduced = trunk.graph.introduced
     end = trunk.end(work)
@@ -98,9 +98,9 @@ def _fate(
 def _commits_to_read(
     graph: CommitGraph, followed: Container[str], ends: Iterable[str]
 ) -> list[str]:
-    """Return the followed commits and what comes after them on the trunk, oldest first.
+    """Return the followed commits and their descendants on the trunk, oldest first.
 
-    Nothing is read after the newest of the commits in ``ends``.
+    ``ends`` are commits of the mainline. What the newest of them brought in still counts.
     """
     newest = min((graph.mainline_index[end] for end in ends), default=0)
     needed: dict[str, None] = {}
@@ -114,9 +114,12 @@ def _commits_to_read(
 
 
 class _Side(NamedTuple):
-    """A parent of a commit: the followed lines in it, and what the commit changes against it.
+    """One parent of a commit.
 
-    ``files`` are the changes by the paths after the commit, without the files that it deletes.
+    Attributes:
+        state: where the followed lines are in the parent.
+        patch: what the commit changes against the parent.
+        files: the changes of the patch by the paths after the commit, without deleted files.
     """
 
     state: State
@@ -125,13 +128,13 @@ class _Side(NamedTuple):
 
 
 class _Walk(NamedTuple):
-    """One walk over commits, oldest first, that knows after each where the followed lines are."""
+    """One walk over commits, oldest first. It notes in ``lines`` what took which of them."""
 
     trunk: FollowedTrunk
     lines: FollowedLines
 
     def states(self, order: Iterable[str]) -> Iterator[tuple[str, State]]:
-        """Yield each commit, and where the followed lines are in it."""
+        """Yield each commit, parents first as in ``order``, and where its followed lines are."""
         pairs_of = {commit: self._pairs(commit) for commit in order}
         pairs = list(chain.from_iterable(pairs_of.values()))
         simple = self._simple_merges(
@@ -171,15 +174,15 @@ class _Walk(NamedTuple):
             yield commit, state
 
     def _pairs(self, commit: str) -> list[CommitPair]:
-        """Return a commit with its parents, without those where a shallow clone ends."""
+        """Return a commit with each parent that is in the graph, or with "" where none is."""
         graph = self.trunk.graph
         parents = [parent for parent in graph.parents[commit] if parent in graph]
         return [CommitPair(commit, parent) for parent in parents or [""]]
 
     def _lose_sight(self, pair: CommitPair, states: Iterable[State]) -> None:
-        """Leave the files out of states of which git cannot say what a commit changes.
+        """Drop from states the files of which git cannot say what a commit changes in them.
 
-        Which files these are it mostly can say; if not, all are left out.
+        Mostly git can name these files. If not, all files are dropped.
         """
         self.lines.lost_sight.add(pair.commit)
         changed = changes(self.trunk.history.repository, [pair]).get(pair)
@@ -194,7 +197,7 @@ class _Walk(NamedTuple):
     def _simple_merges(
         self, merges: Sequence[Sequence[CommitPair]]
     ) -> dict[CommitPair, Patch]:
-        """Return what merges change that have no file of which each parent has other content."""
+        """Return the patches, without lines, of merges where each file is as in one parent."""
         files = self.trunk.history.files(list(chain.from_iterable(merges)))
 
         simple: dict[CommitPair, Patch] = {}
@@ -208,7 +211,10 @@ class _Walk(NamedTuple):
         return simple
 
     def _split_files(self, pair: CommitPair, state: State, patch: Patch) -> Patch:
-        """Return the new files that were split off renamed ones that have followed lines."""
+        """Return the patches of new files that were split off renamed files with followed lines.
+
+        Nothing where the commit renamed too many of these. Of many new files only the first count.
+        """
         follows_all = pair.commit in self.lines.commits
         sources = []
         for file in patch:
@@ -224,7 +230,7 @@ class _Walk(NamedTuple):
     # A commit with one parent
 
     def _step(self, before: _Side, commit: str) -> State:
-        """Return the state after a commit, and note which lines it took."""
+        """Turn the state before a commit into that after it, and note which lines it took."""
         state, patch, _ = before
         old = {file.old_path: state.get(file.old_path, []) for file in patch}
         for file in patch:
@@ -255,7 +261,7 @@ class _Walk(NamedTuple):
         return state
 
     def _changed(self, old_lines: LineIds, file: FilePatch, commit: str) -> LineIds:
-        """Return the lines of a file after a commit, given its lines before."""
+        """Return the ids of the lines of a file after a commit, from those before it."""
         if not file.hunks:
             return old_lines
 
@@ -276,9 +282,9 @@ class _Walk(NamedTuple):
         path: str,
         new: Callable[[list[bool]], LineIds],
     ) -> LineIds:
-        """Return the lines of a file after some hunks.
+        """Return the ids of the lines of a file after some hunks, from those before it.
 
-        ``new`` makes the ids of added lines, of which it takes whether they count.
+        ``new`` makes the ids of added lines. It takes, for each of them, whether the line counts.
         """
         counts = self.trunk.counts(path)
         ids: LineIds = []
@@ -295,7 +301,7 @@ class _Walk(NamedTuple):
     def _merge(self, sides: Sequence[_Side], commit: str) -> State:
         """Return the state after a merge, and note which lines were lost in it.
 
-        A file that the merge has as its first parent has it keeps the lines that it has there.
+        A file that is the same in the merge and its first parent keeps its lines from there.
         """
         state = dict(sides[0].state)
         for file in sides[0].patch:
@@ -311,7 +317,7 @@ class _Walk(NamedTuple):
         return state
 
     def _merged(self, path: str, sides: Sequence[_Side], commit: str) -> LineIds:
-        """Return the lines of a file after a merge, by its versions in the parents."""
+        """Return the ids of the lines of a file after a merge, from its versions in the parents."""
         for side in sides:
             if path not in side.files:  # the same as in this parent
                 return side.state.get(path, [])
@@ -339,7 +345,7 @@ class _Walk(NamedTuple):
         return merged
 
     def _note_lost(self, sides: Iterable[_Side], state: State, merge: str) -> None:
-        """Note the lines that a parent has and a merge has not, and that no commit took."""
+        """Note the lines that a merge lacks, that a parent of it has, and that no commit took."""
         changed = []
         kept = set()
         for side in sides:
@@ -356,7 +362,7 @@ class _Walk(NamedTuple):
 
 
 def _marks(counting: Iterable[bool]) -> LineIds:
-    """Return marks for lines that one parent of a merge does not know."""
+    """Return marks for lines that a parent of a merge does not have, by whether they count."""
     return [_NEW_LINE if counts else _NEW_BLANK for counts in counting]
 
 
@@ -366,6 +372,9 @@ def _files_after(patch: Patch) -> dict[str, FilePatch]:
 
 
 def _combined(ids: LineIds, others: LineIds) -> LineIds:
-    """Return, line by line, what either of two versions of a merged file knows."""
+    """Return the ids of a merged file from two versions, each against another parent.
+
+    The first version wins, but where it has a mark and the second has none, the second does.
+    """
     pairs = zip_longest(ids, others, fillvalue=0)
     return [other if line < 0 <= other else line for line, other in pairs]

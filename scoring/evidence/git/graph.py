@@ -1,7 +1,7 @@
 """The ancestry of a trunk and of commits off the trunk, in memory: what contains what.
 
-The *mainline* is the trunk's line of first parents. A merge on the mainline brought in every other
-commit of the trunk.
+The *mainline* is the trunk's line of first parents. Every other commit of the trunk came in by a
+merge on the mainline.
 """
 
 import heapq
@@ -13,11 +13,11 @@ from itertools import chain
 from .changes import CommitPair
 
 Parents = dict[str, tuple[str, ...]]
-"""The SHAs of the parents of each commit, the first parent first, by its SHA."""
+"""By the SHA of a commit, the SHAs of its parents, the first parent first."""
 
 
 def indices_of_bits(bits: int) -> Iterator[int]:
-    """Yield the indices of the bits that are set in a number, the lowest first."""
+    """Yield the indices of the bits that are set in a number from 0 up, the lowest index first."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
@@ -25,10 +25,15 @@ def indices_of_bits(bits: int) -> Iterator[int]:
 
 
 class CommitGraph:
-    """Commits and their parents. Children come before their parents."""
+    """The commits of a trunk and commits off it, with their parents."""
 
     def __init__(self, trunk: Parents, off_trunk: Parents) -> None:
-        """Take the commits of the trunk, its tip first, and those off the trunk."""
+        """Hold commits. In both arguments every commit has to come before its parents.
+
+        Args:
+            trunk: the commits of the trunk, the tip first; empty without a trunk.
+            off_trunk: commits that the trunk does not contain.
+        """
         self.parents = off_trunk | trunk
         """The parents of each commit."""
 
@@ -43,7 +48,10 @@ class CommitGraph:
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """The index of each commit: smaller is newer, and every commit follows its descendants."""
+        """The index of each commit: lower is newer, as a commit comes after its descendants.
+
+        All commits off the trunk come before those of the trunk.
+        """
         return {sha: index for index, sha in enumerate(self._order)}
 
     def __contains__(self, sha: str) -> bool:
@@ -62,7 +70,7 @@ class CommitGraph:
         return CommitPair(sha, self.first_parent(sha))
 
     def pairs(self, shas: Iterable[str]) -> list[CommitPair]:
-        """Return commits, each with its parent. Merges are left out."""
+        """Return commits, each with its first parent, in the order given. Merges are left out."""
         return [self.pair(sha) for sha in shas if not self.is_merge(sha)]
 
     def on_trunk(self, sha: str) -> bool:
@@ -70,13 +78,13 @@ class CommitGraph:
         return sha in self._trunk_set
 
     def side(self, sha: str) -> set[str]:
-        """Return the commits that a commit contains and the trunk does not, itself included."""
+        """Return the commit, and the commits that it contains and the trunk does not."""
         return self._ancestors([sha], stop=self._trunk_set)
 
     def boundary(self, sha: str) -> frozenset[str]:
-        """Return the trunk commits that are parents of a commit's side.
+        """Return the trunk commits that are parents of commits in a commit's side.
 
-        The boundary of a trunk commit is the commit itself.
+        The boundary of a trunk commit is the commit itself. That of an unrelated history is empty.
         """
         return self._boundaries.get(sha, frozenset((sha,)))
 
@@ -97,19 +105,25 @@ class CommitGraph:
         return boundaries
 
     def contains(self, sha: str, trunk_commit: str) -> bool:
-        """Return whether a commit contains a commit of the trunk."""
+        """Return whether a commit contains a commit of the trunk. Each commit contains itself."""
         if self.introduced[trunk_commit] >= self.newest_mainline[sha]:
             return True
 
         return trunk_commit in self._contained(self.boundary(sha))
 
     def _off_mainline(self, boundary: frozenset[str]) -> set[str]:
-        """Return what some trunk commits contain, as far as that is not on the mainline."""
+        """Return the commits that a boundary leads to before the mainline, its own included.
+
+        Commits of the mainline, and what only these lead to, are left out.
+        """
         start = boundary - self.mainline_index.keys()
         return self._ancestors(start, stop=self.mainline_index)
 
     def _ancestors(self, start: Iterable[str], stop: Container[str]) -> set[str]:
-        """Return commits and their ancestors, without those in ``stop`` and beyond."""
+        """Return the commits of ``start``, and their ancestors up to ``stop``.
+
+        Ancestors in ``stop`` are left out, with what only these lead to.
+        """
         reached = set(start)
         waiting = list(reached)
         while waiting:
@@ -127,7 +141,7 @@ class CommitGraph:
         return self._bases(self.boundary(sha))
 
     def _bases_of(self, boundary: frozenset[str]) -> list[str]:
-        """Return the commits of a boundary that no other one of it contains, newest first."""
+        """Return the commits that no other commit of the boundary contains, newest first."""
         bases: list[str] = []
         for candidate in sorted(boundary, key=self.position.__getitem__):
             if not any(self.contains(base, candidate) for base in bases):
@@ -135,7 +149,7 @@ class CommitGraph:
         return bases
 
     def counts(self, shas: Container[str]) -> dict[str, int]:
-        """Return how many of some commits each commit off the trunk contains, itself included."""
+        """Return, by commit off the trunk, how many of ``shas`` it contains. It contains itself."""
         counts: dict[str, int] = {}
         for sha in reversed(self._off_trunk):
             of_parents = [
@@ -155,8 +169,8 @@ class CommitGraph:
             shas: the commits that may contain others.
 
         Returns:
-            By the SHAs of commits that some of ``shas`` contain, a number in which bit n is set
-            where the one with index n does. A commit does not contain itself.
+            By the SHA of each commit that another one of ``shas`` contains, a number in which bit n
+            is set where ``shas[n]`` contains the commit. Here no commit contains itself.
         """
         bits_of: dict[str, int] = {}
         for index, sha in enumerate(shas):
@@ -171,7 +185,14 @@ class CommitGraph:
         return containing
 
     def between(self, tip: str, excluded: Iterable[str]) -> list[str]:
-        """Return what ``tip`` contains and none of ``excluded`` does, newest first."""
+        """Return the commits that ``tip`` contains and none of ``excluded`` does, newest first.
+
+        Each commit contains itself, so ``tip`` is the first one, and ``excluded`` are left out.
+
+        Args:
+            tip: a commit of this graph.
+            excluded: commits; those outside of this graph exclude nothing.
+        """
         is_wanted = {tip: True}
         for sha in excluded:
             if sha in self.position:
@@ -202,30 +223,38 @@ class CommitGraph:
         return commits
 
     def trunk_index(self, commit: str) -> int:
-        """Return the index of a commit in the trunk, which comes last in the order."""
+        """Return the index of a trunk commit in :attr:`trunk`: 0 is the tip."""
         return self.position[commit] - len(self._off_trunk)
 
     def since(self, commit: str, end: int) -> list[CommitPair]:
-        """Return the commits of the trunk after a commit, oldest first, each with its parent.
+        """Return the newer commits of the trunk, oldest first, each with its first parent.
 
-        Merges are left out. ``end`` is the index in the trunk of the newest one.
+        Merges are left out.
+
+        Args:
+            commit: the trunk commit after which they come in :attr:`trunk`. It is left out.
+            end: the index in :attr:`trunk` of the newest one, which counts.
         """
         newest_first = self.trunk[end : self.trunk_index(commit)]
         return self.pairs(reversed(newest_first))
 
-    def parts(self, commit: str) -> tuple[str, ...]:
-        """Return the commits that wrote the lines of some work: one, or those of a merge."""
+    def commits_of_work(self, commit: str) -> tuple[str, ...]:
+        """Return the commits that wrote the lines of the work that a trunk commit has.
+
+        That is the commit alone. For a merge it is the merge, and each commit that the merge, and
+        no earlier one, brought to the mainline, newest first.
+        """
         if not self.is_merge(commit):
             return (commit,)
         introduced = self.introduced
         brought = self.between(commit, self.parents[commit][:1])
         return tuple(
-            part for part in brought if introduced.get(part) == introduced[commit]
+            sha for sha in brought if introduced.get(sha) == introduced[commit]
         )
 
     @cached_property
     def mainline(self) -> list[str]:
-        """The trunk's line of first parents, newest first."""
+        """The trunk's line of first parents, the tip first; empty without a trunk."""
         mainline = []
         sha = next(iter(self.trunk), "")
         while sha in self.parents:
@@ -235,14 +264,14 @@ class CommitGraph:
 
     @cached_property
     def mainline_index(self) -> dict[str, int]:
-        """The index of a commit on the mainline, counted from the tip."""
+        """By the SHA of a mainline commit, its index on the mainline: 0 is the tip."""
         return {sha: index for index, sha in enumerate(self.mainline)}
 
     @cached_property
     def newest_mainline(self) -> dict[str, int]:
-        """The index of the newest mainline commit that each commit contains, which is the lowest.
+        """By commit, the lowest mainline index of a commit that it contains: that of the newest.
 
-        Of a commit that contains none it is the length of the mainline.
+        Of a commit that contains no mainline commit it is the length of the mainline.
         """
         none = len(self.mainline)
         newest: dict[str, int] = {}
@@ -254,7 +283,10 @@ class CommitGraph:
 
     @cached_property
     def introduced(self) -> dict[str, int]:
-        """The mainline commit that brought in a trunk commit, as its index."""
+        """By trunk commit, the mainline index of the oldest mainline commit that contains it.
+
+        A mainline commit has its own index.
+        """
         introduced = {}
         for tip in reversed(self.mainline):
             waiting = [tip]
@@ -267,16 +299,17 @@ class CommitGraph:
 
     @cached_property
     def _introduced_by(self) -> dict[int, list[str]]:
-        """What each mainline commit brought in, itself included, oldest first."""
+        """By mainline index, the mainline commit and what it brought in, oldest first."""
         groups = defaultdict[int, list[str]](list)
         for sha in reversed(self.trunk):
             groups[self.introduced[sha]].append(sha)
         return groups
 
     def brought_by(self, sha: str) -> list[str]:
-        """Return the merges that brought in a trunk commit, the one on the mainline first.
+        """Return the merges that brought a trunk commit to the mainline, the last merge first.
 
-        Commits of the mainline, and commits off the trunk, have none.
+        Only the first one returned is on the mainline. Commits of the mainline, and commits off the
+        trunk, have none.
         """
         if sha in self.mainline_index or not self.on_trunk(sha):
             return []
@@ -311,7 +344,8 @@ class CommitGraph:
             may_be_base: for each of ``shas``, whether it may be the nearest of another one.
 
         Returns:
-            For each of ``shas`` the highest index below its own, or None.
+            For each of ``shas``, the highest index below its own of a commit that it contains and
+            that may be its base; None without one.
         """
         indices_of = defaultdict[str, list[int]](list)
         for index, sha in enumerate(shas):

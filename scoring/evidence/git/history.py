@@ -29,9 +29,9 @@ class ScopeRange(NamedTuple):
     Attributes:
         commit: the commit of the iteration.
         base: the commit that it is compared with; "" for a first commit.
-        earlier: the number of the iteration that has the base; None when the base is the first
-            parent.
-        own_commits: the commits that alone count with their files; None when all count.
+        earlier: the number of the iteration after which the change is measured; None when the base
+            is the first parent.
+        own_commits: only the files that one of these commits touched count; None: all files do.
         without_trunk: whether changes that came in from the trunk are left out.
     """
 
@@ -57,8 +57,8 @@ def scope_range(
     Args:
         graph: the trunk and what is off it.
         commit: the commit of the iteration.
-        earlier: the nearest iteration before it with a commit that this commit contains: its
-            number and its commit.
+        earlier: the number and the commit of the nearest earlier iteration with a commit that
+            ``commit`` contains; None without one.
     """
     if not earlier:
         return ScopeRange(commit, base=graph.first_parent(commit), earlier=None)
@@ -81,9 +81,14 @@ def _newest_from_trunk(
     commit: str,
     base: str,
 ) -> int | None:
-    """Return the newest mainline commit that came in from the trunk, as its index.
+    """Return the mainline index of the newest commit that a range has from the trunk.
 
-    None means that the work was done on the trunk itself.
+    None means that the work was done on the trunk itself, or that there is not any such commit.
+
+    Args:
+        graph: the trunk and what is off it.
+        commit: the commit of the iteration.
+        base: the commit of the earlier iteration.
     """
     if commit not in graph.mainline_index:
         index = graph.newest_mainline[commit]
@@ -105,8 +110,8 @@ def _commits_of_branch(
 ) -> tuple[str, ...]:
     """Return the commits of a range that did not come in from the trunk.
 
-    These are the commits that the trunk commit does not contain, and the branch's own line of
-    first parents.
+    These are the commits that ``trunk_commit`` does not contain, and the branch's own line of
+    first parents, both without what ``base`` contains.
     """
     commits = dict.fromkeys(graph.between(commit, (base, trunk_commit)))
     in_range = set(graph.between(commit, (base,)))
@@ -155,9 +160,9 @@ def _touched_paths(
     changes: Mapping[CommitPair, ChangedFiles],
     pairs: Sequence[CommitPair],
 ) -> set[str]:
-    """Return the paths that a commit touched itself.
+    """Return the paths that a commit touched itself; none where git cannot compare it.
 
-    A merge touched a path when the file is as in none of its parents.
+    A merge touched a path where its file differs from that of each parent.
 
     Args:
         changes: what changed over each pair.
@@ -235,7 +240,7 @@ class TrunkHistory(GitFacts):
 
     @cached_property
     def iterations(self) -> list[tuple[int, str]]:
-        """The iterations that name a commit, each with the SHA."""
+        """The number and the commit of each iteration that names one, in the order of the log."""
         iterations = []
         for record in self._records:
             sha = self._resolved[trim(record.commit)]
@@ -245,7 +250,7 @@ class TrunkHistory(GitFacts):
 
     @cached_property
     def _first_iterations(self) -> dict[str, int]:
-        """The lowest iteration that names each commit."""
+        """By the SHA of a commit, the number of the first iteration that names it."""
         return {sha: number for number, sha in reversed(self.iterations)}
 
     @cached_property
@@ -256,7 +261,7 @@ class TrunkHistory(GitFacts):
     def _commits(self, shas: Collection[str]) -> dict[str, Commit]:
         """Return commits by their SHAs, without those that git cannot read.
 
-        Commits of the trunk come first and are as the walk has them.
+        Commits of the trunk come first and are as the walk has them: most without a message.
         """
         on_trunk = {}
         off_trunk = []
@@ -269,7 +274,7 @@ class TrunkHistory(GitFacts):
 
     @cached_property
     def walk(self) -> dict[str, Commit]:
-        """The commits of the trunk by their SHAs, newest first."""
+        """The commits of the trunk by their SHAs, newest first; empty without a trunk."""
         if not self.trunk.commit:
             return {}
         commits = trunk_commits(self.repository, self.trunk.commit, "--date-order")
@@ -281,7 +286,7 @@ class TrunkHistory(GitFacts):
         return self._graph_with([sha for _, sha in self.iterations])
 
     def _graph_with(self, shas: Iterable[str]) -> CommitGraph:
-        """Return the trunk with some commits and with the branches off the trunk."""
+        """Return the trunk with some commits and, if one is off the trunk, with all branches."""
         trunk = {sha: commit.parents for sha, commit in self.walk.items()}
         off_trunk = [sha for sha in dict.fromkeys(shas) if sha not in self.walk]
         if not off_trunk:
@@ -320,7 +325,8 @@ class TrunkHistory(GitFacts):
         Args:
             graph: the trunk and what is off it.
             commits: the commits in question, by their SHAs.
-            numbers: the iteration of each commit in question.
+            numbers: by the SHA of each commit in question, the number of its iteration. A commit
+                may show the landing of those with lower numbers.
         """
         iterations = [Tip(sha, iteration=number) for sha, number in numbers.items()]
 
@@ -341,7 +347,7 @@ class TrunkHistory(GitFacts):
 
     @cached_property
     def _shallow(self) -> frozenset[str]:
-        """The commits at which history is cut off."""
+        """The commits at which history is cut off; none where it is whole."""
         try:
             content = read_file(self.repository.common_dir / "shallow")
             return frozenset(content.decode().split())
@@ -350,7 +356,7 @@ class TrunkHistory(GitFacts):
 
     @cached_property
     def _ranges(self) -> dict[int, ScopeRange]:
-        """The commits over which the change of each iteration is measured."""
+        """By number of an iteration, the commits over which its change is measured."""
         iterations = [pair for pair in self.iterations if pair[1] in self.graph]
         shas = [sha for _, sha in iterations]
         is_first = [self._first_iterations[sha] == number for number, sha in iterations]

@@ -88,7 +88,7 @@ def trunk_commits(
 ) -> list[Commit]:
     """Return a commit and its ancestors, newest first.
 
-    Messages are kept only where they may name a revert, a checkpoint or a co-author.
+    A message is kept only where it may name a revert, a checkpoint or a co-author; else it is "".
 
     Args:
         repository: an open repository.
@@ -116,7 +116,7 @@ def named_commits(
 ) -> dict[str, Commit]:
     """Return commits by their SHAs, without those that git cannot read.
 
-    After ``most_failures`` of these the rest is left out.
+    After ``most_failures`` commits that git cannot read, all further ones are left out.
     """
 
     def ask(batch: Sequence[str]) -> Mapping[str, Commit]:
@@ -127,9 +127,9 @@ def named_commits(
 
 
 def commit_named(text: str, repository: GitRepository) -> str | None:
-    """Return the SHA of the commit that a user means, as far as git knows one by that name.
+    """Return the SHA of the commit that a user means, or None where git knows none by that name.
 
-    The first digits of a SHA name it if they are at least seven.
+    Fewer than seven first digits of a SHA do not name its commit.
     """
     sha = repository.resolve([text], searches=True)[text]
     if sha and len(text) < _FEWEST_SHA_DIGITS and sha.startswith(text):
@@ -138,7 +138,11 @@ def commit_named(text: str, repository: GitRepository) -> str | None:
 
 
 def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
-    """Return the subjects of commits by their SHAs, without those that git cannot read."""
+    """Return the subjects of commits by their SHAs, without those that git cannot read.
+
+    Raises:
+        NotARepositoryError: ``repo_dir`` is in no work tree, and a commit is asked about.
+    """
     wanted = list(dict.fromkeys(shas))
     if not wanted:
         return {}
@@ -149,7 +153,7 @@ def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
 
 
 def _parse_log(fields: Iterable[bytes]) -> Iterator[Commit]:
-    """Yield the commits of a log, given all its fields. Long texts are cut."""
+    """Yield the commits of a log, from all fields of it. Long texts are cut."""
     # One value is kept for each SHA, day and person: a commit comes after it was named as a parent.
     shas: dict[str, str] = {}
     days: dict[str, str] = {}
@@ -188,14 +192,16 @@ def lines_off_trunk(
     tips: Sequence[str],
     trunk: str | None,
 ) -> Parents:
-    """Return the parents of commits and of their ancestors down to the trunk, children first.
+    """Return the parents of commits and of their ancestors off the trunk, children first.
+
+    Where git cannot walk from all commits and tips, it walks only from the commits with a complete
+    history.
 
     Args:
         repository: an open repository.
-        shas: commits off the trunk. When git cannot walk from all of these and the tips, it walks
-            only from those with a complete history.
-        tips: tips of branches, which are dropped first.
-        trunk: the tip of the trunk; None to walk all history.
+        shas: commits off the trunk.
+        tips: tips of branches.
+        trunk: the tip of the trunk, of which no ancestor is returned; None to walk all history.
     """
 
     def walk_from(batch: Sequence[str]) -> Parents | None:
@@ -226,7 +232,7 @@ def lines_off_trunk(
 def shown_commits(
     repository: GitRepository, shas: Iterable[str]
 ) -> dict[str, ShownCommit]:
-    """Return times and changed files of commits, as ``git show --name-only`` prints them.
+    """Return times and changed files by the SHAs of commits, as ``git show --name-only`` prints.
 
     The files are None where git cannot list them. A commit that git cannot read is left out.
     """
