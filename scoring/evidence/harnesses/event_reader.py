@@ -51,23 +51,25 @@ class EventReader(JsonReader):
     """Reads JSON objects, of which :meth:`entry` says what happened.
 
     A reader sets :attr:`where` to what holds from now on, begins each event with :meth:`event`,
-    and says what is in it with the other methods. The id of a call may be any value: what is not
-    a text is not an id.
+    and says what is in it with the other methods. The id of a call may be any value: a call with
+    another value than a text has no id.
 
     Attributes:
-        in_documents: whether one line holds several events, which then are numbered in their
-            order.
+        in_documents: whether one line may hold several events. Events then have the numbers 0, 1,
+            and so on, in place of the number of their line.
         opens: whether the file begins where its session does.
-        seen: what is seen in the lines; :meth:`asked`, :meth:`said`, :meth:`compacted` and
-            :meth:`interrupted` are its methods.
+        seen: notes what is seen in the lines. ``asked``, ``said``, ``compacted`` and
+            ``interrupted`` are methods of it.
         where: the session, folder, model and agent of what is read now.
         spans: the spans so far.
-        covers: the numbers of the events of each span.
-        messages: in documents, the number of the first event of each message.
+        covers: for each span, the numbers of its events.
+        messages: in documents, for each message the number of its first event.
         place: the number of the line that is read now.
-        at: the index of the span and the number of the event that was begun last.
+        at: the index of the span and the number of the event that was begun last; -1 before the
+            first one.
         shell_calls: the ids of calls that run shell commands.
-        version: the version of the harness or of its format, which names unknown lines too.
+        version: the version of the harness or of its format; None: not stated. Reasons to skip
+            unknown lines name it.
     """
 
     decoder = msgspec.json.Decoder(PlainData)
@@ -93,7 +95,7 @@ class EventReader(JsonReader):
         self.set_up()
 
     def set_up(self) -> None:
-        """Prepare what one reader notes of a transcript beyond what all do."""
+        """Make the attributes that a subclass has of its own. Called once, before any line."""
 
     @property
     def next_event(self) -> int:
@@ -102,7 +104,7 @@ class EventReader(JsonReader):
 
     @property
     def folder(self) -> str:
-        """The folder of what is read now, or "" where its path is disguised."""
+        """The folder of what is read now, or "" where it is not known or its path is disguised."""
         if self.where.cwd.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
             return ""
         return self.where.cwd
@@ -110,16 +112,15 @@ class EventReader(JsonReader):
     def entry(self, line: Any) -> bool | None:
         """Say what a line, or a document, holds.
 
-        It is as the decoder gives it: by default well-formed JSON, and any value in it may be of
-        another type than expected.
+        It is as the decoder gives it: by default a dictionary, with values of any type.
 
         Returns:
-            True where another harness wrote the line.
+            True where another harness wrote the line and must read it.
         """
         raise NotImplementedError
 
     def take(self, lines: list[Any]) -> list[int]:
-        """Take some lines, and return the positions of those that another harness wrote."""
+        """Take some decoded lines, and return the positions of those that another harness wrote."""
         foreign = []
         for position, line in enumerate(lines):
             self.place = self.number + position
@@ -135,29 +136,30 @@ class EventReader(JsonReader):
         model: str = "",
         agent: bool = False,
     ) -> None:
-        """Note to which session the following belongs.
+        """Note to which session the following belongs. All else that :attr:`where` has is reset.
 
         Args:
-            cwd: the folder in which the work is done.
-            session: the id of the session.
-            parent: the id of the session that started it, as one of a sub-agent.
-            model: the name of the model.
-            agent: whether a sub-agent writes, also without a session that started it.
+            cwd: the folder in which the work is done; "": not known.
+            session: the id of the session; "": not known.
+            parent: the id of the session that started this one as a sub-agent; "" without one.
+            model: the name of the model; "": not known.
+            agent: whether a sub-agent writes. With a ``parent`` one always does.
         """
         is_agent = agent or parent != ""
         self.where = LineSpan(cwd, session, parent=parent, model=model, agent=is_agent)
 
     def event(self, time: int | None, *identity: object, name: object = "") -> bool:
-        """Begin an event.
+        """Begin an event. Copies of an event have one key, made of its id or its identity.
 
         Args:
-            time: when it happened, in nanoseconds since 1970; None: not known.
-            identity: what it is known by, which copies of it have too; by default its session,
-                line and time.
-            name: its id, by which alone it is known where it is not hidden.
+            time: when the event happened, in nanoseconds since 1970; None: not known.
+            identity: values that an event shares with its copies and with nothing else; by default
+                its session, line and time.
+            name: the id of the event. Where there is one that is not hidden, it alone counts, and
+                ``identity`` does not.
 
         Returns:
-            Whether it counts. Events without a time are skipped.
+            Whether the event counts. One without a time is skipped.
         """
         if time is None:
             self.skip(NO_TIME)
@@ -172,7 +174,7 @@ class EventReader(JsonReader):
         return True
 
     def span_here(self) -> int:
-        """Return the index of the span of what is read now, which may begin here."""
+        """Return the index of the span that is :attr:`where`. It is added if it is not there."""
         index = self._indices.get(self.where)
         if index is None:
             index = self._indices[self.where] = len(self.spans)
@@ -185,10 +187,11 @@ class EventReader(JsonReader):
         self.covers.append([*numbers])
 
     def begin(self, span: int, number: int, time: int, key: int) -> bool:
-        """Begin an event. See :meth:`Observations.line`.
+        """Begin an event, by the arguments of :meth:`Observations.line`.
 
         Returns:
-            Whether its number was added to those of the span, which has it once in a row.
+            Whether ``number`` was added to the numbers of the span: not where the event before
+            it has the same span and number.
         """
         is_added = self.at != (span, number)
         if is_added:
@@ -198,9 +201,9 @@ class EventReader(JsonReader):
         return is_added
 
     def numbered(self, messages: Iterable[object]) -> Iterator[PlainData]:
-        """Yield the messages of a document, and note where each begins.
+        """Yield the messages of a document, and note at which event each begins.
 
-        One that is not an object is skipped.
+        A message that is not an object is skipped with a reason.
         """
         for message in messages:
             self.messages.append(self.next_event)
@@ -219,9 +222,9 @@ class EventReader(JsonReader):
         self.skip(reason)
 
     def prompt(self, text: str) -> None:
-        """Note a prompt of a person.
+        """Note a prompt of a person. In a sub-agent it is only noted as :meth:`asked`.
 
-        What the harness writes in the name of a person is only :meth:`Observations.asked`.
+        For what the harness writes in the name of a person, call ``asked`` in place of this.
         """
         self.asked()
         if not self.where.agent:
@@ -231,9 +234,10 @@ class EventReader(JsonReader):
         """Note a response of a model.
 
         Args:
-            name: its id.
-            tokens: what it used. Where nothing was written to the cache, all uncached input counts
-                as written.
+            name: its id; "": not known.
+            tokens: what it used. Without output, no number counts; without uncached input, the
+                output alone does. Where nothing was written to the cache, all uncached input
+                counts as written.
         """
         self.seen.responds(name or f"at {self.at[1]}")
         stated = TokensStated.ALL
@@ -260,11 +264,14 @@ class EventReader(JsonReader):
         self.counted[Response].append(response)
 
     def totals(self, since: int, tokens: Tokens) -> None:
-        """Note the tokens of several responses together, of those that do not state theirs.
+        """Note the tokens of several responses together, of those that do not state their own.
+
+        The totals cover the events from ``since`` to the one that was begun last. Both count.
 
         Args:
-            since: the number of the first event that the totals cover.
-            tokens: what they used; where that is not stated, nothing is noted.
+            since: the number of the first event.
+            tokens: what the responses used. Nothing is noted where the output or the uncached
+                input is not stated.
         """
         if tokens.output is None or tokens.uncached is None:
             return
@@ -281,7 +288,10 @@ class EventReader(JsonReader):
     def command(
         self, call: object, text: str, folder: str = "", patch: str = ""
     ) -> None:
-        """Note a call that runs shell commands. See :meth:`Observations.command`."""
+        """Note a call that runs shell commands, by the arguments of :meth:`Observations.command`.
+
+        Where no ``folder`` is given, commands start in :attr:`folder`.
+        """
         folder = folder or self.folder
         key = self.seen.command(self.id_of(call), text, folder, patch)
         self.count_call(key, command_flags(text))
@@ -289,7 +299,7 @@ class EventReader(JsonReader):
     def edit(
         self, call: object, paths: Iterable[str], lines: AddedLines, whole: bool = False
     ) -> None:
-        """Note a call of a tool that edits files. See :meth:`Observations.edit`."""
+        """Note a call of a tool that edits files, by the arguments of :meth:`Observations.edit`."""
         key = self.seen.edit(self.id_of(call), paths, self.folder, lines, whole)
         self.count_call(key)
 
@@ -300,7 +310,10 @@ class EventReader(JsonReader):
     def call(
         self, call: object, question: bool = False, agent: bool = False, shows: int = 0
     ) -> None:
-        """Note a call of any other tool. See :meth:`Observations.call`."""
+        """Note a call of any other tool, by the arguments of :meth:`Observations.call`.
+
+        ``shows`` is what the call shows, as bits of ``objective_flags``.
+        """
         key = self.seen.call(self.id_of(call), question, agent)
         self.count_call(key, shows)
 
@@ -312,11 +325,11 @@ class EventReader(JsonReader):
             self.count_result(name, failed)
 
     def refused(self, call: object, reason: str = "") -> None:
-        """Note that the user refused a call, and why. It does not count as a call then."""
+        """Note that the user refused a call, and why. The call then does not count."""
         self.seen.refused(self.id_of(call), reason)
 
     def finish(self) -> None:
-        """Note what is known when all lines were read."""
+        """Note what a subclass knows only after the last line. :meth:`events` calls it."""
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read. Calls that the user refused are not among them."""
@@ -336,25 +349,25 @@ class EventReader(JsonReader):
         return self.seen.fill(events, self.opens)
 
     def counts(self, event: Call | CallResult) -> bool:
-        """Return whether a call, or how it ended, counts: not where the user refused the call."""
+        """Return whether a call or a result counts: not where the user refused the call."""
         return not event.id or event.id not in self.seen.refused_calls
 
     def id_of(self, call: object) -> str | None:
-        """Return the id of a call; None where it has none or hides it."""
+        """Return the id of a call, or None where it has none or the id is hidden."""
         return id_in(call) or None
 
     def count_result(self, call: str | None, failed: bool) -> None:
-        """Count how a call ended."""
+        """Count how a call ended, by its id, or by None without one."""
         key = key_of(call) if call else 0
         self.counted[CallResult].append(CallResult(*self.at, id=key, failed=failed))
 
     def count_call(self, key: int, shows: int = 0) -> None:
-        """Count a call by its key, with the bits of what it shows."""
+        """Count a call by the key of its id (0: without one), with the bits of what it shows."""
         self.counted[Call].append(Call(*self.at, id=key, shows=shows))
 
 
 def _plain(value: object) -> str:
-    """Return a short text or a number as it is, and the name of the type of anything else."""
+    """Return a number, the first 40 characters of a plain ASCII text, or the name of the type."""
     text = str(value) if type(value) in (str, int) else ""
     if text and text.isascii() and text.isprintable():
         return text[:40]
@@ -362,7 +375,9 @@ def _plain(value: object) -> str:
 
 
 def lines_in(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, or the whole of a document.
+    """Yield the lines of a file with their line breaks, or all of a file named ``*.json`` at once.
+
+    A line over 16 MiB comes in pieces. Of a document, no more comes than shows that it is too long.
 
     Raises:
         OSError: the file cannot be read.
@@ -376,7 +391,7 @@ def lines_in(path: Path) -> Iterator[bytes]:
 
 
 def encoded(values: Iterable[Any]) -> Iterator[bytes]:
-    """Yield values as lines of JSON, or null for a value that cannot be one."""
+    """Yield each value as a line of JSON, or ``null`` for a value that JSON cannot hold."""
     for value in values:
         try:
             yield msgspec.json.encode(value)

@@ -1,8 +1,8 @@
 """Fields of JSON values that should be objects and may be anything.
 
-Nothing here fails on a value of another type: it is as if the field were not there. A path has
-dots between the names of fields within each other: ``message.content``. Without a path, the value
-itself is meant.
+A function that takes a value never fails on one of another type: the field then counts as missing.
+A path names a field, and fields in it after dots: ``message.content``. The path "" means the value
+itself.
 """
 
 import json
@@ -29,13 +29,14 @@ BROKEN = (msgspec.MsgspecError, ValueError, RecursionError)
 """What decoding raises: for broken JSON, for another type, and for what is nested too deep."""
 
 _FILE_LIMIT = 1 << 20
+"""How many bytes of a JSON file are read where the caller does not say."""
 
 _anything = msgspec.json.Decoder()
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def decoded(decoder: msgspec.json.Decoder[Any], text: "bytes | msgspec.Raw") -> Any:
-    """Decode a JSON text, also with broken characters: harnesses cut text anywhere.
+    """Decode a JSON text. Harnesses cut text anywhere, so broken characters are replaced.
 
     Raises:
         msgspec.MsgspecError, ValueError, RecursionError: as in :data:`BROKEN`.
@@ -62,9 +63,9 @@ def value_of(
     """Return what a JSON text or a field holds.
 
     Args:
-        raw: the text.
-        decoder: decodes it.
-        otherwise: what to return where it is missing or broken.
+        raw: the text, or the field; UNSET: a field that is missing.
+        decoder: decodes the text; by default to plain values.
+        otherwise: what to return where the text is missing, broken or of another type.
     """
     try:
         return otherwise if raw is UNSET else decoded(decoder, raw)
@@ -84,12 +85,12 @@ def value_in(path: Path, limit: int = _FILE_LIMIT) -> Any:
 
 
 def keys_of(line: bytes) -> frozenset[str]:
-    """Return the keys of a JSON object, or none of anything else."""
+    """Return the keys of a JSON object, or none for any other text."""
     return frozenset(value_of(line, _keys, ()))
 
 
 def is_too_deep(line: bytes) -> bool:
-    """Return whether a text is nested too deep, also after a field of another type."""
+    """Return whether a text is nested too deep to decode, whatever the types of its fields."""
     try:
         _keys.decode(line)
     except RecursionError:
@@ -100,7 +101,7 @@ def is_too_deep(line: bytes) -> bool:
 
 
 def member(value: Any, path: str) -> Any:
-    """Return what is at a path, or None when it is not there."""
+    """Return what is at a path, or None where nothing, or null, is there."""
     if path:
         for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None
@@ -110,7 +111,9 @@ def member(value: Any, path: str) -> Any:
 def text_in(value: Any, *paths: str) -> str:
     """Return the first text at some paths that is not empty, or "" without one.
 
-    A list of parts has their texts as lines.
+    A list at a path counts as a text: the texts of its parts, with line breaks between them. A
+    part is a text, or an object with the key ``text``. Without paths, the value itself is looked
+    at.
     """
     for path in paths or ("",):
         content = member(value, path)
@@ -137,12 +140,12 @@ def items_in(value: Any, path: str = "") -> list[Any]:
 
 
 def parts_in(items: Any, kind: str) -> list[Any]:
-    """Return the objects of a type in a list."""
+    """Return the objects of a list that have a kind as their ``type``. Any other value has none."""
     return [part for part in items_in(items) if member(part, "type") == kind]
 
 
 def failure_in(value: Any, path: str = "") -> bool | None:
-    """Return whether the exit status at a path is that of a failure, or None without one."""
+    """Return whether the exit status at a path is not 0, or None where no whole number is there."""
     status = member(value, path)
     return status != 0 if type(status) is int else None
 
@@ -153,7 +156,7 @@ def is_failure(exit_status: str) -> bool:
 
 
 def count_in(value: Any, path: str) -> int | None:
-    """Return the number of tokens at a path, or None without one."""
+    """Return the number of tokens at a path, or None without a number up to the limit."""
     count = member(value, path)
     return count if type(count) is int and 0 <= count <= COUNT_LIMIT else None
 
@@ -176,7 +179,7 @@ class Tokens(NamedTuple):
 
     @property
     def are_stated(self) -> bool:
-        """Whether output and input are stated."""
+        """Whether the output and the uncached input are stated."""
         return self.output is not None and self.uncached is not None
 
 
@@ -184,10 +187,11 @@ class TokenFields(NamedTuple):
     """At which paths a harness states tokens.
 
     Attributes:
-        output: tokens of output.
-        input: tokens of input.
-        reads: tokens that were read from the cache.
-        writes: tokens that were written to the cache; None where they are not stated.
+        output: the path of the tokens of output.
+        input: the path of the tokens of input.
+        reads: the path of the tokens that were read from the cache.
+        writes: the path of the tokens that were written to the cache; None where the harness does
+            not state them.
         holds_cached: whether the input includes what was read from the cache or written to it.
     """
 
@@ -198,7 +202,10 @@ class TokenFields(NamedTuple):
     holds_cached: bool = False
 
     def of(self, value: Any) -> Tokens:
-        """Return the tokens that a value states."""
+        """Return the tokens that a value states.
+
+        What it does not state is None of output and of uncached input, and 0 of the cache.
+        """
         uncached = count_in(value, self.input)
         reads = count_in(value, self.reads) or 0
         writes = 0
@@ -210,7 +217,10 @@ class TokenFields(NamedTuple):
 
 
 def special_service(*services: str) -> str:
-    """Return the ways of serving a response that have a price of their own, or "" without any."""
+    """Return the ways of serving a response that have a price of their own, joined by ``+``.
+
+    "" without any, as where all are usual ones or empty.
+    """
     usual = ("", "standard", "default", "auto")
     return "+".join(name for name in services if name not in usual)
 
@@ -218,24 +228,27 @@ def special_service(*services: str) -> str:
 def id_in(value: Any, path: str = "") -> str:
     """Return the id at a path, or "" without one.
 
-    A tool that hides secrets may have put its word in the place of an id.
+    An id with the word ``REDACTED`` counts as missing: a tool that hides secrets put it there.
     """
     name = text_in(value, path)
     return "" if "REDACTED" in name else name
 
 
 def time_in(value: Any, path: str) -> int | None:
-    """Return the time stamp at a path, in nanoseconds since 1970, or None without one."""
+    """Return the time of the RFC 3339 stamp at a path, in nanoseconds since 1970, or None."""
     return timestamp_ns(text_in(value, path))
 
 
 def seconds(value: object) -> int | None:
-    """Return a time in seconds since 1970 in nanoseconds, or None for anything else."""
+    """Return whole seconds since 1970 as nanoseconds, or None for what is not such a number."""
     return milliseconds(value * 1000) if type(value) is int else None
 
 
 def milliseconds(value: object, path: str = "") -> int | None:
-    """Return a time in milliseconds since 1970 in nanoseconds, or None for anything else."""
+    """Return the whole milliseconds since 1970 at a path as nanoseconds, or None without them.
+
+    A number below 0, or of a time that is too late for 64 bits, counts as missing.
+    """
     number = member(value, path)
     if type(number) is int and 0 <= number < NS_MAX // 1_000_000:
         return number * 1_000_000

@@ -27,9 +27,10 @@ class FileNames(NamedTuple):
     """How some files of a harness are named.
 
     Attributes:
-        pattern: the pattern of their names, with ``*``.
-        kind: what they are. What is ``other`` is no transcript, even if another pattern fits.
-        folder: the end of the path of the folder that they are in, a pattern too; "": any folder.
+        pattern: the pattern that the name of a file must fit, with ``*``.
+        kind: what the files are. A file that fits a pattern of the kind ``other`` never is a
+            transcript, even if it fits another pattern.
+        folder: the pattern that the end of the path of its folder must fit; "": any folder.
     """
 
     pattern: str
@@ -37,7 +38,7 @@ class FileNames(NamedTuple):
     folder: str = ""
 
     def fit(self, path: str) -> bool:
-        """Return whether a file is named so, and is in such a folder."""
+        """Return whether the name of a file fits ``pattern``, and its folder ``folder``."""
         folder, name = os.path.split(path)
         if not fnmatchcase(name, self.pattern):
             return False
@@ -48,13 +49,14 @@ class Home(NamedTuple):
     """A folder to look in for transcripts.
 
     Attributes:
-        path: the folder, which need not be there.
-        origin: how it is known: a variable, or the usual place.
-        prefix: how the names of transcripts begin.
-        below: whether its sub-folders have transcripts too.
+        path: the folder, which need not exist.
+        origin: how the folder is known: the name of a variable, a usual path, the path of a
+            settings file, ``--transcript-dir`` or ``hook``.
+        prefix: how the name of each transcript begins; "": in any way.
+        below: whether all folders below are looked in too.
         names: how the files are named.
-        harness: the harness that the files are of; "": of any.
-        whole: whether they count whole.
+        harness: the name of the harness that wrote the files; "": any harness.
+        whole: whether all of a transcript counts, and not only the work in the repository.
     """
 
     path: Path
@@ -66,16 +68,22 @@ class Home(NamedTuple):
     whole: bool = False
 
     def inside(self, folder: str) -> "Home":
-        """Return a folder in this one, known in the same way."""
+        """Return a folder below this one. All else, as the origin, stays the same."""
         return self._replace(path=self.path / folder)
 
 
 def home_named(
     environment: Mapping[str, str], variables: str, usual: str, below: str = ""
 ) -> Home:
-    """Return a folder below the one that the first variable of some names, or the usual one.
+    """Return a folder that a variable of the environment names, or else the usual one.
 
-    Its origin is the variable, or the usual folder.
+    Args:
+        environment: the values of the variables, by their names.
+        variables: the names of variables, with blanks between them. The first one that is set to
+            more than blanks wins, and is the origin.
+        usual: the folder without such a variable, where ``~`` may begin it. It then is the origin,
+            with ``below``. A caller that gives "" gets the origin "" if no variable is set.
+        below: a path that is put after the folder of the variable, or after the usual one.
     """
     for variable in variables.split():
         value = environment.get(variable, "").strip()
@@ -88,15 +96,16 @@ class Hook(NamedTuple):
     """How a harness runs a command when its agent stops.
 
     Attributes:
-        file: the settings file of a project, or of a user's home.
-        variable: the variable that may name another folder of the user.
-        below: the path of the file in that folder.
-        event: the name of the event.
-        limit: what bounds the time of a hook, as the settings say it.
-        key: the key of the command.
+        file: the path of the settings file in a project, and in the home of a user.
+        variable: the variable that may name a folder that takes the place of the user's home.
+        below: the path of the settings file in the folder of ``variable``.
+        event: the name of the event at which the command runs.
+        limit: the fields that bound the time of a hook, by key, as the settings write them.
+        key: the key in the settings that holds the command.
         flat: whether the hooks of an event are in one list, and not in groups.
-        quiet: whether the command must not print, since that would be an answer.
-        at_home: where else the file is in a home.
+        quiet: whether the command must print nothing, since the harness would take that for an
+            answer.
+        at_home: the path of the settings file in the home of a user; "": as ``file``.
         personal: the settings file of a project that is for one person alone; "" without one.
     """
 
@@ -116,8 +125,9 @@ class Copy(NamedTuple):
     """A file that may be one of several copies of a transcript.
 
     Attributes:
-        transcript: what all copies have in common.
-        archived: whether it only counts where it is the only copy.
+        transcript: what names the transcript, the same for all copies.
+        archived: whether the file is in an archive: a copy that is not archived is read in its
+            place.
     """
 
     transcript: str
@@ -125,16 +135,18 @@ class Copy(NamedTuple):
 
 
 class Harness(CountedHarness):
-    """A program that runs agents and writes transcripts. It holds no state of a reading.
+    """A program that runs agents and writes transcripts. An object holds no state of a reading.
 
     Attributes:
         files: how its transcripts are named.
-        hook: how it runs a command when its agent stops; None where it cannot, or that is not
-            known.
-        reader: makes a reader of one transcript, from the test tools; None: those of the table.
-        keys: the keys that each of its lines, or documents, has; none where they do not tell.
-        places: where it keeps transcripts: variables that may name a folder, the usual folder
-            without them, and what is below it.
+        hook: how it runs a command when its agent stops; None where it cannot, or where it is not
+            known how.
+        reader: makes the reader of one transcript. It takes the test tools; None: those of the
+            table alone.
+        keys: the keys that each of its lines, or documents, has; empty where keys do not show
+            which harness wrote a line.
+        places: where it keeps transcripts, each as the last three arguments of
+            :func:`home_named`: variables, the usual folder, and the path below.
     """
 
     files: Sequence[FileNames] = (FileNames("*.jsonl"), FileNames("*.jsonl.zst"))
@@ -149,7 +161,11 @@ class Harness(CountedHarness):
         return any(names.kind == "document" for names in self.files)
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folders where it keeps transcripts, by the variables of an environment."""
+        """Return the folders where it keeps transcripts, each once.
+
+        Args:
+            environment: the values of the variables, by their names.
+        """
         homes: dict[Path, Home] = {}
         for place in self.places:
             home = home_named(environment, *place)
@@ -157,26 +173,35 @@ class Harness(CountedHarness):
         return list(homes.values())
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield the lines of a store.
+        """Yield the lines that a reader takes, made of a store: by default those of the file.
 
         Raises:
-            OSError: it cannot be read, or its form is not known.
-            ForeignFileError: another program wrote it.
+            OSError: the store cannot be read, or its form is not known.
+            ForeignFileError: another program wrote the store.
         """
         return lines_in(path)
 
     def shown(self, path: Path) -> PlainData:  # noqa: ARG002 - for those that need it
-        """Return what the place of a store shows, and its lines do not."""
+        """Return what the path of a store, and other files, say of it, and its lines do not.
+
+        The reader has it as :attr:`~.json_reader.JsonReader.shown`, after a way through JSON.
+        """
         return {}
 
     def sibling_files(self, path: Path) -> list[Path] | None:  # noqa: ARG002 - for stores
-        """Return the files that change a store, or None where they are not known."""
+        """Return the other files that decide what is read of a store.
+
+        Some may not exist. None where they are not known: the store is then read each time.
+        """
         return None
 
     def copy(self, path: Path) -> Copy | None:  # noqa: ARG002 - for those that copy
-        """Return of which transcript a file is a copy, by its path, or None without copies."""
+        """Return of which transcript a file is a copy, by its path, or None where it is of none."""
         return None
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether a line, or a document, is one of its."""
+        """Return whether this harness wrote a line or a document, by its keys.
+
+        It did where all of :attr:`keys` are there. A harness without such keys claims nothing.
+        """
         return bool(self.keys) and line.keys() >= self.keys

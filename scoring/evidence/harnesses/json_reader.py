@@ -30,13 +30,14 @@ class JsonReader:
 
     Attributes:
         decoder: decodes a line.
-        goes_on: whether more lines may be read after the events were returned, and events again.
+        goes_on: whether more lines may be read after :meth:`events` was called, and it be called
+            again.
         skipped: how many lines were skipped, by reason.
         counted: the events that are counted, by kind.
-        number: the number in the file of the first of the lines that are taken.
-        shown: what the place of the file shows, and its lines do not.
+        number: the number in the file, from 0, of the first line that :meth:`take` is given.
+        shown: what :meth:`~.harness.Harness.shown` says of the file; None where nothing does.
         next_number: the number of the line after the last block.
-        written: the lines that are taken, as they are written.
+        written: the lines that :meth:`take` is given, as they are written in the file.
     """
 
     decoder: ClassVar[msgspec.json.Decoder[Any]]
@@ -59,11 +60,11 @@ class JsonReader:
         raise NotImplementedError
 
     def block(self, block: bytes) -> list[tuple[int, bytes]]:
-        """Read some whole lines.
+        """Read some whole lines, each with its line break.
 
         Returns:
-            The lines to read one by one, because they are odd or another harness's, each with its
-            position among the lines of the block.
+            The lines that must be read one by one, each with its position in the block: those of
+            another harness; or all, where one of them is odd or blank.
         """
         written = block.split(b"\n")
         self.next_number = self.number + len(written) - 1
@@ -78,11 +79,11 @@ class JsonReader:
         return [(position, written[position]) for position in self.take(lines)]
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
-        """Read one line, or one document.
+        """Read one line, or one document. What cannot be read is skipped with a reason.
 
         Args:
-            line: the line.
-            broken: the reason to skip it when it is not JSON.
+            line: the line, or the document.
+            broken: the reason that is noted when the line is not JSON.
         """
         self.written = [line]
         try:
@@ -96,12 +97,16 @@ class JsonReader:
             self.skip(broken)
 
     def _values_of(self, line: bytes) -> list[Any]:
-        """Return the values in a line: several where a line break between them is missing."""
+        """Return the values in a line: several where a line break between them is missing.
+
+        Raises:
+            msgspec.MsgspecError, ValueError, RecursionError: as in :data:`.fields.BROKEN`.
+        """
         try:
             return self.decoder.decode_lines(line)
         except BROKEN:
             return [decoded(self.decoder, line)]
 
     def skip(self, reason: str) -> None:
-        """Note that a line was skipped."""
+        """Note that a line, or a part of one, was skipped for a reason."""
         self.skipped[reason] += 1

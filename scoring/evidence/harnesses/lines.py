@@ -36,13 +36,13 @@ MOST_LINES = 1 << 20
 """How many lines one transcript may have."""
 
 FREE_SECONDS = 20.0
-"""Seconds of processor time that reading any transcript may take."""
+"""How many seconds of processor time any transcript may take to read, whatever its size."""
 
 SLOWEST = 1 << 20
-"""How many bytes must be read in each second after these."""
+"""How many bytes must be read in each second after :data:`FREE_SECONDS`."""
 
 MOST_UNCLAIMED = 300
-"""After how many lines that no harness claims the harnesses are not asked any more."""
+"""How many lines that no harness claims there may be. Then no harness is asked any more."""
 
 TooLong = Callable[[int], None]
 """Takes the offset in bytes of a line that is too long."""
@@ -51,8 +51,8 @@ TooLong = Callable[[int], None]
 class Lines:
     """Gives each line to the reader of the harness that wrote it.
 
-    A line that no harness claims goes to the harness of the first line that one claimed. Where no
-    line is claimed, it is not known which harness wrote the file.
+    A line that no harness claims goes to the reader of the first line that was claimed. As long as
+    none was, it is the line of the only harness, or, of several, of one that is not known.
 
     Args:
         harnesses: the harnesses that may have written the lines.
@@ -83,7 +83,7 @@ class Lines:
         """Read some whole lines.
 
         Raises:
-            OSError: the transcript has too many lines, or takes too long.
+            OSError: the transcript has more than :data:`MOST_LINES` lines, or takes too long.
         """
         self._size += len(block)
         seconds = time.thread_time() - self._began
@@ -107,7 +107,7 @@ class Lines:
         self._number = next_number
 
     def _main(self) -> JsonReader:
-        """Return the reader of lines that no harness claims."""
+        """Return the reader of lines that no harness claims, as the class says."""
         if self._first:
             return self._first
         return self._reader(
@@ -115,11 +115,11 @@ class Lines:
         )
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
-        """Read one line.
+        """Read one line. A blank one is passed over.
 
         Args:
-            line: the line.
-            broken: the reason to skip it when it is not JSON.
+            line: the line, without its line break.
+            broken: the reason that is noted when the line is skipped since it is not JSON.
         """
         if line.strip():
             reader = self._writer(line) or self._main()
@@ -127,15 +127,15 @@ class Lines:
             reader.line(line, broken)
 
     def last(self, line: bytes) -> None:
-        """Read what follows the last line break of a file or a part."""
+        """Read what follows the last line break of a file or a part, which may be nothing."""
         self.line(line, HALF_WRITTEN)
         if line:
             self._number += 1
 
     def document(self, text: bytes) -> None:
-        """Read a whole document, or lines in its place.
+        """Read a text as one document, or as lines where its first line is a document by itself.
 
-        A document that no harness claims belongs to the only harness that its name allows.
+        A text that no harness claims is skipped, for the only harness of documents if there is one.
         """
         documents = [text]
         writer = self.document_writer(text)
@@ -155,30 +155,30 @@ class Lines:
         reader.skip(f"{UNKNOWN_KIND}document" if keys_of(text) else NOT_JSON)
 
     def document_writer(self, text: bytes) -> Harness | None:
-        """Return the harness that may have written a text as a document, or None for none."""
+        """Return the harness that claims a text as a document, or None where none does."""
         return _claimant(self._of_documents, text)
 
     def can_go_on(self) -> bool:
-        """Return whether a transcript that begins with these lines can be read from here on."""
+        """Return whether, in a longer copy, only what follows the lines so far must be read."""
         if not self._first or not self._first.goes_on or len(self._readers) > 1:
             return False
         return {HALF_WRITTEN, TOO_LONG}.isdisjoint(self._first.skipped)
 
     def skip_long(self, offset: int) -> None:
-        """Note that a line was skipped because it is too long."""
+        """Note that the line at an offset in bytes was skipped because it is too long."""
         self._number += 1
         self._main().skip(TOO_LONG)
         self.too_long(offset)
 
     def events(self) -> EventsByHarness:
-        """Return the events that were read."""
+        """Return the events that were read so far."""
         return {name: reader.events() for name, reader in self._readers.items()}
 
     def _writer(self, line: bytes) -> JsonReader | None:
         """Return the reader of the harness that wrote a line, or None when no harness claims it.
 
-        The harness of the first line is asked first, then the last of the table. After
-        :data:`MOST_UNCLAIMED` lines that none claims, none is asked any more.
+        The harness of the first claimed line is asked first, then all from the last of the table
+        to the first. None is asked any more after :data:`MOST_UNCLAIMED` lines without a claim.
         """
         if self._unclaimed >= MOST_UNCLAIMED:
             return None
@@ -214,12 +214,12 @@ def read_whole(fd: int, transcript: TranscriptFile, lines: Lines) -> EventsByHar
     """Read a transcript from an open file.
 
     Args:
-        fd: the file.
+        fd: the descriptor of the file.
         transcript: the transcript, which is not a store.
         lines: what reads its lines.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read, or is too large.
     """
     data = (
         decompressed(fd) if transcript.compressed else chunks(fd, os.fstat(fd).st_size)
@@ -234,10 +234,12 @@ def read_whole(fd: int, transcript: TranscriptFile, lines: Lines) -> EventsByHar
 def read_store(
     path: Path, harness: Harness, tools: TestTools | None
 ) -> EventsByHarness:
-    """Read a transcript of which the harness makes the lines.
+    """Read a store, of which its harness makes the lines.
+
+    A store that another program wrote has no events, and no harness that is known.
 
     Raises:
-        OSError: it cannot be read, or its form is not known.
+        OSError: it cannot be read, has too many lines, or its form is not known.
     """
     reader = harness.reader(tools)
     # what a file states may be nested too deep
@@ -262,11 +264,11 @@ def read_parts(parts: Iterable[Iterator[bytes]], lines: Lines) -> EventsByHarnes
     """Read a transcript in parts.
 
     Args:
-        parts: the parts, each in pieces: whole lines, or one document.
+        parts: the parts, in order, each in pieces. Each part has whole lines, or one document.
         lines: what reads their lines.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: a part cannot be read, or is too large.
     """
     start = 0
     for part in parts:
@@ -275,7 +277,7 @@ def read_parts(parts: Iterable[Iterator[bytes]], lines: Lines) -> EventsByHarnes
 
 
 def _read_part(part: Iterator[bytes], start: int, lines: Lines) -> int:
-    """Read a part that begins at an offset, and return the offset of its end."""
+    """Read a part that begins at an offset in bytes, and return the offset of its end."""
     head = _head(part)
     opening, line_break, rest = head.lstrip().partition(b"\n")
     more = b"" if rest or not line_break else next(part, b"")
@@ -292,12 +294,12 @@ def _read_part(part: Iterator[bytes], start: int, lines: Lines) -> int:
 
 
 class Copies:
-    """Reads transcripts that may be copies of one that grew.
+    """Reads transcripts that may be copies of one transcript that grew, the shortest first.
 
-    What a transcript has of the one before it is not read again.
+    Where a transcript begins with all of the one read before, only the rest of it is read.
 
     Args:
-        harnesses: the harnesses that may have written them.
+        harnesses: the harnesses that may have written the transcripts.
         tools: the test tools; None: those of the table alone.
     """
 
@@ -307,10 +309,10 @@ class Copies:
         self._lines = self._new_lines()
 
     def read(self, text: bytes, too_long: TooLong) -> EventsByHarness:
-        """Read a transcript of one part.
+        """Read a transcript of one part, and return all of its events.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: it has too many lines, takes too long, or is too large a document.
         """
         previous = self._previous
         self._previous = b""
@@ -331,12 +333,13 @@ class Copies:
 
 
 def _pieces(text: bytes, start: int = 0) -> Iterator[bytes]:
+    """Yield a text from an offset on, in pieces of :data:`BLOCK` bytes."""
     for offset in range(start, len(text), BLOCK):
         yield text[offset : offset + BLOCK]
 
 
 def _head(data: Iterable[bytes]) -> bytes:
-    """Return what comes up to the end of the first line that is not blank, and some more."""
+    """Take pieces until they hold the end of a line that is not blank, or too much. Join them."""
     head = bytearray()
     has_text = False
     for piece in data:
@@ -348,6 +351,7 @@ def _head(data: Iterable[bytes]) -> bytes:
 
 
 def _document(data: Iterable[bytes]) -> bytes:
+    """Return data as one text. Raises OSError where it is over :data:`DOCUMENT_LIMIT` bytes."""
     text = bytearray()
     for chunk in data:
         text += chunk
@@ -357,15 +361,12 @@ def _document(data: Iterable[bytes]) -> bytes:
 
 
 def _read_lines(data: Iterable[bytes], start: int, lines: Lines) -> int:
-    """Read data in blocks of whole lines, and then a last line without an end.
+    """Read data in blocks of whole lines, then a last line without an end. Return its end.
 
     Args:
         data: the data, in pieces.
-        start: the offset at which it begins.
+        start: the offset in bytes at which the data begins; the end is such an offset too.
         lines: what reads the lines.
-
-    Returns:
-        The offset of the end.
     """
     end = line_start = start
     rest = b""

@@ -41,21 +41,21 @@ MOST_PROCESSES = 8
 """How many processes read at most."""
 
 WORTH_A_PROCESS = 16 << 20
-"""How many bytes there must be to read for each further process."""
+"""How many bytes to read make one process worth it, by default."""
 
 _BYTES_OF_A_TASK = 1 << 20
 """How many bytes of small transcripts are read as one task."""
 
 _MOST_HELD = 64 << 20
-"""How many bytes of a transcript are held to see whether the next one begins with them."""
+"""The largest transcript, in bytes, that is held to see whether the next one begins with it."""
 
 
 class Reading:
-    """What reads one transcript after the other.
+    """Reads transcripts one after the other, in the process that calls it.
 
     Args:
         harnesses: the harnesses that may have written them.
-        make_tools: makes the test tools; None where no reader looks at what is done.
+        make_tools: makes the test tools; None: those of the table alone.
     """
 
     def __init__(
@@ -74,9 +74,10 @@ class Reading:
         return self._make_tools() if self._make_tools else None
 
     def read(self, transcript: TranscriptFile) -> FileRead:
-        """Read a transcript, a copy that grew from where the last one ended.
+        """Read a transcript. Of a longer copy of the one before it, only the rest is read.
 
-        It never raises: what cannot be read has no events and a warning.
+        A transcript that cannot be read has no events and a warning, except that a directory
+        has no warning. OSError and GitError are never raised.
         """
         warnings: list[str] = []
         events = None
@@ -93,8 +94,12 @@ class Reading:
     ) -> EventsByHarness | None:
         """Return the events of a transcript, or None for what cannot be opened or is a directory.
 
+        Args:
+            transcript: the transcript.
+            warnings: a list to which what was skipped is added, in words.
+
         Raises:
-            OSError, GitError: it cannot be read.
+            OSError, GitError: what was opened cannot be read.
         """
         path = transcript.path
         repository = transcript.repository
@@ -125,12 +130,15 @@ class Reading:
         return read_parts(parts, lines)
 
     def prepare(self) -> None:
-        """Load what all readers need, so that processes forked from this one have it."""
+        """Load the test tools and the forms of prompts, which processes forked from here then have.
+
+        Without ``make_tools`` it does nothing.
+        """
         if self._tools:
             said_in("")
 
     def close(self) -> None:
-        """End what reads objects in git."""
+        """End the processes that read objects in git, and forget the copy that was held."""
         self._open.close()
         self._objects.clear()
         self._copies = None
@@ -147,11 +155,12 @@ def transcript_rules(
     """Return the rules by which the transcripts of some harnesses are read.
 
     Args:
-        name: the name under which they are kept.
+        name: the name under which the store keeps the transcripts.
         harnesses: returns the harnesses.
-        find: finds their transcripts.
-        tools: makes the test tools; None where no reader looks at what is done.
-        unread: harnesses that are not read, of which files are only named.
+        find: finds their transcripts, and those of ``unread``.
+        tools: makes the test tools from how commands begin that run tests in this repository;
+            None where no reader looks at what is done.
+        unread: harnesses of which files are found and named, and no line is understood.
     """
     return TranscriptRules(
         name=name,
@@ -172,13 +181,13 @@ _Sized: TypeAlias = Mapping[int, tuple[TranscriptFile, int]]
 
 
 class Pool:
-    """The reading of some transcripts, the largest first, in the background.
+    """The reading of some transcripts, in worker processes or in this one.
 
-    It goes on in workers until the results are asked for. One process reads the copies of a
-    session, the shortest first.
+    Workers begin at once, with the largest transcripts. Without workers, nothing is read before
+    the results are asked for. The copies of a session are read in one process, the shortest first.
 
     Args:
-        reading: what reads them.
+        reading: what reads the transcripts.
         transcripts: each transcript with its size in bytes, by a number.
         processes: how many processes read; None: as many as the amount is worth.
     """
@@ -211,7 +220,12 @@ class Pool:
             self._start(count, sizes)
 
     def _start(self, count: int, sizes: Sequence[int]) -> None:
-        """Begin to read in worker processes."""
+        """Begin to read in worker processes.
+
+        Args:
+            count: how many processes.
+            sizes: the size of each group of copies, in bytes.
+        """
         import multiprocessing  # most runs have little to read
         from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
@@ -241,7 +255,10 @@ class Pool:
                 self._tasks.append(self._workers.submit(_read_numbers, numbers))
 
     def results(self) -> Iterator[tuple[int, FileRead]]:
-        """Yield the number of each transcript and what was read of it."""
+        """Yield the number of each transcript and what was read of it. Call it once.
+
+        They come as they are read, not in the order of their numbers.
+        """
         done: set[int] = set()
         if self._tasks:
             from concurrent.futures import BrokenExecutor
@@ -268,7 +285,7 @@ class Pool:
         self._groups = []
 
     def close(self) -> None:
-        """Stop, and leave what is being read."""
+        """End the workers. What they have not read yet stays unread."""
         if self._workers is None:
             return
 
@@ -296,7 +313,7 @@ def _begin_worker(reading: Reading, transcripts: _Sized, parent: int) -> None:
 
 
 def _read_numbers(numbers: Sequence[int]) -> dict[int, FileRead]:
-    """Read some transcripts in a worker, and return their events encoded, by their numbers."""
+    """Read the transcripts of some numbers in a worker. Return them by number, encoded."""
     reading, transcripts = _work
     encoded = {}
     with _without_collection():  # until the events are gone
@@ -308,7 +325,12 @@ def _read_numbers(numbers: Sequence[int]) -> dict[int, FileRead]:
 
 
 def _process_count(asked: int | None, worth: int) -> int:
-    """Return how many processes read, or 1 is this one alone."""
+    """Return how many processes read, at most :data:`MOST_PROCESSES`. Up to 1: this one alone.
+
+    Args:
+        asked: how many the caller wants; None: as many as are worth it and have a core.
+        worth: how many the amount to read is worth.
+    """
     try:
         threads = len(os.listdir("/proc/self/task"))
     except OSError:
