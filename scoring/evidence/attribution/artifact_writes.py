@@ -14,11 +14,10 @@ from scoring.files import identity_of
 from .iteration_shares import Verification
 from .session_trees import AllWork
 
+# what a shell expands to several names: braces, ``**``, and the mark of a substitution
 _ANY_FOLDERS = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}|\*\*|`")
-"""What a shell expands to several names: braces, ``**``, and the mark of a substitution."""
-
+# the beginning of a name, up to the end of its last variable
 _VARIABLE = re.compile(r".*\$(?:\{[^}]*\}?|\(\)|\w+|\W)?")
-"""A part of a path up to the end of its last variable."""
 
 
 class Writes:

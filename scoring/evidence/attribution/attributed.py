@@ -81,7 +81,7 @@ class AttributedScan(Scan):
     def start(self) -> Self:
         """Find the checkpoints and the transcripts, and begin to read in the background.
 
-        Never raises. Outside of a repository there are no checkpoints, and asking git raises later.
+        Never raises. Outside of a repository no checkpoint is found, and asking git raises later.
         A second call does nothing.
         """
         if self._pool is None:

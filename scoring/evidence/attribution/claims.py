@@ -44,15 +44,15 @@ class _Stream:
         ]
 
 
+# what sessions said and did
 Spoken: TypeAlias = dict[SessionKey, _Stream]
-"""What sessions said and did, by the keys of the sessions."""
 
 
 def spoken_in(files: Iterable[File], wanted: Iterable[SessionKey]) -> Spoken:
     """Return what some sessions said and did in lines of work here, by session.
 
-    Sub-agents are left out, but for their test runs that have both a call and a result. A session
-    without a file has an empty stream.
+    Of sub-agents only test runs count, and of any test run both call and result must be known. A
+    session without a file has an empty stream.
     """
     streams = {key: _Stream() for key in wanted}
     for file in files:
@@ -135,8 +135,8 @@ def _result(
     """Compare a claim with the last test run up to it.
 
     None where nothing certain can be said. The session's own runs decide, and those of its
-    sub-agents that edited. Where there are none,
-    the last run of another session or of a reviewing sub-agent can only confirm the claim.
+    sub-agents that edited. Without such a run, the last one of another session or of a reviewing
+    sub-agent can only confirm the claim.
 
     Args:
         claim: the text with the claim.

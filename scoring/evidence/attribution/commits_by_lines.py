@@ -32,10 +32,10 @@ from .written import (
 )
 
 _NEAR_SECONDS = 5
-"""How far the author time of a commit may be from when its checkpoint was stored."""
+"""How many seconds the author time of a commit may be from when its checkpoint was stored."""
 
 _HORIZON = 14 * 86_400
-"""How many seconds later a commit may be made that has the lines of a checkpoint."""
+"""How many seconds after a checkpoint was stored a commit with its lines may be authored."""
 
 
 def commits_of_unnamed(
@@ -43,12 +43,16 @@ def commits_of_unnamed(
     sessions: Iterable[Session],
     git: AttributedHistory,
 ) -> dict[str, str]:
-    """Return the SHAs of the commits of checkpoints that no message names, by their ids.
+    """Return the SHAs of the commits of checkpoints that no message names, by checkpoint id.
 
-    That is the one commit that names none, was made within five seconds and changed one of the
-    files; or else the first that adds nine tenths of the lines of the checkpoint, as an amendment,
-    a squash or a commit after a soft reset; or of several that only add such lines, as after a
-    split, the one with most of them.
+    A checkpoint without a commit is left out. The commit is the first of these that exists:
+
+    - the one commit that names no checkpoint, was authored within five seconds of when the
+      checkpoint was stored, and changed one of its files;
+    - the first commit that adds nine tenths of the lines of the checkpoint, as an amendment, a
+      squash or a commit after a soft reset;
+    - of the commits of which nine tenths are lines of the checkpoint, as after a split, the one
+      with most of them, if together they have nine tenths of the checkpoint's lines.
 
     Args:
         checkpoints: all checkpoints, by their ids.
@@ -66,13 +70,22 @@ def commits_of_unnamed(
 
 
 def _times_stored(checkpoint: Checkpoint) -> list[float]:
-    """Return when the sessions of a checkpoint stored it, in seconds since 1970."""
+    """Return when each session of a checkpoint stored it, in seconds since 1970.
+
+    A session that does not state the time is left out.
+    """
     times = [timestamp_ns(session.created_at) for session in checkpoint.sessions]
     return [time / NS for time in times if time]
 
 
 class _Candidates(NamedTuple):
-    """A checkpoint, the commits that may be its own, and the lines that were written for it."""
+    """A checkpoint, and the commits that may be its own.
+
+    Attributes:
+        checkpoint: the checkpoint.
+        shas: the SHAs of these commits.
+        written: the lines that were written for the checkpoint; empty where no lines are compared.
+    """
 
     checkpoint: Checkpoint
     shas: Collection[str]
@@ -96,7 +109,7 @@ def _touching(
 
 
 def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str, str]:
-    """Return the commits by their author times and files, where one alone fits."""
+    """Return the commits by checkpoint id, where one alone fits by author time and files."""
     all_candidates = []
     for checkpoint in unnamed:
         near: set[str] = set()
@@ -117,7 +130,7 @@ def _by_time(unnamed: Iterable[Checkpoint], git: AttributedHistory) -> dict[str,
 def _by_lines(
     unnamed: Iterable[Checkpoint], sessions: Iterable[Session], git: AttributedHistory
 ) -> dict[str, str]:
-    """Return the commits that add the lines of checkpoints."""
+    """Return the SHAs of the commits that add the lines of checkpoints, by checkpoint id."""
     files_of: dict[str, list[File]] = {}
     for session in sessions:
         for file in session.files:
@@ -142,7 +155,11 @@ def _by_lines(
 
 
 def _made_after(stored: float, git: AttributedHistory) -> list[str]:
-    """Return the commits made from when a checkpoint was stored to the horizon, in order."""
+    """Return the commits that may have a checkpoint's lines, by committer time.
+
+    They were committed at most five seconds before the checkpoint was stored, and authored from a
+    day before that to :data:`_HORIZON` after that; both ends count.
+    """
     in_time = []
     for sha in git.authored_between(stored - 86_400, stored + _HORIZON):
         committed = git.commits[sha].time or 0
@@ -154,7 +171,10 @@ def _made_after(stored: float, git: AttributedHistory) -> list[str]:
 def _changes_for(
     files: Iterable[File], touched: Collection[str]
 ) -> Iterable[tuple[WrittenFile, Sequence[int]]]:
-    """Yield what some files of a checkpoint wrote for it into the files it touched."""
+    """Yield what the transcripts of a checkpoint wrote for it into the files that it touched.
+
+    What is before the start of the checkpoint's work in a transcript is left out.
+    """
     tails = tuple(f"/{name}" for name in touched)
     for file in files:
         for event in file.events.of(LinesWritten):
@@ -168,7 +188,15 @@ def _changes_for(
 def _commit_with(
     written: WrittenLines, added: Mapping[str, Mapping[FileLine, int]]
 ) -> str:
-    """Return the commit that has some lines, or most of them after a split, or "" without one."""
+    """Return the first commit with nine tenths of some lines, or else one of a split, or "".
+
+    A split is several commits that together have nine tenths of the lines and add few others. The
+    one with most lines is returned.
+
+    Args:
+        written: the lines, at least one.
+        added: how often each commit adds each significant line, by SHA.
+    """
     total = sum(map(len, written.values()))
     parts: dict[str, float] = {}
     for sha, lines in added.items():

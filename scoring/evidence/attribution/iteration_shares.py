@@ -1,6 +1,6 @@
-"""What of a session is an iteration's: its lines, and why it has none.
+"""Which lines of sessions an iteration has, and why an iteration has no lines.
 
-Also which iteration has lines that led to no commit: docs/EVIDENCE.md, "Attribution".
+Also which iteration gets lines that led to no commit: docs/EVIDENCE.md, "Attribution".
 """
 
 from bisect import bisect_right
@@ -17,7 +17,11 @@ from scoring.evidence.transcripts.streams import Session, SessionCommit, Session
 from .session_trees import NO_ITERATION, SessionPart, Tree
 
 DAY = 86_400 * NS
-"""How far the author time may be from when a session made a commit of the same subject."""
+"""A day in nanoseconds.
+
+It is how far apart the author time of a commit and the time at which a session made a commit of the
+same subject may be, and how much older than its commit a checkpoint may be.
+"""
 
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
@@ -30,16 +34,17 @@ STORED_BEFORE = (
     "the checkpoint that its commit names is more than a day older than the commit"
 )
 NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
-"""Why an iteration has no lines, or none of its own."""
+"""This and the texts from ``NO_WINDOW`` on say why an iteration has no lines of its own."""
 
 
 class Verification(NamedTuple):
     """A verifier of an entry.
 
     Attributes:
-        kind: its type.
-        artifact: the path of its result artifact, as the entry has it.
-        place: the path of that in the repository.
+        kind: the type of the verifier.
+        artifact: the path of the result artifact, as the entry has it; "" without one.
+        place: the path of the artifact in the repository, without symlinks; "" where no file is
+            there.
     """
 
     kind: str
@@ -48,7 +53,7 @@ class Verification(NamedTuple):
 
     @property
     def paths(self) -> list[str]:
-        """Both paths, without one that is ""."""
+        """The paths of the artifact: ``place``, then ``artifact``, each unless it is ""."""
         return [path for path in (self.place, self.artifact) if path]
 
 
@@ -56,25 +61,27 @@ class Verification(NamedTuple):
 class Question:
     """What is asked about an iteration, and all by which its lines may be found.
 
-    Times are nanoseconds since 1970.
+    "Its commit" is the commit of the iteration. Times are nanoseconds since 1970.
 
     Attributes:
-        iteration: its number.
-        commits: the names of its commit, as the entry and git have them.
-        landed: the SHAs of its commit and of what it became.
-        authored: the author time of its commit; None where it is not known.
-        committed: the time of its commit.
-        files: the paths that its commit changed.
-        session: the id of the session that its entry names.
-        checkpoints: the ids of the checkpoints that its commit names.
-        window: its window of time.
-        verifiers: its verifiers.
-        written: the SHA of the commit of which the share is wanted that agents wrote; "": none.
-        documents: whether its commit changed nothing but documents.
+        iteration: the number of the iteration.
+        commits: the names of its commit, as the entry and git have them; empty without one.
+        landed: the SHAs of its commit and of what the commit became.
+        authored: the author time of its commit; None where the time is not known.
+        committed: the committer time of its commit; None where the iteration has no window.
+        files: the paths that its commit changed, with those of what the commit became.
+        session: the id of the session that its entry names; "" where it names none.
+        checkpoints: the ids of the checkpoints that its commit names, or that are otherwise known
+            to be the commit's.
+        window: its window of time; None where the commit's time is not known, or where only trusted
+            evidence counts.
+        verifiers: the verifiers of its entry, in order.
+        written: the SHA of a commit, where the share of the commit's lines that agents wrote is
+            wanted; "" where no such share is wanted.
+        documents: whether its commit changed files, and all of them are documents.
         stated: the harness and the model that its commit and its checkpoints state.
         is_strict: whether sessions count only where they wrote the lines of its commit.
-        is_wanted: whether it matters what was seen in its lines. If not, only which sessions it has
-            is found out.
+        is_wanted: whether what was seen in its lines is wanted; else only its sessions are found.
     """
 
     iteration: int
@@ -94,13 +101,21 @@ class Question:
     is_wanted: bool
 
     def reaches(self, tree: Tree) -> bool:
-        """Return whether lines are known up to the commit: by its checkpoint or by a later line."""
+        """Return whether the lines of a tree are known up to the commit.
+
+        They are where a checkpoint of the commit has some of the tree, or where a line of the tree
+        is later than the author time.
+        """
         if not tree.checkpoints.isdisjoint(self.checkpoints):
             return True
         return self.authored is not None and tree.times[-1] > self.authored
 
     def may_have_stored(self, tree: Tree) -> bool:
-        """Return whether a tree has a checkpoint that may be the commit's: at most a day older."""
+        """Return whether a tree's checkpoint may be the commit's: less than a day older than that.
+
+        True also where the tree has no checkpoint of the commit, the author time is not known, or a
+        checkpoint does not state when it was stored.
+        """
         stored = [
             file.stored for file in tree.files if file.checkpoint in self.checkpoints
         ]
@@ -112,25 +127,28 @@ class Question:
 
 @dataclass(slots=True)
 class Share:
-    """The lines of one iteration.
+    """The lines of one iteration, while they are looked for and afterwards.
 
     Attributes:
-        index: the index of the iteration.
-        question: what is known of it.
+        index: the index of the iteration among the questions.
+        question: what is known of the iteration.
         listed: the trees of the sessions in the checkpoints that its commit names.
         is_complete: whether all of these sessions are here, up to the commit.
         parts: the parts of trees that end at its commit.
-        own: the numbers of the parts that are its own.
-        voting: the numbers of the parts that vote on it.
+        own: the numbers of the parts that the iteration owns.
+        voting: the numbers of all parts that vote on the iteration, its own first, or those of the
+            iteration in ``shared``.
         method: how its lines were found; None without lines.
-        sessions: the sessions of its lines.
-        also: the sessions of its checkpoints that did other work.
-        problem: why it has no lines, or none of its own.
-        counted_for: the index of the earlier iteration that has its commit.
-        shared: the index of the iteration with which it shares a part.
-        end: when it ended, in ns since 1970; None without lines.
-        made: what the last line shows of its commit.
-        stated: the ids of its checkpoints of which only the totals are known.
+        sessions: the keys of the sessions of its lines, sorted.
+        also: the keys of the sessions of its checkpoints that did other work, sorted.
+        problem: why the iteration has no lines of its own; "" where it has some, or while no reason
+            is known.
+        counted_for: the index of the earlier iteration that has its commit; None without one.
+        shared: the index of the iteration with which it shares a part; None without one.
+        end: when the iteration ended, in ns since 1970; None without lines.
+        made: what the last line that shows its commit shows; None without such a line.
+        stated: the ids of its checkpoints of which only the totals are known, where no other
+            iteration names them.
     """
 
     index: int
@@ -156,21 +174,25 @@ class OwnedLines:
     """Which iterations lines belong to, while that is found out.
 
     Attributes:
-        owners: for each line the index of its iteration, or below 0.
-        votes: for lines of others the indices of the iterations on which they vote.
+        owners: for each line the index of its iteration; :data:`NO_ITERATION` while it is free, and
+            ``OTHER_COMMIT`` (-2) where it led to a commit without an entry.
+        votes: by line the indices of the iterations on which it votes and that do not own it.
     """
 
     owners: list[int]
     votes: dict[int, list[int]]
 
     def is_free(self, line: int) -> bool:
-        """Return whether a line belongs to no iteration yet."""
+        """Return whether a line belongs to no iteration and led to no commit yet."""
         return self.owners[line] == NO_ITERATION
 
     def free_lines(
         self, trees: Iterable[Tree], window: IterationWindow
     ) -> dict[SessionKey, list[int]]:
-        """Return the lines in a window that belong to no iteration, by the roots of their trees."""
+        """Return the free lines in a window, by the roots of their trees.
+
+        The start of the window does not count, its end does. A tree without such lines has no key.
+        """
         free: dict[SessionKey, list[int]] = {}
         for tree in trees:
             first = (
@@ -183,7 +205,7 @@ class OwnedLines:
         return free
 
     def take(self, index: int, lines: Iterable[int]) -> None:
-        """Give lines to an iteration."""
+        """Give lines to the iteration of an index, whatever they belonged to before."""
         for line in lines:
             self.owners[line] = index
 
@@ -193,7 +215,7 @@ class OwnedLines:
         Args:
             index: the index of the iteration.
             part: the part.
-            is_own: whether its lines that are still free become the iteration's own.
+            is_own: whether lines of the part that are still free become the iteration's own.
         """
         for line in part.lines:
             if is_own and self.is_free(line):
@@ -205,9 +227,10 @@ class OwnedLines:
 def give_by_session(
     shares: Iterable[Share], sessions: Iterable[Session], ownership: OwnedLines
 ) -> None:
-    """Give iterations without lines the free ones of the session that their entry names.
+    """Give iterations without lines and without a problem free lines of the session they name.
 
-    These are the lines after the last one of another iteration up to the author time.
+    The lines end at the author time, which counts, and go back to the last line before it that is
+    not free.
     """
     sessions_by_id: dict[str, list[Session]] = {}
     for session in sessions:
@@ -235,7 +258,14 @@ def give_by_session(
 
 
 def note_totals(shares: Sequence[Share], stated: Iterable[str]) -> None:
-    """Note the iterations that only have the totals of checkpoints, which no other one names."""
+    """Note the iterations of which only the totals of a checkpoint are known.
+
+    No other iteration may name the checkpoint.
+
+    Args:
+        shares: all iterations.
+        stated: the ids of the checkpoints of which only the totals are known.
+    """
     counts = Counter(name for share in shares for name in share.question.checkpoints)
     sole = {name for name in stated if counts[name] == 1}
     for share in shares:
@@ -247,9 +277,10 @@ def note_totals(shares: Sequence[Share], stated: Iterable[str]) -> None:
 def give_by_time(
     shares: Iterable[Share], trees: Sequence[Tree], ownership: OwnedLines
 ) -> None:
-    """Give iterations without lines the free ones in their windows, if they are one session's.
+    """Give iterations without lines the free lines in their windows, if one tree has all of these.
 
-    Where a commit names a checkpoint, that says which sessions did it, and no other one counts.
+    Otherwise note why not. An iteration with a checkpoint gets none: the checkpoint says which
+    sessions did the work.
     """
     for share in shares:
         question = share.question

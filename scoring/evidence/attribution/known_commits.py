@@ -1,4 +1,4 @@
-"""Which commits of sessions iterations name, or what these became: docs/EVIDENCE.md."""
+"""Which commits of sessions are those of iterations, or became those: docs/EVIDENCE.md."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -13,10 +13,16 @@ _LEAST_DIGITS = 7
 
 
 class NamedCommits:
-    """The names of the commits of iterations: whole SHAs, and parts of them."""
+    """The names of the commits of iterations: whole SHAs, and beginnings of SHAs.
+
+    A name is in it where :meth:`index_of` finds an iteration.
+    """
 
     def __init__(self, names: Iterable[Iterable[str]]) -> None:
-        """Take the names of each iteration's commits, in order of the iterations."""
+        """Take the names of each iteration's commits, in order of the iterations.
+
+        A name of fewer than seven digits is left out.
+        """
         self._by_digits: dict[str, list[tuple[str, int]]] = {}
         for index, names_of_iteration in enumerate(names):
             for name in names_of_iteration:
@@ -25,12 +31,10 @@ class NamedCommits:
                     self._by_digits.setdefault(digits, []).append((name, index))
 
     def index_of(self, sha: str) -> int:
-        """Return the index of the first iteration with a commit of this name.
+        """Return the index of the first iteration with a commit of a name, or NO_ITERATION.
 
-        Either name may be only the beginning of the other one, of at least seven digits.
-
-        Returns:
-            The index, or :data:`NO_ITERATION`.
+        The name asked for may be the beginning of the iteration's, or the other way round. The
+        shorter one has at least seven digits.
         """
         for name, index in self._by_digits.get(sha[:_LEAST_DIGITS], ()):
             if name.startswith(sha) or sha.startswith(name):
@@ -45,9 +49,9 @@ class KnownCommit(NamedTuple):
     """A commit of a session.
 
     Attributes:
-        made: what a line shows of it.
-        tree: the tree that has its session.
-        place: the index of its iteration, or :data:`OTHER_COMMIT`.
+        made: what a line shows of the commit.
+        tree: the tree that has the session.
+        place: the index of the commit's iteration, or :data:`OTHER_COMMIT`.
     """
 
     made: SessionCommit
@@ -60,12 +64,17 @@ def known_commits(
 ) -> list[KnownCommit]:
     """Return the known commits of the sessions in trees: by time, those that iterations name last.
 
-    Rewritten ones are there as what they became. Others are left out.
+    A commit is known in these cases, of which the first that fits counts:
+
+    - an iteration has its name;
+    - the commit of an iteration became this commit, by ``Question.landed``;
+    - ``became`` has its digits: it became the commit of an iteration, or no entry is about it.
 
     Args:
         questions: the iterations.
         trees: the sessions with their sub-agents.
-        became: the name of each commit that is known, or of what it became, by the digits shown.
+        became: the name of each commit that is known, or of what the commit became, by the digits
+            that sessions show.
     """
     names = NamedCommits(question.commits for question in questions)
     landed = NamedCommits(question.landed for question in questions)

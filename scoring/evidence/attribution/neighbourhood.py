@@ -30,10 +30,11 @@ class _Sign(NamedTuple):
     """What an edit or a commit shows of the repository that it is for.
 
     Attributes:
-        line_index: the index of its line in the file.
-        is_commit: whether it is a commit.
-        is_ours: whether it is the repository's; None where that is not certain.
-        is_outside: whether it is known to be outside the folders of the session.
+        line_index: the index of the line in the transcript.
+        is_commit: whether the sign is a commit, not an edit.
+        is_ours: whether the edit or commit is for this repository; None where that is not certain.
+        is_outside: for an edit whether a tool made it; for a commit whether it is known to belong
+            to another repository. False where the path is private or temporary.
     """
 
     line_index: int
@@ -46,9 +47,10 @@ class _Evidence(NamedTuple):
     """A line that shows for which repository the lines before it are. Times are ns since 1970.
 
     Attributes:
-        time: when it was written.
-        is_ours: whether it shows work in this repository.
-        reports_until: until when the lines before it report work here.
+        time: when the line was written.
+        is_ours: whether the line shows work in this repository.
+        reports_until: up to when the lines before this one still report work here. That time itself
+            does not count. ``-NS_MAX``: they report nothing.
     """
 
     time: int
@@ -58,13 +60,13 @@ class _Evidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What decides whether work is a repository's.
+    """What decides whether work is for a repository.
 
     Attributes:
-        trees: its work trees.
-        worktrees: globs of folders of work trees that are gone.
-        remotes: returns the URLs of its remotes.
-        is_its_commit: returns whether a commit is the repository's, by the digits of its name.
+        trees: the work trees of the repository.
+        worktrees: globs of folders where work trees of the repository were that are gone.
+        remotes: returns the URLs of the remotes of the repository.
+        is_its_commit: returns whether a commit is one of the repository, by the digits of its SHA.
     """
 
     trees: WorkTrees
@@ -77,10 +79,10 @@ class Neighbourhood:
         return frozenset(map(same_remote, self.remotes()))
 
     def mark(self, sessions: Collection[Session]) -> None:
-        """Mark each line of sessions that is work in the repository.
+        """Mark each line of sessions that is work in the repository, in ``here`` of their files.
 
-        Also notes which of their commits belong to other repositories, and in the work trees the
-        folders in which the repository was.
+        Also set ``elsewhere`` and ``away`` of the sessions, and ``former`` of the work trees: the
+        folders, now gone, in which a commit of the repository was made.
         """
         former = set()
         for session in sessions:
@@ -126,7 +128,7 @@ class Neighbourhood:
                 file.here[index] |= here[index] if is_ours is None else is_ours
 
     def _is_known(self, session: Session) -> bool:
-        """Return whether a session is the repository's by a commit or by a remote."""
+        """Return whether a session has a commit or a remote of the repository."""
         for file in session.files:
             for span in file.events.spans:
                 if span.remote and same_remote(span.remote) in self._remotes:
@@ -134,9 +136,9 @@ class Neighbourhood:
         return any(self.is_its_commit(commit.sha) for commit in session.made)
 
     def _mark_by_folder(self, file: File, here: bytearray, is_known: bool) -> None:
-        """Mark the lines in folders of the repository.
+        """Mark the lines in folders of the repository, at their indices in ``here``.
 
-        A line without a folder goes with the others of its file.
+        Where any line of the file is in such a folder, lines without a folder are marked as well.
         """
         spans = file.events.spans
         counts = [self._counts(span.cwd, is_known) for span in spans]
@@ -149,7 +151,10 @@ class Neighbourhood:
                     here[file.at(number)] = True
 
     def _counts(self, folder: str, is_known: bool) -> bool:
-        """Return whether work in a folder counts, which may be gone."""
+        """Return whether work in a folder counts as work in the repository.
+
+        The folder is in a work tree, or it is gone and the session is known, or a glob fits it.
+        """
         if not folder:
             return False
         if self.trees(folder):
@@ -165,8 +170,9 @@ class _Judge:
 
     Attributes:
         trees: the work trees of the repository.
-        is_its_commit: as for :class:`Neighbourhood`.
-        homes: folders of another clone, in which a session worked that a checkpoint here records.
+        is_its_commit: returns whether a commit is one of the repository, by the digits of its SHA.
+        homes: the folders in which the session worked, if a checkpoint of the repository records
+            it. They may be in another clone, and count as this repository.
     """
 
     trees: WorkTrees
@@ -174,7 +180,15 @@ class _Judge:
     homes: Collection[str]
 
     def signs(self, file: File, session: Session, here: bytearray) -> list[_Sign]:
-        """Return what the edits and commits of a session in a file show, in order."""
+        """Return what the edits and commits of a session in a file show, by line, edits first.
+
+        Empty for a session without commits and without an edit outside of its lines' folders.
+
+        Args:
+            file: the transcript.
+            session: the session.
+            here: for each line whether it is in a folder of the repository.
+        """
         if not session.made and not self._edits_elsewhere(file, here):
             return []
 
@@ -201,12 +215,12 @@ class _Judge:
         return sorted(signs, key=itemgetter(0, 1))
 
     def _judged(self, sign: _Sign, path: str, folder: str, here: bytearray) -> _Sign:
-        """Return a sign as its folder decides it: work here, elsewhere, or not certain.
+        """Return a sign with ``is_ours`` as its folder decides it, and ``is_outside`` as its path.
 
         Args:
-            sign: the sign, which says whether something shows that it is the repository's.
-            path: the path of it, which may be private or temporary.
-            folder: the folder of it.
+            sign: the sign; ``is_ours`` says whether something but the folder shows that it is ours.
+            path: the path of the edit, or the folder of the commit with a slash.
+            folder: the folder of the edit or commit; "" where it is not known.
             here: for each line whether it is in a folder of the repository.
         """
         is_private = is_private_or_temporary(path)
@@ -221,7 +235,7 @@ class _Judge:
         )
 
     def is_of_another(self, commit: SessionCommit) -> bool:
-        """Return whether a commit is another repository's."""
+        """Return whether a commit is known to be one of another repository."""
         if self._is_in_another(commit.folder):
             return True
         if self.is_its_commit(commit.sha):
@@ -229,7 +243,11 @@ class _Judge:
         return commit.is_outside and not (commit.folder and self.trees(commit.folder))
 
     def _edits_elsewhere(self, file: File, here: bytearray) -> bool:
-        """Return whether a path in a file is in another folder than its lines suggest."""
+        """Return whether a path in a transcript is in another folder than its lines suggest.
+
+        That is a path outside the folders of all lines, or, where not all lines are in a folder of
+        the repository, a path in one of its work trees.
+        """
         folders = tuple({f"{span.cwd}/" for span in file.events.spans if span.cwd})
         paths = [text for text in file.events.texts if text.startswith("/")]
         if any(not path.startswith(folders) for path in paths):
@@ -238,17 +256,17 @@ class _Judge:
         return not all(here) and any(path.startswith(tops) for path in paths)
 
     def _is_in_another(self, folder: str) -> bool:
-        """Return whether a folder is in another repository, and not in one of ``homes``."""
+        """Return whether a folder is in another repository and neither is, nor is below, a home."""
         if not self.trees.is_in_another(folder):
             return False
         return not any(f"{folder}/".startswith(f"{home}/") for home in self.homes)
 
 
 def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
-    """Return the lines that show for which repository the lines before them are.
+    """Return the lines of a file that show for which repository the lines before them are.
 
-    A commit outside the folders of the session shows that only where files outside of them were
-    edited before it.
+    A commit of another repository in a place that is not certain shows that only where a sign
+    outside came before it, since the last evidence.
     """
     evidence = []
     edited_outside = False
@@ -267,11 +285,14 @@ def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
 def _with_reports(
     evidence: Sequence[_Evidence], prompts: Sequence[int]
 ) -> Sequence[_Evidence]:
-    """Return evidence with what reports work here: up to when the user writes again.
+    """Return evidence with ``reports_until`` set in each item that follows evidence of work here.
+
+    The lines after such evidence report that work until the user writes, if that is not after the
+    next evidence.
 
     Args:
         evidence: the lines that show for which repository lines are, by time.
-        prompts: when the user wrote.
+        prompts: when the user wrote, in ns since 1970, ascending.
     """
     with_reports = [*evidence[:1]]
     for previous, shown in pairwise(evidence):
@@ -283,10 +304,14 @@ def _with_reports(
 
 
 def _leads_to_ours(evidence: Sequence[_Evidence], time: int) -> bool | None:
-    """Return whether the line at a time is the repository's, or None without evidence.
+    """Return whether the line at a time is work in this repository, or None without evidence.
 
-    A line leads to the next evidence. What follows the last one belongs to that, and so does
-    what reports work here before the user writes again.
+    A line is what the next evidence at or after its time shows, but this repository's where it
+    still reports work here. A line after the last evidence is what that evidence shows.
+
+    Args:
+        evidence: the lines that show for which repository lines are, by time.
+        time: when the line was written, in ns since 1970.
     """
     if not evidence:
         return None

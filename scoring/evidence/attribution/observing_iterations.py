@@ -32,8 +32,8 @@ class AttributedFacts(NamedTuple):
     """What transcripts show of one iteration.
 
     Attributes:
-        observed: what was seen in its lines.
-        transcripts: tokens and calls in them; none where nothing of them counts.
+        observed: what was seen in the lines of the iteration.
+        transcripts: the tokens and calls in these lines; all 0 where no line counts.
     """
 
     observed: Observed
@@ -44,9 +44,9 @@ class IterationsSeen:
     """What was seen in the lines of iterations.
 
     Args:
-        work: all that was read.
-        shares: the lines of each iteration.
-        totals: the tokens that checkpoints state, by checkpoint and session.
+        work: all that was read, with the parts of its lines.
+        shares: the lines of each iteration, in order of their indices.
+        totals: the tokens that checkpoints state, by the id of the checkpoint and of the session.
         lines_added: returns the lines that commits add.
         root: a directory of the repository.
 
@@ -103,7 +103,11 @@ class IterationsSeen:
         self._missing = missing_sub_agents(files, (share.voting for share in shares))
 
     def facts(self, share: Share) -> AttributedFacts:
-        """Return what transcripts show of one iteration."""
+        """Return what transcripts show of one iteration.
+
+        No lines are looked at where the iteration has none or is not wanted, or where its session
+        has to have written its commit and did not.
+        """
         question = share.question
         observed = Observed(
             method=share.method,
@@ -135,7 +139,7 @@ class IterationsSeen:
         return self._facts_of_lines(replace(observed, by_agents=by_agents), share)
 
     def _facts_of_lines(self, observed: Observed, share: Share) -> AttributedFacts:
-        """Return what the lines of an iteration show, in addition to what is observed of it."""
+        """Return what the lines of an iteration show, with ``observed`` filled in from them."""
         verifiers = share.question.verifiers
         sightings = together([self._sightings[part] for part in share.voting])
         tests, last_run = sightings.tests(share.end)
@@ -176,7 +180,10 @@ class IterationsSeen:
         return AttributedFacts(observed, self._counts[share.index])
 
     def _facts_of_totals(self, observed: Observed, share: Share) -> AttributedFacts:
-        """Return what the totals of an iteration's checkpoints say, where nothing else is known."""
+        """Return what the totals say that the checkpoints in ``share.stated`` state.
+
+        At least one turn is counted.
+        """
         sessions: set[str] = set()
         totals: list[TokenTotals] = []
         for checkpoint in share.stated:
@@ -200,7 +207,10 @@ class IterationsSeen:
 
 
 def _files_about(shares: Sequence[Share], files: Sequence[File]) -> Sequence[File]:
-    """Return the files that have to be gone through for what was seen of wanted iterations."""
+    """Return the files to go through for what was seen of wanted iterations.
+
+    These are all files where every iteration is wanted.
+    """
     if all(share.question.is_wanted for share in shares):
         return files
 
@@ -212,9 +222,10 @@ def _files_about(shares: Sequence[Share], files: Sequence[File]) -> Sequence[Fil
 
 
 def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) -> None:
-    """Let what speaks against a commit count against each iteration that names it.
+    """Let what speaks against a commit count against each iteration that names the commit.
 
-    What speaks for it counts for the first one alone.
+    What speaks for the commit counts for the first iteration alone. ``answers`` is changed: a later
+    iteration gets failing or outdated tests, corrections and failed calls of the first.
     """
     for index, share in enumerate(shares):
         if share.counted_for is None:
@@ -238,12 +249,15 @@ def count_against_each(answers: list[AttributedFacts], shares: Sequence[Share]) 
 
 
 def _names(keys: Sequence[SessionKey]) -> tuple[str, ...]:
-    """Return the ids of sessions, each once and sorted."""
+    """Return the ids of sessions by their keys, each once and sorted."""
     return tuple(sorted({name for _, name in keys}))
 
 
 def _failed_calls(parts: Sequence[TranscriptFacts]) -> int | None:
-    """Return how many tool calls failed, or None where no call states how it ended."""
+    """Return how many tool calls failed in some parts.
+
+    None where there are calls, and none of these states how it ended.
+    """
     with_calls = [part for part in parts if part.tool_calls]
     if with_calls and all(part.ends_unknown for part in with_calls):
         return None

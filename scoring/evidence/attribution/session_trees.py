@@ -1,4 +1,4 @@
-"""Sessions with their sub-agents as one line of time: edits in it, and cuts by commits."""
+"""Trees: sessions with their sub-agents, all lines by time, cut into parts by commits."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -20,20 +20,20 @@ from scoring.evidence.transcripts.streams import (
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
 A_SECOND = NS - 1
-"""By how much a time may be later than git has it, which keeps whole seconds."""
+"""By how many nanoseconds a time may be later than git has it, which keeps whole seconds."""
 
 NO_ITERATION = -1
-"""Instead of the index of an iteration: none."""
+"""What is in place of the index of an iteration where no commit is."""
 
 OTHER_COMMIT = -2
-"""Instead of the index of an iteration: a commit that no entry is about."""
+"""What is in place of the index of an iteration for a commit that no entry is about."""
 
 
 class Cut(NamedTuple):
-    """Where a commit ends a part of a tree.
+    """Where a commit, or work for another repository, ends a part of a tree.
 
     Attributes:
-        at: how many lines are before it.
+        at: how many lines of the tree are before the cut.
         place: the index of the iteration of the commit, or :data:`OTHER_COMMIT`.
         made: what a line shows of the commit; None where no line shows it.
     """
@@ -51,17 +51,19 @@ NO_CUT = Cut(0, NO_ITERATION)
 class Tree:
     """A session and its sub-agents, with their lines by time.
 
+    A position in the tree is how many of its lines are before.
+
     Attributes:
         sessions: the sessions, the root first.
-        times: when its lines were written.
-        lines: the numbers of its lines among all lines.
-        writers: for each line the index of its session.
-        files: the files that have lines of it.
-        checkpoints: the ids of the checkpoints that have some of it.
-        edits: how many lines are before each edit, and before each start of a sub-agent that left
-            no transcript in the tree, which may have edited anything.
-        edited: the same for each file that a commit changed.
-        cuts: the commits that end its parts.
+        times: for each line when it was written, in ns since 1970, ascending.
+        lines: for each line its number among all lines.
+        writers: for each line the index of its session in ``sessions``.
+        files: the files that have lines of the tree.
+        checkpoints: the ids of the checkpoints that hold one of these files.
+        edits: the positions, ascending, of edits and of starts of sub-agents without a transcript
+            in the tree, since such a sub-agent may have edited anything.
+        edited: by file that a commit changed, the positions of its edits, ascending.
+        cuts: the cuts that end parts, by position.
     """
 
     sessions: list[Session]
@@ -76,17 +78,22 @@ class Tree:
 
     @property
     def root(self) -> SessionKey:
-        """The key of the session that started the others."""
+        """The key of the first session, which started the others."""
         return self.sessions[0].key
 
     def position(self, time: int, line: int) -> int:
-        """Return how many lines are before one of its lines, or -1 for any other line."""
+        """Return the position of a line of the tree, or -1 for any other line.
+
+        Args:
+            time: when the line was written, in ns since 1970.
+            line: the number of the line among all lines.
+        """
         end = bisect_right(self.times, time)
         at = bisect_left(self.lines, line, bisect_left(self.times, time), end)
         return at if at < end and self.lines[at] == line else -1
 
     def part_at(self, time: int) -> "SessionPart":
-        """Return the part at a time, up to that time."""
+        """Return the part at a time, or that ends then, up to that time, which counts."""
         at = bisect_right(self.times, time)
         next_cut = bisect_left(self.cuts, at, key=attrgetter("at"))
         start = self.cuts[next_cut - 1].at if next_cut else 0
@@ -94,7 +101,7 @@ class Tree:
         return SessionPart(self, start, at, cut)
 
     def parts(self) -> "Iterable[SessionPart]":
-        """Yield its parts by time. The last one ends at no commit."""
+        """Yield all parts by time, empty ones too. The last one ends at no commit."""
         start = 0
         for cut in self.cuts:
             yield SessionPart(self, start, cut.at, cut)
@@ -103,13 +110,13 @@ class Tree:
 
 
 class SessionPart(NamedTuple):
-    """Some lines of a tree.
+    """Lines of a tree that follow each other.
 
     Attributes:
         tree: the tree.
-        start: how many lines are before the first one.
-        end: how many lines are before the end.
-        cut: the commit that ends it.
+        start: the position of the first line.
+        end: the position after the last line.
+        cut: the cut that ends the part; ``NO_CUT`` for the last part.
     """
 
     tree: Tree
@@ -119,40 +126,46 @@ class SessionPart(NamedTuple):
 
     @property
     def place(self) -> int:
-        """The index of the iteration, :data:`OTHER_COMMIT` or :data:`NO_ITERATION`."""
+        """The index of the iteration of the commit that ends the part.
+
+        ``OTHER_COMMIT`` where no entry is about that commit, ``NO_ITERATION`` without one.
+        """
         return self.cut.place
 
     @property
     def made(self) -> SessionCommit | None:
-        """The commit that a line shows and at which it ends."""
+        """The commit at which the part ends, as a line shows it; None where no line shows it."""
         return self.cut.made
 
     @property
     def lines(self) -> Sequence[int]:
-        """The numbers of its lines among all lines."""
+        """The numbers of the part's lines among all lines, by time."""
         return self.tree.lines[self.start : self.end]
 
     @property
     def times(self) -> Sequence[int]:
-        """When its lines were written."""
+        """When the part's lines were written, in ns since 1970, ascending."""
         return self.tree.times[self.start : self.end]
 
     def since(self, start: int) -> "SessionPart":
-        """Return the part without its lines before a position in the tree."""
+        """Return the part without its lines before a position in the tree; it may be empty."""
         return self._replace(start=min(max(start, self.start), self.end))
 
     @property
     def began_after(self) -> int:
-        """When the line before it was written, which is that of a commit; 0 without one."""
+        """When the line before the part, which is a commit's, was written. 0 without a line."""
         return self.tree.times[self.start - 1] if self.start else 0
 
     @property
     def edits_nothing(self) -> bool:
-        """Whether no file was edited in it, and no sub-agent started that might have unseen."""
+        """Whether the part has no edit, and no start of a sub-agent without a transcript."""
         return not self.inside(self.tree.edits)
 
     def edits_only(self, names: Iterable[str]) -> bool:
-        """Return whether files were edited in it, and all of them have one of some names."""
+        """Return whether the part has edits, and all are of files with one of some names.
+
+        A start of a sub-agent without a transcript is an edit of an unknown file.
+        """
         edits = self.inside(self.tree.edits)
         of_names: set[int] = set()
         for name in names:
@@ -160,13 +173,15 @@ class SessionPart(NamedTuple):
         return bool(edits) and of_names.issuperset(edits)
 
     def inside(self, positions: Sequence[int]) -> Sequence[int]:
-        """Return those of some positions in the tree that are in it."""
+        """Return those of some ascending positions in the tree that are in the part."""
         return positions[
             bisect_left(positions, self.start) : bisect_left(positions, self.end)
         ]
 
     def reports_until(self, user_times: Sequence[int]) -> int:
-        """Return when the report of the commit before it ends: with a text of the user, or an edit.
+        """Return when the report of the commit before ends: at an edit or a text of the user.
+
+        The earlier of both counts, from the part's first line on; ``NS_MAX`` without either.
 
         Args:
             user_times: when the user wrote, ascending.
@@ -177,27 +192,28 @@ class SessionPart(NamedTuple):
         return min(end, user_times[text]) if text < len(user_times) else end
 
     def last_edit(self, name: str) -> int | None:
-        """Return when a file was last edited in it, in ns, or None where it was not."""
+        """Return when a file of a commit was last edited in the part, or None where it was not."""
         edits = self.inside(self.tree.edited.get(name, ()))
         return self.tree.times[edits[-1]] if edits else None
 
     @property
     def sessions(self) -> list[Session]:
-        """The sessions that have some of its lines."""
+        """The sessions that have lines of the part, in the order of the tree."""
         writers = sorted(set(self.tree.writers[self.start : self.end]))
         return [self.tree.sessions[writer] for writer in writers]
 
 
 @dataclass(slots=True)
 class AllWork:
-    """All that was read.
+    """All that was read, and what attribution found out about it.
 
     Attributes:
         files: the transcripts.
         sessions: the sessions, by their keys.
         work_trees: the work trees of the repository.
-        entries: how many iterations the log has; an index from there on is of a commit without.
-        owners: for each line the index of its iteration, or below 0.
+        entries: how many entries the log has. The index of an iteration is below this; an index
+            from this on is that of a commit without an entry.
+        owners: for each line the index of its iteration or commit without an entry; below 0: none.
         parts: for each line the number of its part; -1: none.
         trees: the sessions with their sub-agents.
     """
@@ -214,12 +230,13 @@ class AllWork:
 def trees_of(
     work: AllWork, recorded: Collection[str], name_of: Callable[[WrittenFile], str]
 ) -> dict[SessionKey, Tree]:
-    """Return the tree of each session that has lines.
+    """Return the tree of each session that has lines, by the key of the session.
 
     Args:
         work: the transcripts and their sessions.
-        recorded: the ids of the sessions that checkpoints list, which have trees of their own.
-        name_of: returns the changed file that an edited one is, or "" for any other.
+        recorded: the ids of sessions that are roots of trees even where another session started
+            them, because checkpoints list them.
+        name_of: returns the path that commits have for a written file, or "" without a commit.
     """
     tree_of: dict[SessionKey, Tree] = {}
     for sessions in _families(work.sessions, recorded):
@@ -237,7 +254,10 @@ def trees_of(
 def _families(
     sessions: Mapping[SessionKey, Session], recorded: Collection[str]
 ) -> Iterable[list[Session]]:
-    """Return the sessions with lines together that have the same first known parent, it first."""
+    """Return the sessions with lines in groups of one root, which comes first.
+
+    The root is the farthest known parent with lines, or a session on the way that is ``recorded``.
+    """
     parent_of: dict[SessionKey, SessionKey] = {}
     for key, session in sessions.items():
         if session.lines:
@@ -257,7 +277,7 @@ def _families(
 
 
 def _tree_of(sessions: list[Session]) -> Tree:
-    """Return the tree of some sessions, without its edits and cuts."""
+    """Return the tree of some sessions, the root first, without edits and cuts."""
     rows: list[tuple[int, int, int]] = []
     for writer, session in enumerate(sessions):
         for time, line in zip(session.times, session.lines, strict=True):
@@ -280,7 +300,10 @@ def _note_edits(
     tree_of: Mapping[SessionKey, Tree],
     name_of: Callable[[WrittenFile], str],
 ) -> None:
-    """Note in trees where files of the repository were edited, or may have been by sub-agents."""
+    """Note in trees where files of the repository were edited, or sub-agents may have edited them.
+
+    The positions are not sorted yet. ``name_of`` is that of :func:`trees_of`.
+    """
     # None for a file outside of the repository
     names: dict[WrittenFile, str | None] = {}
     # how often a line starts a sub-agent, by how many lines are before it
@@ -313,9 +336,9 @@ def _note_edits(
 
 
 def _note_edit(trees: Iterable[Tree], file: File, index: int, name: str) -> None:
-    """Note an edit of a file in the one of some trees that has its line, by the line's index.
+    """Note an edit of a file in the one of some trees that has the line, by its index in ``file``.
 
-    The name is "" for a file that no commit changed.
+    The name is the path that commits have for the edited file; "" where no commit changed it.
     """
     place = _place_in(trees, file, index)
     if place:
@@ -326,7 +349,7 @@ def _note_edit(trees: Iterable[Tree], file: File, index: int, name: str) -> None
 
 
 def _place_in(trees: Iterable[Tree], file: File, index: int) -> tuple[Tree, int] | None:
-    """Return the one of some trees that has a line, and how many lines of it are before that."""
+    """Return the tree with a line of a file, and its position there; None where no tree has it."""
     for tree in trees:
         at = tree.position(file.times[index], file.ids[index])
         if at >= 0:
@@ -335,9 +358,10 @@ def _place_in(trees: Iterable[Tree], file: File, index: int) -> tuple[Tree, int]
 
 
 def _unseen_starts(tree: Tree, starts: Counter[int]) -> Iterable[int]:
-    """Return the starts of sub-agents whose transcripts the tree does not have.
+    """Return the positions of starts of sub-agents that have no transcript in the tree.
 
-    Each sub-agent that the tree has is that of the last start before it that is left.
+    Each sub-agent in the tree, the earliest first, belongs to the last remaining start up to when
+    the sub-agent began. ``starts`` has how many sub-agents start at each position.
     """
     unseen = sorted(starts.elements())
     for begun in sorted(_agents_begun(tree).values()):
@@ -348,10 +372,10 @@ def _unseen_starts(tree: Tree, starts: Counter[int]) -> Iterable[int]:
 
 
 def _agents_begun(tree: Tree) -> dict[str, int]:
-    """Return when each sub-agent in a tree began, by its name.
+    """Return when each sub-agent in a tree began, in ns since 1970, by the name of the sub-agent.
 
-    Older versions write sub-agents into the file of their session without names. As it is not
-    known how many these are, they are left out.
+    Older versions write sub-agents into the file of their session without names. These are left
+    out, because their number is not known.
     """
     begun: dict[str, int] = {}
     for file in tree.files:

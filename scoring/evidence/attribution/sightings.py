@@ -38,15 +38,16 @@ _TEST_VERIFIERS = frozenset(
 
 
 class Sighting(NamedTuple):
-    """One event in its place. Times are nanoseconds since 1970.
+    """One event, with the time and the part of its line. Times are nanoseconds since 1970.
 
     Attributes:
-        time: when; of a run of tests, when it ended, if that is known.
+        time: when the line was written; of a run of tests, when the run ended, if that is known,
+            else when it began.
         file: the transcript.
         event: what was seen, an :class:`~scoring.evidence.transcripts.events.Event`.
-        part: the part of its line; of a run, the part in which it began.
-        text: the file that was edited or reset, or the command of a run.
-        began: of a run, when it began.
+        part: the number of the part of the line; of a run, of the part in which it began.
+        text: the path that was edited or reset, or the label of a run's command; "" for others.
+        began: when a run began; 0 for others.
     """
 
     time: int
@@ -58,17 +59,17 @@ class Sighting(NamedTuple):
 
     @property
     def session(self) -> SessionKey:
-        """The session."""
+        """The key of the session that has all lines of the transcript."""
         return self.file.key
 
     @property
     def agent(self) -> str:
-        """What names the sub-agent; "" for the session itself."""
+        """The name of the sub-agent that wrote the line; "" for the session itself."""
         return self.file.agent(self.event.span)
 
     @property
     def by(self) -> tuple[SessionKey, str]:
-        """The session, and its sub-agent."""
+        """The key of the session, and the name of the sub-agent, which is "" for the session."""
         return self.session, self.agent
 
     @property
@@ -78,28 +79,33 @@ class Sighting(NamedTuple):
 
     @property
     def line(self) -> int:
-        """The number of the line, from 1."""
+        """The number of the line in the transcript, from 1."""
         return int(self.event.line) + 1
 
 
 class _Corrections:
-    """Counts the corrections of an iteration, while its sightings are gone through by time.
+    """Counts the corrections of an iteration. Its sightings have to be noted in order of time.
 
     Attributes:
-        sightings: the sightings that are corrections, or may be.
-        count: how many corrections these are.
+        sightings: the sightings of interruptions, refusals and words that say that something is
+            wrong, without those that were taken back.
+        count: how many corrections these are. Several sightings may be one correction.
     """
 
     def __init__(self) -> None:
         self.sightings: list[Sighting] = []
         self.count = 0
-        # until the session calls a tool
+        # by session, until it calls a tool: the last stop, and the last words that it is wrong
         self._stopped_by: dict[SessionKey, Sighting] = {}
-        self._words: dict[SessionKey, Sighting] = {}  # likewise
-        self._responses: set[int] = set()
+        self._words: dict[SessionKey, Sighting] = {}
+        self._responses: set[int] = set()  # of which a call was refused
 
     def note(self, sighting: Sighting) -> None:
-        """Note a call, an interruption, a refusal, or a prompt."""
+        """Note a call, an interruption, a refusal, or a prompt.
+
+        Words that say that something is wrong count unless a stop before them already does. A
+        prompt that only lets the agent go on takes the interruption before it back.
+        """
         session = sighting.session
         stopped_by = self._stopped_by.get(session)
         if isinstance(sighting.event, Call):
@@ -135,10 +141,14 @@ class _Corrections:
     def _note_interruption(
         self, sighting: Sighting, stopped_by: Sighting | None
     ) -> None:
-        """Count an interruption.
+        """Count an interruption, unless the agent had not begun or a refusal before it counts.
 
-        Where the agent had not begun, no work was stopped. Words that the person took back by
-        stopping the agent at once do not count, because what the person says next does.
+        Where the user stops the agent right after words that something is wrong, the words do not
+        count: what the user says next replaces them.
+
+        Args:
+            sighting: the interruption.
+            stopped_by: the stop before it since the session last called a tool; None without one.
         """
         self.sightings.append(sighting)
         words = self._words.pop(sighting.session, None)
@@ -155,12 +165,13 @@ class _Corrections:
 
 @dataclass
 class Sightings:
-    """What was seen in the lines of an iteration.
+    """What was seen in the lines of a part, or of an iteration.
 
     Attributes:
         seen: the sightings, by time.
-        edited: for each session when it first edited each file.
-        programs: the keys of the programs that ran.
+        edited: by session and path, when the session first edited the file in the repository, in
+            ns since 1970. It has all lines of the sessions.
+        programs: the keys of the names of programs that ran.
     """
 
     seen: list[Sighting] = field(default_factory=list)
@@ -172,12 +183,13 @@ class Sightings:
         return [sighting for sighting in self.seen if isinstance(sighting.event, kinds)]
 
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
-        """Return what was seen of test runs, and the last run with a verdict.
+        """Return what was seen of test runs, and the last run up to the end if it has a verdict.
 
-        Runs of sub-agents that edited no code are counted apart.
+        Runs of sub-agents that edited no code are counted apart. A run that began up to the end and
+        ended after it has no verdict.
 
         Args:
-            end: when the iteration ended, in ns since 1970.
+            end: when the iteration ended, in ns since 1970; None: no time is too late.
         """
         all_runs = self.of(TestRun)
         edits = [edit for edit in self.of(Edit) if is_code(edit.text)]
@@ -218,10 +230,10 @@ class Sightings:
         return tests, last
 
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
-        """Return the corrections, and where they were seen.
+        """Return the corrections, and the sightings that show them: those by the user first.
 
-        They are where the user interrupted, refused, or said that something is wrong, and where
-        the agent took its own work back.
+        The user corrects by interrupting, refusing, or saying that something is wrong. The agent
+        corrects itself by taking its own work back.
         """
         corrections = _Corrections()
         for sighting in self.of(UserBreak, Prompt, Call):
@@ -248,7 +260,7 @@ class Sightings:
         """Return how much was edited, and with what help.
 
         Args:
-            missing: how many sub-agents have no lines.
+            missing: how many sub-agents that started have no lines here.
         """
         edits = Counter(edit.text for edit in self.of(Edit) if edit.event.by_tool)
         return WorkSeen(
@@ -263,7 +275,8 @@ class Sightings:
     def _resets(self) -> list[Sighting]:
         """Return the resets of the agent's own work, each kind of one command once.
 
-        An amendment takes work back where the last run of tests before it failed.
+        A reset of files counts where the session had edited one of these. An amendment counts where
+        the last test run with a verdict up to then failed.
         """
         verdicts = [run for run in self.of(TestRun) if run.event.passed is not None]
         resets: dict[tuple[int, int, str], Sighting] = {}
@@ -279,7 +292,10 @@ class Sightings:
         return list(resets.values())
 
     def _was_edited(self, reset: Sighting) -> bool:
-        """Return whether the session edited before what is reset: a file, in a folder, or any."""
+        """Return whether the session had edited, up to a reset, what the reset takes back.
+
+        That is a file, something in a folder, or anything where the reset names no path or ``.``.
+        """
         name = posixpath.normpath(reset.text) if reset.text else "."
         for path, time in self.edited.get(reset.session, {}).items():
             if time > reset.time:
@@ -293,9 +309,10 @@ class Sightings:
         return False
 
     def ran_for(self, verifier_type: str) -> bool:
-        """Return whether a command ran for a verifier's type.
+        """Return whether a command ran for a verifier of a type.
 
-        That is a test run, a tool of the type, or the verifier's own program.
+        For a type of tests that is a test run, for other known types a program of the table, and
+        else a program with the name of the type.
         """
         name = verifier_type.strip().lower()
         if name in _TEST_VERIFIERS:
@@ -307,7 +324,15 @@ class Sightings:
 def _newly_failed(runs: Sequence[Sighting], edits: Sequence[Sighting]) -> bool:
     """Return whether the last of some runs failed by what was edited.
 
-    One of the same command passed before, and none did since code was edited the last time.
+    That is so where all of these hold:
+
+    - the last run failed;
+    - a run of the same command passed that began before the last edit before the last run;
+    - no run passed that began at or after that edit.
+
+    Args:
+        runs: the runs by when they began, at least one.
+        edits: the edits of code.
     """
     last = runs[-1]
     last_edit = max((edit.time for edit in edits if edit.time < last.began), default=0)
@@ -317,7 +342,10 @@ def _newly_failed(runs: Sequence[Sighting], edits: Sequence[Sighting]) -> bool:
 
 
 def together(parts: Sequence[Sightings]) -> Sightings:
-    """Join what was seen in several parts of one reading, which share the mapping ``edited``."""
+    """Return what was seen in several parts of one reading as one, by time.
+
+    Parts of one reading share the mapping ``edited``, so that any of them has it.
+    """
     joined = Sightings()
     for part in parts:
         joined.edited = part.edited

@@ -22,33 +22,35 @@ from scoring.text import composed
 LinesAdded: TypeAlias = Callable[
     [Collection[str]], Mapping[str, Mapping[FileLine, int]]
 ]
-"""Returns how often commits add each significant line, by their SHAs."""
+"""Takes SHAs of commits, and returns by SHA how often the commit adds each significant line."""
 
 WrittenLines: TypeAlias = "dict[WrittenFile, array[int]]"
-"""The hashes of the lines that are left of what was written to each file."""
+"""The hashes of the lines that are still there of what was written, by file; repeats count."""
 
 SAME_PATCH = 0.9
-"""The least share of a commit's lines that a session wrote, where its lines have to prove it."""
+"""The share of a commit's lines that a session must have written at least to have made it."""
 
 LEAST_LINES = 3
-"""The fewest lines that can prove it."""
+"""How many lines a commit must add at least for its lines to show who made it."""
 
-_LEAST_WORDS = 5  # by which work is found again that has no line as it was written
+# How many words, and which share of them, must be found at least of work that has no line any more
+# as it was written.
+_LEAST_WORDS = 5
 _MOST_OF_WORDS = 0.8
 
 
 def written_lines(
     files: Iterable[File], wanted: Collection[int], *, words: bool = False
 ) -> dict[int, WrittenLines]:
-    """Return the lines written in some parts that are left at the end of each.
+    """Return the lines that were written in some parts and are still there at the end of each.
 
     Args:
         files: the transcripts.
-        wanted: the parts in question.
-        words: whether their words are returned, in place of the lines.
+        wanted: the numbers of the parts.
+        words: whether the hashes of words are returned, in place of those of lines.
 
     Returns:
-        The lines by part.
+        The lines by the number of the part; each wanted part has a value, which may be empty.
     """
     changes: dict[int, list[tuple[WrittenFile, Sequence[int]]]] = {
         part: [] for part in wanted
@@ -66,7 +68,14 @@ def written_lines(
 def lines_left_by_file(
     changes: Iterable[tuple[WrittenFile, Iterable[int]]], words: bool = False
 ) -> WrittenLines:
-    """Return the lines that are left in each file after some changes, or else their words."""
+    """Return the hashes of the lines that are still there in each file after changes, in turn.
+
+    A file of which nothing is there any more has an empty array.
+
+    Args:
+        changes: each file with hashes as of ``lines_added``: below 0 for a line that goes.
+        words: whether the hashes of words are returned, in place of those of lines.
+    """
     left: dict[WrittenFile, Counter[int]] = {}
     for file, hashes in changes:
         kept = (line for line in hashes if is_word(line) == words)
@@ -77,14 +86,14 @@ def lines_left_by_file(
 def least_share(
     added: Mapping[FileLine, int], written: Iterable[WrittenLines]
 ) -> float | None:
-    """Return the share of a commit's added lines that were written.
+    """Return the share of the lines that a commit adds that were certainly written.
 
     Args:
-        added: how often the commit adds each significant line.
-        written: what was written, by file.
+        added: how often the commit adds each significant line, by the path and the line's hash.
+        written: what was written, in one or more parts.
 
     Returns:
-        A share above 0 up to 1; None where none of the lines is known to be written.
+        A share above 0 and up to 1; None where no line is known to be written.
     """
     names = _by_last_part({name for name, _ in added})
     lines_of = {
@@ -99,7 +108,7 @@ def least_share(
 
 
 def _by_last_part(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """Return paths by their last part in composed form, the shortest path first."""
+    """Return paths by their last part, in composed form; of each the shortest path first."""
     by_last_part: dict[str, list[str]] = {}
     for name in sorted(names, key=len):
         by_last_part.setdefault(composed(posixpath.basename(name)), []).append(name)
@@ -109,7 +118,14 @@ def _by_last_part(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
 def _by_file(
     names: Mapping[str, Sequence[str]], written: Iterable[WrittenLines]
 ) -> "dict[str, array[int]]":
-    """Return written lines by the file that has them: the longest name that fits the path."""
+    """Return written lines by the name of the file, which is the longest that fits its path.
+
+    Lines in a file without such a name are left out.
+
+    Args:
+        names: paths in the repository, as of :func:`_by_last_part`.
+        written: what was written, in one or more parts, which are joined.
+    """
     lines_of: dict[str, array[int]] = {}
     for lines_written in written:
         for file, lines in lines_written.items():
@@ -124,7 +140,7 @@ def _by_file(
 
 
 def _is_file(name: str, written_file: WrittenFile) -> bool:
-    """Return whether a written file is the one of a name in the repository of its folder."""
+    """Return whether a written file has a name in a repository that the session's folder is in."""
     if written_file.path == name:
         return True
     whole = written_file.whole_path
@@ -136,7 +152,7 @@ class Written(NamedTuple):
     """Lines that are looked for in a commit.
 
     Attributes:
-        commit: the commit of the trunk.
+        commit: the SHA of the commit of the trunk.
         lines: the lines, as they were written.
     """
 
@@ -146,12 +162,12 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _SoughtFile:
-    """Lines of one file that are looked for, and those of them that git has there.
+    """Lines of one file that are looked for in a commit, and how often git has each there.
 
     Attributes:
-        request: the index of the request that asks for them.
-        wanted: how often each line was written.
-        present: how often git has each.
+        request: the index of the request that asks for the lines.
+        wanted: how often each line was written, by its hash.
+        present: how often git has each of these lines, by its hash, under all paths of the file.
     """
 
     request: int
@@ -165,15 +181,16 @@ def held_lines(
     names: Iterable[str],
     moves: Iterable[tuple[str, str]],
 ) -> list[int | None]:
-    """Return how many of some lines commits have, by file and text.
+    """Return, for each request, how many of its lines the commit has in the same file.
 
-    That is None where the content of one of the files is not in this clone.
+    A file counts under each path that it ever had. None where the content of such a file is not in
+    this clone.
 
     Args:
         repository: the repository.
-        asked: the lines in question.
+        asked: the requests.
         names: all paths that the trunk had.
-        moves: the old and the new path of each file that it renamed.
+        moves: the old and the new path of each file that the trunk renamed.
     """
     paths_of = _same_files(moves)
     by_last_part = _by_last_part(names)
@@ -206,7 +223,7 @@ def held_lines(
 
 
 def _same_files(moves: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
-    """Return for each renamed file all the paths that it had."""
+    """Return by path all paths that the file had, for each file that was renamed."""
     paths_of: dict[str, set[str]] = {}
     for old, new in moves:
         paths = paths_of.get(old, {old}) | paths_of.get(new, {new})
@@ -218,8 +235,8 @@ class Rewritten(NamedTuple):
     """Words that are looked for between two commits of the trunk.
 
     Attributes:
-        old: the commit before the work began; "" without one.
-        new: the commit in which they are looked for.
+        old: the SHA of the commit before the work began; "" without one.
+        new: the SHA of the commit in which the words are looked for.
         words: the words, as they were written.
     """
 
@@ -231,14 +248,14 @@ class Rewritten(NamedTuple):
 def are_rewritten(
     repository: GitRepository, asked: Sequence[Rewritten], names: Iterable[str]
 ) -> list[bool]:
-    """Return whether the words of some work came into the same files, as after a formatter.
+    """Return, for each request, whether its words came into the same files, as after a formatter.
 
-    Words that a file had before are left out. At least five have to be left, and four fifths of
-    them have to be there.
+    Words that a file had before the work are not counted. There must be at least five others in all
+    files together, and the new commit must have at least four fifths of these.
 
     Args:
         repository: the repository.
-        asked: the words in question.
+        asked: the requests.
         names: all paths that the trunk had.
     """
     by_last_part = _by_last_part(names)
