@@ -98,7 +98,7 @@ class ClaudeReader(ToolReader):
         self._files_of_reads: dict[str, str] = {}
 
     def entry(self, line: ClaudeLine) -> bool:
-        """Take a line. One with a ``payload`` is that of another harness."""
+        """Take a line. One with a ``payload`` and no message is that of another harness."""
         if not self._knows_parent and line.parentUuid is not UNSET:
             self._knows_parent = True
             self.opens = bytes(line.parentUuid) == b"null"
@@ -144,7 +144,7 @@ class ClaudeReader(ToolReader):
         return False
 
     def _key_of(self, line: ClaudeLine) -> int:
-        """Return the key of a line: that of its id, or of its bytes."""
+        """Return the key of a line, made of its id, or of its bytes where it has none."""
         if line.uuid is UNSET or len(line.uuid) <= len('""'):
             return self.seen.line_key(self.written[self.place - self.number])
         return key_of(bytes(line.uuid))
@@ -182,7 +182,11 @@ class ClaudeReader(ToolReader):
             self.seen.prompt(text)
 
     def _note_response(self, line: ClaudeLine, message: ClaudeMessage) -> None:
-        """Note a response. Its copies in one folder and session become one, in the last line."""
+        """Note a response, if the message states tokens.
+
+        Copies of a response in one span become one: it is in the line of the last copy and has
+        the numbers of the copy that knows most.
+        """
         if not message.usage:
             return
 
@@ -197,7 +201,7 @@ class ClaudeReader(ToolReader):
         self._responses[key] = response
 
     def _take_call(self, item: ClaudeItem) -> None:
-        """Take a call of a tool. That of ``Read`` names the file that its result shows."""
+        """Take a call of a tool. A call of ``Read`` names the file that its result will show."""
         given = value_of(item.input)
         if item.name != "Read":
             if item.name in self.tools.shells or item.name in self.tools.edits:
@@ -231,13 +235,13 @@ class ClaudeReader(ToolReader):
         self.count_result(item.tool_use_id, failed)
 
     def id_of(self, call: object) -> str | None:
-        """Return the id of a call as it is written, also with a word for a secret in it."""
+        """Return the id of a call as it is written, even if a secret in it is hidden, or None."""
         return text_in(call) or None
 
     def counts(self, event: Call | CallResult) -> bool:
         """Return whether an event counts: a result always, a call unless the user refused it.
 
-        A refusal without an id is of all calls without one.
+        Where the user refused a call without an id, no call without an id counts.
         """
         return isinstance(event, CallResult) or event.id not in self.seen.refused_calls
 
@@ -260,7 +264,10 @@ class ClaudeCode(Harness):
     reader = ClaudeReader
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folders ``projects`` of the configured places, or of the usual ones."""
+        """Return the folders ``projects`` in the configured folders, or in the usual ones.
+
+        ``CLAUDE_CONFIG_DIR`` may name several folders, with commas between them.
+        """
         configured = environment.get("CLAUDE_CONFIG_DIR", "").split(",")
         folders = [folder.strip() for folder in configured if folder.strip()]
         if folders:
@@ -271,7 +278,7 @@ class ClaudeCode(Harness):
         return [Home(expanded(folder) / "projects", folder) for folder in usual]
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether it wrote a line: each kind has one of a few keys."""
+        """Return whether Claude Code wrote a line: each kind has one of a few keys."""
         if "payload" in line:
             return False
         if not line.keys().isdisjoint(("sessionId", "leafUuid", "snapshot")):
@@ -298,8 +305,11 @@ class Cowork(Harness):
     def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield the lines of a session, with paths as they are on this machine.
 
-        A session works in a folder of its own. Where one folder of this machine is shared with it,
-        that is the folder of its work.
+        A session works in a folder of its own in the virtual machine. Where exactly one folder of
+        this machine is shared with the session, that folder takes its place as ``cwd``.
+
+        Raises:
+            OSError: the file cannot be read.
         """
         about = value_in(_session_file(path))
         root = f"/sessions/{text_in(about, 'processName')}"
@@ -327,7 +337,10 @@ class Cowork(Harness):
 
 
 def _session_file(path: Path) -> Path:
-    """Return the file about a session, which has the name of its folder."""
+    """Return the JSON file about a session, next to the folder that holds ``.claude``.
+
+    Return the path itself where no folder above it is named ``.claude``.
+    """
     for parent in path.parents:
         if parent.name == ".claude":
             folder = parent.parent
@@ -336,5 +349,5 @@ def _session_file(path: Path) -> Path:
 
 
 def _escaped(path: str) -> bytes:
-    """Return a path as it is written in JSON."""
+    """Return a path as it is written in a JSON text, without the quotes."""
     return json.dumps(path, ensure_ascii=False)[1:-1].encode("utf-8", "replace")

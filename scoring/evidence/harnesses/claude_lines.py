@@ -21,7 +21,7 @@ _RUNS_IN_BACKGROUND = b'"Command running in background with ID'
 
 
 class ClaudeUsage(msgspec.Struct, gc=False):
-    """The tokens of a response, and how it was served."""
+    """The tokens of a response, and how it was served. None and UNSET: not stated."""
 
     input_tokens: Count | None = None
     output_tokens: Count | None = None
@@ -97,9 +97,9 @@ _progress_decoder = msgspec.json.Decoder(_Progress)
 
 
 def repeated_line(line: ClaudeLine) -> ClaudeLine:
-    """Return what a line repeats of a sub-agent as a line of its own.
+    """Return what a line repeats of a sub-agent, as a line in the session and folder of the first.
 
-    Return any other line as it is.
+    A line that repeats nothing is returned as it is.
     """
     progress: _Progress = value_of(line.data, _progress_decoder, _Progress())
     repeated = progress.message
@@ -123,7 +123,15 @@ def items_of(message: ClaudeMessage) -> list[ClaudeItem]:
 def response_of(
     span: int, number: int, line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
 ) -> Response:
-    """Return the copy of a response that a line of a span and a number holds."""
+    """Return the copy of a response that a line holds.
+
+    Args:
+        span: the index of the span of the line.
+        number: the number of the line.
+        line: the line.
+        message: the message in the line.
+        usage: the tokens that the message states.
+    """
     return Response(
         span,
         number,
@@ -145,7 +153,12 @@ def response_of(
 def _billed_apart(iterations: RawField, model: str | None) -> tuple[BilledApart, ...]:
     """Return the steps of a response that its own tokens leave out.
 
-    These are the steps of another model, an advisor, and summaries of what came before.
+    They are the steps of another model, as of an advisor, and those that summarize what came
+    before.
+
+    Args:
+        iterations: all steps of the response, as they are written.
+        model: the name of the model of the response; None: not stated.
     """
     if iterations is UNSET or iterations == b"null":
         return ()
@@ -177,13 +190,13 @@ known_tokens = attrgetter(
     "web_searches",
     "apart",
 )
-"""Returns what tells which copy of a response knows most."""
+"""Returns what copies of a response are compared by: the largest one knows most."""
 
 
 def _for_an_hour(usage: ClaudeUsage) -> int:
     """Return how many of the tokens written to the cache are kept for an hour.
 
-    Return 0 where that is not stated.
+    0 where that is not stated, and never more than all written tokens.
     """
     stated = count_in(usage.cache_creation, "ephemeral_1h_input_tokens") or 0
     return min(stated, usage.cache_creation_input_tokens or 0)
@@ -198,5 +211,5 @@ def still_runs(item: ClaudeItem) -> bool:
 
 
 def text_of(content: RawField) -> str:
-    """Return the text of an item, or of the list of items that a result may be, or ""."""
+    """Return the text that the content of a result is, or the texts of its items, or ""."""
     return text_in(value_of(content))

@@ -84,7 +84,7 @@ class CodexReader(CodexCalls):
         self._own_from: int | None = None
 
     def entry(self, line: CodexLine) -> bool:
-        """Take a line. One without a ``payload`` is that of another harness."""
+        """Take a line. Return True for one without a ``payload``: another harness wrote it."""
         payload = line.payload
         if payload is UNSET:
             return True
@@ -105,7 +105,7 @@ class CodexReader(CodexCalls):
     def _begin_line(self, time: int, line: CodexLine) -> None:
         """Begin a line that was written at a time, in nanoseconds since 1970.
 
-        The first line that is the session's own begins a span.
+        The first line that is the session's own, and not repeated from its parent, begins a span.
         """
         if self._own_from is not None and line.type != "session_meta":
             ordinal = line.ordinal if type(line.ordinal) is int else self.place
@@ -123,7 +123,11 @@ class CodexReader(CodexCalls):
             self.opens = line.type == "session_meta"
 
     def _take_payload(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
-        """Take what a line holds, by its kind."""
+        """Take what a line holds, by the kind of its payload.
+
+        Raises:
+            msgspec.MsgspecError, ValueError, RecursionError, TypeError: a field has another type.
+        """
         kind = payload.type
         if kind == "token_count":
             if payload.info is not UNSET:
@@ -158,9 +162,10 @@ class CodexReader(CodexCalls):
             self.interrupted()
 
     def _take_context(self, time: int, line: CodexLine, payload: CodexPayload) -> None:
-        """Begin a span with this line: what follows is of this session, or done in this folder.
+        """Begin a span with this line, which introduces a session or begins a turn.
 
-        A later introduction is repeated from another session.
+        An introduction that is not the first is repeated from another session, and does not change
+        the folder of the work.
         """
         span = LineSpan(
             cwd=only_text(payload.cwd),
@@ -183,7 +188,10 @@ class CodexReader(CodexCalls):
         self.add_span(span, self.place)
 
     def _span_of_session(self, span: LineSpan, payload: CodexPayload) -> LineSpan:
-        """Return the span of a session, from what it has in common with that of a turn."""
+        """Return a span that a turn would open, with what the introduction of a session says.
+
+        The first introduction also shows from which line on the lines are the session's own.
+        """
         session = only_text(payload.id)
         starter = text_in(payload.source, _STARTER_IN_SOURCE)
         parent = only_text(payload.forked_from_id)
@@ -209,12 +217,12 @@ class CodexReader(CodexCalls):
         )
 
     def _take_service(self, tier: object) -> None:
-        """Take the tier in which what follows is served. A line that names none changes nothing."""
+        """Take the tier in which what follows is served. What is not a text changes nothing."""
         if isinstance(tier, str):
             self._service = special_service(tier)
 
     def _take_token_count(self, info: CodexInfo | None) -> None:
-        """Take a count of tokens, if it states any."""
+        """Take a count of tokens. One that states none, as of rate limits alone, is left out."""
         if not info:
             return
         totals = _numbers_of(info.total_token_usage)
@@ -229,9 +237,9 @@ class CodexReader(CodexCalls):
         self._goes_on_from_file = False
 
     def _take_item(self, item: Any) -> None:
-        """Take what only an item of a paginated thread says.
+        """Take an item of a paginated thread, as far as no other line says the same.
 
-        The call that it is about has lines of its own.
+        The call that an item is about has a line of its own before.
         """
         kind = text_in(item, "type")
         call = text_in(item, "id")
@@ -261,10 +269,7 @@ class CodexReader(CodexCalls):
 
 
 def _milliseconds_of_uuid(name: str) -> int:
-    """Return the milliseconds since 1970 that a UUID of version 7 carries.
-
-    Return -1 for another name.
-    """
+    """Return the milliseconds since 1970 that a UUID of version 7 carries. Other names: -1."""
     uuid = _UUID7.fullmatch(name)
     return int(uuid[1] + uuid[2], 16) if uuid else -1
 
@@ -282,7 +287,7 @@ class Codex(Harness):
     input_holds_cached = True
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folders of sessions and of archived ones."""
+        """Return the folder of sessions, and that of archived sessions."""
         home = home_named(environment, "CODEX_HOME", "~/.codex")
         return [
             Home(home.path / folder, home.origin, PREFIX)
@@ -290,9 +295,9 @@ class Codex(Harness):
         ]
 
     def copy(self, path: Path) -> Copy | None:
-        """Return of which rollout a file is a copy, by its name.
+        """Return of which rollout a file is a copy, by its name, or None for another file.
 
-        It may be archived, compressed, or copied to a folder that is read too.
+        A copy may be archived, compressed, or in another folder that is read.
         """
         name = path.name.removesuffix(".zst").removesuffix(".jsonl")
         if not name.startswith(PREFIX):
@@ -300,7 +305,7 @@ class Codex(Harness):
         return Copy(name, ARCHIVE in path.parts)
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether it wrote a line, by its payload."""
+        """Return whether Codex wrote a line: one with a ``payload`` and no ``message``."""
         return "payload" in line and "message" not in line
 
     count = staticmethod(count_rollout)

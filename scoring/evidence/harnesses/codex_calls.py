@@ -55,10 +55,11 @@ _json_decoder = json.JSONDecoder(strict=False)
 
 
 class CodexCalls(EventReader):
-    """Notes calls and their results. What a call started may still run when its output is given.
+    """Notes calls and their results. What a call started may still run when its result comes.
 
     Attributes:
-        called: the ids of the calls that were counted.
+        called: the ids of the calls that were counted, None among them if one has no id. Calls
+            that only ask for more output are not counted.
     """
 
     def set_up(self) -> None:
@@ -73,13 +74,13 @@ class CodexCalls(EventReader):
         self._programs: dict[str | None, int] = {}
 
     def id_of(self, call: object) -> str | None:
-        """Return the id of a call as it is written, also with a word for a secret in it."""
+        """Return the id of a call as it is written, even if a secret in it is hidden, or None."""
         return only_text(call) or None
 
     def counts(self, event: Call | CallResult) -> bool:
         """Return whether a call or a result counts: not where the user refused the call.
 
-        A refusal without an id is of all calls without one.
+        Where the user refused a call without an id, nothing without an id counts.
         """
         return event.id not in self.seen.refused_calls
 
@@ -115,13 +116,19 @@ class CodexCalls(EventReader):
             self.call(call, agent=tool == "spawn_agent")
 
     def _continue(self, call: str | None, running: str) -> None:
-        """Note which call started the process or the program that a call asks for more output."""
+        """Note that a call asks for more output of what an earlier call started.
+
+        Args:
+            call: the id of the call.
+            running: the process or the program, as :func:`_what_runs` names it. One that no
+                call is known to have started is passed over.
+        """
         starting_call = self._running.get(running)
         if call and starting_call:
             self._continued[call] = starting_call
 
     def take_custom_call(self, payload: CodexPayload) -> None:
-        """Take a call of a tool that is given a text: a patch, or a program."""
+        """Take a call of a tool with one text as its argument: a patch, or a program."""
         call = payload.call_id
         text = only_text(payload.input)
         self.called.add(call)
@@ -152,7 +159,7 @@ class CodexCalls(EventReader):
 
         Args:
             payload: the result.
-            failed: whether it states that the call failed; None where it states nothing.
+            failed: whether the result states that the call failed; None where it does not say.
         """
         call = payload.call_id
         starting_call = self._continued.get(call or "", call)
@@ -186,11 +193,11 @@ class CodexCalls(EventReader):
     def _take_program_result(
         self, payload: CodexPayload, call: str | None, failed: bool | None
     ) -> None:
-        """Take what a program printed. It succeeds whatever its commands do.
+        """Take what a program printed. A program succeeds whatever its commands do.
 
         Args:
-            payload: the result of its call, or of one that asked for more output.
-            call: the call that started what this is the output of.
+            payload: the result of its call, or of a call that asked for more output.
+            call: the call that started the program.
             failed: whether the program failed; None where it still runs.
         """
         answer = output_of(payload)
@@ -219,15 +226,22 @@ class CodexCalls(EventReader):
         self.seen.result(call, ended, lambda: earlier_output + output.printed)
 
     def _goes_on(self, running: str, call: str | None, printed: str) -> None:
-        """Note that what a call started still runs, and what it has printed since."""
+        """Note that what a call started still runs.
+
+        Args:
+            running: the process or the program, as :func:`_what_runs` names it.
+            call: the id of the call.
+            printed: what was printed since the last time.
+        """
         self._running[running] = call or ""
         self._printed[call or ""] = self._printed.get(call or "", "") + printed
         self.seen.printed(call, printed)
 
     def end_process(self, call: str | None, exit_code: object, printed: str) -> None:
-        """Note how a command ended that still ran when its output was given.
+        """Note how a command ended that still ran when the result of its call came.
 
-        A commit counts where its call is answered.
+        Commands that were not running, and ends without an exit code, are passed over. A call that
+        makes commits is not ended here: its commits count in the line of its result.
         """
         failed = failure_in(exit_code)
         if failed is None or call not in self._running.values():
@@ -239,7 +253,7 @@ class CodexCalls(EventReader):
 
 
 def _what_runs(header: str) -> str:
-    """Return the process or the program that still runs, by the header of an output, or ""."""
+    """Return what still runs by the header of an output: ``process 12``, ``program 3``, or ""."""
     running = _STILL_RUNS.search(header)
     if not running:
         return ""
@@ -250,8 +264,8 @@ class _ProgramOutput(NamedTuple):
     """What a program printed.
 
     Attributes:
-        printed: what its commands printed.
-        exit_codes: the exit status of each command of which it printed the result.
+        printed: what it printed, where the output of a command replaces its result in JSON.
+        exit_codes: the exit codes of the commands of which it printed the result in JSON.
         process: the id of a process that still runs; "" without one.
     """
 
@@ -261,7 +275,7 @@ class _ProgramOutput(NamedTuple):
 
 
 def _runs_commands(program: str) -> bool:
-    """Return whether a program runs commands."""
+    """Return whether a program names a tool that runs commands."""
     return "exec_command" in program or "shell_command" in program
 
 
@@ -311,7 +325,7 @@ def _program_output(text: str) -> _ProgramOutput:
 
 
 def _results_in(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the results of commands that are in a value."""
+    """Yield the results of commands that are in a JSON value, at any depth, in their order."""
     if isinstance(value, dict):
         if isinstance(value.get("output"), str) and any(
             map(value.__contains__, _STATE_OF_RESULT)

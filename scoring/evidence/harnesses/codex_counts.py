@@ -34,8 +34,8 @@ class TokenCount(Event):
     Attributes:
         totals: the totals of the session so far; None where it states none.
         last: what the last response used; None where that is not stated.
-        continues: whether it is the first count of a file that goes on from another one.
-        service: as in :class:`~scoring.evidence.transcripts.events.Response`.
+        continues: whether it is the first count of a file that goes on from another file.
+        service: how the response was served where that has a price of its own, or "".
     """
 
     totals: TokenNumbers | None
@@ -48,7 +48,7 @@ class CountedTurn(Event):
     """A response, worked out of the counts.
 
     Attributes:
-        counts_before: how many counts of the transcript come before it.
+        counts_before: how many counts of the transcript come before the count that ends it.
         response: its tokens; the input holds what was read from the cache or written to it.
     """
 
@@ -57,7 +57,7 @@ class CountedTurn(Event):
 
     @property
     def repeats(self) -> bool:
-        """Whether it only repeats the count before it: then it has no tokens."""
+        """Whether the count only repeats the one before it. The response then has no tokens."""
         response = self.response
         return not any(
             (
@@ -83,11 +83,11 @@ class _Step(NamedTuple):
 _FROM_ZERO = TokenNumbers(
     input=0, cached_input=0, cache_writes=-1, output=0, reasoning_output=-1, total=-1
 )
-"""The totals before the first event; those that not every version states are left out."""
+"""The totals before the first event. Numbers that not every version states are -1."""
 
 
 def settle(events: TranscriptEvents) -> TranscriptEvents:
-    """Work the turns out of the counts of a transcript, and put them into its events."""
+    """Work the turns out of the counts of a transcript, put them into its events, return these."""
     turns = []
     totals = _FROM_ZERO
     earlier = {_tokens(totals): totals}
@@ -110,12 +110,12 @@ def _step_to(
     """Return the step from the totals so far to those of a count.
 
     A number that a count leaves out is unchanged. A thread that is rolled back goes on from one of
-    its earlier totals, which may be zero.
+    its earlier totals, which may be zero: the step then starts there.
 
     Args:
         count: the count.
         totals: the totals so far.
-        earlier: all totals until then.
+        earlier: all totals so far, also the last ones, each by the numbers that identify it.
     """
     if not count.totals:
         return _Step(totals, _each(_added, totals, count.last or _FROM_ZERO))
@@ -137,37 +137,42 @@ def _step_to(
 
 
 def _tokens(numbers: TokenNumbers) -> _Tokens:
-    """Return the numbers by which totals are compared, which every version states."""
+    """Return the numbers that every version states. Totals with the same ones count as equal."""
     return numbers.input, numbers.cached_input, numbers.output
 
 
 def _each(
     combine: Callable[[int, int], int], numbers: TokenNumbers, others: TokenNumbers
 ) -> TokenNumbers:
-    """Return what a function makes of each number and the other of its kind."""
+    """Combine each number with the number of the same kind in ``others``."""
     return TokenNumbers(*map(combine, numbers, others))
 
 
 def _added(total: int, number: int) -> int:
-    """Return a total with more tokens, where these are stated."""
+    """Return a total with more tokens. Where ``number`` is not stated (-1), the total stays."""
     return max(total, 0) + number if number >= 0 else total
 
 
 def _less(total: int, number: int) -> int:
-    """Return a total without some tokens, where these are stated, and never less than 0."""
+    """Return a total without some tokens, but at least 0. A total that is not stated stays -1."""
     return max(total - max(number, 0), min(total, 0))
 
 
 def _stated(number: int, total: int) -> int:
-    """Return a stated total, or the earlier one where it is left out."""
+    """Return ``number``, a total as it is stated, or the earlier ``total`` where it is -1."""
     return total if number < 0 else number
 
 
 def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
-    """Return the turn that a step makes, by its count and the index of that.
+    """Return the turn that a step makes.
 
     Where the transcript does not state what was written to the cache, all input that was not read
-    from it counts as written.
+    from the cache counts as written.
+
+    Args:
+        step: the totals before and after the turn.
+        index: how many counts of the transcript come before ``count``.
+        count: the count that ends the turn.
     """
     stated = count.totals or count.last or _FROM_ZERO
     given = step.end.input - step.start.input

@@ -46,10 +46,10 @@ _HEADER = (
 """How an output begins that has a header."""
 
 OF_PROGRAM = "Script "
-"""How the header of what a program of ``exec`` printed begins."""
+"""How the header of the output of a program of ``exec`` begins."""
 
 _HEADER_LIMIT = 4096
-"""How many characters of an output may be its header."""
+"""In how many characters of an output a header, and ``Output:`` after it, are looked for."""
 
 _END_OF_HEADER = "\nOutput:\n"
 _OUTPUT = re.compile(r"^Output:[^\S\n]*$", re.MULTILINE)
@@ -60,7 +60,7 @@ _STATUS = re.compile(
 
 
 class CodexUsage(msgspec.Struct, gc=False):
-    """Numbers of tokens, in the order of the fields of :class:`TokenNumbers`."""
+    """Numbers of tokens, in the order of the fields of :class:`TokenNumbers`; -1: not stated."""
 
     input_tokens: Count = -1
     cached_input_tokens: Count = -1
@@ -71,16 +71,16 @@ class CodexUsage(msgspec.Struct, gc=False):
 
 
 class CodexInfo(msgspec.Struct, gc=False):
-    """What an event states of tokens."""
+    """What an event states of tokens: the totals of the session, and the last response's."""
 
     total_token_usage: CodexUsage | None = None
     last_token_usage: CodexUsage | None = None
 
 
 class CodexPayload(msgspec.Struct, gc=False):
-    """A payload of any kind.
+    """A payload of any kind, which has few of these fields.
 
-    A field that may be long, and is not always needed, is decoded when it is.
+    A raw field may be long and is not always needed. It is decoded where it is.
     """
 
     type: str | None = None
@@ -131,7 +131,7 @@ def only_text(value: object) -> str:
 
 
 class CodexOutput(NamedTuple):
-    """The output of a call: its header, "" where it has none, and what the program printed."""
+    """The output of a call: its header, or "" without one, and what the command printed."""
 
     header: str
     printed: str
@@ -143,7 +143,7 @@ def was_refused(payload: CodexPayload) -> bool:
 
 
 def output_of(payload: CodexPayload) -> CodexOutput:
-    """Return the output of a call."""
+    """Return the output of a call, from a result that is JSON, has a header, or is plain text."""
     text = _text_of(payload)
     if text.startswith("{"):
         printed = member(json_in(text), "output")
@@ -165,9 +165,12 @@ def _text_of(payload: CodexPayload) -> str:
 
 
 def _output_failed(payload: CodexPayload) -> bool | None:
-    """Return whether an output says that its call failed.
+    """Return whether an output says that its call failed, or None where it does not say.
 
-    That is in the header before ``Output:``, in an object, or how it begins, and nowhere else.
+    An output says so in one of three ways:
+    - it begins as that of a call that could not be run;
+    - it is a JSON object with an exit code;
+    - its header, before ``Output:``, has a status.
     """
     text = _text_of(payload)
     if text.startswith(_NOT_RUN):
@@ -185,7 +188,10 @@ def _output_failed(payload: CodexPayload) -> bool | None:
 
 
 def _mcp_call_failed(payload: CodexPayload) -> bool | None:
-    """Return whether a call of a server of tools failed, in the form of an ``Err`` or an ``Ok``."""
+    """Return whether a call of an MCP tool failed, or None where its result has no such form.
+
+    It failed with an ``Err``, or with an ``Ok`` that says it is an error.
+    """
     result = payload.result
     if not isinstance(result, dict) or result.keys().isdisjoint(("Err", "Ok")):
         return None
@@ -196,6 +202,7 @@ def _mcp_call_failed(payload: CodexPayload) -> bool | None:
 
 
 def _patch_failed(payload: CodexPayload) -> bool | None:
+    """Return whether a patch was not applied, or None where that is not stated."""
     return not payload.success if isinstance(payload.success, bool) else None
 
 
@@ -205,4 +212,7 @@ RESULTS: dict[str | None, Callable[[CodexPayload], bool | None]] = {
     "patch_apply_end": _patch_failed,
     "mcp_tool_call_end": _mcp_call_failed,
 }
-"""The kinds of payloads that are results; the functions return whether one failed, or None."""
+"""The kinds of payloads that are results. Each function returns whether the call of one failed.
+
+None: the payload does not state it.
+"""

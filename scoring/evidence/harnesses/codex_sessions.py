@@ -25,9 +25,9 @@ from .codex_counts import CountedTurn, TokenCount, settle
 
 
 def introduction_of(spans: Sequence[LineSpan]) -> LineSpan:
-    """Return the span in which a session introduces itself, or an empty one without any.
+    """Return the span in which a session introduces itself, or an empty span without any.
 
-    That is the first span that opens a session, since later ones are replayed.
+    It is the first span that opens a session, since later introductions are replayed.
     """
     for span in spans:
         if span.opens == SpanOpening.SESSION:
@@ -36,12 +36,12 @@ def introduction_of(spans: Sequence[LineSpan]) -> LineSpan:
 
 
 class _ReplayEnd(NamedTuple):
-    """Where a replay ends: before the span of an index, and after a number of token counts.
+    """Where a replay ends. Either ``span`` decides, or ``counts`` and ``last_count`` do.
 
     Attributes:
-        span: the index of the first span that is not replayed.
-        counts: how many token counts are replayed.
-        last_count: the last of them; None without any.
+        span: the index of the first span that is not replayed; 0: the counts decide.
+        counts: how many token counts are replayed; 0: the span decides, or none is replayed.
+        last_count: the last token count that is replayed; None where ``counts`` is 0.
     """
 
     span: int = 0
@@ -49,7 +49,7 @@ class _ReplayEnd(NamedTuple):
     last_count: TokenCount | None = None
 
     def is_before(self, event: Event) -> bool:
-        """Return whether an event comes after the replay."""
+        """Return whether the replay ends before an event."""
         if event.span < self.span:
             return False
         if isinstance(event, CountedTurn):
@@ -60,9 +60,15 @@ class _ReplayEnd(NamedTuple):
 def _replay_end(events: TranscriptEvents, events_of: EventsOfSession) -> _ReplayEnd:
     """Return where the replay at the beginning of a forked session ends.
 
-    The versions of Codex differ in what shows it: the first line of its own is marked, turns have
-    times, the parent begins with the same token counts, or the counts of the replay are written at
-    once.
+    The versions of Codex differ in what shows it. The first of these that applies decides:
+    - a span begins with the session's first own line;
+    - turns have ids with times, of which some are not before the session's;
+    - the parent was read: the token counts with which both begin are replayed;
+    - token counts less than a second after the session began are replayed.
+
+    Args:
+        events: the events of the session.
+        events_of: returns the events of the transcripts of a session, by its id.
     """
     spans = events.spans
     for index, span in enumerate(spans):
@@ -90,9 +96,14 @@ def _replay_end(events: TranscriptEvents, events_of: EventsOfSession) -> _Replay
 
 
 def _first_span_born_after(spans: Sequence[LineSpan], own: LineSpan) -> int | None:
-    """Return the index of the first turn that is not older than its session.
+    """Return the index of the first span of a turn that is not older than its session.
 
-    The number of spans where all turns are older; None where their ids do not say that.
+    The number of spans where all turns are older. None where that is not known: the id of the
+    session or of a turn has no time, or there are no turns.
+
+    Args:
+        spans: all spans of the transcript.
+        own: the span in which the session introduces itself.
     """
     if own.born < 0:
         return None
@@ -118,12 +129,12 @@ def _equal_counts(counts: Sequence[TokenCount], parent: TranscriptEvents) -> int
 
 
 def _times_of(events: TranscriptEvents) -> dict[int, int]:
-    """Return when each line was written, by its number."""
+    """Return when each line was written, in nanoseconds since 1970, by its number."""
     return {line.number: line.time for line in events.lines}
 
 
 def _lines_after(events: TranscriptEvents, end: _ReplayEnd) -> list[list[int]]:
-    """Return for each span the numbers of its lines after a replay, ascending."""
+    """Return for each span the numbers of its lines after the end of a replay, ascending."""
     last = end.last_count
     first_span = max(end.span, last.span) if last else end.span
     numbers_by_span = [
@@ -145,7 +156,8 @@ def without_replay(
 ) -> TranscriptEvents:
     """Return the events of a forked session without its replay.
 
-    It then counts like one that was not forked.
+    They then count like those of a session that was not forked. The events of any other session
+    are returned as they are.
     """
     introduction = introduction_of(events.spans)
     if introduction.parent in ("", introduction.session):
@@ -181,12 +193,14 @@ def without_replay(
 def joined_events(
     first: TranscriptEvents, second: TranscriptEvents, shift: int
 ) -> TranscriptEvents:
-    """Return two parts of a transcript as one: totals run from the first into the second.
+    """Return two parts of a transcript as one. Totals run from the first part into the second.
+
+    The whole has token counts, turns, calls and results, and no other events.
 
     Args:
         first: the earlier part.
-        second: the part that goes on from it.
-        shift: by how much the numbers of the second part's lines grow.
+        second: the part that goes on from the first.
+        shift: what is added to the numbers of the lines of the second part.
     """
     span_shift = len(first.spans)
     shifted_covers = [
@@ -209,7 +223,16 @@ def joined_events(
 def count_rollout(
     tally: Tally, file: int, events: TranscriptEvents, clock: LineClock
 ) -> None:
-    """Count a rollout, as :class:`~scoring.evidence.transcripts.counter.CountedHarness` does."""
+    """Count the turns of a rollout, its calls and their results.
+
+    A turn that only repeats the one before it counts as dropped.
+
+    Args:
+        tally: takes the counts.
+        file: a number of the file.
+        events: what the rollout shows.
+        clock: when its lines count.
+    """
     session = introduction_of(events.spans).session
     for numbers in events.covers:
         tally.cover(file, session, clock.of_lines(numbers))

@@ -32,10 +32,14 @@ def discover(
 ) -> Discovery:
     """Look for the transcripts of harnesses in some places and below them.
 
+    Each transcript is returned once. They come in the order of :func:`_places`, and in one place
+    by path.
+
     Args:
         places: where to look.
         harnesses: the harnesses.
-        warn: takes a message for each folder that cannot be read.
+        warn: takes a message for each folder that cannot be read, and for each folder that was
+            named by hand and has no transcript.
     """
     transcripts = []
     roots = []
@@ -79,9 +83,9 @@ def writers(
 
 
 def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[Home]:
-    """Yield the folders to look in: those named by hand, those a hook names, the usual ones.
+    """Yield the folders to look in: those named by hand, those a hook names, then the usual ones.
 
-    Of the usual ones, ``trusted`` leaves out those in the repository itself.
+    With ``places.trusted``, usual folders in the repository itself are left out.
     """
     of_any = tuple(
         dict.fromkeys(names for harness in harnesses for names in harness.files)
@@ -100,7 +104,7 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
 
 
 def _look_in(home: Home, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
-    """Return the transcripts in a folder, and what is said of the folder."""
+    """Return the transcripts in a folder, and how many there are or why there are none."""
     wanted = [names for names in home.names if names.kind != "other"]
     anywhere = [names.pattern for names in wanted if not names.folder]
     patterns = anywhere or [names.pattern for names in wanted]
@@ -152,7 +156,7 @@ def _walk(home: Home, warn: Warn) -> list[TranscriptFile]:
     Links that lead out of the folder are not followed, and each folder is looked in once.
 
     Raises:
-        ValueError: more than :data:`MOST_FILES` files are there.
+        ValueError: more than :data:`MOST_FILES` files and folders are there.
     """
     files = []
     count = 0
@@ -196,7 +200,14 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 def _single_files(
     transcripts: Sequence[TranscriptFile], left_out: list[FileFound]
 ) -> list[TranscriptFile]:
-    """Keep each file once, whatever it is called. It counts whole when it does by any name."""
+    """Return each file once, under the first of its names.
+
+    A file counts whole if it does under any of its names.
+
+    Args:
+        transcripts: the files, some under several names.
+        left_out: takes the other names of files.
+    """
     kept: dict[object, TranscriptFile] = {}
     for transcript in transcripts:
         # A file that is not there has no identity; opening it gives the reason.
@@ -215,10 +226,15 @@ def _single_copies(
     harnesses: Sequence[Harness],
     left_out: list[FileFound],
 ) -> list[TranscriptFile]:
-    """Keep one copy of what a harness keeps several of.
+    """Return one copy of each transcript of which a harness keeps several.
 
-    An active copy is better than an archived one, and a plain one better than a compressed one.
-    The one that is kept counts whole when any of them does.
+    An active copy wins over an archived one, then a plain copy over a compressed one, then the
+    first path. The copy that wins counts whole if any of them does.
+
+    Args:
+        transcripts: the transcripts, with copies.
+        harnesses: the harnesses, which know what is a copy.
+        left_out: takes the other copies.
     """
     all_copies: dict[object, list[TranscriptFile]] = {}
     archived: set[TranscriptFile] = set()

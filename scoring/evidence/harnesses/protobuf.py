@@ -10,7 +10,11 @@ _LONGEST_VARINT = 10
 
 
 def fields_of(data: object) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the number and the value of each field, which is a number or bytes."""
+    """Yield the number and the value of each field of a message, in its order.
+
+    A value is a number or bytes. Fields of four or eight bytes are left out, and what is not
+    bytes has no fields.
+    """
     if not isinstance(data, bytes):
         return
 
@@ -34,7 +38,10 @@ def fields_of(data: object) -> Iterator[tuple[int, int | bytes]]:
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
-    """Return a number and the position after it, which is after the end where it is cut."""
+    """Return a number and the position after it.
+
+    Where the number is cut or too long, the position is one after the end of the data.
+    """
     number = 0
     for shift in range(_LONGEST_VARINT):
         if position + shift >= len(data):
@@ -47,7 +54,10 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def bytes_in(data: object, *path: int) -> bytes:
-    """Return the bytes of the first field at a path of numbers, or none."""
+    """Return the bytes at a path of numbers of fields, or b"" where none are there.
+
+    On each step of the path, the first field with its number and bytes counts.
+    """
     for number in path:
         values = (value for field, value in fields_of(data) if field == number)
         data = next((value for value in values if isinstance(value, bytes)), b"")
@@ -55,12 +65,15 @@ def bytes_in(data: object, *path: int) -> bytes:
 
 
 def first_text(data: object, *path: int) -> str:
-    """Return the text of the first field at a path of numbers, or ""."""
+    """Return the text at a path of numbers of fields, or "" where none is there."""
     return bytes_in(data, *path).decode("utf-8", "replace")
 
 
 def numbers_in(data: object, *path: int) -> dict[int, int]:
-    """Return the numbers in the message at a path, by their fields."""
+    """Return the numbers in the message at a path, by the numbers of their fields.
+
+    Of several numbers in one field, the last one counts.
+    """
     message = bytes_in(data, *path)
     return {
         field: value for field, value in fields_of(message) if isinstance(value, int)
@@ -68,7 +81,7 @@ def numbers_in(data: object, *path: int) -> dict[int, int]:
 
 
 def packed_numbers(data: object, field: int) -> list[int]:
-    """Return the numbers that a field has packed, or that stand in it one by one."""
+    """Return the numbers in all fields of one number, packed together or each in its own field."""
     numbers = []
     for number, value in fields_of(data):
         if number != field:

@@ -15,13 +15,13 @@ from scoring.temporary import temporary_directory
 from .json_reader import DOCUMENT_LIMIT
 
 Ask: TypeAlias = Callable[..., sqlite3.Cursor]
-"""Asks a database: a statement and its values. A row is a tuple, and a dictionary by ``dict``."""
+"""Asks a database: takes a statement and its values. ``dict`` makes a dictionary of a row."""
 
 _LOCK_TIMEOUT = 2.0
 """How many seconds to wait for a database that is locked."""
 
 _TIME_LIMIT = 120.0
-"""How many seconds all questions to one database may take."""
+"""How many seconds a database may be open while it is asked."""
 
 _STEPS = 100_000
 """After how many steps of SQLite the time is looked at."""
@@ -36,16 +36,17 @@ _COPY_BLOCK = 1 << 20
 def opened_database(path: Path, follow_links: bool = True) -> Iterator[Ask]:
     """Open a database to ask it, while others may write. Nothing next to it is made or changed.
 
-    SQLite would make a log where none exists now, and an index of a log to read it. Where it
-    would, a copy is asked.
+    SQLite would make a log where none exists, so the database is then read as one that cannot
+    change. SQLite would also make the index of a log: then a copy is asked.
 
     Args:
         path: the database.
-        follow_links: whether it, its folder and the files that SQLite keeps next to it may be
-            links.
+        follow_links: whether the database, its folder and the files that SQLite keeps next to it
+            may be links.
 
     Raises:
-        OSError: it cannot be read, or one of its files is not a plain one.
+        OSError: the database cannot be read, one of its files is not a plain one, or a question
+            in the ``with`` block fails or takes too long.
     """
     _refuse_special_files(path, follow_links)
     try:
@@ -64,10 +65,11 @@ def opened_database(path: Path, follow_links: bool = True) -> Iterator[Ask]:
 
 
 def _refuse_special_files(path: Path, follow_links: bool) -> None:
-    """Refuse a database if it, or a file that SQLite reads with it, is not a plain file.
+    """Refuse a database that is not a plain file, or with which SQLite reads such a file.
 
     Raises:
-        OSError: it is not, or the database does not exist.
+        OSError: a file is a device, a socket or the like, or a link that must not be followed; or
+            the database does not exist.
     """
     if not follow_links and path.parent.is_symlink():
         raise OSError(errno.ELOOP, "is in a folder that is a link")
@@ -80,7 +82,11 @@ def _refuse_special_files(path: Path, follow_links: bool) -> None:
 
 
 def _connection(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connection:
-    """Return a connection to a database, or to a copy that goes with the stack."""
+    """Return a connection to a database, or to a copy that is removed when the stack closes.
+
+    Raises:
+        OSError: the database cannot be opened or copied.
+    """
     log = Path(f"{path}-wal")
     with path.open("rb") as file:
         keeps_a_log = file.read(20)[18:] == b"\2\2"
@@ -101,10 +107,10 @@ def _connection(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connection:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a file of a sane size.
+    """Copy a file.
 
     Raises:
-        OSError: it is too large, or cannot be copied.
+        OSError: the file is larger than :data:`_COPY_LIMIT`, or cannot be copied.
     """
     with source.open("rb") as file, target.open("wb") as copy:
         size = refuse_special(file.fileno()).st_size

@@ -1,6 +1,6 @@
 """What calls of tools ask for and what shells answer, as most harnesses write it.
 
-The arguments of tools have many names, of which none has two meanings.
+Harnesses have many names for the arguments of tools. No name has two meanings.
 """
 
 import shlex
@@ -47,9 +47,10 @@ _AFTER_EXIT_CODE = ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 class ToolNames:
     """The names of the tools of a harness. Of a tool that is not named, only its calls count.
 
+    Each argument is one text, with blanks between the names.
+
     Args:
-        shells: the tools that run shell commands, in one text with blanks between the names, as
-            all others.
+        shells: the tools that run shell commands.
         edits: the tools that write files.
         patches: the tools that apply a patch.
         questions: the tools that only ask the user something.
@@ -91,7 +92,7 @@ class ToolReader(EventReader):
         Args:
             call: the id of the call.
             name: the name of the tool.
-            given: the arguments of the call.
+            given: the arguments of the call, an object; of a tool for patches also the patch.
         """
         tool = text_in(name)
         if tool in self.tools.shells:
@@ -119,14 +120,14 @@ class ToolReader(EventReader):
 
         Args:
             calls: the calls; what is not an object is passed over.
-            keys: the keys of their id, the name of the tool, and its arguments.
+            keys: the keys at which a call has its id, the name of the tool, and the arguments.
         """
         for call in calls:
             if isinstance(call, dict):
                 self.note_call(*map(call.get, keys))
 
     def _note_edit(self, call: object, given: object) -> None:
-        """Note a call that writes a whole file, or replaces one part of it or several."""
+        """Note a call that writes a whole file, or that replaces one or several texts in it."""
         path = text_in(_first_of(given, _PATHS))
         whole = _first_of(given, _WHOLE)
         if whole is not None:
@@ -142,7 +143,7 @@ class ToolReader(EventReader):
 
 
 def _first_of(given: object, keys: Iterable[str]) -> Any:
-    """Return the value of the first of some keys that is there, or None without one."""
+    """Return the value of the first of some keys that is there and not null, or None."""
     for key in keys:
         value = member(given, key)
         if value is not None:
@@ -151,7 +152,11 @@ def _first_of(given: object, keys: Iterable[str]) -> Any:
 
 
 def script_of(asked: object) -> str:
-    """Return what a shell is asked to run, which is a text or the words of a command."""
+    """Return what a shell is asked to run, as one text.
+
+    ``asked`` is a text or the words of a command. Of a shell, ``-c`` and a text, the text is
+    returned.
+    """
     if not isinstance(asked, list):
         return text_in(asked)
 
@@ -162,7 +167,11 @@ def script_of(asked: object) -> str:
 
 
 def shell_answer(text: str) -> tuple[str, bool | None]:
-    """Return what ``run_shell_command`` printed, and whether it failed, or None while it runs."""
+    """Return what ``run_shell_command`` printed, and whether it failed.
+
+    None in place of that for a command that was moved to the background, and False where the
+    answer states no exit code.
+    """
     if text.startswith("Command moved to background"):
         return "", None
 

@@ -27,17 +27,17 @@ _HISTORY = "api_conversation_history.json"
 
 
 class UnreadReader(JsonReader):
-    """Counts the lines of a file that no reader understands."""
+    """Counts the lines of a file that no reader understands, as skipped."""
 
     def block(self, block: bytes) -> list[tuple[int, bytes]]:
-        """Count whole lines. None is to be read one by one."""
+        """Count whole lines. The list of lines to read one by one is always empty."""
         for line in block.splitlines():
             self.line(line)
         self.next_number = self.number + block.count(b"\n")
         return []
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
-        """Count a line."""
+        """Count a line as skipped. One that begins like JSON is of a harness that is not read."""
         if line.strip():
             self.skip(_LINES_NOT_READ if line.lstrip()[:1] in b"{[" else broken)
 
@@ -50,11 +50,11 @@ class UnreadHarness(Harness):
     """A harness that is not read.
 
     Args:
-        name: its name.
-        kept: where its sessions are: a variable that may name a folder, the usual folder, and the
-            pattern of one file a session below it.
-        files: how such a file is named, where it is not one of JSON lines.
-        wrote: tells whether it wrote a line.
+        name: the name of the harness.
+        kept: where its sessions are: each a variable that may name a folder, the usual folder, and
+            the pattern below the folder that fits one file a session.
+        files: how such files are named, where they do not hold lines of JSON.
+        wrote: returns whether the harness wrote a line; by default no line.
     """
 
     def __init__(
@@ -71,15 +71,19 @@ class UnreadHarness(Harness):
         self._wrote = wrote
 
     def lines_of(self, path: Path) -> list[bytes]:  # noqa: ARG002
-        """Return no line of a file that is known by its name."""
+        """Return an empty list: a file that is known by its name need not be read."""
         return []
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether it wrote a line."""
+        """Return whether this harness wrote a line, by the ``wrote`` that it was made with."""
         return self._wrote(line)
 
     def count_sessions(self, environment: Mapping[str, str]) -> int:
-        """Return how many of its sessions are in the usual places."""
+        """Return how many of its sessions are in the usual places.
+
+        Args:
+            environment: the values of the variables, by their names.
+        """
         sessions: set[Path] = set()
         for variable, usual, pattern in self._kept:
             sessions.update(home_named(environment, variable, usual).path.glob(pattern))
@@ -155,7 +159,8 @@ class UnreadSessions(NamedTuple):
 def sessions_not_read(places: TranscriptPlaces) -> list[UnreadSessions]:
     """Return the sessions that are here and not read, by harness.
 
-    The list is empty where only some folders are looked in.
+    The list is empty where the usual folders are not looked in. A harness without sessions is
+    left out.
     """
     if not places.auto:
         return []
@@ -168,7 +173,8 @@ def sessions_not_read(places: TranscriptPlaces) -> list[UnreadSessions]:
 def _sessions_of_crush(database: Path) -> int:
     """Return how many sessions are in a database of Crush, without those of sub-agents.
 
-    It comes with the checkout, so no link is followed.
+    0 where there is no such database that can be read. The database comes with the checkout, so
+    no link is followed.
     """
     with (
         contextlib.suppress(OSError),
