@@ -42,18 +42,19 @@ def fill_repository(directory: Path, stream: bytes) -> None:
 
 
 def check_out(source: Path, directory: Path, most_files: int, most_bytes: int) -> None:
-    """Make a work tree in a new directory from a bundle or a bare repository.
+    """Make a repository with a work tree in a new directory, from a bundle or a bare repository.
 
     The source may be hostile: only objects and refs are copied, and links become plain files.
+    Nothing is checked out where the source has no branch.
 
     Args:
         source: the bundle or the repository.
-        directory: where the work tree goes.
-        most_files: how many files and folders it may have.
-        most_bytes: how many bytes these may have together.
+        directory: where the work tree goes. It must not exist.
+        most_files: how many files and folders the work tree may have.
+        most_bytes: how many bytes its files may have together.
 
     Raises:
-        TooLargeError: it would have more.
+        TooLargeError: the work tree would have more than one of these.
         GitError: git fails.
         OSError: the source cannot be copied.
     """
@@ -74,13 +75,18 @@ def check_out(source: Path, directory: Path, most_files: int, most_bytes: int) -
 
 
 def _refuse_large_tree(git: Git, most_files: int, most_bytes: int) -> None:
-    """Refuse to check out a commit whose tree is too large, before git walks it.
+    """Refuse to check out ``HEAD`` where its tree is too large, before git walks the tree.
 
-    A tree that repeats itself is read once for each level at which it is. A kilobyte of objects
-    can stand for millions of files.
+    A folder that is in the tree many times is read once for each level at which it is. A kilobyte
+    of objects can stand for millions of files.
+
+    Args:
+        git: git in the repository.
+        most_files: how many files and folders the tree may have.
+        most_bytes: how many bytes its files may have together.
 
     Raises:
-        TooLargeError: it is.
+        TooLargeError: the tree has more than one of these.
         GitError: an object is missing or broken.
     """
     files = 0
@@ -118,7 +124,14 @@ def _refuse_large_tree(git: Git, most_files: int, most_bytes: int) -> None:
 
 
 def _entries_of_tree(content: bytes, oid: str) -> Iterator[tuple[str, bool]]:
-    """Yield the object of each file and folder in a tree, and whether it is a folder."""
+    """Yield the id of each file and folder in a tree, and whether it is a folder.
+
+    Submodules are left out.
+
+    Args:
+        content: the tree as git stores it.
+        oid: the tree's own id, which shows how long ids are.
+    """
     digest_size = len(oid) // 2
     start = 0
     while start < len(content):
@@ -130,7 +143,12 @@ def _entries_of_tree(content: bytes, oid: str) -> Iterator[tuple[str, bool]]:
 
 
 def _copy_bare_repository(source: Path, git: Git) -> str:
-    """Copy objects and refs, and return the branch that ``HEAD`` names, or "" without one."""
+    """Copy objects and refs, and return the branch that ``HEAD`` names, or "" where it names none.
+
+    Raises:
+        GitError: git fails.
+        OSError: the source cannot be copied.
+    """
     _init(git, _format_of_bare(source))
 
     copy = git.directory / ".git"
@@ -154,7 +172,11 @@ def _copy_bare_repository(source: Path, git: Git) -> str:
 
 
 def _unpack_bundle(source: Path, git: Git) -> str:
-    """Unpack a bundle, and return the branch to check out, or "" when it has none."""
+    """Unpack a bundle, and return the branch to check out, or "" when it has none.
+
+    Raises:
+        GitError: git fails.
+    """
     heads = git.run("bundle", "list-heads", os.fspath(source))
     shas = {}
     for line in heads.decode(errors="replace").splitlines():
@@ -176,13 +198,18 @@ def _unpack_bundle(source: Path, git: Git) -> str:
 
 
 def _init(git: Git, object_format: str) -> None:
+    """Make an empty repository in the directory of git."""
     git.run("init", "--quiet", "--template=", f"--object-format={object_format}")
 
 
 def _branch_to_check_out(shas: dict[str, str]) -> str:
-    """Return a branch at ``HEAD``, or any branch of a bundle without one.
+    """Return the full name of a branch at ``HEAD``, or "" without one.
 
-    ``main`` comes before ``master``, and both before other branches.
+    Any branch will do where a bundle has no ``HEAD``. ``main`` is preferred, then ``master``, then
+    the branch that comes first.
+
+    Args:
+        shas: by the full name of each reference of the bundle, its commit.
     """
     branches = []
     for name, sha in shas.items():
@@ -197,9 +224,10 @@ def _branch_to_check_out(shas: dict[str, str]) -> str:
 
 
 def _format_of_bare(bare: Path) -> str:
-    """Return how the objects of a bare repository are named.
+    """Return git's name for how the objects of a bare repository are named.
 
-    Its refs show that. Its settings may be hostile and are not read.
+    The first of its refs shows that; without any it is ``sha1``. Its settings may be hostile and
+    are not read.
     """
     for path in (bare / "packed-refs", *(bare / "refs").rglob("*")):
         if not path.is_file():
@@ -213,5 +241,5 @@ def _format_of_bare(bare: Path) -> str:
 
 
 def object_format(sha: str) -> str:
-    """Return what git calls the way in which an object with a full id is named."""
+    """Return how git names objects, ``sha1`` or ``sha256``, by the full id of one of them."""
     return "sha256" if len(sha) == _SHA256_DIGITS else "sha1"

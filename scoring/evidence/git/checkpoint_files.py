@@ -56,8 +56,9 @@ class CheckpointFiles(NamedTuple):
 
     Attributes:
         id: the id of the checkpoint: 12 hex digits or a ULID.
-        location: its folder, as the beginning of a path that ``git show`` takes.
-        folders: its folders by their numbers, as they are written; "" is its own folder.
+        location: the checkpoint's folder, as the beginning of a path that ``git show`` takes.
+        folders: the files in each folder of a session, by the number that the folder is named by;
+            those in the checkpoint's own folder are under "".
     """
 
     id: str
@@ -68,7 +69,9 @@ class CheckpointFiles(NamedTuple):
 def tips_with_checkpoints(
     repository: GitRepository, *, only_trusted: bool
 ) -> dict[str, str]:
-    """Return the tips of the branches with checkpoints, the local one first, then origin's.
+    """Return the tips of the branches with checkpoints, by the full names of the branches.
+
+    The local branch comes first, then origin's. At most :data:`MOST_BRANCHES` are returned.
 
     Args:
         repository: an open repository.
@@ -84,7 +87,7 @@ def tips_with_checkpoints(
 
 
 def name_of_branch(repository: GitRepository) -> str:
-    """Return what ``git show`` calls the first branch with checkpoints that is here."""
+    """Return what ``git show`` calls the first branch with checkpoints, or else the local one."""
     for name in tips_with_checkpoints(repository, only_trusted=False):
         return short_name(name)
     return BRANCH
@@ -93,9 +96,9 @@ def name_of_branch(repository: GitRepository) -> str:
 def files_on_branch(
     repository: GitRepository, tip: str, warn: Warn
 ) -> list[CheckpointFiles]:
-    """Return the files of the checkpoints at a commit, by ascending id of the checkpoint.
+    """Return the files of the checkpoints at a commit, in ascending order of checkpoint ids.
 
-    Files with other names are ignored.
+    Files with other names are ignored. Where git cannot list the commit, it warns and returns [].
     """
     answer = repository.ask("ls-tree", "-r", "-z", "--full-tree", tip)
     if answer.returncode:
@@ -127,7 +130,11 @@ def files_on_branch(
 
 
 def trees_of_refs(repository: GitRepository, warn: Warn) -> dict[str, str]:
-    """Return the trees of the checkpoints that have refs of their own, by ascending id."""
+    """Return the trees of the checkpoints that have refs of their own, by ascending checkpoint id.
+
+    Of more than :data:`MOST_CHECKPOINTS` only those with the highest ids count. Where git cannot
+    list the refs, it returns {}. It warns of both.
+    """
     answer = repository.ask("for-each-ref", "--format=%(tree) %(refname)", REFS)
     if answer.returncode:
         warn(f"checkpoints {REFS}: {on_one_line(answer.stderr)}; skipped")
@@ -153,7 +160,7 @@ def trees_of_refs(repository: GitRepository, warn: Warn) -> dict[str, str]:
 def files_in_trees(
     repository: GitRepository, trees: Mapping[str, str]
 ) -> list[CheckpointFiles]:
-    """Return the files of the checkpoints that have refs of their own.
+    """Return the files of the checkpoints that have refs of their own, in the order of ``trees``.
 
     Checkpoints are left out where their trees are not in this clone.
 
@@ -186,7 +193,10 @@ def files_in_trees(
 
 
 def _entries(repository: GitRepository, trees: Iterable[str]) -> dict[str, OidByName]:
-    """Return the files and numbered folders in the trees that are in this clone."""
+    """Return, by tree, the object ids of its files and numbered folders, by name.
+
+    A tree that is not in this clone is left out.
+    """
     wanted = list(dict.fromkeys(trees))
     if not wanted:
         return {}
@@ -199,9 +209,13 @@ def _entries(repository: GitRepository, trees: Iterable[str]) -> dict[str, OidBy
 
 
 def _parse_tree(content: bytes, oid: str) -> Iterator[tuple[str, str]]:
-    """Yield names and object ids of a tree, given its content and its own id.
+    """Yield the name and the object id of each file and folder that a checkpoint may have.
 
     An entry is the mode and the name, NUL, and the id as bytes.
+
+    Args:
+        content: the tree as git stores it, up to a broken entry.
+        oid: the tree's own id, which shows how long ids are.
     """
     id_size = len(oid) // 2
     start = 0

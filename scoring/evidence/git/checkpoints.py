@@ -58,13 +58,13 @@ _TOKEN_KEYS = (
 )
 
 _REVIEW = "agent_review"
-"""What the metadata of a session says that reviews the work of others."""
+"""The ``kind`` in the metadata of a session that reviews the work of others."""
 
 Metadata = Mapping[str, Any]
 
 
 class TokenTotals(NamedTuple):
-    """The tokens that a checkpoint states for one session, and the responses of the model."""
+    """The tokens that a checkpoint states for one session, and how many responses of the model."""
 
     input: int
     output: int
@@ -81,15 +81,15 @@ class CheckpointSession(NamedTuple):
         agent: the agent's name, which is shown and never trusted; "" when not stated.
         model: the model, which is only shown; "" when not stated.
         created_at: when the checkpoint was made, as text; "" when not stated.
-        tokens: the tokens since ``start``; None when not stated.
-        start: lines, or messages, of the transcript that are older than the checkpoint; None when
-            not stated.
+        tokens: the tokens from ``start`` on; None when not stated, as in older checkpoints.
+        start: how many lines, or messages, of the transcript come before the checkpoint's own; None
+            when not stated.
         path: the transcript as ``git show`` takes it, such as
             ``entire/checkpoints/v1:ab/cdef012345/0/full.jsonl``; "" without one.
-        blobs: the object ids of the transcript's parts, in order.
-        size: bytes of the parts that are in this clone.
-        missing: whether a part is not in this clone.
-        reviews: whether it was started to review the work of the others.
+        blobs: the object ids of the transcript's files, in order; empty without a transcript.
+        size: bytes of those of these files that are in this clone.
+        missing: whether one of these files is not in this clone.
+        reviews: whether the session was started to review the work of other sessions.
     """
 
     session_id: str
@@ -110,8 +110,8 @@ class Checkpoint(NamedTuple):
 
     Attributes:
         id: 12 hex digits or a ULID.
-        files_touched: paths that the agent changed, as stated.
-        sessions: in the order of their folders.
+        files_touched: paths that the agent changed, as stated, each once.
+        sessions: the sessions with an id or a transcript, in the order of their folders.
     """
 
     id: str
@@ -120,7 +120,7 @@ class Checkpoint(NamedTuple):
 
 
 def checkpoint_ids(message: str) -> tuple[str, ...]:
-    """Return the ids that a commit message names, each once.
+    """Return the ids of the checkpoints that a commit message names, each once.
 
     A line ``Entire-Checkpoint: <12 hex digits or a ULID>`` names one.
     """
@@ -128,15 +128,15 @@ def checkpoint_ids(message: str) -> tuple[str, ...]:
 
 
 def has_own_ref(checkpoint_id: str) -> bool:
-    """Return whether a checkpoint has a ref of its own, which a plain clone does not have.
+    """Return whether the id of a checkpoint is a ULID.
 
-    Its id is then a ULID.
+    Such a checkpoint is only in a ref of its own, and a plain clone does not have that ref.
     """
     return re.fullmatch(ULID, checkpoint_id) is not None
 
 
 def is_in_git(path: str) -> bool:
-    """Return whether the path of a transcript is one that ``git show`` takes, and not a file's."""
+    """Return whether the path of a transcript is one for ``git show``, and not that of a file."""
     is_on_branch = f"{BRANCH}:" in path and not path.startswith("/")
     return is_on_branch or path.startswith(REFS)
 
@@ -146,13 +146,14 @@ def read_checkpoints(
 ) -> Mapping[str, Checkpoint]:
     """Return the checkpoints of a repository by ascending id.
 
-    Where several places have a checkpoint, the one with more transcripts counts, then the one with
-    larger transcripts, then the local branch's.
+    Where several branches or refs have a checkpoint, one of them counts: with more whole
+    transcripts, then with larger ones, then with more sessions, then on the local branch, on
+    origin's, on another one, in a ref of its own.
 
     Args:
         repository: an open repository.
-        warn: takes a line for each place that is skipped.
-        trusted: whether of the branches only the local one and origin's count.
+        warn: takes a line for each branch or kind of ref that is skipped or cut short.
+        trusted: whether of the branches only the local one and origin's are read.
     """
     tips = dict.fromkeys(
         tips_with_checkpoints(repository, only_trusted=trusted).values()
@@ -182,7 +183,7 @@ def read_checkpoints(
 
 
 def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
-    """Return how many sessions have a whole transcript, the bytes of these, and all sessions."""
+    """Return how many transcripts are whole, how many bytes these have, and how many sessions."""
     complete = [
         session
         for session in checkpoint.sessions
@@ -197,7 +198,10 @@ def _read_metadata(
     listed: Iterable[CheckpointFiles],
     sizes: Mapping[str, int],
 ) -> dict[str, Metadata]:
-    """Return the metadata of checkpoints and sessions, by object ids, up to the limits."""
+    """Return the metadata of checkpoints and sessions, by the object ids of their files.
+
+    What is not JSON, too large, or above the limit for all of it, is left out.
+    """
     wanted: dict[str, None] = {}
     total_size = 0
     for files in listed:
@@ -221,7 +225,13 @@ def _read_metadata(
 def _checkpoint(
     files: CheckpointFiles, sizes: Mapping[str, int], metadata: Mapping[str, Metadata]
 ) -> Checkpoint:
-    """Return a checkpoint by its files, of which metadata and sizes may be missing."""
+    """Return a checkpoint.
+
+    Args:
+        files: its files.
+        sizes: by object id, the sizes of files that are in this clone.
+        metadata: by object id, what could be read.
+    """
     sessions = []
     touched: list[str] = []
     own_folder: OidByName = {}
@@ -268,9 +278,12 @@ def _has_own_transcript(
 def _with_session_of_own_folder(
     sessions: Sequence[CheckpointSession], top: CheckpointSession
 ) -> list[CheckpointSession]:
-    """Return sessions with that of the checkpoint's own folder.
+    """Return sessions with what the checkpoint's own folder has.
 
-    It is a session of its own, or the transcript of the first session that has none.
+    Args:
+        sessions: the sessions of the other folders.
+        top: the session of the own folder. With an id it comes first. Without one, its transcript
+            goes to the first session that has none; where all have one, it comes first too.
     """
     if not top.session_id:
         for index, session in enumerate(sessions):
@@ -324,7 +337,7 @@ def _session(
 
 
 def _number_of_part(name: str) -> int:
-    """Return the number of a part of a transcript: 1 of ``full.jsonl.001``, 0 of the first."""
+    """Return the number of a file of a transcript: 1 of ``full.jsonl.001``, 0 of ``full.jsonl``."""
     number = name.removeprefix("full.jsonl").removeprefix(".")
     return int(number or 0)
 
@@ -344,7 +357,10 @@ def _number(value: object) -> int | None:
 
 
 def _token_totals(stated: object) -> TokenTotals | None:
-    """Return the stated tokens, or None without any or when one is not a valid number."""
+    """Return the stated tokens, or None where none is stated or one is not a valid number.
+
+    A number that is not stated among others is 0.
+    """
     if not isinstance(stated, dict):
         return None
 

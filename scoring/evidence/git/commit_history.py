@@ -51,9 +51,9 @@ class WrittenCommit(NamedTuple):
         date: the author's day, as YYYY-MM-DD.
         subject: the subject.
         checkpoints: the ids of the checkpoints that the message names.
-        agents: the agents that it names.
+        agents: the agents that author, committer and message name.
         committed: committer time in seconds since 1970; None when git has none.
-        author: who wrote it; unknown where git does not have the commit.
+        author: who wrote the commit; both texts are "" where git does not have the commit.
     """
 
     sha: str
@@ -68,7 +68,7 @@ class WrittenCommit(NamedTuple):
 
 
 class ChangeSize(NamedTuple):
-    """How many files a commit changed, and how many lines. Binary files have no lines."""
+    """How many files a commit changed, and how many lines it added and removed in text files."""
 
     files: int = 0
     added: int = 0
@@ -79,9 +79,9 @@ class TrunkPaths(NamedTuple):
     """The paths of the trunk since some time.
 
     Attributes:
-        names: all paths that the trunk has, or changed since then.
-        moves: the old and the new path of each file that it renamed.
-        submodules: the folders that are repositories of their own.
+        names: all paths that the tip of the trunk has, or that the trunk changed since then.
+        moves: the old and the new path of each file that the trunk renamed since then.
+        submodules: the folders of the tip that are repositories of their own.
     """
 
     names: set[str]
@@ -97,7 +97,8 @@ class CommitHistory(TrunkHistory):
     def tips(self) -> dict[str, str]:
         """Return the names of local branches other than the trunk, by the SHAs of their tips.
 
-        Of several branches with one tip, the first by name counts.
+        Of several branches with one tip, the first by name counts. Branches of recording tools are
+        left out.
         """
         tips: dict[str, str] = {}
         for ref, sha in self._work_branches().items():
@@ -106,16 +107,16 @@ class CommitHistory(TrunkHistory):
         return tips
 
     def _work_branches(self) -> dict[str, str]:
-        """Return the tips of all branches but those of recording tools, by full name in order."""
+        """Return the tips of all branches but those of recording tools, sorted by full name."""
         tips = self._branches.tips
         names = sorted(ref for ref in tips if not _RECORDING_BRANCH.match(ref))
         return {ref: tips[ref] for ref in names}
 
     @cached_property
     def branches_off_trunk(self) -> dict[str, str]:
-        """The commits off the trunk, each with the first branch that has it, local ones first.
+        """By the SHA of a commit off the trunk, the name of the first branch that has it.
 
-        Without a trunk these are the tips of local branches.
+        Local branches come first. Without a trunk only the tips of local branches are there.
         """
         if not self.trunk.commit:
             return self.tips()
@@ -137,9 +138,9 @@ class CommitHistory(TrunkHistory):
         return branches
 
     def branch_of(self, sha: str) -> str:
-        """Return the branch that brought a commit, as the merge on the trunk names it.
+        """Return the branch that brought a commit, as the merge on the mainline names it.
 
-        Where no merge names one, that is the trunk, without the name of its remote.
+        Where no merge names one, return the trunk's name, without that of its remote.
         """
         index = self.graph.introduced.get(sha)
         if index is not None:
@@ -153,10 +154,10 @@ class CommitHistory(TrunkHistory):
         return self.trunk.name
 
     def on_live_branches(self, since: int) -> set[str]:
-        """Return the commits off the trunk on branches that still move, those of remotes too.
+        """Return the commits off the trunk on branches that still move, local or of remotes.
 
         Args:
-            since: the branches have a tip from this time or later, in seconds since 1970.
+            since: branches with a tip from this second since 1970 on still move.
         """
         live = self._live_tips(since)
         if not live or not self.trunk.commit:
@@ -166,7 +167,7 @@ class CommitHistory(TrunkHistory):
         return set(as_text(answer).split())
 
     def _live_tips(self, since: int) -> list[str]:
-        """Return the tips of branches off the trunk that are from a time or later."""
+        """Return the tips of branches off the trunk that were committed at a time or later."""
         tips = set(self._work_branches().values()) - self.walk.keys()
         live = []
         for sha, commit in self._commits(sorted(tips)).items():
@@ -183,10 +184,10 @@ class CommitHistory(TrunkHistory):
         return tip.time if tip else None
 
     def trunk_at(self, time: float) -> str:
-        """Return the commit that was the tip of the trunk at a time, or "".
+        """Return the newest mainline commit from a time or before, or "" where all are newer.
 
         Args:
-            time: seconds since 1970.
+            time: seconds since 1970, compared with committer times.
         """
         index = bisect_left(self._oldest_since, -time, key=neg)
         if index == len(self._oldest_since):
@@ -194,25 +195,25 @@ class CommitHistory(TrunkHistory):
         return self.graph.mainline[index]
 
     def trunk_between(self, start: float, end: float) -> list[str]:
-        """Return the commits of the trunk, newest first, by committer time.
+        """Return the commits of the trunk from a span of time, newest first.
 
         Args:
-            start: the first second since 1970 that counts.
-            end: the last one.
+            start: the first committer time that counts, in seconds since 1970.
+            end: the last committer time that counts.
         """
         commits = self.walk.values()
         return [commit.sha for commit in commits if start <= (commit.time or 0) <= end]
 
     @cached_property
     def _oldest_since(self) -> list[int]:
-        """For each commit of the mainline, the least time of it and of all that are newer."""
+        """By mainline index, the least committer time of the commit there and of all newer ones."""
         times = (self.walk[sha].time or 0 for sha in self.graph.mainline)
         return list(accumulate(times, min))
 
     def landed_at(self, sha: str) -> int | None:
-        """Return when the trunk's line of first parents got a commit, in seconds since 1970.
+        """Return the committer time of the mainline commit that brought a commit in.
 
-        None means that the trunk does not contain the commit.
+        None means that the trunk does not contain the commit, or that git has no such time.
         """
         index = self.graph.introduced.get(sha)
         if index is None:
@@ -223,15 +224,15 @@ class CommitHistory(TrunkHistory):
 
     @cached_property
     def commits(self) -> dict[str, Commit]:
-        """The commits of the trunk and of branches off it, by their SHAs."""
+        """The commits of the trunk, newest first, then those of branches off it, by their SHAs."""
         return self._commits([*self.walk, *self.branches_off_trunk])
 
     def authored_between(self, start: float, end: float) -> list[str]:
-        """Return the commits of the trunk and of branches off it by author time, and in its order.
+        """Return commits of the trunk and of branches off it, in ascending order of author times.
 
         Args:
-            start: the first second since 1970 that counts.
-            end: the last one.
+            start: the first author time that counts, in seconds since 1970.
+            end: the last author time that counts.
         """
         author_time = itemgetter(0)
         first = bisect_left(self._by_author_time, start, key=author_time)
@@ -240,7 +241,7 @@ class CommitHistory(TrunkHistory):
 
     @cached_property
     def _by_author_time(self) -> list[tuple[int, str]]:
-        """The author times of :attr:`commits` in seconds since 1970, with their SHAs, in order."""
+        """The author times of :attr:`commits` in seconds since 1970, with SHAs, ascending."""
         times = []
         for sha, commit in self.commits.items():
             if commit.authored is not None:
@@ -250,7 +251,7 @@ class CommitHistory(TrunkHistory):
     # What commits say and change
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
-        """Return what commits say of who wrote them, without those that git cannot read."""
+        """Return what commits say of who wrote them, by SHA, without those that git cannot read."""
         written = {}
         for sha, commit in self._commits(dict.fromkeys(shas)).items():
             written[sha] = WrittenCommit(
@@ -267,7 +268,7 @@ class CommitHistory(TrunkHistory):
         return written
 
     def checkpoints_without_commit(self, names: Collection[str]) -> set[str]:
-        """Return those of some checkpoints that the message of no commit names."""
+        """Return which ids of checkpoints the message of no commit here names."""
         left = set(names)
         for commit in self.walk.values():
             left.difference_update(checkpoint_ids(commit.message))
@@ -279,9 +280,13 @@ class CommitHistory(TrunkHistory):
     def lines_added(
         self, shas: Iterable[str], *, is_strict: bool = False
     ) -> dict[str, Mapping[FileLine, int]]:
-        """Return how often commits add each significant line, as :func:`hashes_added` counts it.
+        """Return how often commits add each significant line, by SHA.
 
         Merges, and commits that git cannot read, are left out.
+
+        Args:
+            shas: the commits.
+            is_strict: whether lines that are not significant count too, as in :func:`hashes_added`.
         """
         pairs = own_changes(self._commits(dict.fromkeys(shas)))
 
@@ -292,7 +297,7 @@ class CommitHistory(TrunkHistory):
         return added
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
-        """Return how much commits changed against their first parents.
+        """Return how much commits changed against their first parents, by SHA.
 
         Commits that git cannot compare are left out.
         """
@@ -309,9 +314,9 @@ class CommitHistory(TrunkHistory):
         return ask_about_commits(self.repository, ask, wanted)
 
     def files(self, commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
-        """Return the paths that commits changed against their first parents.
+        """Return the paths that commits changed against their first parents, by SHA.
 
-        Commits that git cannot compare are left out.
+        Of a renamed file only the new path counts. Commits that git cannot compare are left out.
         """
         pairs = [
             CommitPair.with_first_parent(each.sha, each.parents) for each in commits
@@ -325,7 +330,7 @@ class CommitHistory(TrunkHistory):
         return files
 
     def trunk_paths_since(self, time: int) -> TrunkPaths:
-        """Return the paths that the trunk has, or changed since a time in seconds since 1970."""
+        """Return the paths that the trunk has, or changed from a second since 1970 on."""
         recent = {}
         for sha, commit in self.walk.items():
             if (commit.time or 0) >= time:
@@ -355,7 +360,7 @@ class CommitHistory(TrunkHistory):
 
 
 def _parse_numstat(output: str) -> dict[str, ChangeSize]:
-    """Return the sizes of commits that change something, as ``git diff-tree --numstat`` prints."""
+    """Read what ``git diff-tree --numstat`` prints, by the commits that change something."""
     sizes: dict[str, ChangeSize] = {}
     sha = ""
     for line in output.split("\n"):

@@ -71,7 +71,7 @@ _NEGATED = re.compile(
 
 
 def without_number(subject: str) -> str:
-    """Return a subject without the number of a pull or merge request at its end."""
+    """Return a subject without the number of a pull or merge request, as `` (#12)``, at its end."""
     match = _NUMBERED.fullmatch(subject)
     return trim(match[1]) if match else subject
 
@@ -86,12 +86,12 @@ def request_of(message: str) -> int | None:
 
 
 class _NamedSha(NamedTuple):
-    """Digits in a message.
+    """Digits in a message that may be the SHA of another commit.
 
     Attributes:
-        digits: the first digits of another commit, or all of them.
-        commit: the commit with the message.
-        listed: whether the message lists the other commit as its own part.
+        digits: the first digits of the other commit's SHA, or all of them.
+        commit: the SHA of the commit with the message.
+        listed: whether the digits begin a line, as where a squash lists what it was made of.
     """
 
     digits: str
@@ -105,13 +105,13 @@ class MessageNames:
     def __init__(self, commits: Iterable[Commit]) -> None:
         """Read the messages of commits."""
         self.request: dict[str, int] = {}
-        """The pull or merge request that a commit brought in."""
+        """By SHA, the number of the pull or merge request that the commit brought in."""
 
         self.requests = defaultdict[int, dict[str, bool]](dict)
-        """The commits that name a request, and whether they brought it in."""
+        """By number of a request, the commits that name it, and whether each brought it in."""
 
         self.subjects = defaultdict[str, list[str]](list)
-        """The commits that list a subject."""
+        """By subject, the commits that list it."""
 
         self._by_prefix = defaultdict[str, list[_NamedSha]](list)
         for commit in commits:
@@ -134,9 +134,9 @@ class MessageNames:
                 self._by_prefix[digits[:_SHORTEST_SHA]].append(mention)
 
     def naming(self, sha: str) -> dict[str, bool]:
-        """Return the commits that name a commit, by its SHA in full or abbreviated.
+        """Return the commits with a message that names ``sha``, in full or abbreviated.
 
-        Each is there with whether it lists the commit as its own part.
+        The value says whether the message lists ``sha`` as one that the commit was made of.
         """
         naming = defaultdict[str, bool](bool)
         for mention in self._by_prefix[sha[:_SHORTEST_SHA]]:
@@ -168,7 +168,10 @@ def says_so(message: str) -> bool:
 
 
 def names_taken_back(message: str) -> TakenBackNames:
-    """Return what a message says it takes back as a whole."""
+    """Return what a message says it takes back as a whole.
+
+    Lines that say that something is taken back only in part are skipped.
+    """
     names = TakenBackNames(set(), set(), set())
     for index, line in enumerate(message.split("\n")):
         line = line[:_LONGEST_LINE]
@@ -187,7 +190,7 @@ def title_of(subject: str) -> str:
 
 
 def _titles_in(subject: str) -> set[str]:
-    """Return the titles of which a subject says that they are taken back."""
+    """Return the titles of commits that a subject says are taken back, as :func:`title_of` does."""
     plain = without_number(trim(subject))
     quoted = _QUOTED.search(plain)
 
@@ -210,7 +213,10 @@ def _titles_in(subject: str) -> set[str]:
 
 
 def _add_named(line: str, names: TakenBackNames) -> None:
-    """Add the SHAs and numbers that stand near a word that takes something back."""
+    """Add to ``names`` the SHAs and numbers in a line near a word that takes something back.
+
+    Near is at most :data:`_NEAR` characters away. A word after *not* and the like does not count.
+    """
     words = [
         word
         for word in WORDS.finditer(line)
@@ -235,7 +241,7 @@ class TakenBackIndex:
     """Which messages say that they take a commit back."""
 
     def __init__(self, messages: Iterable[tuple[str, str]]) -> None:
-        """Take the SHA and the message of each commit that may take something back."""
+        """Read the SHA and the message of each commit that may take something back."""
         self._by_sha = defaultdict[str, list[tuple[str, str]]](list)
         self._by_title = defaultdict[str, list[str]](list)
         self._by_number = defaultdict[int | None, list[str]](list)
@@ -249,10 +255,11 @@ class TakenBackIndex:
                 self._by_number[number].append(commit)
 
     def naming(self, messages: Mapping[str, str]) -> list[str]:
-        """Return the commits that say they take some work back.
+        """Return the commits that say they take some work back, each once.
 
-        ``messages`` has the SHAs by which the work may be named, each with its message or "": the
-        title and the number in that name the work too.
+        Args:
+            messages: the SHAs by which the work may be named, each with its message, or "" where
+                only the SHA counts. The title and the number in a message name the work too.
         """
         commits: dict[str, None] = {}
         for sha, message in messages.items():

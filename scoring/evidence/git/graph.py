@@ -254,7 +254,7 @@ class CommitGraph:
 
     @cached_property
     def mainline(self) -> list[str]:
-        """The trunk's line of first parents, the tip first; empty without a trunk."""
+        """The trunk's line of first parents, the tip first, or nothing without a trunk."""
         mainline = []
         sha = next(iter(self.trunk), "")
         while sha in self.parents:

@@ -160,9 +160,10 @@ def _touched_paths(
     changes: Mapping[CommitPair, ChangedFiles],
     pairs: Sequence[CommitPair],
 ) -> set[str]:
-    """Return the paths that a commit touched itself; none where git cannot compare it.
+    """Return the paths that a commit touched itself.
 
-    A merge touched a path where its file differs from that of each parent.
+    A merge touched a path where its file differs from that of each parent. Where git cannot compare
+    one of the pairs, no path counts.
 
     Args:
         changes: what changed over each pair.
@@ -274,7 +275,7 @@ class TrunkHistory(GitFacts):
 
     @cached_property
     def walk(self) -> dict[str, Commit]:
-        """The commits of the trunk by their SHAs, newest first; empty without a trunk."""
+        """The commits of the trunk by their SHAs, newest first, or nothing without a trunk."""
         if not self.trunk.commit:
             return {}
         commits = trunk_commits(self.repository, self.trunk.commit, "--date-order")
@@ -347,7 +348,7 @@ class TrunkHistory(GitFacts):
 
     @cached_property
     def _shallow(self) -> frozenset[str]:
-        """The commits at which history is cut off; none where it is whole."""
+        """The commits at which history is cut off, or nothing where it is whole."""
         try:
             content = read_file(self.repository.common_dir / "shallow")
             return frozenset(content.decode().split())

@@ -47,10 +47,10 @@ class _Candidate(NamedTuple):
     """A commit of the trunk that may have some work.
 
     Attributes:
-        method: what speaks for it, one of the methods of :mod:`scoring.evidence.git.facts`.
-        commit: its SHA.
-        is_sure: whether that alone says that the work was to be in it.
-        tip: the branch or iteration that speaks for it, of a later ancestor.
+        method: what speaks for the commit, one of the methods of :mod:`scoring.evidence.git.facts`.
+        commit: the SHA of the commit.
+        is_sure: whether the method alone shows that the work was meant to be in the commit.
+        tip: the branch or iteration that speaks for the commit; None where another method does.
     """
 
     method: str
@@ -60,13 +60,13 @@ class _Candidate(NamedTuple):
 
 
 class AttributedLandings(Landings):
-    """The landing, by their lines, of commits that are not on the trunk as they were made."""
+    """Decides by their lines whether commits landed that are not on the trunk as they were made."""
 
     # The commits in question, and where their lines are
 
     @cached_property
     def _asked(self) -> LandingBySha:
-        """The commits of which neither their patch nor their history says whether they landed."""
+        """The commits in question, which neither patch nor history decides, with their landing."""
         unsure = (None, Unknown.OBJECTS)
         asked = {}
         for sha, landing in self._decided.items():
@@ -76,13 +76,13 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _since(self) -> list[str]:
-        """The commits of the trunk at or after the oldest commit in question, newest first."""
+        """The trunk commits since the oldest commit in question was written, newest first."""
         oldest = min(map(self._written, self._asked))
         return [sha for sha in self._graph.trunk if self._time(sha) >= oldest]
 
     @cached_property
     def _lines(self) -> TrunkLines:
-        """The lines that the commits in question add, and those of the trunk since then."""
+        """The lines that the commits in question add, and that the trunk added since the oldest."""
         wanted = [*self._graph.pairs(self._asked), *self._tips]
         return TrunkLines(
             self._history, wanted, self._graph.pairs(self._since[:MOST_READ])
@@ -90,11 +90,11 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _removed(self) -> TrunkLines:
-        """The lines removed by commits that add none, and by trunk commits that name these."""
+        """The lines removed by commits in question that add none, and by their candidates."""
         in_question = []
         trunk: dict[str, None] = {}
         for pair in self._graph.pairs(self._asked):
-            added = self._lines.wanted.get(pair)
+            added = self._lines.lines_wanted.get(pair)
             if pair.base and added is not None and not added:
                 in_question.append(pair)
                 for candidate in self._candidates(pair.commit):
@@ -105,9 +105,9 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _tips(self) -> dict[CommitPair, Tip]:
-        """The branches and commits that contain most commits in question, in this order.
+        """The tips that contain a commit in question, each by its pair with the merge base.
 
-        Each is there with its merge base; those without one are left out.
+        Tips with most such commits come first. Those without a merge base are left out.
         """
         tips = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
         counts = self._graph.counts(self._asked)
@@ -123,7 +123,7 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _sides(self) -> defaultdict[str, list[_Candidate]]:
-        """The commits with nine tenths of the lines of a branch that holds a commit in question."""
+        """By commit in question, the trunk commits with nine tenths of the lines of its branch."""
         candidates = defaultdict(list)
         for side, tip in self._tips.items():
             counted = self._lines.count(side, partial(self._counts, tip.sha, 0))
@@ -139,20 +139,20 @@ class AttributedLandings(Landings):
         return candidates
 
     def _held_by(self, tip: str) -> set[str]:
-        """Return the commits in question that a commit off the trunk contains, or is."""
+        """Return the commits in question that a commit off the trunk contains, itself included."""
         return self._graph.side(tip) & self._asked.keys()
 
     # What names a commit in question
 
     @cached_property
     def _names(self) -> MessageNames:
-        """What the messages of the trunk name."""
+        """What the messages of the trunk commits in :attr:`_since` name."""
         commits = named_commits(self._repository, self._since[:MOST_READ])
         return MessageNames(commits.values())
 
     @cached_property
     def _numbered(self) -> defaultdict[str, list[str]]:
-        """The commits of the trunk by subjects that the number of a pull request follows."""
+        """By subject without its number, the trunk commits with a subject that ends with one."""
         numbered = defaultdict(list)
         for subject, commits in self._subjects.items():
             plain = without_number(subject)
@@ -162,7 +162,7 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _requests(self) -> defaultdict[str, list[int]]:
-        """The numbers of the requests that hold a commit in question and that the trunk names."""
+        """By commit in question, the requests that contain it and that a trunk commit names."""
         requests = defaultdict(list)
         for number, tip in self._repository.request_heads:
             if number not in self._names.requests:
@@ -172,9 +172,9 @@ class AttributedLandings(Landings):
         return requests
 
     def _candidates(self, sha: str) -> list[_Candidate]:
-        """Return the commits of the trunk that a name speaks for, and those of whole branches.
+        """Return the trunk commits that may have a commit's work, without those that it contains.
 
-        A merge is replaced by what it brought in. What the commit contains itself is left out.
+        A merge is replaced by the commits that it brought in.
         """
         candidates = []
         for candidate in self._proposed(sha):
@@ -186,7 +186,7 @@ class AttributedLandings(Landings):
         return candidates
 
     def _proposed(self, sha: str) -> Iterator[_Candidate]:
-        """Yield the candidates for a commit, merges and commits that it contains among them."""
+        """Yield what names or branches propose for a commit, also merges and what it contains."""
         names = self._names
         for commit, is_listed in names.naming(sha).items():
             yield _Candidate(NAMED, commit, is_listed)
@@ -210,7 +210,7 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _brought_in(self) -> defaultdict[int, list[str]]:
-        """The commits, merges aside, that each commit of the mainline brought in, by its index."""
+        """By mainline index, what the commit there brought in, itself included, without merges."""
         brought = defaultdict(list)
         for sha in self._since:
             if not self._graph.is_merge(sha):
@@ -220,26 +220,26 @@ class AttributedLandings(Landings):
     # Times
 
     def _written(self, sha: str) -> int:
-        """Return the earlier of author and committer time, in seconds since 1970; 0 without both.
+        """Return the earlier of author and committer time, in seconds since 1970.
 
-        So that is when a commit was first made, before it was amended or picked.
+        That is when a commit was first made, before it was amended or picked. Without both it is 0.
         """
         commit = self._commits[sha]
         times = [time for time in (commit.time, commit.authored) if time is not None]
         return min(times, default=0)
 
     def _end(self, sha: str) -> int:
-        """Return until when a commit is looked for, in seconds since 1970."""
+        """Return the last second since 1970 at which a trunk commit may have a commit's lines."""
         return (self._commits[sha].time or 0) + HORIZON
 
     def _counts(self, sha: str, since: int, commit: str) -> bool:
-        """Return whether a commit of the trunk counts: from a time on, and not in ``sha``."""
+        """Return whether a trunk commit is from ``since`` or later, and ``sha`` lacks it."""
         return self._time(commit) >= since and not self._graph.contains(sha, commit)
 
     # The decision
 
     def _weigh(self) -> LandingBySha:
-        """Return the landing of each commit off the trunk, by its lines where these are asked."""
+        """Return the landing of each commit off the trunk, by its lines if it is in question."""
         weighed = dict(self._decided)
         for sha, before in self._asked.items():
             weighed[sha] = self._by_lines(sha, before)
@@ -247,9 +247,9 @@ class AttributedLandings(Landings):
         return weighed
 
     def _doubt_earlier_parts(self, weighed: LandingBySha) -> None:
-        """Take back that a commit did not land where a later one is there, at least in part.
+        """Make unknown what did not land where a later commit landed, at least in part.
 
-        The later commit contains it and may have its lines, changed once more.
+        The later commit contains the earlier one and may have rewritten its lines.
         """
         later = []
         for sha, landing in weighed.items():
@@ -270,7 +270,7 @@ class AttributedLandings(Landings):
             )
 
     def _by_lines(self, sha: str, before: Landing) -> Landing:
-        """Return the landing of a commit by its lines, given what was found without them."""
+        """Return the landing of a commit by its lines. ``before`` was found without them."""
         counting = partial(self._counts, sha, self._written(sha))
         pair = self._graph.pair(sha)
         counted = self._lines.count(pair, counting)
@@ -278,7 +278,7 @@ class AttributedLandings(Landings):
         if counted is None:
             if can_be_merged:
                 return before
-            was_read = pair in self._lines.wanted
+            was_read = pair in self._lines.lines_wanted
             return self._landing(
                 sha, unknown=Unknown.LARGE if was_read else Unknown.OBJECTS
             )
@@ -306,7 +306,10 @@ class AttributedLandings(Landings):
     def _came_with_later(
         self, sha: str, before: Landing, counted: CountedLines
     ) -> bool:
-        """Return whether half of the lines are where a later commit is said to have landed."""
+        """Return whether half of the lines are on the trunk where a later commit landed.
+
+        If it adds no lines, and that commit landed as a whole, the trunk has to change its files.
+        """
         if before.found_by != LATER_ANCESTOR:
             return False
         if not counted.lines and before.whole:
@@ -317,16 +320,16 @@ class AttributedLandings(Landings):
     def _in_one(
         self, sha: str, counted: CountedLines, candidates: Iterable[_Candidate]
     ) -> Landing | None:
-        """Return the landing in one commit of the trunk that has enough of the lines.
+        """Return the landing in the best trunk commit that has enough of the lines, or None.
 
-        Half is enough where a name speaks for it.
+        A candidate needs half of the lines, any other commit nine tenths.
         """
         if not counted.lines:
             return None
 
         proposed = list(candidates)
         # to remove the same is not yet the same work
-        if self._lines.wanted[self._graph.pair(sha)]:
+        if self._lines.lines_wanted[self._graph.pair(sha)]:
             for commit in counted.commits_with_most():
                 if self._time(commit) <= self._end(sha):
                     proposed.append(_Candidate(LINES, commit))
@@ -337,7 +340,7 @@ class AttributedLandings(Landings):
             return None
 
         def rank(candidate: _Candidate) -> tuple[int, int, int]:
-            """Put the best method first, then most of the lines, then the newest."""
+            """Order by the best method, then by the most lines, then by the newest commit."""
             commit = candidate.commit
             method = _BEST_FIRST.index(candidate.method)
             return method, -count[commit], self._graph.position[commit]

@@ -44,7 +44,7 @@ _MOST_BASES = 4
 
 
 class Landings:
-    """The landing of the commits of one log on one trunk."""
+    """Decides whether the commits of one log landed on one trunk."""
 
     def __init__(
         self,
@@ -62,10 +62,10 @@ class Landings:
             history: the lines of an open repository.
             trunk: where work lands.
             walk: the commits of the trunk by SHA, newest first.
-            graph: the trunk, the commits of the log off it, and the branches that hold these.
-            commits: the commits of the log by SHA.
-            iterations: the commits of the log, each once, by iteration.
-            branches: the tips of all branches.
+            graph: the trunk, the commits of the log off it, and the branches off it.
+            commits: by SHA, the commits of the log that git can read.
+            iterations: the commits of the log, each once, in ascending order of iterations.
+            branches: the tips of all branches, each tip once.
         """
         self._history = history
         self._repository = history.repository
@@ -87,7 +87,7 @@ class Landings:
 
     @cached_property
     def _subjects(self) -> defaultdict[str, list[str]]:
-        """The trunk commits with each subject, newest first."""
+        """The SHAs of the trunk commits with each subject but "", newest first."""
         subjects = defaultdict(list)
         for commit in self._walk.values():
             subjects[commit.subject].append(commit.sha)
@@ -99,7 +99,10 @@ class Landings:
         return self._walk[sha].time or 0
 
     def of(self, sha: str) -> Landing:
-        """Return whether a commit has landed. The commit field of the entry is left empty."""
+        """Return whether a commit has landed. :attr:`Landing.field` is left empty.
+
+        A commit off the trunk has to be one of ``iterations``.
+        """
         if not self._tip:
             return self._landing(sha, unknown=Unknown.NO_TRUNK)
         if self._graph.on_trunk(sha):
@@ -121,7 +124,7 @@ class Landings:
 
     @cached_property
     def _decided(self) -> LandingBySha:
-        """The landing of each commit off the trunk, by its change, history and subject."""
+        """The landing of each commit off the trunk, by its change, its history or its subject."""
         shas = [tip.sha for tip in self._iterations]
         comparable = [sha for sha in shas if not self._incomparable(sha)]
         landed = self._by_own_change(comparable)
@@ -139,7 +142,7 @@ class Landings:
         self._ask_changes_up_to(tips, missing, containing, landed | by_subject)
 
         # Commits of later iterations come first, because they can show the landing of earlier ones.
-        # the indices of branches and of commits that landed, as bits
+        # the indices in tips of branches and of commits that landed, as bits
         showing = -1 << len(tried)
         for index in range(len(tried) - 1, -1, -1):
             sha = tried[index].sha
@@ -166,9 +169,9 @@ class Landings:
         return Unknown.MERGE if self._graph.is_merge(sha) else None
 
     def _undecidable(self, shas: Iterable[str]) -> LandingBySha:
-        """Return the landing of the commits that cannot be compared, or change nothing.
+        """Return the landing of the commits that git cannot compare, or that change nothing.
 
-        Their changes have been asked.
+        It is unknown. What the commits changed has to be asked before.
         """
         undecidable = {}
         for sha in shas:
@@ -181,7 +184,7 @@ class Landings:
         return undecidable
 
     def _branches_beyond(self, missing: Iterable[str]) -> list[Tip]:
-        """Return the first branches that contain a missing commit other than their own tip."""
+        """Return the first :data:`MOST_TIPS` branches with a missing commit below their tip."""
         wanted = frozenset(missing)
         counts = self._graph.counts(wanted)
         branches = []
@@ -198,13 +201,13 @@ class Landings:
         containing: Mapping[str, int],
         landings: LandingBySha,
     ) -> None:
-        """Ask git in one batch what :meth:`_may_be_there` will ask about.
+        """Ask git in one batch what :meth:`_may_be_there` will ask: the trunk before each landing.
 
         Args:
-            tips: commits that may show the landing of others.
-            missing: the commits of which they may show it.
+            tips: commits that may show the landing of commits that they contain.
+            missing: the commits of which the tips may show the landing.
             containing: for each commit, the indices of the tips that contain it, as bits.
-            landings: the landing of commits by their own change or subject.
+            landings: the landing of tips by SHA. One that is ``whole`` needs no question.
         """
         tips_by_base = defaultdict[str, int](int)
         for sha in missing:
@@ -215,16 +218,14 @@ class Landings:
             for index in indices_of_bits(bits):
                 landing = landings.get(tips[index].sha)
                 if landing and not landing.whole:
-                    pairs.append(self._trunk_since(base, landing.commit))
+                    pairs.append(self._trunk_before(base, landing.commit))
         self._ask_changes(pairs)
 
     def _by_own_change(self, shas: Sequence[str]) -> LandingBySha:
-        """Look for the change of each commit on the trunk.
+        """Return the landing, by SHA, of those commits of which the trunk has the change.
 
-        That is its own patch, the patch of its side, or a merge that would change nothing.
-
-        Returns:
-            The landing by SHA, without the commits that were not found.
+        A trunk commit has the same patch as the commit or as its side, or merging the commit into
+        the trunk would change nothing.
         """
         if not shas:
             return {}
@@ -260,12 +261,12 @@ class Landings:
         pairs: Iterable[CommitPair],
         same: Mapping[CommitPair, Sequence[str]],
     ) -> Landing | None:
-        """Return the landing of a commit by its own patch or by that of its side.
+        """Return the landing of a commit by its own patch or that of its side, or None without one.
 
         Args:
             sha: the commit.
-            pairs: the commit with its parent and with its merge bases.
-            same: the trunk commits with the same patch as each pair.
+            pairs: the commit with its parent, then with its merge bases. The first to fit counts.
+            same: the trunk commits with the same patch as each pair, newest first.
         """
         own = self._graph.pairs([sha])
         for pair in pairs:
@@ -277,7 +278,10 @@ class Landings:
         return None
 
     def _by_merge(self, isolated: Git, shas: Sequence[str]) -> LandingBySha:
-        """Return the landing of the commits that could be merged without a change."""
+        """Return the landing, by SHA, of the commits that could be merged without a change.
+
+        None of them has one where git is too old to merge.
+        """
         if not shas:
             return {}
 
@@ -303,7 +307,10 @@ class Landings:
     def _by_later(
         self, sha: str, tips: Iterable[Tip], landed: LandingBySha
     ) -> Landing | None:
-        """Return the landing of a commit by the first one that contains it and landed."""
+        """Return the landing of a commit by the first of some tips that contain it and landed.
+
+        None where no tip landed with it.
+        """
         for tip in tips:
             later = landed.get(tip.sha)
             if later and (later.whole or self._may_be_there(sha, later.commit)):
@@ -317,13 +324,14 @@ class Landings:
         return None
 
     def _may_be_there(self, sha: str, landed: str | None) -> bool:
-        """Return whether the trunk changed all files of a commit before some commit landed.
+        """Return whether the trunk changed all files of a commit before a later commit landed.
 
         Args:
             sha: the commit.
-            landed: the trunk commit that brought what its side contains.
+            landed: the trunk commit that brought the later commit. What it changes itself does not
+                count. Without one the answer is False.
         """
-        pair = self._trunk_since(self._base(sha), landed)
+        pair = self._trunk_before(self._base(sha), landed)
         self._ask_changes([pair])
         changed = {change.path for change in self._changes.get(pair, ())}
         return self._paths(sha) <= changed
@@ -332,10 +340,10 @@ class Landings:
         """Return the newest merge base of a commit and the trunk, or "" without one."""
         return next(iter(self._graph.merge_bases(sha)), "")
 
-    def _trunk_since(self, base: str, landed: str | None) -> CommitPair:
-        """Return the trunk before a commit landed, with a merge base to compare it with.
+    def _trunk_before(self, base: str, landed: str | None) -> CommitPair:
+        """Return the first parent of the commit that brought some work, paired with a merge base.
 
-        Both are "" where one of them does not exist.
+        Both are "" where there is not any base, such commit or parent.
         """
         parents = self._graph.parents.get(landed or "", ())
         if not base or not parents:
@@ -343,10 +351,10 @@ class Landings:
         return CommitPair(parents[0], base)
 
     def _by_subject(self, shas: Iterable[str]) -> LandingBySha:
-        """Look for trunk commits with the same subject that change a file of a commit.
+        """Return the landing, by SHA, of the commits with a counterpart on the trunk.
 
-        Returns:
-            The landing by SHA, without the commits that were not found.
+        The newest trunk commit counts that has the same subject, changes a file that the commit
+        changes, and is not contained in the commit.
         """
         same_subject = {}
         for sha in shas:
@@ -366,16 +374,16 @@ class Landings:
         return landings
 
     def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
-        """Return the trunk commits that a commit does not contain, which came without it."""
+        """Return the trunk commits that a commit does not contain, in the order given."""
         return [
             commit for commit in trunk_commits if not self._graph.contains(sha, commit)
         ]
 
     def _paths(self, sha: str) -> set[str]:
-        """Return what a commit changed against its first parent, as far as git can say."""
+        """Return the paths that a commit changed, as far as :meth:`_ask_changes` has asked."""
         return {change.path for change in self._changes.get(self._graph.pair(sha), ())}
 
     def _ask_changes(self, pairs: Iterable[CommitPair]) -> None:
-        """Ask git what changed over pairs that are not known yet. Empty pairs are skipped."""
+        """Ask git what changed over pairs that are not empty and were not asked about yet."""
         unasked = [pair for pair in pairs if pair.commit and pair not in self._changes]
         self._changes |= changes(self._repository, unasked)

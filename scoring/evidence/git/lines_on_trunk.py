@@ -12,21 +12,23 @@ from .facts import LineShare
 from .line_history import LineHistory
 from .patches import FileLine, lines_changed
 
-MOST_READ = 20_000  # trunk commits, newest first, that are searched for lines
+MOST_READ = 20_000  # trunk commits, the newest ones, that are searched for lines
 MOST_LINES = 1_000_000  # different lines that are searched for
 _LEAST_DISTINCT = 5  # lines by which alone a commit is found
 _MOST_FILES_OF_LINE = 20  # a line in more files does not tell where its file was moved
 
 
 class CountedLines(NamedTuple):
-    """How many lines of a commit the trunk has.
+    """How many lines that a commit adds are added by commits of the trunk too.
+
+    Where :class:`TrunkLines` compares lines that are removed, read "removes" for "adds".
 
     Attributes:
-        lines: how many lines the commit adds, or removes.
-        present: how many of them any commits of the trunk do too.
-        by_commit: by commit of the trunk, how many of them it does.
-        distinct: by commit of the trunk, how many different ones of them it does.
-        anywhere: how many of them are done in any file at all.
+        lines: how many lines the commit adds.
+        present: how many of these lines the counted trunk commits together add to the same file.
+        by_commit: by trunk commit that counts, how many of the lines it adds to the same file.
+        distinct: by trunk commit that counts, how many different ones of the lines it adds there.
+        anywhere: how many of the lines any trunk commit adds to any file, counted or not.
     """
 
     lines: int
@@ -36,11 +38,11 @@ class CountedLines(NamedTuple):
     anywhere: int
 
     def share(self, commit: str) -> LineShare:
-        """Return how many of the lines one commit of the trunk adds, or removes, too."""
+        """Return how many of the lines one commit of the trunk has, and how many there are."""
         return LineShare(self.by_commit[commit], self.lines)
 
     def commits_with_most(self) -> list[str]:
-        """Return the commits that have nine tenths of the lines, and enough different ones."""
+        """Return the trunk commits with nine tenths of the lines, and with five different ones."""
         with_most = []
         for commit, count in self.by_commit.items():
             if (
@@ -55,8 +57,10 @@ class TrunkLines:
     """The lines of some commits off the trunk, and which commits of the trunk have the same.
 
     Attributes:
-        wanted: the lines of each pair that git could read; None where these are too many.
-        is_whole: whether all lines could be read.
+        lines_wanted: how often each line is in each pair in question; None where the lines are too
+            many. A pair that git could not read is missing.
+        is_whole: False where git lacks a file of a pair that it read, or could not read a commit of
+            the trunk. A pair that is missing or None in ``lines_wanted`` leaves it True.
     """
 
     def __init__(
@@ -71,14 +75,14 @@ class TrunkLines:
 
         Args:
             history: the lines of the repository.
-            wanted: the commits in question, each with its parent, and whole branches, each tip
-                with its merge base.
+            wanted: the pairs in question: commits with their parents, and whole branches, as tips
+                with their merge bases.
             trunk: the commits of the trunk, each with its parent.
             removed: whether lines that are removed are compared, in place of those added.
         """
         self._removed = removed
         self._files: dict[str, str] = {}  # by path, one path for all it was moved to
-        self.wanted: dict[CommitPair, Mapping[FileLine, int] | None] = {}
+        self.lines_wanted: dict[CommitPair, Mapping[FileLine, int] | None] = {}
         self.is_whole = True
         self._commits_with = defaultdict[FileLine, Counter[str]](Counter)
         self._files_with = defaultdict[int, set[str]](set)
@@ -87,11 +91,11 @@ class TrunkLines:
         for pair, lines in self._read(history, wanted):
             new_keys = {key for _, key in lines} - keys
             if len(keys) + len(new_keys) > MOST_LINES:
-                self.wanted[pair] = None
+                self.lines_wanted[pair] = None
             else:
-                self.wanted[pair] = lines
+                self.lines_wanted[pair] = lines
                 keys |= new_keys
-        if not keys:
+        if not keys:  # nothing to look for, so the trunk is not read
             return
 
         lines_of = {}
@@ -122,11 +126,13 @@ class TrunkLines:
     def count(
         self, pair: CommitPair, counts: Callable[[str], bool]
     ) -> CountedLines | None:
-        """Return which lines of a pair the commits of the trunk have that ``counts`` accepts.
+        """Return which lines of a pair commits of the trunk have, or None where lines are unknown.
 
-        None where the lines are not known.
+        Args:
+            pair: one of the pairs in question.
+            counts: says of a commit of the trunk whether it counts.
         """
-        wanted = self.wanted.get(pair)
+        wanted = self.lines_wanted.get(pair)
         if wanted is None:
             return None
 
@@ -156,7 +162,7 @@ class TrunkLines:
         return CountedLines(lines.total(), present, by_commit, distinct, anywhere)
 
     def _file(self, path: str) -> str:
-        """Return the one path for a file and all that it was moved to, or from."""
+        """Return the one path that is used for a file, and for all that it was moved to or from."""
         path = composed(path)
         while True:
             name = self._files.get(path, path)
@@ -166,9 +172,10 @@ class TrunkLines:
             path = self._files[path]
 
     def _moved(self, lines: Iterable[FileLine]) -> dict[str, str]:
-        """Return the new files of those with few of their lines on the trunk.
+        """Return where the files went that have less than half of their lines at their own path.
 
-        A new file has at least half of the lines.
+        By the path of such a file that is the file with most of its different lines, if it has at
+        least half of them and at least five. Other files are left out.
         """
         keys_of = defaultdict(list)
         for file, key in lines:
