@@ -175,7 +175,9 @@ def _repositories(
 def _count(
     sessions: list[Session], owners: dict[File, list[str]]
 ) -> list[UsedBySession]:
-    """Return what the lines of each repository and session used; nothing for those without turns.
+    """Return what the lines of each repository and session used.
+
+    A session without turns in a repository is left out there.
 
     Args:
         sessions: all sessions, so that a line that several files hold counts once.

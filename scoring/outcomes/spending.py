@@ -42,7 +42,7 @@ class Charge(NamedTuple):
 
     @property
     def model(self) -> str:
-        """The name of the model, the same for all of its spellings; "" where it is not named."""
+        """The name of the model, the same for all of its spellings, or "" where it is not named."""
         return model_name(self.spent.model)
 
     @property
@@ -190,7 +190,7 @@ def spending_of(facts: IterationFacts) -> Spending | None:
 
 
 def _with_tokens(facts: IterationFacts) -> Spending:
-    """Return the tokens of an iteration, with their source; neither where none are stated."""
+    """Return the tokens of an iteration with their source, or neither where none are stated."""
     transcripts = facts.transcripts
     model = facts.record.agent.model
     if transcripts and facts.observed and facts.observed.checkpoint_tokens:
@@ -305,7 +305,7 @@ class Purchase(NamedTuple):
 
     @property
     def cost(self) -> float | None:
-        """What all of it cost; None where the spending or every price is not known."""
+        """What all of it cost, or None where the spending or every price is not known."""
         if not self.spending:
             return None
         return self.spending.cost

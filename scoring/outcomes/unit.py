@@ -127,19 +127,19 @@ class Unit:
 
     @property
     def first_entry(self) -> Entry | None:
-        """The entry with the lowest number; None for work without an entry."""
+        """The entry with the lowest number, or None for work without an entry."""
         return min(self.entries, key=lambda entry: entry.iteration, default=None)
 
     @property
     def iteration(self) -> int | None:
-        """The lowest number of its iterations; None for work without an entry."""
+        """The lowest number of its iterations, or None for work without an entry."""
         if self.first_entry:
             return self.first_entry.iteration
         return None
 
     @property
     def first_sha(self) -> str | None:
-        """The SHA of its commit as it was first made; None where no commit is known."""
+        """The SHA of its commit as it was first made, or None where no commit is known."""
         if self.landing:
             return self.landing.sha
         return None
@@ -158,7 +158,7 @@ class Unit:
 
     @property
     def last_tests(self) -> TestsSeen:
-        """The test runs with its last verdict, up to its commit; none of them without a verdict."""
+        """The test runs with its last verdict, up to its commit, or no runs without a verdict."""
         for observed in reversed(self.observed):
             if observed.tests.last_passed is not None:
                 return observed.tests

@@ -60,7 +60,11 @@ def _mapping_lines(
 ) -> Iterator[str]:
     """Yield the lines of a mapping with its keys at ``indent``.
 
-    ``first`` comes before the first key.
+    Args:
+        mapping: the mapping, with at least one key.
+        indent: how many spaces are before its keys.
+        first: what is before the first key in place of the spaces, as ``- `` in a list; "" for
+            the spaces.
     """
     # yaml.v3 indents to the next multiple of four
     inside = (indent + _INDENT) // _INDENT * _INDENT
@@ -85,7 +89,11 @@ def _mapping_lines(
 
 
 def _scalar_line(value: Value, indent: int) -> str:
-    """Return a value that takes no lines of its own as the end of a line."""
+    """Return a scalar, or an empty list or mapping, as the end of a line.
+
+    Raises:
+        TypeError: the value is a list in a list.
+    """
     if isinstance(value, str):
         return _text_line(value, indent)
     if value is None:
@@ -101,7 +109,7 @@ def _scalar_line(value: Value, indent: int) -> str:
 
 @functools.lru_cache(4096)  # the sidecars of a log repeat labels and reasons
 def _text_line(value: str, indent: int) -> str:
-    """Return text as the end of a line, unless a block has ended it with a break of its own."""
+    """Return text as the end of a line, with a line break unless its block ends with one."""
     line = text(value, indent)
     if line[-1] in "\n\u2028\u2029":
         return line
@@ -159,6 +167,7 @@ def text(value: str, indent: int) -> str:
 
 
 def _binary(value: str, indent: int) -> str:
+    """Return bytes that Python carries as surrogates, as base64 with the tag of binary data."""
     encoded = base64.b64encode(value.encode("utf-8", "surrogateescape")).decode()
     width = _LONGEST_BINARY_LINE
     if len(encoded) < width:
@@ -188,7 +197,7 @@ def _escape(char: str) -> str:
 
 
 def _literal(value: str, indent: int) -> str:
-    """Return text as a literal block."""
+    """Return text as a literal block, with the mark that keeps its line breaks at the end."""
     stripped = value.rstrip(_BREAKS)
     trailing_breaks = len(value) - len(stripped)
 
@@ -201,10 +210,7 @@ def _literal(value: str, indent: int) -> str:
 
 
 def _indented(value: str, indent: int) -> str:
-    """Put the indentation before every line but the first.
-
-    Empty lines get none.
-    """
+    """Put the indentation before every line but the first line and empty lines."""
     spaces = " " * indent
     return re.sub(
         f"([{_BREAKS}]+)(?=[^{_BREAKS}])", lambda match: match[1] + spaces, value

@@ -34,7 +34,7 @@ class Meaning(NamedTuple):
 
     @property
     def means_something(self) -> bool:
-        """Whether they foretell it better than a coin."""
+        """Whether the scores foretell what becomes of the work better than a coin."""
         return self.verdict is not None and self.verdict.startswith((USEFUL, WEAK))
 
     @property
@@ -56,14 +56,19 @@ NOT_MEASURED = Meaning()
 
 
 class _Measured(NamedTuple):
-    """What is kept: the words of ``validate``, and the marks of the scores that were measured."""
+    """What the store keeps.
+
+    Attributes:
+        verdict: what ``validate`` found, in its words.
+        marks: the marks of the scores that it measured.
+    """
 
     verdict: str
     marks: frozenset[bytes]
 
 
 def score_mark(score: Score | PersistedScore, facts: IterationFacts) -> bytes:
-    """Return a digest that identifies a score of some work, with the trunk as it is."""
+    """Return a digest of a score, its commit, its session and the tip of the trunk."""
     about = (
         score.iteration,
         score.rubric_version,
@@ -84,13 +89,13 @@ def keep_meaning(
     marks: Iterable[bytes],
     verdict: str,
 ) -> None:
-    """Keep what was found of some scores.
+    """Keep what ``validate`` found of some scores, in place of what was kept before.
 
     Args:
         cache_dir: the folder of the store; None keeps nothing.
         about: the log, the rubric and the rules of outcomes.
-        marks: those of the scores that were measured.
-        verdict: in the words of ``validate``.
+        marks: the marks of the scores that were measured.
+        verdict: what was found, in the words of ``validate``.
     """
     with Store(cache_dir) as store:
         store.put_value(
@@ -105,12 +110,13 @@ def kept_meaning(
 ) -> Meaning:
     """Return what ``validate`` last found, if it measured all of some scores.
 
-    It is :data:`NOT_MEASURED` where one of the scores was not among those, and without any score.
+    :data:`NOT_MEASURED` where nothing is kept, one of the scores was not measured, or ``marks``
+    is empty.
 
     Args:
         cache_dir: the folder of the store; None has nothing.
         about: the log, the rubric and the rules of outcomes.
-        marks: those of the scores; None asks about no score in particular.
+        marks: the marks of the scores; None for whatever scores were measured.
     """
     with Store(cache_dir, keeps=False) as store:
         measured = store.get_value("stamp", _key(about), _NO_STAMP, _Measured)

@@ -42,12 +42,17 @@ class OwnLines(Frozen):
     """How an iteration's own lines were found, and what was seen in them, as counts.
 
     Attributes:
-        method: how they were found; None without any.
-        sessions: the ids of the sessions.
-        runs: the test runs, of which ``failed`` ones failed.
+        method: how the lines were found; None without any.
+        sessions: the ids of the sessions that have them.
+        runs: how many times tests were run.
+        failed: how many of the test runs failed.
         last: the verdict of the last run, ``passed`` or ``failed``; None without one.
-        edited_after: whether code was edited after it.
-        words: the prompts that read as corrections; None where they are in another language.
+        edited_after: whether code was edited after the last run.
+        interrupts: how often the user interrupted the agent.
+        rejections: how often the user rejected a tool call.
+        resets: how often own work was taken back.
+        words: how many prompts read as corrections; None where they are in another language.
+        reports: how many prompts hand on what a program or a reviewer said.
     """
 
     method: str | None = None
@@ -64,7 +69,7 @@ class OwnLines(Frozen):
 
     @classmethod
     def of(cls, observed: Observed) -> "OwnLines":
-        """Return what is kept of what was observed."""
+        """Return the part of some observations that provenance keeps."""
         tests = observed.tests
         last = None
         if tests.last_passed is not None:
@@ -85,7 +90,7 @@ class OwnLines(Frozen):
         return {block: fields_of(self, *names) for block, names in _BLOCKS.items()}
 
     def lost(self, new: "OwnLines") -> Iterator[Loss]:
-        """Yield what is missing in ``new``."""
+        """Yield what ``self``, the older evidence, has and ``new`` lacks."""
         if self.method and not new.method:
             what = f"its lines were found by {self.method} and are not found any more"
             yield Loss("correction_pressure", what)
@@ -93,7 +98,7 @@ class OwnLines(Frozen):
             yield Loss("tests", f"{new.runs} of {self.runs} test runs are left")
 
     def changed(self, new: "OwnLines") -> Iterator[str]:
-        """Yield in words what differs in ``new``."""
+        """Yield in words what differs between ``self``, the older evidence, and ``new``."""
         if self.method != new.method:
             old_method = self.method or "nothing"
             yield f"its lines are found by {new.method or 'nothing'}, and were by {old_method}"
@@ -116,13 +121,15 @@ class Provenance(Frozen):
     """What the transcript and git signals of one iteration were computed from.
 
     Attributes:
-        start: the begin of its window, in ns since 1970; None where it is open, or without one.
-        end: the end of its window; None without one.
+        iteration: the number of the iteration.
+        start: the beginning of its window, in ns since 1970, which does not belong to it; None
+            without a beginning or a window.
+        end: the end of its window, in ns since 1970, which belongs to it; None without one.
         trunk_ref: the full name of the trunk; "" without one.
-        trunk_commit: the tip of the trunk.
-        landed: how the work was found on the trunk; "" when that is unknown.
+        trunk_commit: the SHA of the tip of the trunk; None without a trunk.
+        landed: how it was found whether the work landed; "" when that is unknown.
         harnesses: what the transcripts of each harness show.
-        own: what was seen in the iteration's own lines; None where rules give it none.
+        own: what was seen in the iteration's own lines; None where rules give iterations none.
     """
 
     iteration: int
@@ -136,7 +143,7 @@ class Provenance(Frozen):
 
     @property
     def by_harness(self) -> dict[str, HarnessFacts]:
-        """What the transcripts of each harness show, by its name."""
+        """What the transcripts of each harness show, by the name of the harness."""
         return {facts.name: facts for facts in self.harnesses}
 
 
@@ -158,8 +165,11 @@ def provenance_of(facts: IterationFacts) -> Provenance:
 def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
     """Return what of the old evidence is missing in the new.
 
-    That may be turns, tool calls, test runs, or the landing. Counts compare within one window
-    only, and those of an iteration's own lines by their sessions.
+    That may be turns, tool calls, test runs, the iteration's own lines, or the landing. Counts are
+    compared only in these cases:
+
+    - Both have own lines, and all sessions of the new were sessions of the old.
+    - Otherwise: both have the same window, or the new has none.
     """
     lost: list[Loss] = []
     if old.own and new.own:
@@ -193,7 +203,7 @@ def _lost_counts(old: Provenance, new: Provenance) -> Iterator[Loss]:
 
 
 def changed_between(old: Provenance, new: Provenance) -> list[str]:
-    """Return in words what differs between two provenances, lost evidence included."""
+    """Return in words all that differs between two provenances, also what was lost."""
     changes = []
     if (old.start, old.end) != (new.start, new.end):
         changes.append("its window moved")
@@ -230,7 +240,7 @@ _COMPARED = (
     "cache_creation_tokens",
     "tool_errors",
 )
-"""The counts that are compared: not over how many files they are spread, nor what was repeated."""
+"""The counts that are compared, besides turns and tool calls. Files and repetitions are not."""
 
 _HARNESS_KEYS = tuple(
     field.name for field in fields(HarnessFacts) if field.name != "flags"
@@ -283,7 +293,7 @@ def time_stamp(time: int | None) -> str:
 
 
 def _take_like(example: Any) -> Take:
-    """Return what reads a value that is written like an example."""
+    """Return how a field takes a value that is written like an example (None: like an integer)."""
     if isinstance(example, dict):
         shape = {name: _take_like(value) for name, value in example.items()}
         return struct_of(shape)
@@ -310,7 +320,7 @@ _NEEDED_KEYS = provenance_as_dict(Provenance(0), "").keys()
 def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | None:
     """Read what a score was computed from.
 
-    Returns None when the file does not exist, lacks a key, or is of another iteration.
+    None when the file does not exist, cannot be read, lacks a key, or is of another iteration.
     """
     content = read_fields(evidence_path(iter_log_dir, iteration), _FILE, iter_log_dir)
     if content is None or content.get("iteration") != iteration:
@@ -335,7 +345,7 @@ def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | No
 
 
 def _own_lines(content: PlainData) -> OwnLines | None:
-    """Return what a file says of an iteration's own lines, or None where it does not."""
+    """Return what a file says of an iteration's own lines, or None without a key about them."""
     if content.keys().isdisjoint(_BLOCKS):
         return None
 

@@ -32,7 +32,12 @@ _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
 
 
 def _fields_of_file(model: type, **others: Take) -> dict[str, Take]:
-    """Return how the fields of a class take their nodes, the others as they are given."""
+    """Return how fields of a class take their nodes, by name.
+
+    Args:
+        model: the class. Of its fields those count that hold a single value.
+        others: how further fields take their nodes. They win.
+    """
     kinds = model.__annotations__
     return {name: TAKES[kind] for name, kind in kinds.items() if kind in TAKES} | others
 
@@ -69,7 +74,17 @@ _SESSION = _fields_of_file(
 def _with_missing_fields(
     reader: Reader, node: Node, shape: Mapping[str, Take], **missing: Any
 ) -> PlainData:
-    """Take a mapping, in which missing fields read as empty, or as ``missing`` says."""
+    """Return the values of a mapping's fields, where a missing field reads as empty.
+
+    Args:
+        reader: takes the nodes.
+        node: the mapping.
+        shape: how each field takes its node, by name.
+        missing: what other values missing fields read as, by name.
+
+    Raises:
+        YamlError: a value does not fit its field.
+    """
     empty = {name: _EMPTY.get(take, ()) for name, take in shape.items()}
     return {**empty, **missing, **reader.struct(node, shape)}
 
@@ -89,7 +104,7 @@ def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
     """Read and check the bytes of an iteration's sidecar, called ``name`` in errors.
 
     Raises:
-        InputError: they are not a score sidecar.
+        InputError: the bytes are not a score sidecar, or a number in it cannot be right.
     """
     score = _score_in(data, name)
     check_numbers(score, name)
@@ -111,12 +126,11 @@ def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
 
 
 def check_numbers(score: PersistedScore, name: str) -> None:
-    """Make sure that a score read from ``name`` can be shown and added up.
-
-    Whether it is right is another question.
+    """Refuse a score that cannot be shown and added up. ``name`` is its file, for errors.
 
     Raises:
-        InputError: it cannot.
+        InputError: a number is not finite, or is not from 0 to 1; or the score has no breakdown
+            although it is scored.
     """
     _check_value(score.value, name)
     # The reference reads an empty file as a score that says nothing, and that is shown.
@@ -141,11 +155,17 @@ def check_numbers(score: PersistedScore, name: str) -> None:
 
 
 def _check_value(value: float, name: str, advice: str = "") -> None:
+    """Refuse a value that is not from 0 to 1.
+
+    Raises:
+        InputError: the value is outside, or not a number. The text ends in ``advice``.
+    """
     if not 0 <= value <= 1 + TOLERANCE:
         raise InputError(f"{name}: its value {value:g} is not from 0 to 1{advice}")
 
 
 def _score_in(data: bytes, name: str) -> PersistedScore:
+    """Return the score in the bytes of a sidecar, unchecked. Raises an InputError as _parsed."""
     content = _parsed(data, name, _SCORE, MOST_IN_SIDECAR)
     has_bounds = bool(content.pop("bounds"))
     content["sidecar"] = BOUNDS_SIDECAR if has_bounds else REFERENCE_SIDECAR
@@ -166,7 +186,10 @@ def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScor
 def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
     """Read a session's persisted score back, and check its values.
 
-    Raises as :func:`read_session_score`.
+    Raises:
+        NotFoundError: the file does not exist.
+        InputError: the file is not a score sidecar, a value in it is not from 0 to 1, or the id
+            cannot be a file name.
     """
     session = read_session_score(iter_log_dir, session_id)
     path = session_score_path(iter_log_dir, session_id)
@@ -179,6 +202,12 @@ def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
 
 
 def _read(path: Path) -> bytes:
+    """Return the bytes of a sidecar.
+
+    Raises:
+        NotFoundError: the file does not exist.
+        InputError: it cannot be read, or is a link to elsewhere.
+    """
     try:
         return read_file(path, within=path.parent)
     except FileNotFoundError as e:
@@ -190,6 +219,17 @@ def _read(path: Path) -> bytes:
 def _parsed(
     data: bytes, name: str, shape: Mapping[str, Take], most: int = MOST_EVENTS
 ) -> PlainData:
+    """Return the values of the fields of a sidecar, where a missing field reads as empty.
+
+    Args:
+        data: the YAML.
+        name: what errors call the sidecar.
+        shape: how each field takes its node, by name.
+        most: how many values, lists and mappings the sidecar may have.
+
+    Raises:
+        InputError: the data is empty, is not YAML, or does not fit the fields.
+    """
     try:
         node = parse(data, most)
         if node is None:

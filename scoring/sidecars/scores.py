@@ -24,7 +24,7 @@ from scoring.sessions import SessionScore
 from .emitter import emit
 
 Files: TypeAlias = Sequence[tuple[Path, bytes]]
-"""Paths, and what is to be there."""
+"""Files by their paths, each with the bytes that it is to hold."""
 
 SESSION_ID_LIMIT = 200
 """The longest session id, in bytes, that becomes a file name."""
@@ -91,6 +91,12 @@ class PersistedScore(Breakdown, Frozen):
     """One iteration's score as it is on disk.
 
     Attributes:
+        iteration: the number of the iteration.
+        rubric_version: the version of the rubric that scored.
+        scored: whether any signal is present.
+        value: the value, from 0 to 1; 0 where it is not scored.
+        band: the name of the band.
+        breakdown: a row for each signal, in the order of the rubric.
         linked_traces_to_outcomes: whether any verifier named a pair of a trace and its outcome.
         sidecar: what the file holds, one of :data:`rubric.model.SIDECAR`.
     """
@@ -124,7 +130,12 @@ class PersistedScore(Breakdown, Frozen):
     def _content(
         self, row_content: Callable[[SignalContribution], PlainData], more: PlainData
     ) -> PlainData:
-        """Return the whole score: the iteration, the head, ``more``, the rows, and a marker."""
+        """Return the whole score: the iteration, the head, ``more``, the rows, and a marker.
+
+        Args:
+            row_content: returns the content of a row.
+            more: further keys, before the rows.
+        """
         content: PlainData = {
             "iteration": self.iteration,
             **self._head(),
@@ -153,7 +164,10 @@ def derive_linked_traces_to_outcomes(record: IterationRecord) -> bool:
 def build_persisted_score(
     score: Score, record: IterationRecord | None = None
 ) -> PersistedScore:
-    """Build what is persisted of a score, with the markers of its record if there is one."""
+    """Build what is persisted of a score, with the marker that its record gives.
+
+    Without a record the marker ``linked_traces_to_outcomes`` is False.
+    """
     linked = record is not None and derive_linked_traces_to_outcomes(record)
     return PersistedScore(
         iteration=score.iteration,
@@ -192,7 +206,7 @@ def session_score_path(iter_log_dir: Path | str, session_id: str) -> Path:
 
 
 def is_plain_session_id(session_id: str) -> bool:
-    """Return whether a session id can be part of a file name."""
+    """Return whether a session id can be part of a file name: no separator, not too long."""
     if session_id in ("", ".", ".."):
         return False
     if _NOT_IN_FILE_NAME.search(session_id):
@@ -204,9 +218,10 @@ def is_plain_session_id(session_id: str) -> bool:
 
 
 def write_iteration_score(iter_log_dir: Path | str, score: Score) -> Path:
-    """Persist a score without the markers of its record, and return where.
+    """Persist a score without the marker of its record, and return the path of its file.
 
-    Raises as :func:`write_persisted_score`.
+    Raises:
+        WriteError: the file cannot be written; the old file is as it was.
     """
     return write_persisted_score(iter_log_dir, build_persisted_score(score))
 
@@ -214,18 +229,19 @@ def write_iteration_score(iter_log_dir: Path | str, score: Score) -> Path:
 def write_iteration_score_with_record(
     iter_log_dir: Path | str, score: Score, record: IterationRecord
 ) -> Path:
-    """Persist a score with the markers of its record, and return where.
+    """Persist a score with the marker of its record, and return the path of its file.
 
-    Raises as :func:`write_persisted_score`.
+    Raises:
+        WriteError: the file cannot be written; the old file is as it was.
     """
     return write_persisted_score(iter_log_dir, build_persisted_score(score, record))
 
 
 def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Path:
-    """Persist a score that was built before, and return where.
+    """Persist a score that was built before, and return the path of its file.
 
     Raises:
-        WriteError: it cannot be written; the old file is as it was.
+        WriteError: the file cannot be written; the old file is as it was.
     """
     path = iteration_score_path(iter_log_dir, score.iteration)
     write_atomically(path, emit(score.as_dict()))
@@ -235,10 +251,11 @@ def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Pa
 def write_iteration_scores(
     iter_log_dir: Path | str, scores: Sequence[Score]
 ) -> list[Path]:
-    """Persist scores in order, and return where.
+    """Persist scores in order, and return the paths of their files.
 
     Raises:
-        WriteError: some cannot be written; its ``written`` holds the paths of the others.
+        WriteError: a file cannot be written; ``written`` of the error has the paths of the files
+            that hold their score.
     """
     files = []
     for score in map(build_persisted_score, scores):
@@ -248,11 +265,11 @@ def write_iteration_scores(
 
 
 def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path:
-    """Persist a session's score, and return where.
+    """Persist a session's score, and return the path of its file.
 
     Raises:
         InputError: the id of the session cannot be a file name.
-        WriteError: it cannot be written; the old file is as it was.
+        WriteError: the file cannot be written; the old file is as it was.
     """
     path = session_score_path(iter_log_dir, session.session_id)
     write_atomically(path, emit(to_builtins(session)))
@@ -262,13 +279,13 @@ def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path
 def write_session_scores(
     iter_log_dir: Path | str, sessions: Sequence[SessionScore]
 ) -> list[Path]:
-    """Persist session scores in order, up to one with an id that cannot be a file name.
+    """Persist session scores in order, and return the paths of their files.
 
-    Returns where they are.
+    Scores from the first one on that has an id which cannot be a file name are not written.
 
     Raises:
-        WriteError: some cannot be written, or an id cannot be a file name; its ``written`` holds
-            the paths of those before.
+        WriteError: a file cannot be written, or an id cannot be a file name; ``written`` of the
+            error has the paths of the files that hold their score.
     """
     plain = list(
         takewhile(lambda session: is_plain_session_id(session.session_id), sessions)
@@ -286,15 +303,16 @@ def write_session_scores(
 
 
 def write_all(files: Files, before: Files = (), after: Files = ()) -> list[Path]:
-    """Write files of scores, and return where they are.
+    """Write files of scores, and return the paths of ``files``, in order.
 
     Args:
-        files: the paths and the contents.
-        before: files that are written before them.
-        after: those that are written after them.
+        files: the files of the scores.
+        before: other files, which are written before these.
+        after: other files, which are written after these.
 
     Raises:
-        WriteError: some cannot be written; its ``written`` holds the paths of the scores that are.
+        WriteError: a file cannot be written; ``written`` of the error has the paths of ``files``
+            that hold their score.
     """
     try:
         for group in (before, files, after):

@@ -26,13 +26,14 @@ _DIGEST_BYTES = 12
 
 
 class Stamp(Frozen):
-    """What one score was computed from, a digest each.
+    """What one score was computed from, as digests.
 
     Attributes:
-        inputs: the entry, its files, its artifacts, the declared scope, and the tables of evidence.
-        window: the iteration's time.
-        facts: what transcripts show in that time, or in the iteration's own lines.
-        sidecar: the bytes of the sidecar.
+        inputs: of the entry, its files, its artifacts, the declared scope, and the tables of
+            evidence.
+        window: of the iteration's window of time.
+        facts: of what transcripts show in that window, and in the iteration's own lines.
+        sidecar: of the bytes of the sidecar.
     """
 
     inputs: str
@@ -43,7 +44,7 @@ class Stamp(Frozen):
     def same_inputs(self, other: "Stamp") -> bool:
         """Return whether the score was computed from the same files and transcripts.
 
-        What transcripts show is compared in one window only: another window comes from git.
+        Where the windows differ, what transcripts show is not compared: the change is git's.
         """
         if self.inputs != other.inputs:
             return False
@@ -62,11 +63,11 @@ def inputs_of(
 ) -> str:
     """Return the digest of the inputs of one iteration.
 
-    Call it before the files are read, so that a change after it shows.
+    Call this function before the files are read: then a later change of a file shows.
 
     Args:
         record: the entry.
-        evidence: knows the repository and the declared scopes.
+        evidence: says where the repository is, and which scopes are declared.
         log_dir: the folder of the entry.
         wanted: the ids of the optional signals of the rubric.
     """
@@ -94,7 +95,7 @@ def stamp_of_score(inputs: str, facts: IterationFacts, sidecar: bytes) -> Stamp:
 
     Args:
         inputs: what :func:`inputs_of` returned.
-        facts: those that the score was computed from.
+        facts: the facts that the score was computed from.
         sidecar: the bytes of the sidecar.
     """
     transcripts: list[object] = [facts.transcripts]
@@ -119,6 +120,7 @@ def digest_of(data: bytes) -> str:
 
 
 def _bytes_of(path: Path) -> bytes | None:
+    """Return the bytes of a file, or None where it does not exist or cannot be read."""
     try:
         return read_file(path)
     except InputError:
@@ -135,13 +137,20 @@ class Stamps:
         )
 
     def get(self, iteration: int) -> Stamp | None:
-        """Return what the score of an iteration was computed from, if that is known."""
+        """Return what the score of an iteration was computed from, or None if unknown."""
         return self._store.get_value(
             "stamp", f"{self._prefix}{iteration}", _NO_STAMP, Stamp
         )
 
     def of_sidecar(self, iteration: int, data: bytes | None) -> Stamp | None:
-        """Return what the bytes of a sidecar were computed from, or None if unknown."""
+        """Return what the sidecar of an iteration was computed from.
+
+        None where that is unknown, and where the stamp is not of these bytes.
+
+        Args:
+            iteration: the number of the iteration.
+            data: the bytes of the sidecar; None without one.
+        """
         stamp = self.get(iteration)
         if stamp is None or data is None or stamp.sidecar != digest_of(data):
             return None
@@ -168,7 +177,7 @@ def stamps_of_log(
         cache_dir: the folder of the store; None knows and keeps nothing.
         log_dir: the log.
         rubric: the rubric.
-        keeps: whether new stamps are kept; without, they are only read.
+        keeps: whether new stamps are kept; False only reads.
     """
     with Store(cache_dir, keeps) as store:
         yield Stamps(store, log_dir, rubric)

@@ -47,8 +47,8 @@ class State(Frozen):
     Attributes:
         name: the state.
         reason: why, in words; "" when it is current.
-        says_more: why it says more than the evidence gives; "" when it does not.
-        lost: the evidence that is gone.
+        says_more: how the sidecar says more than the evidence gives, in words; "" when it does not.
+        lost: the evidence that the sidecar needed and that is gone.
     """
 
     name: StateName
@@ -169,7 +169,7 @@ def _say_the_same(score: PersistedScore, other: PersistedScore) -> bool:
 
 
 def _without_landing(score: PersistedScore) -> PlainData:
-    """Return the content of a sidecar, without how the landing was found."""
+    """Return the content of a sidecar without the detail of its landing."""
     content = score.as_dict()
     for row in content["breakdown"]:
         if row["signal"] == LANDED:
@@ -180,9 +180,10 @@ def _without_landing(score: PersistedScore) -> PlainData:
 def _lost(
     kept: PersistedScore, scored: ScoredIteration, old_provenance: Provenance | None
 ) -> tuple[Loss, ...]:
-    """Return the evidence that is gone.
+    """Return the evidence of a sidecar that is gone.
 
-    Where rules keep provenance only that can name it.
+    Under rules that keep provenance, the old and the new provenance say what; nothing without an
+    old one. Under other rules the rows of the scores say which signals.
     """
     if scored.provenance is None:
         signals = _lost_without_provenance(kept, scored.persisted, scored.facts)
@@ -195,7 +196,7 @@ def _lost(
 def _lost_without_provenance(
     kept: PersistedScore, computed: PersistedScore, facts: IterationFacts
 ) -> Iterator[str]:
-    """Yield the signals of a sidecar that only a transcript can have given, and none is here."""
+    """Yield the signals of a sidecar that only a transcript can have given, if none is here now."""
     old = rows_by_signal(kept)
     new = rows_by_signal(computed)
 
@@ -229,7 +230,10 @@ def _signals_not_checked(lost: tuple[Loss, ...], facts: IterationFacts) -> set[s
 def _how_it_says_more(
     kept: PersistedScore, expected: PersistedScore, rubric: Rubric
 ) -> str:
-    """Return in words where a sidecar says more than the evidence gives, if it does."""
+    """Return in words where a sidecar says more than the evidence gives, or "" where it does not.
+
+    The first that is higher decides: value, band, lower bound, coverage.
+    """
     why = ""
     for difference in _differences(kept, expected, more_only=True):
         why = f"; {difference}"
@@ -255,10 +259,7 @@ def _how_it_says_more(
 
 
 def _rank(band: str, rubric: Rubric) -> int:
-    """Return the place of a band from worst to best.
-
-    An unknown one is above all.
-    """
+    """Return the index of a band from worst to best. An unknown band is above all others."""
     names = [BAND_UNSCORED, BAND_INSUFFICIENT]
     names += [band_spec.name for band_spec in reversed(rubric.bands)]
     if band in names:
@@ -303,11 +304,11 @@ def _votes_more(row: SignalContribution, other: SignalContribution) -> bool:
 def lost_signals(
     old: PersistedScore, new: PersistedScore, facts: IterationFacts
 ) -> list[str]:
-    """Return the signals that lost their transcript evidence between two scores.
+    """Return the signals that lost their transcript evidence, none if the old score has no tokens.
 
     Args:
         old: the score before.
-        new: the score of ``facts``.
+        new: the score that ``facts`` give.
         facts: what evidence says now.
     """
     old_rows = rows_by_signal(old)
@@ -337,9 +338,9 @@ def lost_signals(
 
 
 def _was_lowered_by_errors(old: SignalContribution, new: SignalContribution) -> bool:
-    """Return whether failed tool calls explain how much lower an old vote was.
+    """Return whether failed tool calls explain how much lower an old vote is than the new one.
 
-    Their rate, at most 1, adds at most twice itself to the divisor of the vote.
+    The share of failed calls, at most 1, adds twice itself to the divisor of the vote.
     """
     without_errors = new.sub_score if new.present else 1.0
     if not 0 < old.sub_score < without_errors - TOLERANCE:
@@ -358,10 +359,10 @@ def lost_evidence(
 
     Args:
         old: the score before.
-        new: the score of ``facts``.
+        new: the score that ``facts`` give.
         facts: what evidence says now.
-        old_provenance: that of the old score.
-        new_provenance: that of the new score.
+        old_provenance: what the old score was computed from; None without provenance.
+        new_provenance: what the new score was computed from; None without provenance.
     """
     lost = [Loss(signal) for signal in lost_signals(old, new, facts)]
 
@@ -380,7 +381,7 @@ def lost_evidence(
 
 
 def in_words(lost: Sequence[Loss]) -> list[str]:
-    """Return what was lost as text, one for each signal."""
+    """Return what was lost in words, one text for each signal, in order of their first loss."""
     by_signal: dict[str, list[str]] = {}
     for loss in lost:
         parts = by_signal.setdefault(loss.signal, [])

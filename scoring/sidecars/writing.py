@@ -33,9 +33,11 @@ from .states import in_words, lost_evidence
 
 
 class Sidecar(NamedTuple):
-    """The files of a score.
+    """The files of a score, as they are to be written.
 
     Attributes:
+        score: the score.
+        provenance: what it was computed from; None under rules that keep none.
         data: the content of the file of the score.
         evidence: the content of the file of the provenance; empty without provenance.
     """
@@ -47,7 +49,7 @@ class Sidecar(NamedTuple):
 
 
 def sidecar_of(score: PersistedScore, provenance: Provenance | None) -> Sidecar:
-    """Return the files of a score."""
+    """Return the files of a score. Without provenance the second one is empty."""
     evidence = b""
     if provenance:
         evidence = emit(provenance_as_dict(provenance, score.rubric_version))
@@ -57,12 +59,12 @@ def sidecar_of(score: PersistedScore, provenance: Provenance | None) -> Sidecar:
 def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
     """Write scores, and what they were computed from.
 
-    Provenance is written before the score, but after it where it lacks something of the old one:
-    no score outlives what it was computed from.
+    A provenance is written before its score, but after it where the new provenance lacks something
+    of the old one: so no score is on disk without what it was computed from.
 
     Raises:
-        WriteError: some could not be written; its ``written`` holds the paths of the scores that
-            are.
+        WriteError: a file could not be written; ``written`` of the error has the paths of the
+            scores that are on disk.
     """
     score_files: list[tuple[Path, bytes]] = []
     evidence_before: list[tuple[Path, bytes]] = []
@@ -94,7 +96,8 @@ class SidecarComparison(Frozen):
         stamp: what its score is computed from.
         old_score: the score on disk; None for no sidecar, or one that cannot be read.
         old_data: the bytes of the sidecar on disk; None for no sidecar.
-        old_provenance: what the score on disk was computed from, under rules that keep it.
+        old_provenance: what the score on disk was computed from; None without a file that can be
+            read, and under rules that keep none.
         is_on_disk: whether plain files hold the sidecar and its provenance, byte for byte.
         lost: the evidence that the sidecar on disk has and the new one lacks.
     """
@@ -164,12 +167,13 @@ def write_sidecars(
 
     Args:
         iter_log_dir: the log.
-        sidecars: of some iterations.
+        sidecars: the sidecars of some iterations, compared with those on disk.
         warn: takes a line for each iteration that lost evidence.
-        stamps: keeps the stamps, once the sidecars are written.
+        stamps: keeps the stamps, once the sidecars are written; None keeps none.
 
     Raises:
-        WriteError: some could not be written.
+        WriteError: a file could not be written; ``written`` of the error has the paths of the
+            scores that are on disk.
     """
     for sidecar in sidecars:
         if sidecar.lost:
@@ -187,7 +191,7 @@ def write_sidecars(
 
 
 def loss_warning(iteration: int, lost: Sequence[Loss]) -> str:
-    """Return the line that says what a new score lost."""
+    """Return the warning about the evidence that the new score of an iteration lost."""
     gone = "the transcripts no longer cover its window"
     if any(loss.what for loss in lost):
         gone = "what its score was computed from is not all there any more"
@@ -202,9 +206,9 @@ def write_iterations(
     warn: Warn,
     stamps: Stamps | None = None,
 ) -> None:
-    """Write the sidecars of some iterations.
+    """Compare the sidecars of some iterations with those on disk, and write those that differ.
 
-    Arguments and errors as :func:`write_sidecars`.
+    ``warn``, ``stamps`` and errors are those of :func:`write_sidecars`.
     """
     sidecars = [
         compare_with_sidecar(iter_log_dir, iteration) for iteration in iterations
@@ -228,7 +232,8 @@ def write_scored_log(
         The paths of the sidecars of iterations, and those of sessions.
 
     Raises:
-        WriteError: some could not be written; its ``written`` holds the paths before.
+        WriteError: a file could not be written; ``written`` of the error has the paths of the
+            scores that are on disk.
     """
     write_iterations(iter_log_dir, scored.iterations, warn)
     paths = [
@@ -248,7 +253,10 @@ def write_session(
 ) -> Path | None:
     """Write the sidecar of one session, and return its path.
 
-    Returns None, and warns, when the id of the session cannot name a file.
+    None, with a warning, when the id of the session cannot name a file.
+
+    Raises:
+        WriteError: the file cannot be written; the old file is as it was.
     """
     if not sessions_with_files([session], warn):
         return None
@@ -258,10 +266,7 @@ def write_session(
 def sessions_with_files(
     sessions: Iterable[SessionScore], warn: Warn
 ) -> list[SessionScore]:
-    """Return the sessions with an id that can name a file.
-
-    Warn of the others.
-    """
+    """Return the sessions with an id that can name a file, in order, and warn of the others."""
     writable = []
     for session in sessions:
         if is_plain_session_id(session.session_id):

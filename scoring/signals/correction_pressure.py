@@ -44,9 +44,10 @@ class CorrectionPressure(Signal):
         return _reported_value(facts)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
-        """Combine them where tool calls were seen.
+        """Combine retries, corrections and failed tool calls, where tool calls were seen.
 
-        Then what the entry admits counts too, and what it leaves out does not.
+        Where iterations have lines of their own, retries and corrections that were seen count
+        even if the entry leaves them out.
         """
         observed = facts.observed
         if observed is None:
@@ -77,15 +78,16 @@ class CorrectionPressure(Signal):
 
 
 def _reported_value(facts: IterationFacts) -> SignalValue:
-    """Combine what the entry reports and the tool calls."""
+    """Combine the retries and corrections that the entry reports with the failed tool calls."""
     value = pressure_value(facts.corrections, error_rate_of(facts))
     return replace(value, fact=_failed_calls(facts))
 
 
 def _observed_value(facts: IterationFacts, observed: Observed) -> SignalValue:
-    """Combine what the entry admits, what was seen, and the tool calls.
+    """Combine what the entry admits, what was seen, and the failed tool calls.
 
-    Of either count the larger one decides, so that admitting less than was seen does not help.
+    Of the retries in the entry and those seen the larger number counts, and likewise of the
+    corrections, so that admitting less than was seen does not help.
     """
     reported = facts.corrections
     seen = observed.corrections
@@ -121,7 +123,10 @@ def _seen_in_words(seen: CorrectionsSeen) -> list[str]:
 
 
 def error_rate_of(facts: IterationFacts) -> float | None:
-    """Return the share of tool calls that failed, from 0 to 1, or None when none were seen."""
+    """Return the share of tool calls that failed, from 0 to 1.
+
+    None where no call was seen, or where it is not known how calls ended.
+    """
     failed, ended = _ended_calls(facts)
     if not ended or failed is None:
         return None
@@ -131,7 +136,8 @@ def error_rate_of(facts: IterationFacts) -> float | None:
 def _ended_calls(facts: IterationFacts) -> tuple[int | None, int]:
     """Return how many tool calls failed (None: not known), and how many there were.
 
-    They are those of the iteration's own lines, or else of its window.
+    These are the calls in the iteration's own lines, or where iterations have no such lines, the
+    calls in its window.
     """
     if facts.observed:
         return facts.observed.failed_calls, facts.observed.tool_calls
@@ -147,13 +153,13 @@ def pressure_value(
 ) -> SignalValue:
     """Combine retries, corrections by the user and the share of tool calls that failed.
 
-    The value is absent when all of them are unknown. Without an error rate it is a claim, unless
-    the corrections were ``seen``.
+    The value is absent without an error rate where the counts are not reported. It is a claim
+    without an error rate where ``seen`` is None.
 
     Args:
-        corrections: the counts to go by.
-        error_rate: from 0 to 1; None without tool calls.
-        seen: the corrections that were seen, where the counts include them.
+        corrections: the numbers of retries and corrections, and whether they are reported.
+        error_rate: the share of tool calls that failed, from 0 to 1; None where it is unknown.
+        seen: the corrections that were seen, where ``corrections`` includes them; else None.
     """
     retries, by_user, reported = corrections
     if error_rate is None and not reported:
@@ -190,6 +196,7 @@ def _corrections_in_words(by_user: int, seen: CorrectionsSeen) -> str:
 
 
 def _failed_calls(facts: IterationFacts) -> str:
+    """Return in words how many tool calls failed, or "" without any call."""
     failed, ended = _ended_calls(facts)
     if failed is None:
         return f"how {counted(ended, 'tool call')} ended is not stated"

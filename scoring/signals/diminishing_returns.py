@@ -36,7 +36,7 @@ class DiminishingReturns(Signal):
     optional = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return the meter's score, or 0 for a deliberation that is stuck."""
+        """Return the meter's score, 0 for a deliberation that is stuck, absent without one."""
         return deliberation_value(facts.deliberation, facts.record.iteration)
 
     def sources(
@@ -56,7 +56,12 @@ class DiminishingReturns(Signal):
 def deliberation_shown(
     facts: DeliberationFacts | None, iteration: int
 ) -> Deliberation | None:
-    """Return what is shown of a deliberation, whether it votes or not, if there is one."""
+    """Return what is shown of a deliberation, or None without one. It need not have a vote.
+
+    Args:
+        facts: what the meter measured; None without a DR transcript.
+        iteration: the number of the entry.
+    """
     if facts is None:
         return None
 
@@ -69,7 +74,10 @@ def deliberation_shown(
 
 
 def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> SignalValue:
-    """Judge the deliberation of an iteration.
+    """Return the meter's score as a value, 0 where the deliberation is stuck.
+
+    Absent without a transcript that can be read, with fewer than :data:`LEAST_ROUNDS` rounds, and
+    without claims.
 
     Args:
         facts: what the meter measured; None without a DR transcript.

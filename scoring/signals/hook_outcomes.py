@@ -33,10 +33,7 @@ class HookOutcomes(Signal):
         return hook_value(facts.hooks, facts.record.iteration)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score.
-
-        A file that exists needs other content.
-        """
+        """Return what would raise the score: gates that allow, or a file that can be read."""
         if not present and facts.hooks.failed:
             return f"fix {facts.hooks.path}, or write it again"
         if not present and facts.hooks.records is not None:
@@ -48,17 +45,22 @@ class HookOutcomes(Signal):
         facts: IterationFacts,
         entry: EntryPlaces,  # noqa: ARG002 - it is read from no field of the entry
     ) -> Iterator[str]:
-        """Yield the file, where there is one."""
+        """Yield the path of the file of hook outcomes, where there is one."""
         if facts.hooks.records is not None or facts.hooks.failed:
             yield str(facts.hooks.path)
 
     def files(self, iteration: int) -> Iterator[str]:
-        """Yield the name of the file."""
+        """Yield the name of the file of hook outcomes."""
         yield hook_file_name(iteration)
 
 
 def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
-    """Return the sub-score of the most severe result of the hook gates, absent without any."""
+    """Return the sub-score of the most severe result of the hook gates, absent without any.
+
+    Args:
+        hooks: what the file of hook outcomes says.
+        iteration: the number of the entry.
+    """
     if hooks.failed:
         words = (
             f"cannot {hooks.failed} hook-outcomes sidecar for iter-{{n}}: {{problem}}"
@@ -86,9 +88,10 @@ def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
 
 
 def _outcomes_of_gates(records: Iterable[HookOutcome]) -> list[HookOutcome]:
-    """Return one outcome for each time that a gate ran.
+    """Return one outcome for each time that a gate ran, in the order of the records.
 
-    Records of one rule with one correlation id are of one time; the most severe result counts.
+    Records of one rule with the same correlation id are of one time; the most severe result
+    counts. A record without a correlation id is a time of its own.
     """
     outcomes: dict[object, HookOutcome] = {}
     for index, record in enumerate(records):

@@ -47,17 +47,17 @@ class HumanLabel(Signal):
         facts: IterationFacts,
         entry: EntryPlaces,  # noqa: ARG002 - it is read from no field of the entry
     ) -> Iterator[str]:
-        """Yield the file of labels, where there is one."""
+        """Yield the path of the file of labels, where there is one."""
         if facts.labels and (facts.labels.labels is not None or facts.labels.problem):
             yield str(facts.labels.path)
 
     def files(self, iteration: int) -> Iterator[str]:
-        """Yield the name of the file."""
+        """Yield the name of the file of labels."""
         yield label_file_name(iteration)
 
 
 def label_value(facts: "LabelFacts | None", iteration: int) -> SignalValue:
-    """Judge the labels of an iteration.
+    """Return the mean of what the labels of an iteration say, absent where none counts.
 
     Args:
         facts: its labels; None where they were not asked for.
@@ -84,18 +84,19 @@ def label_value(facts: "LabelFacts | None", iteration: int) -> SignalValue:
 
 
 def counting_labels(labels: "Sequence[LabelRecord]") -> "list[LabelRecord]":
-    """Return the latest label of each person.
+    """Return the latest label of each person, by name.
 
-    Where some labels override the others, only those are returned.
+    Where some labels override the others, the others do not count.
     """
     overriding = [label for label in labels if label.overrides]
     return latest_labels(overriding or labels)
 
 
 def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
-    """Return the label of each person that was updated last, by name.
+    """Return the label of each person that was updated last, sorted by name.
 
-    Of labels updated at one time the last in the file counts.
+    A label without a time is older than any other. Of labels updated at one time the last in
+    ``labels`` counts.
     """
     by_time = sorted(
         labels, key=lambda label: (label.updated is not None, label.updated or 0)

@@ -130,10 +130,7 @@ class Landed(Signal):
     supply = "name the commit in the entry, as one that this repository has"
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return what git observed.
-
-        A commit counts for one iteration.
-        """
+        """Return what git observed, absent where the commit counts for an earlier iteration."""
         return counted_before(facts) or landed_value(facts.landing)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
@@ -141,26 +138,26 @@ class Landed(Signal):
         yield Pair(ROLE_IMPL, landed_claim(facts.record), self.value(facts))
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score, or what git lacks to know."""
+        """Return what would raise the score, or what git needs to know whether work landed."""
         if present:
             return self.better
         return missing_commit(facts)
 
     def named(self, label: str, facts: IterationFacts) -> str:
-        """Return its label with the name of the repository's trunk."""
+        """Return the label of the signal with the name of the repository's trunk."""
         if facts.trunk.commit is None:
             return label
         return label.replace("master", facts.trunk.name)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
-        """Yield the commit, and the summary that is looked for without a commit."""
+        """Yield the commit, and without one that git has the summary that is looked for."""
         yield from commit_source(facts.landing, entry)
         if facts.landing.sha is None:
             yield from named_fields(entry, "impl.summary", "summary")
 
 
 def missing_commit(facts: IterationFacts) -> str:
-    """Return what would let git say whether the work landed and what it changed."""
+    """Return in words what would let git say whether the work landed and what it changed."""
     if facts.counted_for is not None:
         other = f"that of iteration {facts.counted_for}"
         return f"name a commit of its own in the entry, if there is one besides {other}"
@@ -174,9 +171,9 @@ def missing_commit(facts: IterationFacts) -> str:
 
 
 def counted_before(facts: IterationFacts) -> SignalValue | None:
-    """Return the absent value of an iteration if its commit counts for an earlier one.
+    """Return an absent value if the commit of an iteration counts for an earlier iteration.
 
-    None when the commit counts here.
+    None when the commit counts for this iteration.
     """
     if facts.counted_for is None:
         return None
@@ -184,10 +181,7 @@ def counted_before(facts: IterationFacts) -> SignalValue | None:
 
 
 def commit_source(landing: Landing, entry: EntryPlaces) -> Iterator[str]:
-    """Yield the commit that an entry names, and where it names it.
-
-    Nothing without one.
-    """
+    """Yield the commit that an entry names, with the line that names it, if it names one."""
     if not landing.field:
         return
 
@@ -202,7 +196,7 @@ def commit_source(landing: Landing, entry: EntryPlaces) -> Iterator[str]:
 
 
 def landed_value(landing: Landing) -> SignalValue:
-    """Judge the landing: 1 landed, 0 reverted or not on the trunk, absent when it is unknown."""
+    """Judge the landing: 1 landed, 0 undone or not on the trunk, absent when it is unknown."""
     if landing.unknown:
         return _unknown_value(landing, landing.unknown)
 
@@ -212,7 +206,12 @@ def landed_value(landing: Landing) -> SignalValue:
 
 
 def _unknown_value(landing: Landing, unknown: Unknown) -> SignalValue:
-    """Say why it is not known whether work landed, and the same without particulars."""
+    """Return the absent value of work of which it is not known whether it landed.
+
+    Args:
+        landing: what git knows of the landing.
+        unknown: why it is not known.
+    """
     words = UNKNOWN_WORDS[unknown]
     is_cut = landing.trunk.shallow and landing.rules == "attributed"
     if unknown is Unknown.UNRESOLVED and is_cut:
@@ -228,7 +227,7 @@ def _unknown_value(landing: Landing, unknown: Unknown) -> SignalValue:
 
 
 def _particulars(landing: Landing) -> dict[str, str]:
-    """Return what goes into the words about a landing."""
+    """Return what goes into the words about a landing, by the names in braces there."""
     commit = short(landing.commit or "")
     on_trunk, total = landing.lines or (0, 0)
     kind = "removed lines" if landing.removed else "lines"
@@ -259,7 +258,7 @@ def _particulars(landing: Landing) -> dict[str, str]:
 
 
 def _reference_detail(landing: Landing) -> str:
-    """Return how work landed, or that it did not, as the reference words it."""
+    """Return in the reference's words how work landed and whether it was reverted, or not."""
     trunk = landing.trunk.name
     reverting = short(landing.reverted_by or "")
 
@@ -279,7 +278,7 @@ def _reference_detail(landing: Landing) -> str:
 
 
 def _observed_detail(landing: Landing) -> str:
-    """Return how work landed and whether it was reverted, or that it did not land."""
+    """Return how work landed and whether it was undone, or that it did not land."""
     if landing.found_by == git.NOT_LANDED:
         return _not_landed(landing)
 
@@ -302,7 +301,10 @@ def _not_landed(landing: Landing) -> str:
 
 
 def landed_claim(record: IterationRecord) -> SignalValue:
-    """Read what the agent and the reviewer said of the landing: the mean of what there is."""
+    """Return what agent and reviewer claim of the landing: the mean of the claims that there are.
+
+    Absent without any.
+    """
     votes = []
     details = []
 

@@ -20,8 +20,9 @@ def objective_checks(
     """Check what the transcripts of an iteration show.
 
     Args:
-        facts: what they show; None where the iteration has no window of time.
-        observed: what was seen in the iteration's own lines; None where it has none.
+        facts: what transcripts show in its window; None where it has no window of time.
+        observed: what was seen in the iteration's own lines; None where iterations have no lines
+            of their own.
     """
     transcripts = facts or TranscriptFacts()
     own_checks = _checks_of_own_lines(observed) if observed else {}

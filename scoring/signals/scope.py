@@ -45,7 +45,7 @@ _UNKNOWN = UNKNOWN_WORDS | {
 class Scope(Signal):
     """The share of the changed files inside the task's write scope.
 
-    Where git cannot measure that, it is what the agent says.
+    Where git cannot measure that, it is what the scope note of the agent says.
     """
 
     id = SCOPE
@@ -54,14 +54,14 @@ class Scope(Signal):
     by_choice = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return what git measured, or else what the agent said."""
+        """Return what git measured, or else what the agent's scope note says."""
         measured = self.seen(facts)
         if measured.present:
             return measured
         return scope_claim(facts.record)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
-        """Return what git measured."""
+        """Return what git measured, absent where the commit counts for an earlier iteration."""
         entries = facts.scope.entries if facts.scope else ()
         return counted_before(facts) or scope_value(
             facts.changed, entries, facts.record.task_id
@@ -84,7 +84,10 @@ class Scope(Signal):
         return missing
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
-        """Yield the commit and the plan that declares the scope, or else the scope note."""
+        """Yield the commit and the plan that declares the scope, or the scope note.
+
+        The scope note is the source without a plan, and where git cannot measure the scope.
+        """
         claims = scope_claim(facts.record).present
         if facts.scope and (self.seen(facts).present or not claims):
             yield from commit_source(facts.landing, entry)
@@ -96,10 +99,13 @@ class Scope(Signal):
 def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> SignalValue:
     """Measure the share of the changed files that are inside a task's declared scope.
 
+    Absent without a declared scope, and where git does not know the changed files. 1 for a commit
+    that changed no files.
+
     Args:
         changed: what the iteration changed.
-        entries: those of the scope; empty where the task declares none.
-        task_id: names the task.
+        entries: the patterns of the scope; empty where the task declares none.
+        task_id: the id of the task.
     """
     if changed.sha is not None and not entries:
         missing = "no write_scope declared for task"
@@ -152,7 +158,7 @@ def _range_words(changed: Changed) -> str:
 
 
 def scope_claim(record: IterationRecord) -> SignalValue:
-    """Read the agent's scope note."""
+    """Return what the agent's scope note claims, absent without a note that can be understood."""
     note = lower(trim(record.impl.scope_note))
     if not note:
         return absent_signal("no scope_note in iteration log")

@@ -27,7 +27,13 @@ _NS_PER_SECOND = 10**9
 
 
 class Pair(NamedTuple):
-    """What one role claimed about a signal, and what was observed."""
+    """What one role claimed about a signal, and what was observed.
+
+    Attributes:
+        role: who made the claim.
+        claimed: the value that the role claims; absent where it claims nothing.
+        observed: the value that was observed; absent where nothing was.
+    """
 
     role: AgentRole
     claimed: SignalValue
@@ -35,16 +41,16 @@ class Pair(NamedTuple):
 
 
 class Signal(ABC):
-    """One signal. Its methods are pure: facts in, judgment out.
+    """One signal. Its methods open no file and start no process: facts in, judgment out.
 
     Attributes:
-        id: names it in rubrics and sidecars.
-        better: what would make its vote better, in words.
-        supply: what would make it vote where it is absent, in words.
-        optional: whether it is computed only under a rubric that has it.
-        by_choice: whether a project chooses to have its evidence, so that its absence leaves no
-            gap.
-        read_from_lines: whether it needs the iteration's own lines of transcripts, where
+        id: the name of the signal in rubrics and sidecars.
+        better: what would make the vote of the signal better, in words.
+        supply: what would make the signal vote where it is absent, in words.
+        optional: whether the signal is computed only under a rubric that has it.
+        by_choice: whether a project chooses to have the evidence of the signal, so that its
+            absence leaves no gap.
+        read_from_lines: whether the signal needs the iteration's own lines of transcripts, where
             iterations have such lines.
     """
 
@@ -57,10 +63,10 @@ class Signal(ABC):
 
     @abstractmethod
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return its value for one iteration, of what was observed and what was claimed."""
+        """Return the value of the signal for one iteration, where claims can vote."""
 
     def seen(self, facts: IterationFacts) -> SignalValue:
-        """Return its value of observations alone, for rubrics in which a claim has no vote."""
+        """Return the value of the signal from observations alone, absent where it is a claim."""
         value = self.value(facts)
         if value.source != "claimed":
             return value
@@ -84,7 +90,13 @@ class Signal(ABC):
         return self.supply
 
     def flag_advice(self, facts: IterationFacts, otherwise: str) -> str:
-        """Return which test flag to write, or otherwise what helps where the flag is not read."""
+        """Return which test flag to write, in words.
+
+        Args:
+            facts: the facts of the iteration.
+            otherwise: what is returned for an entry of schema 2 where the rubric does not read
+                its total flag.
+        """
         if facts.record.schema_version == SCHEMA_FLAT:
             return "set tests_total_pass in the entry"
         if facts.all_flags:
@@ -96,7 +108,7 @@ class Signal(ABC):
         label: str,
         facts: IterationFacts,  # noqa: ARG002 - for labels that name the trunk
     ) -> str:
-        """Return its label in a rubric, in the words of the repository."""
+        """Return the label of the signal in a rubric, in the words of the repository."""
         return label
 
     def sources(
@@ -104,31 +116,31 @@ class Signal(ABC):
         facts: IterationFacts,  # noqa: ARG002 - for signals that have sources
         entry: EntryPlaces,  # noqa: ARG002
     ) -> Iterator[str]:
-        """Yield the places that its value was read from: a file and line, a commit.
+        """Yield the places that the value was read from: a file and line, a commit.
 
         Args:
-            facts: those of the iteration.
+            facts: the facts of the iteration.
             entry: where the fields of the entry are.
         """
         yield from ()
 
     def files(self, iteration: int) -> Iterator[str]:  # noqa: ARG002 - for signals with files
-        """Yield the names of the files in the entry's folder that it reads.
+        """Yield the names of the files in the entry's folder that the signal is read from.
 
-        They need not exist.
+        The files need not exist.
         """
         yield from ()
 
 
 def verifier_role(record: IterationRecord) -> AgentRole:
-    """Return the role that claims of verifiers: in the flat schema that is the implementer."""
+    """Return the role that makes the claims of verifiers: in the flat schema the implementer."""
     if record.schema_version == SCHEMA_FLAT:
         return ROLE_IMPL
     return ROLE_VERIFIER
 
 
 def unattributed(observed: Observed) -> str:
-    """Return why an iteration has no lines of transcripts that say anything, or "" when it has."""
+    """Return why an iteration has no lines of transcripts of its own, or "" where it has some."""
     if observed.problem:
         return observed.problem
     if observed.checkpoint_tokens:
@@ -139,9 +151,9 @@ def unattributed(observed: Observed) -> str:
 
 
 def attribution(observed: Observed | None) -> str:
-    """Return how an iteration's lines were found, as the end of a detail.
+    """Return how an iteration's own lines were found, as the end of a detail.
 
-    "" where it has no lines of its own.
+    "" where the iteration has no lines of its own.
     """
     if observed is None or observed.method is None:
         return ""
@@ -155,7 +167,7 @@ def attribution(observed: Observed | None) -> str:
 
 
 def named_fields(entry: EntryPlaces, *names: str) -> Iterator[str]:
-    """Yield where the fields of an entry are, for those that it has."""
+    """Yield where the named fields are, as ``name at file:line``, for those that an entry has."""
     for name in names:
         place = entry.place(name)
         if place:
@@ -163,7 +175,10 @@ def named_fields(entry: EntryPlaces, *names: str) -> Iterator[str]:
 
 
 def work_source(facts: IterationFacts) -> Iterator[str]:
-    """Yield where the lines of an iteration are, or else which transcripts are in its window."""
+    """Yield where the own lines of an iteration are, up to :data:`MOST_SOURCES` transcripts.
+
+    Where iterations have no lines of their own, yield the words for its window instead.
+    """
     if facts.observed is None:
         if facts.window:
             yield f"transcripts {window_text(facts.window)}"
@@ -181,7 +196,7 @@ def work_source(facts: IterationFacts) -> Iterator[str]:
 
 
 def seen_source(facts: IterationFacts, kind: str) -> Iterator[str]:
-    """Yield the lines where something of one kind was seen."""
+    """Yield where something of one kind, such as ``tests``, was seen in an iteration's lines."""
     if facts.observed is None:
         return
     for sighting in facts.observed.seen:
@@ -190,7 +205,7 @@ def seen_source(facts: IterationFacts, kind: str) -> Iterator[str]:
 
 
 def window_text(window: IterationWindow) -> str:
-    """Return a window of time in words."""
+    """Return a window of time in words. The start does not belong to it, the end does."""
     end = f"up to {_moment(window.end)}"
     if window.start is None:
         return end

@@ -44,7 +44,7 @@ SIGNALS: tuple[Signal, ...] = (
 
 
 def signal_of(signal_id: str) -> Signal | None:
-    """Return the signal of an id, or None for one that only an old sidecar has."""
+    """Return the signal of an id, or None where no signal has the id any more."""
     for signal in SIGNALS:
         if signal.id == signal_id:
             return signal
@@ -52,7 +52,10 @@ def signal_of(signal_id: str) -> Signal | None:
 
 
 def is_chosen(signal_id: str) -> bool:
-    """Return whether a project decides to have a signal, so that its absence leaves no gap."""
+    """Return whether a project decides to have a signal, so that its absence leaves no gap.
+
+    False for an unknown id.
+    """
     signal = signal_of(signal_id)
     return signal is not None and (signal.by_choice or signal.optional)
 
@@ -66,7 +69,7 @@ def signal_set(
     """Judge the facts of one iteration.
 
     Args:
-        facts: those of the iteration.
+        facts: the facts of the iteration.
         wanted: the ids of the optional signals that are computed too.
         claims_vote: whether a claim can be the value of a signal.
         compare: whether claims are compared with observations.
@@ -90,6 +93,7 @@ def signal_set(
 
 
 def _integrity(facts: IterationFacts) -> Iterator[IntegrityObservation]:
+    """Yield the claims of all signals with what was observed, where either is present."""
     for signal in SIGNALS:
         for pair in signal.pairs(facts):
             observation = IntegrityObservation(signal.id, *pair)
@@ -107,7 +111,12 @@ def as_read(facts: IterationFacts, rubric: Rubric) -> IterationFacts:
 def fact_of(row: SignalContribution, signals: SignalSet) -> str:
     """Return the key fact that explains the vote of a row, in a few words.
 
-    "" where a row that was read back is not what the evidence gives now.
+    A row that was read back has no fact: then that of its signal is returned, and "" where the
+    evidence now gives something else than the row.
+
+    Args:
+        row: a row of a score.
+        signals: what the evidence gives now.
     """
     if row.fact:
         return row.fact
@@ -128,10 +137,13 @@ def optional_signals(*rubrics: Rubric) -> frozenset[str]:
 
 
 def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
-    """Return the profile under which DR transcripts are measured.
+    """Return the profile for measuring DR transcripts: that of the first rubric that names one.
 
-    Returns None where ``diminishing_returns`` has no vote under any of the rubrics, unless DR
-    transcripts are measured to ``observe``.
+    None where ``diminishing_returns`` has no vote under any of the rubrics, unless ``observe``.
+
+    Args:
+        rubrics: the rubrics.
+        observe: whether DR transcripts are measured even where they have no vote.
     """
     specs = [rubric.signal(DIMINISHING_RETURNS) for rubric in rubrics]
     for spec in specs:

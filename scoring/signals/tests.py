@@ -50,10 +50,7 @@ _LONGEST_NAME = 40
 
 
 class Tests(Signal):
-    """The verdict of the last test run.
-
-    Where claims vote, the share of reported flags.
-    """
+    """The verdict of the last test run, or where claims vote the share of true test flags."""
 
     id = TESTS
     better = "every test flag of the entry is true"
@@ -61,11 +58,11 @@ class Tests(Signal):
     read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return what the entry reports."""
+        """Return the share of the test flags in the entry that are true."""
         return flags_claim(facts.record, facts.all_flags)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
-        """Return the verdict of the last test run."""
+        """Return the verdict of the last test run, which a change of documents alone needs not."""
         if facts.observed is None:
             return super().seen(facts)
         if facts.observed.documents:
@@ -119,8 +116,10 @@ class Tests(Signal):
 def tests_value(observed: Observed) -> SignalValue:
     """Judge the last test run.
 
-    It is 1 when it passed after all edits, 0.5 when it passed before code was edited again, and 0
-    when it failed, which caps the band too.
+    - 1: it passed, and no code was edited after it.
+    - 0.5: it passed, and code was edited after it.
+    - 0: it failed; that caps the band at :data:`FAILED_CAP` too.
+    - Absent: no run was seen, or the last one has no verdict.
     """
     missing = unattributed(observed)
     if missing:
@@ -158,7 +157,7 @@ def _runs_in_words(tests: TestsSeen) -> str:
 
 
 def _last_run_in_words(tests: TestsSeen) -> str:
-    """Return how the last run ended, its command, its counts, and whether code was edited later."""
+    """Return in words how the last run ended: command, counts, whether code was edited later."""
     numbers = {"failed": tests.failed_tests, "passed": tests.passed_tests}
     counts = [f"{count} {word}" for word, count in numbers.items() if count]
 
@@ -173,14 +172,19 @@ def _last_run_in_words(tests: TestsSeen) -> str:
 
 
 class _Flag(NamedTuple):
-    """A test flag of an entry: what it is of, and its value, None when it is not reported."""
+    """A test flag of an entry.
+
+    Attributes:
+        name: what the flag is about, for people.
+        value: the flag; None when it is not reported.
+    """
 
     name: str
     value: bool | None
 
 
 def flags_claim(record: IterationRecord, all_flags: bool = False) -> SignalValue:
-    """Take the share of the reported test flags that are true.
+    """Return the share of the reported test flags that are true as a claim, absent without any.
 
     Args:
         record: the entry.

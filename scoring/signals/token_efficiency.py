@@ -29,7 +29,7 @@ class TokenEfficiency(Signal):
     read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return the cache hit rate."""
+        """Return the cache hit rate that the entry reports, or else that of the transcripts."""
         return efficiency_value(
             facts.record.session_tokens, facts.transcripts, facts.observed
         )
@@ -39,10 +39,7 @@ class TokenEfficiency(Signal):
         return efficiency_value(None, facts.transcripts, facts.observed)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score.
-
-        Without a window of time no transcript can.
-        """
+        """Return what would raise the score: without a window of time, a commit."""
         if present or facts.observed:
             return super().advice(present, facts)
         if facts.window is None:
@@ -57,7 +54,10 @@ class TokenEfficiency(Signal):
         return self.supply
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
-        """Yield where the tokens are: in the entry, or in lines that count for no other work."""
+        """Yield where the tokens are: in the entry, or in lines of transcripts.
+
+        Nothing where the lines count for other work.
+        """
         has_lines = facts.observed is not None and bool(facts.observed.lines)
         if facts.record.session_tokens and not has_lines:
             yield from named_fields(entry, "session_tokens.cache_hit_rate")
@@ -73,9 +73,10 @@ def efficiency_value(
     """Return the cache hit rate of an iteration.
 
     Args:
-        native: the tokens that the entry reports, which decide where there are any.
-        facts: what transcripts show; None where the iteration has no window of time.
-        observed: how the iteration's own lines were found; None where it has none.
+        native: the tokens that the entry reports, which win over transcripts; None without.
+        facts: what transcripts show; None where the iteration has no window of time, and then the
+            value is absent.
+        observed: how the iteration's own lines were found; None where iterations have none.
     """
     if native is None and observed and not observed.checkpoint_tokens:
         missing = unattributed(observed)
@@ -128,7 +129,7 @@ def _measured_value(facts: TranscriptFacts, observed: Observed | None) -> Signal
 
 
 def _no_tokens(facts: TranscriptFacts, observed: Observed | None) -> SignalValue:
-    """Return the absent value of an iteration without turns that state tokens, and why."""
+    """Return the absent value of an iteration without turns that state tokens, with the reason."""
     if facts.unmeasured:
         turns = counted(facts.unmeasured, "turn")
         names = _harness_names(facts)
@@ -142,7 +143,7 @@ def _no_tokens(facts: TranscriptFacts, observed: Observed | None) -> SignalValue
 
 
 def _harness_names(facts: TranscriptFacts) -> str:
-    """Return the harnesses of the turns in brackets, since their rates do not compare."""
+    """Return the harnesses of the turns in brackets, since their rates do not compare, or ""."""
     with_turns = [harness for harness in facts.harnesses if harness.turns]
     if not with_turns:
         return ""

@@ -20,12 +20,12 @@ class SignalValue(PartlyCompared):
     """The value of one signal for one iteration. Absent is not zero: it has no vote.
 
     Attributes:
-        present: whether it has a value.
+        present: whether the signal has a value.
         sub_score: the value, from 0 to 1; 0 when absent.
         detail: what produced the value, or why it is absent; kept in sidecars.
-        reason: why it is absent, without what is particular to one iteration, so that reasons
-            can be counted.
-        source: whether a present value was observed or claimed.
+        reason: why the value is absent, without what is particular to one iteration, so that
+            reasons can be counted; "" when present.
+        source: whether a present value was observed or claimed; None when absent.
         applicable: whether the signal has anything to say of such an iteration; an absent signal
             that has not counts in no coverage.
         cap: the best band that the value allows; "" when it allows any.
@@ -48,7 +48,7 @@ class SignalValue(PartlyCompared):
         return fields_of(self, "present", "sub_score", "detail")
 
     def row(self) -> PlainData:
-        """Return plain data, with what is known of the vote beyond that."""
+        """Return plain data, with the source, whether it is applicable, and the fact."""
         more = {
             "source": self.source,
             "applicable": self.applicable,
@@ -66,8 +66,8 @@ def present_signal(
 ) -> SignalValue:
     """Build a present value, with the sub-score clamped to 0 to 1.
 
-    What is not a number cannot vote, and is absent. The arguments are those of
-    :class:`SignalValue`.
+    A sub-score that is not a number (NaN) cannot vote, and gives an absent value. The arguments
+    are those of :class:`SignalValue`.
     """
     if math.isnan(sub_score):
         return absent_signal(detail)
@@ -77,7 +77,7 @@ def present_signal(
 
 
 def claim_signal(sub_score: float, detail: str, fact: str = "") -> SignalValue:
-    """Build a present value that an agent claims of its own work, as :func:`present_signal`."""
+    """Build a present value that an agent claims, with the sub-score clamped to 0 to 1."""
     return present_signal(sub_score, detail, "claimed", fact=fact)
 
 
@@ -85,8 +85,8 @@ def absent_signal(detail: str, reason: str = "") -> SignalValue:
     """Build an absent value.
 
     Args:
-        detail: why it is absent.
-        reason: the same without particulars, where that differs.
+        detail: why the value is absent.
+        reason: the same without particulars; "" where ``detail`` has none.
     """
     return SignalValue(present=False, detail=detail, reason=reason or detail)
 
@@ -96,7 +96,7 @@ def absent_for(words: str, **particulars: str | int) -> SignalValue:
 
     Args:
         words: why it is absent, with names of particulars in braces.
-        particulars: what goes there; in the reason texts are "…", and numbers "N".
+        particulars: what goes there, by name; in the reason texts are "…", and numbers "N".
     """
     general = {
         name: "N" if isinstance(p, int) else "…" for name, p in particulars.items()
@@ -129,7 +129,14 @@ class IterationObjectives(Frozen):
 
 
 class IntegrityObservation(Frozen):
-    """What one role claimed about a signal, and what was observed."""
+    """What one role claimed about a signal, and what was observed.
+
+    Attributes:
+        signal: the id of the signal.
+        role: who made the claim.
+        claimed: the value that the role claims; absent where it claims nothing.
+        observed: the value that was observed; absent where nothing was.
+    """
 
     signal: SignalID
     role: AgentRole
@@ -197,10 +204,10 @@ class SignalSet(Frozen):
     """Everything that was found out about one iteration.
 
     Attributes:
-        iteration: its number.
-        signals: what votes, by id.
+        iteration: the number of the iteration.
+        signals: the values of the signals, by id.
         objective: checks that never vote.
-        integrity: claims, and what was observed.
+        integrity: claims with what was observed; empty where they were not to be compared.
         deliberation: what the diminishing-returns meter says; None without a DR transcript, and
             where it was not asked for.
         tool_calls: how many calls of tools were seen in its own lines of transcripts; None where
@@ -215,10 +222,7 @@ class SignalSet(Frozen):
     tool_calls: int | None = None
 
     def value(self, signal_id: str) -> SignalValue:
-        """Return the value of a signal.
-
-        Absent when the id is unknown.
-        """
+        """Return the value of a signal, an absent one when the id is unknown."""
         unknown = absent_signal(f"unknown signal {signal_id}")
         return self.signals.get(SignalID(signal_id), unknown)
 
@@ -234,10 +238,7 @@ class SignalSet(Frozen):
 
 
 def deliberation_dict(deliberation: Deliberation | None) -> PlainData:
-    """Return the key that a DR transcript adds to an iteration's data.
-
-    {} without a transcript.
-    """
+    """Return what a DR transcript adds to an iteration's data: one key, or {} without one."""
     if deliberation is None:
         return {}
     return {"diminishing_returns": deliberation.as_dict()}

@@ -47,10 +47,7 @@ _LONGEST_NAME = 40
 
 
 class Verifier(Signal):
-    """The mean status of the verifiers.
-
-    Without verifiers, the entry's total test flag.
-    """
+    """The mean status of the verifiers, or without verifiers the entry's total test flag."""
 
     id = VERIFIER
     better = "every verifier ends with status pass"
@@ -58,10 +55,7 @@ class Verifier(Signal):
     by_choice = read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return the mean status.
-
-        An artifact overrides the entry.
-        """
+        """Return the mean status of the verifiers, where one in an artifact overrides the entry."""
         return verifier_value(facts.record, facts.statuses, facts.all_flags)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
@@ -71,7 +65,10 @@ class Verifier(Signal):
         return verifier_seen(facts, facts.observed)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
-        """Compare the claim of linked traces with the status, and each role's own claim."""
+        """Compare what each role claims with the status.
+
+        Where iterations have no lines of their own, that is one claim, about linked traces.
+        """
         record = facts.record
         if facts.observed is None:
             role = verifier_role(record)
@@ -92,10 +89,7 @@ class Verifier(Signal):
         return self.flag_advice(facts, "list verifiers with a status in the entry")
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces) -> Iterator[str]:
-        """Yield the status of each verifier, and its artifact.
-
-        Or else the total test flag.
-        """
+        """Yield the status of each verifier and its artifact, or without any the total flag."""
         for index, verifier in enumerate(facts.record.verifiers):
             yield from named_fields(entry, f"verifiers.{index}.status")
             if verifier.result_artifact:
@@ -108,7 +102,12 @@ class Verifier(Signal):
 
 
 class _Verdict(NamedTuple):
-    """A verifier, and the word for how it ended: one that has a sub-score, or any other."""
+    """How a verifier ended.
+
+    Attributes:
+        verifier: the verifier.
+        status: the word for how it ended; only those of ``_SUB_SCORES`` count.
+    """
 
     verifier: VerifierRecord
     status: str
@@ -117,11 +116,14 @@ class _Verdict(NamedTuple):
 def verifier_value(
     record: IterationRecord, artifact_statuses: Sequence[str], all_flags: bool = False
 ) -> SignalValue:
-    """Take the mean status of the verifiers, or the total test flag instead.
+    """Return the mean status of the verifiers, or without verifiers the total test flag.
+
+    Either is a claim. Absent where no status counts, or where the flag is not reported.
 
     Args:
         record: the entry.
-        artifact_statuses: the statuses in the artifacts of its verifiers, "" for none.
+        artifact_statuses: for each verifier the status in its artifact, which wins over that of
+            the entry; "" for none.
         all_flags: whether ``impl.tests_total_pass`` of schema 2 is read.
     """
     if record.verifiers:
@@ -141,7 +143,7 @@ def verifier_value(
 
 
 def _claim_of_verifiers(record: IterationRecord) -> SignalValue:
-    """Read what the verifiers say: their statuses, or whether they linked traces."""
+    """Return what the verifiers claim: the mean of their statuses, or else linked traces."""
     statuses = _mean_status(
         [_Verdict(verifier, verifier.status) for verifier in record.verifiers]
     )
@@ -151,7 +153,7 @@ def _claim_of_verifiers(record: IterationRecord) -> SignalValue:
 
 
 def _mean_status(verdicts: Sequence[_Verdict]) -> SignalValue:
-    """Take the mean of statuses that no run was observed for, which makes it a claim."""
+    """Return the mean of statuses as a claim, absent where no status counts."""
     scored = _scored(verdicts)
     if not scored:
         return absent_signal("verifier records carry no pass/fail/partial status")
@@ -165,7 +167,7 @@ def _mean(scored: Sequence[_Verdict]) -> float:
 
 
 def _scored(verdicts: Sequence[_Verdict]) -> list[_Verdict]:
-    """Return the verdicts with a scored status, and that status as it is compared."""
+    """Return the verdicts with a status that counts, trimmed and in lower case."""
     plain = [
         _Verdict(verdict.verifier, lower(trim(verdict.status))) for verdict in verdicts
     ]
@@ -184,7 +186,7 @@ def _in_words(scored: Sequence[_Verdict]) -> str:
 
 
 def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
-    """Take the mean status of the verifiers that were observed to run."""
+    """Return the mean status of the verifiers that were observed to run, absent without any."""
     verifiers = facts.record.verifiers
     if not verifiers:
         return absent_signal("no verifier records")
@@ -219,7 +221,14 @@ def _why_not_observed(
     facts: IterationFacts,
     observed: Observed,
 ) -> str:
-    """Return why the status of one verifier is not an observation, or "" when it is one."""
+    """Return why the status of one verifier is not an observation, or "" when it is one.
+
+    Args:
+        index: the index of the verifier in the entry.
+        verifier: the verifier.
+        facts: the facts of the iteration.
+        observed: what was seen in the iteration's own lines.
+    """
     path = trim(verifier.result_artifact)
     if lower(trim(facts.statuses[index])) not in _SUB_SCORES:
         if path:
@@ -245,9 +254,10 @@ def _why_not_observed(
 
 
 def verifier_claim(record: IterationRecord) -> SignalValue:
-    """Read whether the entry says that traces were linked to outcomes: 1 if so, else 0.
+    """Return whether the entry says that traces were linked to outcomes: 1 if so, else 0.
 
-    Absent where the agent reports nothing of its verification.
+    Absent where no trace was linked, the implementer's self-assessment is empty, and no verifier
+    states added tests. Whatever else verifiers say of themselves is not looked at.
     """
     assessments = [record.impl.self_assessment]
     assessments += [verifier.self_assessment for verifier in record.verifiers]
