@@ -33,7 +33,7 @@ _STATE_ALL_INPUT_AS_WRITTEN = "gpt-"
 
 
 class AmpReader(ToolReader):
-    """Reads a thread. A message is known by its id, or by its position."""
+    """Reads a thread, one document. A message is known by its id, or else by its position."""
 
     tools = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
 
@@ -78,7 +78,7 @@ class AmpReader(ToolReader):
                 self.prompt(text)
 
     def _take_response(self, message: PlainData, content: list[Any], text: str) -> None:
-        """Take a response of the model. One without tokens, words and calls does not count."""
+        """Take a response of the model. One that has no tokens, words or calls is not counted."""
         calls = parts_in(content, "tool_use")
         tokens = _TOKENS.of(message)
         if tokens.are_stated:
@@ -95,7 +95,7 @@ class AmpReader(ToolReader):
             self.interrupted()
 
     def _take_result(self, part: PlainData) -> None:
-        """Take the result of a call. One that was cancelled has no verdict."""
+        """Take the result of a call. It is not stated whether a cancelled call failed."""
         call = part.get("toolUseID")
         run = part.get("run")
         status = member(run, "status")
@@ -111,10 +111,7 @@ class AmpReader(ToolReader):
 
 
 def _path_of(uri: str) -> str:
-    """Return the path that the URI of a file names.
-
-    It is "" for any other URI.
-    """
+    """Return the path that the URI of a file names, or "" for any other text."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -123,7 +120,10 @@ def _path_of(uri: str) -> str:
 
 
 def _ends_of_tools(traces: list[Any]) -> dict[int, int]:
-    """Return when the last tool of each message ended, by the number of the message."""
+    """Return when the last tool of each message ended, by the number of the message.
+
+    Times are in nanoseconds since 1970. A message without a tool that ended is left out.
+    """
     ends: dict[int, int] = {}
     for trace in traces:
         name = member(trace, "context.messageId")

@@ -51,8 +51,8 @@ class _OpenCall(NamedTuple):
 class AntigravityReader(ToolReader):
     """Reads the steps of a conversation, in their order.
 
-    Calls have no ids: the steps of the model after a response are the results of its calls. The
-    place of the file shows the folder, and the tokens of responses that do not state theirs.
+    Calls have no ids: the steps of the model after a response are the results of its calls, in
+    their order. ``shown`` has the folder, and the tokens of responses as the database states them.
     """
 
     tools = ToolNames(
@@ -94,7 +94,15 @@ class AntigravityReader(ToolReader):
             self.unknown(source)
 
     def _take_response(self, line: PlainData, index: object, measured: Any) -> None:
-        """Take a response of the model. Its calls get ids of its number and theirs."""
+        """Take a response of the model.
+
+        The id of a call is made of the session, the number of the step and that of the call in it.
+
+        Args:
+            line: the step.
+            index: the number of the step.
+            measured: what the database states of the response; None: nothing.
+        """
         self.response(f"step {index}", _tokens_of(line, measured))
         self.said(text_in(line, "content"))
 
@@ -116,7 +124,10 @@ class AntigravityReader(ToolReader):
             self.note_call(opened.id, tool, asked)
 
     def _take_result(self, line: PlainData) -> None:
-        """Take the result of the next call. One that still runs has no verdict."""
+        """Take the result of the first call that waits for one.
+
+        A step that is neither done nor failed says nothing: its call still runs.
+        """
         if not self._waiting:
             return
         call = self._waiting.popleft()
@@ -153,10 +164,10 @@ _MEASURED = TokenFields("output", "input", "reads")
 
 
 def _tokens_of(line: PlainData, measured: Any) -> Tokens:
-    """Return the tokens of a response, None for those that are not known.
+    """Return the tokens of a response: those that the database states, or else its step.
 
-    Whether the input of a step includes what was read from the cache is not known, unless it is
-    less than that; what the database states does not.
+    The input in the database leaves out what was read from the cache. The input of a step may
+    include that, so its uncached input is None, unless more was read than the input holds.
     """
     if measured is not None:
         return _MEASURED.of(measured)
@@ -191,12 +202,16 @@ class Antigravity(Harness):
         """Return the steps of a conversation in their order.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: the file of the steps cannot be read.
         """
         return sorted(lines_in(path), key=_index_of)
 
     def shown(self, path: Path) -> PlainData:
-        """Return what is stated about a conversation."""
+        """Return what is stated about a conversation: ``session``, ``folder`` and ``responses``.
+
+        ``folder`` is "" where neither the database nor the list of prompts names one. The key
+        ``responses`` is missing without a database that can be read. See :func:`_about`.
+        """
         shown: PlainData = {"session": path.parents[2].name}
         with contextlib.suppress(OSError), opened_database(_database_of(path)) as ask:
             shown |= _about(ask)
@@ -204,7 +219,7 @@ class Antigravity(Harness):
         return shown
 
     def sibling_files(self, path: Path) -> list[Path]:
-        """Return the database of the conversation, and the list of prompts."""
+        """Return the database of the conversation, its log, and the list of prompts."""
         database = _database_of(path)
         return [database, Path(f"{database}-wal"), _history_of(path)]
 
@@ -216,13 +231,13 @@ def _index_of(line: bytes) -> int:
 
 
 def _database_of(path: Path) -> Path:
-    """Return the database of a conversation, by the file of its steps."""
+    """Return the path of the database of a conversation, by the path of the file of its steps."""
     conversation = path.parents[2]  # it is named by its id
     return conversation.parents[1] / "conversations" / f"{conversation.name}.db"
 
 
 def _history_of(path: Path) -> Path:
-    """Return the list of the prompts of all conversations, by the file of the steps of one."""
+    """Return the path of the list of all prompts, by the path of the steps of a conversation."""
     return path.parents[4] / "history.jsonl"
 
 
@@ -237,7 +252,10 @@ def _folder_in_history(path: Path) -> str:
 
 
 def _about(ask: Ask) -> PlainData:
-    """Return what the database states: the folder, and what each response used, by its step."""
+    """Return what a database states: ``responses``, and ``folder`` where it names one.
+
+    ``responses`` has, by the number of a step as text, the tokens and the model of its response.
+    """
     about: PlainData = {"responses": {}}
     tables = tables_of(ask)
     if "trajectory_metadata_blob" in tables:

@@ -65,7 +65,11 @@ class AtifReader(ToolReader):
     def _take_trajectory(
         self, trajectory: Any, session: str, *, is_agent: bool
     ) -> None:
-        """Take the steps of the session, or of one of its sub-agents."""
+        """Take the steps of the session, or of one of its sub-agents.
+
+        The totals of the trajectory count where none of its steps states tokens, and the document
+        has the session from its start.
+        """
         time: int | None = None
         states_tokens = False
 
@@ -97,7 +101,7 @@ class AtifReader(ToolReader):
             self.totals(0, _TOTALS.of(trajectory))
 
     def _take_step(self, step: PlainData) -> bool:
-        """Take a step, and return whether it states its tokens."""
+        """Take a step, and return whether it is a response that states its tokens."""
         text = text_in(step, "message")
         if member(step, "extra.context_management.type") == "compaction":
             self.compacted()
@@ -131,5 +135,5 @@ class Atif(Harness):
     reader = AtifReader
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether a text is a trajectory, by the version of its form."""
+        """Return whether a document is a trajectory, by its steps and the version of its form."""
         return "steps" in line and text_in(line, "schema_version").startswith("ATIF")

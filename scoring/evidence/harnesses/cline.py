@@ -45,7 +45,7 @@ _EXIT_CODE = re.compile(r"\A\[Command exited with code -?\d+\]\n?")
 
 
 class ClineReader(ToolReader):
-    """Reads a session, one document. The place of the file shows what is stated about it."""
+    """Reads a session, one document. ``shown`` has what the file about the session states."""
 
     tools = ToolNames(shells="run_commands", edits="editor", patches="apply_patch")
 
@@ -92,7 +92,11 @@ class ClineReader(ToolReader):
             self._take_call(part.get("id"), text_in(part, "name"), part.get("input"))
 
     def _take_call(self, call: object, tool: str, asked: Any) -> None:
-        """Take a call. One of a shell may run several commands, each a call of its own here."""
+        """Take a call.
+
+        A call of a shell may run several commands. The first one counts as the call. The others
+        are observed as calls with the id of it and a number, and are not counted.
+        """
         if tool in self.tools.shells:
             commands = [
                 text_in(item, "", "command") for item in items_in(asked, "commands")
@@ -126,7 +130,10 @@ class ClineReader(ToolReader):
             self.prompt(typed[1].strip() if typed else text)
 
     def _take_result(self, part: PlainData) -> None:
-        """Take the result of a call: an object for each thing that it did, or one as a text."""
+        """Take the result of a call: an object for each thing that it did, or one object as text.
+
+        Of a shell, each object is the result of the command at its position.
+        """
         call = part.get("tool_use_id")
         content = part.get("content")
         text = text_in(content)
@@ -153,7 +160,7 @@ class ClineReader(ToolReader):
 
 
 def _printed(result: PlainData) -> str:
-    """Return what a command printed, or why it failed."""
+    """Return what a command printed, or, where that is "", why it failed."""
     return _EXIT_CODE.sub("", text_in(result, "result")) or text_in(result, "error")
 
 
@@ -173,11 +180,11 @@ class Cline(Harness):
         return [data.inside("sessions")]
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
-        """Yield the session.
+        """Yield the session as one line.
 
         Raises:
-            OSError: it cannot be read.
-            ForeignFileError: another program wrote it.
+            OSError: the file cannot be read.
+            ForeignFileError: the file has no key ``messages``, so another program wrote it.
         """
         for document in super().lines_of(path):
             if "messages" not in keys_of(document):
@@ -185,7 +192,12 @@ class Cline(Harness):
             yield document
 
     def shown(self, path: Path) -> PlainData:
-        """Return what the file about a session states, and the session that started an agent."""
+        """Return ``about``, ``name`` and ``parent``.
+
+        - ``about``: what the file about the session states; None where it cannot be read.
+        - ``name``: the id of the session, by the name of its file.
+        - ``parent``: the id of the session that started this one as a sub-agent; "" without one.
+        """
         (about,) = self.sibling_files(path)
         name = path.name.removesuffix(_ENDING)
         parent = "" if name == about.stem else about.stem

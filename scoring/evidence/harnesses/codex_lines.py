@@ -60,7 +60,7 @@ _STATUS = re.compile(
 
 
 class CodexUsage(msgspec.Struct, gc=False):
-    """Numbers of tokens, in the order of the fields of :class:`TokenNumbers`; -1: not stated."""
+    """Numbers of tokens, in the order of the fields of :class:`TokenNumbers`. -1: not stated."""
 
     input_tokens: Count = -1
     cached_input_tokens: Count = -1

@@ -99,7 +99,7 @@ def _first_span_born_after(spans: Sequence[LineSpan], own: LineSpan) -> int | No
     """Return the index of the first span of a turn that is not older than its session.
 
     The number of spans where all turns are older. None where that is not known: the id of the
-    session or of a turn has no time, or there are no turns.
+    session or of a turn has no time, or the transcript has no turn.
 
     Args:
         spans: all spans of the transcript.

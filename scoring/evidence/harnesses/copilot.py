@@ -63,14 +63,19 @@ _WITHOUT_INTEREST = names(
 
 
 class _RunningCommand(NamedTuple):
-    """A command that still ran when its call came back: the call, and what it had printed."""
+    """A command that still ran when the result of its call came.
+
+    Attributes:
+        call: the id of the call.
+        printed: what the command had printed by then.
+    """
 
     call: str
     printed: str
 
 
 class CopilotReader(ToolReader):
-    """Reads a session."""
+    """Reads a session. An end of the session, of which it may have several, ends a part of it."""
 
     tools = ToolNames(
         shells="bash powershell",
@@ -150,7 +155,7 @@ class CopilotReader(ToolReader):
             self.unknown(kind)
 
     def _take_call(self, call: str, data: PlainData) -> None:
-        """Note a call. One that shows what a shell has printed since ends like its command."""
+        """Note a call. The result of a call that shows a shell is read like that of a command."""
         tool = text_in(data, "toolName")
         arguments = data.get("arguments")
         if isinstance(arguments, str) and tool not in self.tools.patches:
@@ -161,7 +166,7 @@ class CopilotReader(ToolReader):
             self.shell_calls.add(call)
 
     def _take_result(self, call: str, data: PlainData) -> None:
-        """Note how a call ended, and how the command did that it started or shows."""
+        """Note how a call ended, and how the command ended that the call started or shows."""
         error = text_in(data, "error.message")
         is_refused = text_in(data, "error.code") in _REFUSED_CODES
         if is_refused and not _DENIED_BY_HOOK.search(error):
@@ -196,19 +201,30 @@ class CopilotReader(ToolReader):
         self.result(call, failed, text or error)
 
     def _end_command(self, shell: str, text: str, failed: bool) -> None:
-        """Note how a command ended that still ran when its call came back."""
+        """Note how a command ended that still ran when the result of its call came.
+
+        Args:
+            shell: the id of the shell. One in which no such command runs is passed over.
+            text: what the command has printed since.
+            failed: whether the command failed.
+        """
         if shell in self._running:
             command = self._running.pop(shell)
             self.result(command.call, failed, command.printed + text)
 
     def _refuse(self, call: str, reason: str) -> None:
-        """Note once that the user refused a call."""
+        """Note that the user refused a call, unless that is noted already."""
         if call not in self._refused_calls:
             self._refused_calls.add(call)
             self.refused(call, reason)
 
     def _take_end(self, metrics: object, time: int) -> None:
-        """Note the tokens that the end of the session states, by model. Then a new part begins."""
+        """Note the tokens that an end of the session states. Then a new part begins.
+
+        Args:
+            metrics: what the end states, by the name of the model; not an object: nothing.
+            time: when the session ended, in nanoseconds since 1970.
+        """
         if isinstance(metrics, dict):
             tokens = self._tokens_of_part(metrics)
             self._name_models(tokens)
@@ -228,9 +244,10 @@ class CopilotReader(ToolReader):
         self._indices.clear()
 
     def _tokens_of_part(self, metrics: PlainData) -> dict[str, Tokens]:
-        """Return the tokens of each model since the last end of the session.
+        """Return the tokens of each model in this part, by the name of the model.
 
-        The end of a resumed session may state those of all parts, or of the last one alone.
+        The end of a resumed session may state the tokens of all parts, or of the last part alone.
+        A model without a statement of its output and input is left out.
         """
         without_responses = metrics.keys() - self._part_outputs.keys()
         tokens = {}
@@ -250,13 +267,15 @@ class CopilotReader(ToolReader):
         return tokens
 
     def _name_models(self, tokens: dict[str, Tokens]) -> None:
-        """Name the models of responses that name none, or name it in another way than the end.
+        """Name the models of responses that name none, or another name than the end does.
 
-        That is the only model it can be, or the one that wrote as much. Otherwise the tokens of all
-        models that it can be count together, as those of a model without a name.
+        Candidates are the models that the end names and no response does. In this order:
+        - a single candidate with as much output as those responses is their model;
+        - so is a single candidate with other output;
+        - otherwise the tokens of all candidates count together, for a model without a name.
 
         Args:
-            tokens: the tokens of each model that the end of the session names.
+            tokens: the tokens by the name of a model as the end has it. It is changed so.
         """
         unmatched = self._part_outputs.keys() - tokens.keys()
         candidates = list(tokens.keys() - self._part_outputs.keys())
@@ -303,7 +322,7 @@ class CopilotCli(Harness):
     keys = frozenset(("type", "data", "id", "timestamp"))
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether it wrote a line, by its keys, and by a kind in two words."""
+        """Return whether Copilot CLI wrote a line, by its keys, and by a dot in its ``type``."""
         kind = text_in(line, "type")
         return super().claims(line) and ("." in kind or kind == "abort")
 

@@ -41,8 +41,8 @@ class _WaitingLine(NamedTuple):
 class CursorReader(ToolReader):
     """Reads a transcript.
 
-    Only prompts state times. A line has that of the last prompt before it, and lines before the
-    first prompt have its time.
+    Only prompts state times. A line has the time of the last prompt before it, and the lines before
+    the first prompt have that prompt's time.
     """
 
     tools = ToolNames(
@@ -60,7 +60,7 @@ class CursorReader(ToolReader):
         self._key_of_first_line = 0
 
     def entry(self, line: PlainData) -> None:
-        """Take a line, as soon as a time is known."""
+        """Take a line, or let it wait as long as no prompt has stated a time."""
         if line.get("role") not in _ROLES and line.get("type") != "turn_ended":
             self.unknown(line.get("type", line.get("role")))
             return
@@ -77,7 +77,7 @@ class CursorReader(ToolReader):
             self.finish()
 
     def finish(self) -> None:
-        """Take the lines that wait. Those of a transcript without any time have none."""
+        """Take the lines that wait. In a transcript without any time, they are skipped."""
         folder = text_in(self.shown, "project")
         if folder:
             folder = SPELLED_FOLDER + folder
@@ -113,10 +113,7 @@ class CursorReader(ToolReader):
 
 
 def _time_in(text: str) -> int | None:
-    """Return the time that a prompt states, in nanoseconds since 1970.
-
-    It is stated to the minute, with its zone.
-    """
+    """Return the time that a prompt states to the minute, in nanoseconds since 1970, or None."""
     stamp = _STAMP.search(text)
     if not stamp:
         return None
@@ -143,17 +140,21 @@ class Cursor(Harness):
     reader = CursorReader
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether it wrote a line.
+        """Return whether Cursor wrote a line.
 
-        A line has its role at the top, where other harnesses have it in the message, or a type
-        next to it.
+        A message of Cursor has its role at the top and no ``type``. Other harnesses have the role
+        in the message, or a type next to it. The end of a turn has a type and a status.
         """
         if {"role", "message"} <= line.keys() and "type" not in line:
             return True
         return "status" in line and line.get("type") == "turn_ended"
 
     def shown(self, path: Path) -> PlainData:
-        """Return the project and the session, and the session that started a sub-agent."""
+        """Return ``project``, ``session`` and ``parent``, by the path of the file.
+
+        ``project`` is the folder of the work with dashes for slashes. ``parent`` is the session
+        that started this one as a sub-agent, or "".
+        """
         above = path.as_posix().rpartition(f"/{FOLDER}/")[0]
         is_agent = path.parent.name == "subagents"
         return {

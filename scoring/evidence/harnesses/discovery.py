@@ -104,7 +104,7 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
 
 
 def _look_in(home: Home, warn: Warn) -> tuple[list[TranscriptFile], RootFound]:
-    """Return the transcripts in a folder, and how many there are or why there are none."""
+    """Return the transcripts in a folder, and what the survey says of the folder."""
     wanted = [names for names in home.names if names.kind != "other"]
     anywhere = [names.pattern for names in wanted if not names.folder]
     patterns = anywhere or [names.pattern for names in wanted]

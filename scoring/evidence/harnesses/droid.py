@@ -37,7 +37,7 @@ _FAILED = re.compile(r"\AError: Command failed \(exit code: (-?\d+)\)")
 
 
 class DroidReader(ToolReader):
-    """Reads a session. The place of the file shows its settings."""
+    """Reads a session. ``shown`` has the settings of the session."""
 
     tools = ToolNames(
         shells="Execute",
@@ -96,8 +96,10 @@ class DroidReader(ToolReader):
     def _take_result(self, part: PlainData) -> None:
         """Note how a call ended.
 
-        A shell states that in words. Without these, and for any other call, an error says it, or
-        an object.
+        A call failed where any of these says so:
+        - of a shell, an exit code in the text;
+        - without such a code, that the result is marked as an error;
+        - a JSON object as the text, with ``success`` false.
         """
         call = part.get("tool_use_id")
         text = text_in(part, "content")
@@ -112,7 +114,7 @@ class DroidReader(ToolReader):
         self.result(call, failed, text)
 
     def finish(self) -> None:
-        """Note the tokens that the settings state, as totals of all responses."""
+        """Note the tokens that the settings state, as totals of all responses, if there are any."""
         tokens = _TOKENS.of(member(self.shown, "settings.tokenUsage"))
         if self.counted[Response] and any(tokens):
             self.totals(0, tokens)
@@ -130,12 +132,15 @@ class Droid(Harness):
     reader = DroidReader
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether it wrote a line: the first of a session, or one of a kind of its own."""
+        """Return whether Droid wrote a line, by kinds that no other harness has.
+
+        A message is not among them: it goes to the harness of the first line.
+        """
         kinds = ("session_start", "compaction_state", *_STATE_LINES)
         return line.get("type") in kinds and "id" in line and "sessionId" not in line
 
     def shown(self, path: Path) -> PlainData:
-        """Return the settings of a session."""
+        """Return the ``settings`` of a session; None where they cannot be read."""
         (settings,) = self.sibling_files(path)
         return {"settings": value_in(settings)}
 

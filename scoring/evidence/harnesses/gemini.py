@@ -37,7 +37,7 @@ class GeminiReader(ToolReader):
     """Reads a chat, as a document or as lines.
 
     Lines add, replace and take back messages, so the messages are taken when all lines were read.
-    The position of a message is its number.
+    A message is numbered, from 0, by when its id first came.
     """
 
     tools = ToolNames(
@@ -56,7 +56,7 @@ class GeminiReader(ToolReader):
         self._about: PlainData = {}
 
     def entry(self, line: PlainData) -> None:
-        """Take the next line of a chat, or the whole of one."""
+        """Take the next line of a chat, or a document with the whole chat."""
         # Of a document, which is one line, the messages are counted as events.
         if "messages" not in line:
             while len(self.messages) <= self.place:
@@ -87,17 +87,17 @@ class GeminiReader(ToolReader):
             self._put(message)
 
     def _put(self, message: Any) -> None:
-        """Replace the message with this id, or append."""
+        """Replace the message with the same id, or append. One without an id is appended."""
         name = text_in(message, "id")
         self._messages[name or len(self._messages)] = message
         if name:
             self._active_ids[name] = None
 
     def _note_new_list(self, messages: object) -> None:
-        """Note that a list of messages replaces all.
+        """Note that a list of messages replaces the conversation. Other values say nothing.
 
-        New messages in a list that leaves others out summarize these. What is left out was said
-        before, and paid for.
+        Messages that are omitted stay: they were said and paid for. Where some are omitted, the
+        messages that are new in the list count as a summary of the omitted ones.
         """
         if not isinstance(messages, list):
             return
@@ -108,9 +108,10 @@ class GeminiReader(ToolReader):
         self._active_ids.clear()
 
     def _rewind(self, name: str) -> None:
-        """Take back what the user wrote from a message on, or everything.
+        """Take back what the user wrote from a message on, which counts too.
 
-        What the agent did was done.
+        What the agent did stays. Without a message of this id, all that the user wrote is taken
+        back.
         """
         active = list(self._active_ids)
         first = active.index(name) if name in self._active_ids else 0
@@ -122,7 +123,7 @@ class GeminiReader(ToolReader):
                 self._messages[taken_back] = message | {"type": _TAKEN_BACK}
 
     def _patch(self, change: Any) -> None:
-        """Change the content of a message, and the results of its calls."""
+        """Change the content and the calls of a message. An unknown id changes nothing."""
         name = text_in(change, "id")
         message = self._messages.get(name)
         if not isinstance(message, dict):
@@ -143,7 +144,7 @@ class GeminiReader(ToolReader):
         self._messages[name] = patched
 
     def finish(self) -> None:
-        """Take the messages as they are after all lines, in the order in which they first came."""
+        """Take the messages as they are after all lines, in the order in which their ids came."""
         folder = text_in(self.shown, "root")
         digest = text_in(self._about, "projectHash")
         if not folder and digest:
@@ -164,7 +165,7 @@ class GeminiReader(ToolReader):
         self._messages = {}
 
     def _take(self, message: PlainData) -> None:
-        """Take a message."""
+        """Take a message. It is skipped where a number of tokens is not one."""
         counts = message.get("tokens")
         stated = [key for key in _TOKEN_COUNTS if member(counts, key) is not None]
         if any(count_in(counts, key) is None for key in stated):
@@ -222,7 +223,7 @@ class GeminiReader(ToolReader):
         Args:
             call: the id of the call.
             tool: the name of the tool.
-            status: "success", "error" or "cancelled".
+            status: "success", "error" or "cancelled". Any other value says nothing.
             answer: what the tool answered.
         """
         if status == "cancelled" and any(words in answer for words in _REFUSALS):
@@ -238,9 +239,9 @@ class GeminiReader(ToolReader):
 
 
 def holds_results(parts: Any) -> bool:
-    """Return whether the parts of a message of the user are results of tools.
+    """Return whether a part of a message of the user is the result of a tool.
 
-    Newer versions repeat each result in such a message, which no person wrote.
+    Newer versions repeat each result in a message of its own, which no person wrote.
     """
     if not isinstance(parts, list):
         parts = [parts]
@@ -248,7 +249,10 @@ def holds_results(parts: Any) -> bool:
 
 
 def answer_of(result: Any) -> str:
-    """Return what a call answered, in one part or several: its output, or why it has none."""
+    """Return what a call answered: the output of the first part that is a response, or its error.
+
+    "" without such a part, or where neither is a text.
+    """
     parts = result if isinstance(result, list) else [result]
     for part in parts:
         response = member(part, "functionResponse.response")
@@ -284,7 +288,11 @@ class GeminiCli(Harness):
     input_holds_cached = True
 
     def shown(self, path: Path) -> PlainData:
-        """Return the folder of the project, and the session that started a sub-agent."""
+        """Return ``root``, the folder of the project, and ``parent``.
+
+        ``root`` is "" where no file names it. ``parent`` is the session that started this one as a
+        sub-agent, or "".
+        """
         is_agent = path.parent.name != "chats"
         project = path.parents[2 if is_agent else 1]
         try:

@@ -54,9 +54,10 @@ _OF_SESSION = "SELECT * FROM {} WHERE session_id = ? ORDER BY created_timestamp,
 
 
 class GooseReader(ToolReader):
-    """Reads the sessions of a database: of each its head, and then its messages and responses.
+    """Reads the sessions of a database: of each its head, then its messages and responses.
 
-    What a response used is a row of its own, with its time.
+    What a response used is a row of its own, with a time. It counts as the response where the
+    session has such rows. Otherwise the messages of the model do.
     """
 
     tools = ToolNames("shell", "write edit text_editor", agents="subagent delegate")
@@ -76,13 +77,18 @@ class GooseReader(ToolReader):
             self._take_message(line.get("message"))
 
     def finish(self) -> None:
-        """Note the sums of a session of which no response states what it used."""
+        """Note the totals of a session that has responses and no rows of what they used."""
         if self._last_response > self._begins_at:
             self.totals(self._begins_at, _TOTALS.of(self._totals))
         self._totals = None
 
     def _begin_session(self, head: Any, *, has_usage: bool) -> None:
-        """End the session before, and begin the one of a head."""
+        """End the session that was read before, and begin the session of a head.
+
+        Args:
+            head: the row of the session.
+            has_usage: whether the session has rows of what responses used.
+        """
         self.finish()
 
         model = json_in(head, "model_config_json")
@@ -130,7 +136,10 @@ class GooseReader(ToolReader):
             self.unknown(role)
 
     def _take_response(self, parts: list[Any]) -> None:
-        """Take what the model said and called. Without rows of usage it is a response itself."""
+        """Take what the model said and called.
+
+        In a session without rows of what responses used, the message counts as a response.
+        """
         if self._has_usage:
             self.seen.responds(f"at {self.next_event}")
         else:
@@ -182,7 +191,7 @@ class GooseReader(ToolReader):
 class Goose(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`.
 
-    It must come before OpenCode in the table, which has a wider pattern.
+    It must come before OpenCode in the table, since OpenCode has a pattern that fits its files.
     """
 
     name = "goose"
@@ -201,9 +210,11 @@ class Goose(Harness):
     def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield the head of each session, and then its messages and what its responses used.
 
+        Sessions come in the order in which they began.
+
         Raises:
-            OSError: it cannot be read.
-            ForeignFileError: it is a database of another program.
+            OSError: the database cannot be read.
+            ForeignFileError: the database is one of another program.
         """
         with opened_database(path) as ask:
             tables = tables_of(ask)
@@ -222,7 +233,10 @@ class Goose(Harness):
 
 
 def _lines_of_session(ask: Ask, session: PlainData, has_ledger: bool) -> Iterator[Any]:
-    """Yield the head of a session, and then its messages and what responses used, by time."""
+    """Yield the head of a session, and then its messages and what responses used, by time.
+
+    What a response used comes before a message of the same time.
+    """
     name = (session["id"],)
     usage = []
     if has_ledger:
@@ -238,6 +252,7 @@ def _lines_of_session(ask: Ask, session: PlainData, has_ledger: bool) -> Iterato
 
 
 def _time_of(line: PlainData) -> int:
+    """Return when the only row of a line was made, in seconds since 1970, or 0."""
     (row,) = line.values()
     time = row.get("created_timestamp")
     return time if type(time) is int else 0

@@ -31,11 +31,11 @@ _WITHOUT_INTEREST = tuple(
         "context. cron. goal. llm. mcp. permission. plan swarm_mode. task. tools. turn. usage."
     )
 )
-"""How the kinds of lines begin that hold nothing else of interest; usage is that of steps again."""
+"""How the kinds of lines begin that hold nothing else. What they say of usage, steps say too."""
 
 
 class KimiReader(ToolReader):
-    """Reads what one agent of a session did. The place of the file shows the session."""
+    """Reads what one agent of a session did. ``shown`` names the session, folder and agent."""
 
     tools = ToolNames(
         "Bash", "Edit Write MultiEdit", questions="AskUserQuestion", agents="Task Agent"
@@ -70,7 +70,7 @@ class KimiReader(ToolReader):
             self._take(kind, line)
 
     def _take(self, kind: str, line: PlainData) -> None:
-        """Take a line of a kind other than the first of a file."""
+        """Take a line by its kind. The first line of a file, with the version, never comes here."""
         if kind in ("turn.prompt", "turn.steer"):
             if member(line, "origin.kind") == "user":
                 self.prompt(text_in(line, "input"))
@@ -126,13 +126,13 @@ class KimiCode(Harness):
     reader = KimiReader
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether it wrote a line: the first of a file, or one of a kind in two words."""
+        """Return whether Kimi wrote a line: the first of a file, or one with a dotted ``type``."""
         if {"type", "protocol_version"} <= line.keys():
             return True
         return "time" in line and "." in text_in(line, "type")
 
     def shown(self, path: Path) -> PlainData:
-        """Return the session, its folder, and the agent that wrote the file."""
+        """Return ``session``, its ``folder`` ("": not known), and the ``agent`` of the file."""
         (state,) = self.sibling_files(path)
         return {
             "session": state.parent.name.removeprefix("session_"),

@@ -62,7 +62,7 @@ _NEWER_TABLE = "session_v2"
 
 
 class OpenCodeReader(ToolReader):
-    """Reads sessions. A message is an event when it begins, and each of its calls when it ended."""
+    """Reads sessions. A message is an event at its start, and each of its calls one at its end."""
 
     tools = ToolNames(
         shells="bash",
@@ -97,7 +97,7 @@ class OpenCodeReader(ToolReader):
             self._take(line)
 
     def _begin_session(self, info: Any) -> None:
-        """Begin a session, by what is stated about it."""
+        """Begin a session, by the object that is stated about it."""
         self.version = member(info, "version")
         parent = member(info, "parentID") or member(info, "parent_id")
         self._session = LineSpan(
@@ -201,7 +201,12 @@ class OpenCodeReader(ToolReader):
                 self.interrupted()
 
     def _take_call(self, part: PlainData, call: str) -> None:
-        """Take a call, which is known by a name, and how it ended."""
+        """Take a call, and how it ended.
+
+        Args:
+            part: the part of the message that holds the call.
+            call: the id of the call, made of its time, tool and number.
+        """
         state = part.get("state")
         status = text_in(state, "status")
         start = milliseconds(state, "time.start")
@@ -224,14 +229,17 @@ class OpenCodeReader(ToolReader):
 
 
 def _text_of(parts: list[PlainData]) -> str:
-    """Return what a person, or the model, wrote in a message."""
+    """Return what a person, or the model, wrote in a message, without texts of the harness."""
     return text_in(
         [part for part in parts_in(parts, "text") if not part.get("synthetic")]
     )
 
 
 def _tokens_of(tokens: Any) -> Tokens:
-    """Return the tokens of a step. The total shows whether the output includes reasoning."""
+    """Return the tokens of a step. Those that are not stated are 0.
+
+    The tokens of reasoning are added to the output where the total shows that it leaves them out.
+    """
     counts = [count or 0 for count in _TOKENS.of(tokens)]
     reasoning = count_in(tokens, "reasoning") or 0
     if count_in(tokens, "total") == sum(counts) + reasoning:
@@ -269,13 +277,13 @@ class OpenCode(Harness):
 
         Raises:
             OSError: the file cannot be read.
-            ForeignFileError: it is a database of another program.
+            ForeignFileError: the database is one of another program.
         """
         lines_of = _lines_of_files if path.suffix == ".json" else _lines_of_database
         yield from encoded(lines_of(path))
 
     def sibling_files(self, path: Path) -> list[Path]:
-        """Return the write-ahead log of a database, or the files of a session."""
+        """Return the write-ahead log of a database, or the message and part files of a session."""
         if path.suffix != ".json":
             return [Path(f"{path}-wal")]
 
@@ -284,11 +292,9 @@ class OpenCode(Harness):
 
 
 class Kilo(OpenCode):
-    """The same in folders of its own.
+    """Kilo: the form of OpenCode, in folders of Kilo. Its exports are read as OpenCode's.
 
-    Exports are those of OpenCode.
-
-    It must come before OpenCode in the table, which has wider patterns.
+    It must come before OpenCode in the table, since OpenCode has patterns that fit its files.
     """
 
     name = "kilo"
@@ -301,7 +307,13 @@ class Kilo(OpenCode):
 
 
 def _messages(session: Path) -> dict[Path, list[Path]]:
-    """Return the files of the messages of a session, and of each those of its parts."""
+    """Return the files of the parts of each message of a session, by the message's file.
+
+    Files are in the order of their names.
+
+    Args:
+        session: the file of the session.
+    """
     is_old = session.parent.name == "info"  # up to version 0.5
     root = session.parents[1 if is_old else 2]
     parts_root = root / "part"
@@ -330,9 +342,12 @@ def _lines_of_files(session: Path) -> Iterator[Any]:
 def _lines_of_database(path: Path) -> Iterator[Any]:
     """Yield the head of each session in a database, and then its messages.
 
+    Sessions come in the order in which they began. Where the table of newer versions has rows, a
+    line at the end names it.
+
     Raises:
-        OSError: it cannot be read.
-        ForeignFileError: it is of another program.
+        OSError: the database cannot be read.
+        ForeignFileError: the database is one of another program.
     """
     with opened_database(path) as ask:
         tables = tables_of(ask)
@@ -351,7 +366,12 @@ def _lines_of_database(path: Path) -> Iterator[Any]:
 
 
 def _messages_in(ask: Ask, session: object) -> Iterator[Any]:
-    """Yield the messages of a session in a database."""
+    """Yield the messages of a session in a database, in the order in which they began.
+
+    Args:
+        ask: asks the database.
+        session: the id of the session.
+    """
     parts: dict[object, list[Any]] = {}
     for message, data in ask(
         _ROWS_OF_SESSION.format("message_id", "part", "id"), (session,)

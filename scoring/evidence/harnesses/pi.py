@@ -94,7 +94,7 @@ class PiReader(ToolReader):
             self._take_message(line, message)
 
     def _note_speaker(self, message: Any) -> None:
-        """Note whether the session is that of a sub-agent, and which model responds."""
+        """Note whether a sub-agent writes, by the first prompt, and which model responds."""
         role = member(message, "role")
         is_first_prompt = role == "user" and self.next_event == 0
         if is_first_prompt and self.where.parent and not self.where.agent:
@@ -119,7 +119,7 @@ class PiReader(ToolReader):
     def _take_response(self, line: PlainData, message: PlainData) -> None:
         """Take a response of the model.
 
-        One that was stopped before it began does not count.
+        A response that was stopped before it began is not counted.
         """
         content = items_in(message, "content")
         stopped = message.get("stopReason") == _STOPPED
@@ -140,7 +140,7 @@ class Pi(Harness):
     places = (("PI_CODING_AGENT_DIR", "~/.pi/agent", "sessions"),)
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all sessions: a variable, the settings or the default names it."""
+        """Return the folder of all sessions: of a variable, else of the settings, or the usual."""
         named = home_named(environment, "PI_CODING_AGENT_SESSION_DIR", "")
         if named.origin:
             return [named]
@@ -153,7 +153,7 @@ class Pi(Harness):
         return super().homes(environment)
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether it wrote a line: the first of a session, or a message with a time."""
+        """Return whether Pi wrote a line: the first of a session, or a message with a time."""
         if "timestamp" not in line or "sessionId" in line:
             return False
         if line.get("type") == "session":

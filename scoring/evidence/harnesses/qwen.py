@@ -96,7 +96,7 @@ class QwenReader(GeminiReader):
         super()._take(message)
 
     def _take_user_line(self, line: PlainData) -> None:
-        """Take a text of a person, or of the harness in the name of one."""
+        """Take a text of a person, or a text of the harness in the name of a person."""
         is_by_person = line.get("provenance", "real_user") == "real_user"
         is_typed = is_by_person and line.get("subtype") in _TYPED_SUBTYPES
         text = text_in(line, "systemPayload.displayText", "message.parts")
@@ -127,7 +127,11 @@ class QwenReader(GeminiReader):
         )
 
     def _take_results(self, line: PlainData) -> None:
-        """Take the results of calls. How one of them ended may be stated for the whole line."""
+        """Take the results of calls.
+
+        The line may state how a call ended, for the call that it names, or for all if it names
+        none. That wins over what the result itself shows.
+        """
         stated = line.get("toolCallResult")
         for part in items_in(line, "message.parts"):
             answer = member(part, "functionResponse")
@@ -162,7 +166,7 @@ class QwenCode(Harness):
     input_holds_cached = True
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether it wrote a line, by the form of its message or by its other keys."""
+        """Return whether Qwen Code wrote a line, by the form of its message or by its keys."""
         own_keys = {"systemPayload", "toolCallResult", "usageMetadata"}
         has_parts = isinstance(member(line, "message.parts"), list)
         return super().claims(line) and (has_parts or not own_keys.isdisjoint(line))

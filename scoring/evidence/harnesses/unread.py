@@ -173,8 +173,7 @@ def sessions_not_read(places: TranscriptPlaces) -> list[UnreadSessions]:
 def _sessions_of_crush(database: Path) -> int:
     """Return how many sessions are in a database of Crush, without those of sub-agents.
 
-    0 where there is no such database that can be read. The database comes with the checkout, so
-    no link is followed.
+    0 where no such database can be read. It comes with the checkout, so no link is followed.
     """
     with (
         contextlib.suppress(OSError),
