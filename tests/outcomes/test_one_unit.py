@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from helpers.commands import DaScore
-from helpers.harness_lines import cases, stamp
+from helpers.harness_lines import START, cases, stamp
 from helpers.histories import DAY, TEXT, History, Session, writes
 
 from scoring.evidence.git.agents import shown_or_stated, stated_as, without_mark
@@ -83,7 +83,6 @@ class TestQuietCommits:
                 "git commit -qm x",
                 False,
             ),
-            "the command makes no commit": (200, TEXT, "git status", False),
             "the command failed": (200, TEXT, "git commit -qm x", True),
         },
     )
@@ -102,6 +101,79 @@ class TestQuietCommits:
         session.run(200, 2, command, "", failed=failed)
         history.commit(30 * DAY, "Later")
         assert [unit["kind"] for unit in units(history, da_score)] == ["rest"]
+
+    @cases(
+        "tool, second, text, outputs",
+        {
+            "an edit, after which a hook commits": ("Edit", 200, TEXT, [1 + 2, 4]),
+            "a command that makes none": ("Bash", 200, TEXT, [1 + 2, 4]),
+            "it was made before the edit": ("Edit", 198, TEXT, [1 + 2 + 4]),
+            "it was made after the edit": ("Edit", 212, TEXT, [1 + 2 + 4]),
+            "its lines are not the session's": ("Edit", 200, OTHER_TEXT, [1 + 2 + 4]),
+            "the tool only reads": ("Read", 200, TEXT, [1 + 2 + 4]),
+        },
+    )
+    def test_a_commit_of_the_time_of_a_call_with_the_lines_of_the_session_is_that_of_the_call(
+        self,
+        history: History,
+        da_score: DaScore,
+        tool: str,
+        second: int,
+        text: str,
+        outputs: list[int],
+    ) -> None:
+        session = history.session("s1")
+        writes(session, 100, 1, "src/a.py")
+        later = START + second + 3600
+        history.commit(second, "Add it", files={"src/a.py": text}, committed=later)
+        given = {
+            "command": "git status",
+            "file_path": f"{session.cwd}/src/a.py",
+            "old_string": "def made_0(): return 0",
+            "new_string": "def made_0(): return 0",
+        }
+        session.turn(
+            199.5, 2, {"type": "tool_use", "id": "c1", "name": tool, "input": given}
+        )
+        session.result(210.5, "c1", "done")
+        session.prompt(290, "and another one")
+        writes(session, 300, 4, "src/b.py", OTHER_TEXT)
+        history.commit(30 * DAY, "Later")
+        found = units(history, da_score)
+        assert [unit["tokens"]["output"] for unit in found] == outputs
+        kinds = ["commit", "rest"] if len(outputs) > 1 else ["rest"]
+        assert [unit["kind"] for unit in found] == kinds
+
+    @cases(
+        "second, ends",
+        {
+            "it begins later": (199.6, True),
+            "it begins before": (199.4, True),
+            "it has no result": (199.6, False),
+        },
+    )
+    def test_at_the_time_of_a_command_that_commits_no_other_call_does(
+        self, history: History, da_score: DaScore, second: float, ends: bool
+    ) -> None:
+        session = history.session("s1")
+        writes(session, 100, 1, "src/a.py")
+        checkpoint = recorded(history, 1, 250, session, "src/a.py")
+        history.commit(200, "Amended", checkpoint, files={"src/a.py": TEXT})
+
+        calls = [(199.5, 2, "c1", "git status"), (second, 4, "c2", "git commit -m x")]
+        for begun, output, name, command in sorted(calls):
+            given = {"command": command}
+            use = {"type": "tool_use", "id": name, "name": "Bash", "input": given}
+            session.turn(begun, output, use)
+        if ends:
+            session.result(200.4, "c2", "[main 0123456789ab] x\n 1 file changed")
+        session.prompt(200.8, "and what now?")
+        session.turn(202, 8)
+        session.result(210.5, "c1", "clean")
+        history.commit(30 * DAY, "Later")
+
+        first = units(history, da_score)[0]
+        assert (first["subject"], first["tokens"]["output"]) == ("Amended", 1 + 2 + 4)
 
     @cases(
         "lines, kind",
@@ -225,6 +297,52 @@ class TestCheckpointsThatNoCommitNames:
         history.commit(30 * DAY, "Later")
         (unit,) = units(history, da_score)
         assert (unit["commit"], unit["state"]) == (None, "lost")
+
+    @cases(
+        "path, listed, second, subject",
+        {
+            "one that a checkpoint of the commit lists": (
+                "src/b.py",
+                True,
+                150,
+                "Add it",
+            ),
+            "one that it does not list": ("src/b.py", False, 150, "helper"),
+            "a file that the commit does not change": ("src/c.py", True, 150, "helper"),
+            "it edited after the commit": ("src/b.py", True, 50, "helper"),
+        },
+    )
+    def test_a_session_that_edited_only_files_of_a_commit_that_lists_it_is_of_that_unit(
+        self,
+        history: History,
+        da_score: DaScore,
+        path: str,
+        listed: bool,
+        second: int,
+        subject: str,
+    ) -> None:
+        maker = history.session("maker", stored=False)
+        helper = history.session("helper", stored=False)
+        writes(maker, 40, 1, "src/a.py")
+        writes(maker, 41, 2, "src/b.py")
+        writes(helper, 60, 4, path, OTHER_TEXT)
+        abouts = [({"session": "maker", "created_at": stamp(second)}, maker.lines)]
+        if listed:
+            about = {"session": "helper", "created_at": stamp(second)}
+            abouts.append((about, helper.lines))
+        checkpoint = history.checkpoint(1, *abouts)
+        recorded(history, 2, 80, helper, path)
+        changed = {"src/a.py": TEXT, "src/b.py": TEXT}
+        history.commit(second, "Add it", checkpoint, files=changed)
+        history.commit(30 * DAY, "Later")
+        found = units(history, da_score)
+        if subject == "Add it":
+            (unit,) = found
+            assert (unit["subject"], unit["tokens"]["output"]) == (subject, 1 + 2 + 4)
+            assert len(unit["checkpoints"]) == 2
+        else:
+            assert len(found) == 2
+            assert [unit["tokens"]["output"] for unit in found] == [1 + 2, 4]
 
 
 def test_one_named_by_two_commits_belongs_to_the_first_for_which_its_session_edited(

@@ -3,8 +3,11 @@
 docs/EVIDENCE.md, "Attribution" and "Checkpoints in git", has the rules.
 """
 
+import posixpath
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
+from operator import attrgetter
 from typing import NamedTuple
 
 from scoring.evidence.git.authorship import AttributedHistory
@@ -19,10 +22,12 @@ from scoring.evidence.transcripts.streams import (
     File,
     Session,
     SessionCommit,
+    calls_that_work,
     commits_shown,
 )
-from scoring.text import trim
+from scoring.text import composed, trim
 
+from .commits_by_listing import commits_by_listing
 from .written import (
     LEAST_LINES,
     SAME_PATCH,
@@ -40,7 +45,7 @@ _HORIZON = 14 * 86_400
 
 def commits_of_unnamed(
     checkpoints: Mapping[str, Checkpoint],
-    sessions: Iterable[Session],
+    sessions: Collection[Session],
     git: AttributedHistory,
 ) -> dict[str, str]:
     """Return the SHAs of the commits of checkpoints that no message names, by checkpoint id.
@@ -52,7 +57,9 @@ def commits_of_unnamed(
     - the first commit that adds nine tenths of the lines of the checkpoint, as an amendment, a
       squash or a commit after a soft reset;
     - of the commits of which nine tenths are lines of the checkpoint, as after a split, the one
-      with most of them, if together they have nine tenths of the checkpoint's lines.
+      with most of them, if together they have nine tenths of the checkpoint's lines;
+    - the first commit after the last edit for the checkpoint that changed one of the edited files,
+      if it changed all of them and its own checkpoints list all sessions.
 
     Args:
         checkpoints: all checkpoints, by their ids.
@@ -66,7 +73,12 @@ def commits_of_unnamed(
 
     sha_of = _by_time(unnamed, git)
     left = [checkpoint for checkpoint in unnamed if checkpoint.id not in sha_of]
-    return sha_of | _by_lines(left, sessions, git) if left else sha_of
+    if left:
+        sha_of |= _by_lines(left, sessions, git)
+        left = [checkpoint for checkpoint in left if checkpoint.id not in sha_of]
+    if left:
+        sha_of |= commits_by_listing(left, checkpoints, sessions, git)
+    return sha_of
 
 
 def _times_stored(checkpoint: Checkpoint) -> list[float]:
@@ -213,38 +225,102 @@ def _commit_with(
 
 
 def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> None:
-    """Add to sessions the commits that their commands made and did not print.
+    """Add to sessions the commits that their calls made and did not print.
 
     Such a commit has an author time between the call and its result, in whole seconds, and at
-    least 0.9 of the lines that it adds, and three of them, are lines that the session wrote. Or
-    the call, or the next command, shows its SHA, and it was committed in that time.
+    least 0.9 of the lines that it adds, and three of them, are lines that the session wrote. Any
+    call that edits or runs something may have made it, as by a hook. Or the call, or the next
+    command, shows its SHA, and it was committed in that time.
     """
     quiet: list[tuple[Session, SessionCommit]] = []
     for session in sessions:
         quiet += [(session, call) for call in session.quiet]
-    if not quiet:
-        return
-
     _add_shown(quiet, git)
+
     shown = {digits[:7] for digits in commits_shown(sessions)}
-    unshown: dict[SessionCommit, list[str]] = {}  # the commits of the time of each call
-    for _, call in quiet:
-        authored = git.authored_between(call.begun // NS, call.time // NS)
-        unshown[call] = [sha for sha in authored if sha[:7] not in shown]
+    unshown: dict[Session, dict[str, list[SessionCommit]]] = {}
+    for session in sessions:
+        calls_of = {
+            sha: calls
+            for sha, calls in _authored_in_calls(session, git)
+            if sha[:7] not in shown
+        }
+        if calls_of:
+            unshown[session] = calls_of
 
     added = git.lines_added(set(chain.from_iterable(unshown.values())))
-    for session, call in quiet:
-        written: WrittenLines = {}
-        for sha in unshown[call]:
+    for session, calls_of in unshown.items():
+        for sha, calls in calls_of.items():
             lines = added.get(sha, {})
-            if sum(lines.values()) < LEAST_LINES:
-                continue
-            written = written or _written_until(session, call.time)
-            if (least_share(lines, [written]) or 0) >= SAME_PATCH:
-                session.made.append(_commit_of(call, git.commits[sha]))
+            if sum(lines.values()) >= LEAST_LINES:
+                call = _first_after(session, calls, lines)
+                if call:
+                    session.made.append(_commit_of(call, git.commits[sha]))
 
-    for session, _ in quiet:
+    for session in sessions:
         session.made.sort()
+
+
+def _authored_in_calls(
+    session: Session, git: AttributedHistory
+) -> Iterator[tuple[str, list[SessionCommit]]]:
+    """Yield the commits with an author time in calls of a session, each with these calls.
+
+    At the time of a command that makes commits, which may be amended later, no other call counts.
+    """
+    of_commands = _CallsByEnd(session.quiet)
+    of_shown = _CallsByEnd(session.made)
+    of_work = _CallsByEnd(calls_that_work(session))
+    seconds = [*of_commands.seconds, *of_work.seconds]
+    if not seconds:
+        return
+
+    for sha in git.authored_between(min(seconds), max(seconds)):
+        authored = git.commits[sha].authored
+        if authored is not None:
+            calls = list(of_commands.during(authored))
+            if not calls and not any(of_shown.during(authored)):
+                calls = list(of_work.during(authored))
+            if calls:
+                yield sha, calls
+
+
+class _CallsByEnd:
+    """Some calls of a session, by when they ended."""
+
+    def __init__(self, calls: Iterable[SessionCommit]) -> None:
+        """Take the calls."""
+        self._calls = sorted(calls)
+        begun = [call.begun // NS for call in reversed(self._calls)]
+        # for each call, the second in which it, or any later one, began
+        self._earliest = list(accumulate(begun, min))[::-1]
+
+    @property
+    def seconds(self) -> Iterable[int]:
+        """The first second of the calls, and the last one."""
+        if self._calls:
+            return self._earliest[0], self._calls[-1].time // NS
+        return ()
+
+    def during(self, second: int) -> Iterator[SessionCommit]:
+        """Yield the calls that lasted at a second."""
+        first = bisect_left(self._calls, second * NS, key=attrgetter("time"))
+        for number in range(first, len(self._calls)):
+            if self._earliest[number] > second:
+                return
+            if self._calls[number].begun // NS <= second:
+                yield self._calls[number]
+
+
+def _first_after(
+    session: Session, calls: Iterable[SessionCommit], added: Mapping[FileLine, int]
+) -> SessionCommit | None:
+    """Return the first of some calls until which a session wrote the lines that a commit adds."""
+    for call in calls:
+        written = _written_until(session, call.time, {name for name, _ in added})
+        if (least_share(added, [written]) or 0) >= SAME_PATCH:
+            return call
+    return None
 
 
 def _add_shown(
@@ -267,13 +343,20 @@ def _add_shown(
                 session.made.append(_commit_of(call, commits[sha]))
 
 
-def _written_until(session: Session, time: int) -> WrittenLines:
-    """Return the lines that a session wrote up to a time and that were left then."""
+def _written_until(session: Session, time: int, names: Collection[str]) -> WrittenLines:
+    """Return the lines that a session wrote up to a time and that were left then.
+
+    Only files count that have the last part of some names.
+    """
+    last_parts = {composed(posixpath.basename(name)) for name in names}
     changes: dict[tuple[int, int], tuple[WrittenFile, Sequence[int]]] = {}
     for file, index, event in session.events(LinesWritten):
-        if file.times[index] <= time:
-            change = (file.written_file(event), event.hashes)
-            changes[file.ids[index], event.path] = change
+        if file.times[index] > time:
+            continue
+
+        written_file = file.written_file(event)
+        if composed(posixpath.basename(written_file.path)) in last_parts:
+            changes[file.ids[index], event.path] = (written_file, event.hashes)
     return lines_left_by_file(changes.values())
 
 

@@ -219,6 +219,18 @@ class CommitMade(Event):
     shown: tuple[str, ...] = ()
 
 
+class WorkCall(Event):
+    """A call of a tool that edits or runs something, ended well, and has no command for commits.
+
+    The line is that of the result. A hook may have made a commit in it.
+
+    Attributes:
+        called_at: the number of the line of the call.
+    """
+
+    called_at: int
+
+
 class Edit(Event):
     """A file that the agent wrote.
 
@@ -354,6 +366,7 @@ class Compaction(Event):
 OBSERVED: tuple[type[Event], ...] = (
     TestRun,
     CommitMade,
+    WorkCall,
     Edit,
     LinesWritten,
     PossibleEdit,

@@ -32,6 +32,7 @@ from .events import (
     Prompt,
     TestRun,
     UserBreak,
+    WorkCall,
     key_of,
 )
 from .observed_calls import ObservedCommits, ObservedRuns
@@ -209,6 +210,7 @@ class Observations:
             The key of the call.
         """
         opened = self._open(call)
+        opened.works = True
         self._runs.note_edit()
         opened.note(Edit, self.files.path_numbers(paths, folder), by_tool=True)
         opened.written = self.files.changes(lines, folder, whole=whole)
@@ -231,6 +233,7 @@ class Observations:
         opened = self._open(call)
         folder = with_slashes(folder)
         commands = commands_of(text)
+        opened.works = True
         opened.does_one_thing = len(commands) == 1
         opened.folder = folder
         self._runs.note_command(opened, commands, text)
@@ -284,6 +287,9 @@ class Observations:
         self._runs.note_result(opened, self._place, text, failed)
         if opened.asks_git:
             self._commits.note_result(opened, self._place, text, failed)
+
+        if opened.works and not failed and not opened.commits:
+            self._note(WorkCall, called_at=opened.place.line)
 
         undone = failed is True and opened.does_one_thing
         opened.keep_effects(self._events, self._place, undone=undone)

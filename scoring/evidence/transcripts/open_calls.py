@@ -65,6 +65,7 @@ class OpenCall:
         key: the key of its id; 0 without one.
         response: the id of the response that asked for it.
         asks_user: whether it only asks the user something.
+        works: whether it edits or runs something.
         does_one_thing: whether its failure means that nothing was done.
         run: the run of tests in it.
         has_failed: whether tests in it failed, while it still runs.
@@ -82,6 +83,7 @@ class OpenCall:
     key: int
     response: str | None
     asks_user: bool = False
+    works: bool = False
     does_one_thing: bool = True
     run: TestCommand | None = None
     has_failed: bool = False

@@ -1,0 +1,169 @@
+"""Commits of checkpoints that no message names, where their own checkpoints list the sessions.
+
+docs/EVIDENCE.md, "Checkpoints in git", has the rules.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from scoring.evidence.commands.run_folders import is_private_or_temporary
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
+from scoring.evidence.transcripts.events import AgentStarted, Edit, FileRemoved
+from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.streams import File, Session
+
+_HORIZON = 14 * 86_400
+"""How many seconds after the last edit a commit may be made that has it."""
+
+
+class _Edited(NamedTuple):
+    """What sessions edited for a checkpoint.
+
+    Attributes:
+        checkpoint: the checkpoint.
+        session_ids: the ids of its sessions.
+        paths: the absolute paths of the files.
+        until: when the last of them was edited, in seconds since 1970.
+    """
+
+    checkpoint: Checkpoint
+    session_ids: frozenset[str]
+    paths: frozenset[str]
+    until: int
+
+    def are_in(self, names: Iterable[str]) -> bool:
+        """Return whether all files are among those with some names."""
+        tails = tuple(f"/{name}" for name in names)
+        return all(path.endswith(tails) for path in self.paths)
+
+    def is_one_in(self, names: Iterable[str]) -> bool:
+        """Return whether one of the files is among those with some names."""
+        tails = tuple(f"/{name}" for name in names)
+        return any(path.endswith(tails) for path in self.paths)
+
+
+def commits_by_listing(
+    unnamed: Iterable[Checkpoint],
+    checkpoints: Mapping[str, Checkpoint],
+    sessions: Iterable[Session],
+    git: AttributedHistory,
+) -> dict[str, str]:
+    """Return the SHAs of the commits that have what was edited for checkpoints, by their ids.
+
+    That is the first commit after the last edit that changed one of the files, where it changed
+    all of them, and its own checkpoints list all sessions of the checkpoint.
+
+    Args:
+        unnamed: checkpoints that no message names.
+        checkpoints: all checkpoints, by their ids.
+        sessions: all sessions.
+        git: the history of the repository.
+    """
+    files_of: dict[str, list[File]] = {}
+    commits_of: dict[str, list[tuple[int, str]]] = {}
+    for session in sessions:
+        for file in session.files:
+            files_of.setdefault(file.checkpoint, []).append(file)
+        made = [(commit.time // NS, commit.sha) for commit in session.made]
+        commits_of.setdefault(session.id, []).extend(made)
+
+    listed_by = _sessions_listed_by_commits(checkpoints, git)
+    sha_of = {}
+    for checkpoint in unnamed:
+        edited = _edited_for(checkpoint, files_of.get(checkpoint.id, ()))
+        if edited is None:
+            continue
+
+        sha = _first_with(edited, listed_by, git)
+        if sha and not _is_committed_before(edited, sha, commits_of, git):
+            sha_of[checkpoint.id] = sha
+    return sha_of
+
+
+def _sessions_listed_by_commits(
+    checkpoints: Mapping[str, Checkpoint], git: AttributedHistory
+) -> dict[str, frozenset[str]]:
+    """Return the ids of the sessions in the checkpoints that each commit names, by its SHA."""
+    listed_by = {}
+    for sha, commit in git.commits.items():
+        session_ids: set[str] = set()
+        for name in checkpoint_ids(commit.message):
+            if name in checkpoints and len(commit.parents) < 2:
+                listed = checkpoints[name].sessions
+                session_ids.update(session.session_id for session in listed)
+        if session_ids:
+            listed_by[sha] = frozenset(session_ids)
+    return listed_by
+
+
+def _edited_for(checkpoint: Checkpoint, files: Sequence[File]) -> _Edited | None:
+    """Return what sessions edited for a checkpoint; None where that is not known, or nothing."""
+    session_ids = frozenset(session.session_id for session in checkpoint.sessions)
+    if not session_ids or not session_ids <= {file.owner for file in files}:
+        return None
+
+    paths = {f"/{name}" for name in checkpoint.files_touched}
+    times = []
+    for file in files:
+        start = file.start or 0
+        starts = [
+            event for event in file.events.of(AgentStarted) if event.line >= start
+        ]
+        agents = {span.agent_id for span in file.events.spans if span.agent}
+        if len(starts) > len(agents - {""}):
+            return None  # what the others edited is not known
+
+        events: list[Edit | FileRemoved] = [*file.events.of(Edit)]
+        for event in [*events, *file.events.of(FileRemoved)]:
+            path = file.written_file(event).whole_path
+            index = file.at(event.line)
+            if event.line < start or index < 0 or is_private_or_temporary(path):
+                continue
+            paths.add(path)
+            times.append(file.times[index])
+
+    if not times:
+        return None
+    return _Edited(checkpoint, session_ids, frozenset(paths), max(times) // NS)
+
+
+def _first_with(
+    edited: _Edited,
+    listed_by: Mapping[str, Collection[str]],
+    git: AttributedHistory,
+) -> str:
+    """Return the first commit that changed what was edited, where it is certain, or ""."""
+    shas = [
+        sha
+        for sha in git.authored_between(edited.until, edited.until + _HORIZON)
+        if len(git.commits[sha].parents) < 2
+    ]
+    listing = [sha for sha in shas if edited.session_ids <= set(listed_by.get(sha, ()))]
+    if not listing:
+        return ""
+
+    shas = shas[: shas.index(listing[-1]) + 1]
+    # A commit that was picked or rebased keeps its author time: that of the trunk comes first.
+    shas.sort(key=lambda sha: (git.commits[sha].authored, sha not in git.walk))
+    files = git.files(git.written(shas).values())
+    for sha in shas:
+        names = files.get(sha, frozenset())
+        if edited.is_one_in(names):
+            return sha if sha in listing and edited.are_in(names) else ""
+    return ""
+
+
+def _is_committed_before(
+    edited: _Edited,
+    sha: str,
+    commits_of: Mapping[str, Iterable[tuple[int, str]]],
+    git: AttributedHistory,
+) -> bool:
+    """Return whether a session shows that it made another commit between the edits and one."""
+    authored = git.commits[sha].authored or 0
+    for session_id in edited.session_ids:
+        for time, digits in commits_of.get(session_id, ()):
+            if edited.until <= time <= authored and not sha.startswith(digits):
+                return True
+    return False
