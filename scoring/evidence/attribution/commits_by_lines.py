@@ -235,7 +235,10 @@ def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> 
     quiet: list[tuple[Session, SessionCommit]] = []
     for session in sessions:
         quiet += [(session, call) for call in session.quiet]
-    _add_shown(quiet, git)
+    if quiet:
+        _add_shown(quiet, git)
+        for session in sessions:
+            session.made.sort()
 
     shown = {digits[:7] for digits in commits_shown(sessions)}
     unshown: dict[Session, dict[str, list[SessionCommit]]] = {}
@@ -248,6 +251,9 @@ def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> 
         if calls_of:
             unshown[session] = calls_of
 
+    if not unshown:
+        return
+
     added = git.lines_added(set(chain.from_iterable(unshown.values())))
     for session, calls_of in unshown.items():
         for sha, calls in calls_of.items():
@@ -257,7 +263,7 @@ def add_quiet_commits(sessions: Collection[Session], git: AttributedHistory) -> 
                 if call:
                     session.made.append(_commit_of(call, git.commits[sha]))
 
-    for session in sessions:
+    for session in unshown:
         session.made.sort()
 
 

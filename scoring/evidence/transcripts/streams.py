@@ -395,9 +395,9 @@ def calls_that_work(session: Session) -> list[SessionCommit]:
 
     What makes commits itself is not among them, nor what runs beside a command that does.
     """
-    commits_begun = [commit.begun for commit in (*session.made, *session.quiet)]
-    for file, index, event in session.events(CommitMade):
-        if not event.sha:
+    commits_begun = [made.begun for made in (*session.made, *session.quiet)]
+    for file, index, commit in session.events(CommitMade):
+        if not commit.sha:
             commits_begun.append(file.times[index])  # it may have no result
     commits_begun.sort()
 
