@@ -126,7 +126,7 @@ class KimiCode(Harness):
     reader = KimiReader
 
     def claims(self, line: PlainData) -> bool:
-        """Return whether Kimi wrote a line: the first of a file, or one with a dotted ``type``."""
+        """Return whether Kimi wrote a line: a first one, or one with a time and a dotted type."""
         if {"type", "protocol_version"} <= line.keys():
             return True
         return "time" in line and "." in text_in(line, "type")

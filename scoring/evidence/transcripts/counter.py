@@ -9,17 +9,19 @@ from .tally import Tally
 from .transcript_events import TranscriptEvents
 
 EventsOfSession: TypeAlias = Callable[[str], list[TranscriptEvents]]
-"""Returns the events of each transcript that has a session, by the session's id."""
+"""Takes the id of a session, and returns the events of each transcript that has the session."""
 
 
 class LineClock(NamedTuple):
-    """When events count: at places that take the role of times.
+    """When events count: at places, which take the role of times. A place may be a time.
 
     Attributes:
-        places: when each line counts, by its number; others do not count.
-        times: when each of these was written, in nanoseconds since 1970.
-        last: where a response counts in its last line, by the keys of the response and its
-            request: when that line was written, and its place.
+        places: the place at which each line counts, by the number of the line. A line that is not
+            a key does not count.
+        times: when each line that counts was written, in nanoseconds since 1970, by its number.
+        last: for responses that count in their last line, by the keys of the response and of its
+            request: when that line was written, and its place. Other responses count in their own
+            line.
     """
 
     places: Mapping[int, int]
@@ -27,17 +29,17 @@ class LineClock(NamedTuple):
     last: Mapping[tuple[int, int], tuple[int, int]] = {}
 
     def of_line(self, number: int) -> int | None:
-        """Return when the line of a number counts, or None where it does not."""
+        """Return the place at which the line of a number counts, or None where it does not."""
         return self.places.get(number)
 
     def of_lines(self, numbers: Sequence[int]) -> list[int]:
-        """Return when each of some lines counts, ascending. Lines that do not are left out."""
+        """Return the places at which lines count, ascending. Lines that do not count have none."""
         return sorted(
             self.places[number] for number in numbers if number in self.places
         )
 
     def of_response(self, response: Response) -> int | None:
-        """Return when a response counts, or None where it does not."""
+        """Return the place at which a response counts, or None where its line does not count."""
         if response.line not in self.places:
             return None
         here = (self.times[response.line], self.places[response.line])
@@ -45,7 +47,7 @@ class LineClock(NamedTuple):
         return place
 
     def quarter(self, line: int) -> int:
-        """Return the quarter of an hour in which a line that counts was written."""
+        """Return the quarter of an hour, since 1970, in which a line that counts was written."""
         return self.times[line] // QUARTER
 
 
@@ -58,10 +60,11 @@ def count_calls(
     """Count the calls of a transcript, and their results.
 
     Args:
-        tally: what the counts go to.
+        tally: takes the counts.
         events: what the transcript shows.
         clock: when its lines count.
-        key_of_call: returns by which key the copies of a call are known, from that of its id.
+        key_of_call: takes the key of the id of a call, and returns the key that only its copies
+            share; 0: the call has no copies.
     """
     for call in events.of(Call):
         time = clock.of_line(call.line)
@@ -77,8 +80,9 @@ class CountedHarness:
     """What counting needs of a harness.
 
     Attributes:
-        name: as details and provenance write it; "" when it is not reported.
-        input_holds_cached: whether the input that it states includes what was read from the cache.
+        name: the name as details and provenance write it; "": the harness is not reported.
+        input_holds_cached: whether the input that its responses have includes what was read from
+            the cache.
     """
 
     name: str
@@ -90,7 +94,7 @@ class CountedHarness:
         """Count the responses of a transcript, its calls and their results.
 
         Args:
-            tally: what the counts go to.
+            tally: takes the counts.
             file: a number of the file.
             events: what the transcript shows.
             clock: when its lines count.
@@ -115,7 +119,7 @@ class CountedHarness:
 
         Args:
             events: the events of a transcript, which may be of a forked session.
-            events_of: returns the events of the transcripts of a session.
+            events_of: takes the id of a session, and returns the events of its transcripts.
         """
         return events
 
@@ -129,7 +133,7 @@ class CountedHarness:
 
         Args:
             first: the earlier part.
-            second: the part that goes on from it.
-            shift: by how much the numbers of the second part's lines grow.
+            second: the part that goes on from the first.
+            shift: what is added to the numbers of the lines of the second part.
         """
         return None

@@ -1,6 +1,6 @@
 """What an edit changes: the lines that agents write, as hashes, by path.
 
-What they show of a commit: docs/EVIDENCE.md, "Observations".
+What these lines show of a commit: docs/EVIDENCE.md, "Observations".
 """
 
 import posixpath
@@ -22,12 +22,12 @@ PATHS_OF_A_CALL = 240
 """How many paths are kept of one call."""
 
 AddedLines: TypeAlias = Mapping[str, Hashes]
-"""The lines that an edit adds and takes away, by path."""
+"""The lines that an edit adds, and those that it takes away as negative hashes, by path."""
 
 _WORD = re.compile(r"[^\W_]{4,}")
 _MOST_WORDS = 64
-"""How many words of a text are kept: those with the least hashes, so that it does not matter which
-text they are in."""
+"""How many words of a text are kept: those with the least hashes, so that two texts keep the same
+ones of the words that they share."""
 
 _MOST_DOCUMENTS = 50
 """How many here-documents of one command are read."""
@@ -56,9 +56,9 @@ _LINE_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 
 
 def path_in(folder: str, path: str) -> str:
-    """Return where a path leads that begins in a folder, unless it is absolute.
+    """Return a path as it is seen from where ``folder`` begins: joined to the folder and tidied.
 
-    Paths of Windows have slashes in place of backslashes then.
+    An absolute path does not get the folder. Paths of Windows get slashes for backslashes.
     """
     path = with_slashes(path)
     if not is_absolute(path):
@@ -72,7 +72,7 @@ def is_absolute(path: str) -> bool:
 
 
 def with_slashes(path: str) -> str:
-    """Return a path with slashes where it is one of Windows, and any other as it is."""
+    """Return a path of Windows with slashes for backslashes, and any other path as it is."""
     if "\\" in path and ("/" not in path or _DRIVE.match(path)):
         return path.replace("\\", "/")
     return path
@@ -91,11 +91,13 @@ class WrittenFile(NamedTuple):
 
     @property
     def whole_path(self) -> str:
-        """The path from the root of the file system, where the folder is known."""
+        """The path from the root of the file system; as it was written where that is not known."""
         return path_in(self.folder, self.path)
 
     def is_inside(self, in_repository: Callable[[str], bool]) -> bool:
-        """Return whether the file is in the repository, in which the session worked.
+        """Return whether the file is in the repository. The session must have worked there.
+
+        A relative path, and one below the folder of the session, always is.
 
         Args:
             in_repository: returns whether a folder is in the repository.
@@ -106,15 +108,21 @@ class WrittenFile(NamedTuple):
 
 
 def lines_added(new: str, old: str = "") -> Hashes:
-    """Return how the significant lines of a text differ from those of another one.
+    """Return how the significant lines, and some words, of a new text differ from an old one's.
 
-    Lines that the new text has fewer of come first, as negative hashes.
+    What the new text has fewer of comes first, as negative hashes; then what it has more of.
     """
     return _difference(Counter(_hashes_of(old)), Counter(_hashes_of(new)))
 
 
 def apply_change(lines: Counter[int], change: Iterable[int]) -> None:
-    """Add the lines that an edit adds, and take away those that it removes and that are there."""
+    """Apply an edit to the lines of a file.
+
+    Args:
+        lines: how often each hash is in the file. It is changed.
+        change: the hashes that the edit adds, and those that it removes as negative numbers. A
+            hash that is not in the file is not removed.
+    """
     for line in change:
         if line > 0:
             lines[line] += 1
@@ -123,7 +131,7 @@ def apply_change(lines: Counter[int], change: Iterable[int]) -> None:
 
 
 def _difference(old: Counter[int], new: Counter[int]) -> Hashes:
-    """Return which hashes go, as negative numbers, and then which come."""
+    """Return the hashes of which ``new`` has fewer, as negative numbers, then those it adds."""
     removed = [-line for line in (old - new).elements()]
     return (*removed, *(new - old).elements())
 
@@ -136,7 +144,7 @@ def _hashes_of(text: str) -> list[int]:
 
 
 def word_hashes(text: str) -> set[int]:
-    """Return the hashes of the different words of at least four letters or digits in a text."""
+    """Return the hashes of the words in a text that have at least four letters or digits."""
     return {
         WORD_HASH + crc32(word.encode("utf-8", "replace"))
         for word in _WORD.findall(text)
@@ -149,14 +157,17 @@ def is_word(line_or_word: int) -> bool:
 
 
 def paths_patched(patch: str) -> list[str]:
-    """Return the files that a patch of the tool ``apply_patch`` writes."""
+    """Return the paths that a patch of the tool ``apply_patch`` writes, deletes or moves to."""
     if "*** " not in patch:
         return []
     return [path.strip() for path in _PATCHED_FILE.findall(patch)]
 
 
 def lines_patched(patch: str) -> Mapping[str, Hashes]:
-    """Return what a patch of the tool ``apply_patch`` changes, by the path that a file has then."""
+    """Return what a patch of ``apply_patch`` changes, by the path that a file has after it.
+
+    Files that the patch deletes are left out.
+    """
     # lines that are added, and removed
     changes: dict[str, tuple[list[str], list[str]]] = {}
     path = ""
@@ -185,8 +196,8 @@ class FileChange(NamedTuple):
 
     Attributes:
         path: the path of the file.
-        number: the number of that text.
-        hashes: the lines that it adds and takes away.
+        number: the number of the path in :attr:`PathTexts.texts`.
+        hashes: the lines that the call adds, and those that it takes away as negative hashes.
     """
 
     path: str
@@ -197,10 +208,11 @@ class FileChange(NamedTuple):
 class PathTexts:
     """The paths and other texts that the events of one transcript name, each once.
 
-    Also what the session last wrote and was shown of files, which tells what a whole file adds.
+    It also holds what the session wrote and was shown of files. By that it is known what a call
+    changes that writes a whole file.
 
     Attributes:
-        texts: the number of each text.
+        texts: the number of each text, from 0 in the order in which they came.
     """
 
     def __init__(self) -> None:
@@ -212,13 +224,21 @@ class PathTexts:
         """Note that a tool showed a file.
 
         Args:
-            path: the file.
-            text: returns its text, which may have line numbers in front.
+            path: the path of the file, as :func:`path_in` returns it.
+            text: returns what was shown, which may have a number in front of each line.
         """
         self._shown[path] = text
 
     def path_numbers(self, paths: Iterable[str], folder: str = "") -> list[int]:
-        """Return the numbers of paths, each once, as many as are kept of one call."""
+        """Return the numbers of paths, each once and in their order.
+
+        At most :data:`PATHS_OF_A_CALL` paths are looked at. Empty ones and those too long to be
+        kept are left out.
+
+        Args:
+            paths: the paths.
+            folder: where relative paths begin; "": not known.
+        """
         numbers: dict[int | None, None] = {}
         for path in islice(filter(None, paths), PATHS_OF_A_CALL):
             numbers[self.number(path_in(folder, path))] = None
@@ -232,9 +252,10 @@ class PathTexts:
         A file of which nothing changes, and one with a path too long to keep, is left out.
 
         Args:
-            lines: what a call writes, by path.
-            folder: where relative paths begin.
-            whole: whether ``lines`` are all lines of the files.
+            lines: the lines that the call writes, by path.
+            folder: where relative paths begin; "": not known.
+            whole: whether ``lines`` are all lines of the files. Then what the session wrote and
+                was shown of a file is taken from them.
         """
         changes = []
         for name, hashes in islice(lines.items(), PATHS_OF_A_CALL):
@@ -254,7 +275,7 @@ class PathTexts:
         return changes
 
     def take_back(self, changes: Iterable[FileChange]) -> None:
-        """Undo the changes of a call that was refused or failed: they are not in the files."""
+        """Undo the changes of a call that was refused or failed: the files do not have them."""
         for change in changes:
             apply_change(
                 self._lines[change.path], [-line for line in reversed(change.hashes)]
@@ -275,7 +296,7 @@ def lines_of_documents(command: str, written: list[str]) -> dict[str, Hashes]:
         written: the paths that the command writes; other files are left out.
 
     Returns:
-        The lines by the path in ``written``.
+        The lines, by the first path of ``written`` that ends as the command spells it.
     """
     lines: dict[str, Hashes] = {}
     for document in islice(_DOCUMENT.finditer(command), _MOST_DOCUMENTS):

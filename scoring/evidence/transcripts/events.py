@@ -28,9 +28,9 @@ TEXT_LIMIT = 1024
 """How many characters a path may have to be kept."""
 
 Hashes: TypeAlias = tuple[int, ...]
-"""Significant lines, named as :func:`~scoring.evidence.git.line_history.line_hash` does, and words.
+"""Hashes of significant lines, by :func:`~scoring.evidence.git.line_history.line_hash`, and words.
 
-A formatter changes lines, and leaves their words. The hash of a line, or of a word, that is taken
+A formatter changes lines, and keeps their words. The hash of a line, or of a word, that is taken
 away is negative.
 """
 
@@ -57,7 +57,7 @@ class TokensStated(IntEnum):
     NOTHING = 0
     OUTPUT_ONLY = 1
     WITHOUT_CACHE_WRITES = 2
-    """The input then includes what was read from the cache, and all the rest counts as written."""
+    """The input includes what was read from the cache. All other input counts as written to it."""
     ALL = 3
 
 
@@ -119,7 +119,8 @@ class Response(Event):
 class StatedTotals(Event):
     """The tokens of several responses together, of those that do not state their own.
 
-    They are the responses of the model of the span, from the line ``since`` to this one.
+    They are the responses of the model of the span, from the line ``since`` to this line. Both
+    lines count.
 
     Attributes:
         since: the number of the first line that the totals cover.
@@ -169,8 +170,8 @@ class TestRun(Event):
 
     Attributes:
         call: the key of the call.
-        ended: whether the file has the result.
-        command: the index of the first words of the command in ``texts``; None where the call is
+        ended: whether the file has the result of the call.
+        command: the index in ``texts`` of the first words of the command; None where the call is
             in another file.
         passed: whether the tests passed; None without a verdict.
         passed_tests: how many tests passed; None where the output does not say so.
@@ -202,8 +203,8 @@ class CommitMade(Event):
         subject: the key of the subject; 0 without a result.
         called_at: the number of the line of the call; None where the call is in another file.
         amends: whether the command is known to amend a commit.
-        other_repository: whether the commit was made outside the folders of the session, or is
-            the first one of any repository.
+        other_repository: whether the commit is known to be made outside the folders of the
+            session, or is the first commit of a repository.
         folder: the index in ``texts`` of the absolute path of the folder in which it was made;
             None where that is not known.
         shown: the digits of the commits that this call or the next command shows, without a SHA.
@@ -248,7 +249,7 @@ class LinesWritten(Event):
 
     Attributes:
         path: the index of the path in ``texts``.
-        hashes: those of each line, and of some words, that the edit adds or takes away.
+        hashes: the hash of each line, and of some words, that the edit adds or takes away.
     """
 
     path: int
@@ -276,7 +277,7 @@ class UnseenEdit(Event):
 
 
 class FileRemoved(Event):
-    """A file that a command deletes, or that it moves from or to.
+    """A file that a command deletes or moves. A move has two: its old path and its new one.
 
     Attributes:
         path: the index of the path in ``texts``.
@@ -293,7 +294,7 @@ class UserBreak(Event):
     """The user stopped the agent, or refused a call.
 
     Attributes:
-        kind: which of the two.
+        kind: ``interruption`` for a stop, ``refusal`` for a refused call.
         response: of a refusal, the key of the response that asked for the call; 0: not known.
         idle: of an interruption, whether the agent had done nothing since the last prompt.
     """
@@ -307,8 +308,9 @@ class WorkReset(Event):
     """A command by which the agent took its own work back.
 
     Attributes:
-        kind: how.
-        path: the index of the path in ``texts``; None where the command names none.
+        kind: how: ``hard`` for all changes, ``paths`` for files, ``revert`` and ``amend`` for
+            commits.
+        path: the index of the path in ``texts``; None where the command names no path.
     """
 
     kind: Literal["hard", "paths", "revert", "amend"]
@@ -318,8 +320,9 @@ class WorkReset(Event):
 PromptKind: TypeAlias = Literal["wrong", "report", "foreign", "goes_on"]
 """What a prompt says of the work before it.
 
-That it is wrong; what a program or a reviewer said of it; something in another language than
-English; or, after an interruption, to go on, or the prompt before it again.
+``wrong``: that the work is wrong. ``report``: what a program or a reviewer said of the work.
+``foreign``: something in another language than English. ``goes_on``: after an interruption, to go
+on, or the same as the prompt before.
 """
 
 
@@ -380,7 +383,7 @@ OBSERVED: tuple[type[Event], ...] = (
     AgentStarted,
     Compaction,
 )
-"""The events that are observed; the others are counted."""
+"""The kinds of events that are observed. All other kinds are counted."""
 
 
 def key_of(name: str | bytes) -> int:

@@ -15,7 +15,7 @@ LIMIT = 4 << 30
 """How many bytes a transcript may have when it is decompressed."""
 
 EXPANSION = 500
-"""How many times as long a transcript over :data:`FREE` bytes may get when it is decompressed.
+"""How many times as long a transcript may get that has over :data:`FREE` bytes decompressed.
 
 Rollouts of Codex get 5 to 50 times as long.
 """
@@ -40,9 +40,12 @@ That is many lines, and below 128 KiB, from where the allocator asks the system 
 def opened(path: Path, warn: Warn) -> Iterator[int | None]:
     """Open a transcript, and close it afterwards.
 
+    Args:
+        path: the transcript.
+        warn: takes a message where it cannot be opened, or is neither a plain file nor a directory.
+
     Returns:
-        The descriptor of the file. None for a directory, and, with a warning, for what cannot be
-        opened or is not a plain file.
+        The descriptor of the file. None for a directory, and in place of a file with a warning.
     """
     try:
         refuse_special(path)
@@ -62,7 +65,7 @@ def opened(path: Path, warn: Warn) -> Iterator[int | None]:
 
 
 def chunks(fd: int, end: int) -> Iterator[bytes]:
-    """Yield a file up to an offset, a block at a time.
+    """Yield a file up to before an offset, or to its end, a block at a time.
 
     Raises:
         OSError: the file cannot be read.
@@ -77,10 +80,11 @@ def chunks(fd: int, end: int) -> Iterator[bytes]:
 
 
 def decompressed(fd: int) -> Iterator[bytes]:
-    """Yield the content of a zstd file, a piece at a time. It may end early.
+    """Yield the content of a zstd file, a piece at a time. A file that is cut ends early.
 
     Raises:
-        OSError: the file cannot be read, or its content is too large.
+        OSError: the file cannot be read or is damaged, or its content or the number of its frames
+            is too large.
     """
     # loaded here: few machines have compressed transcripts
     if sys.version_info >= (3, 14):

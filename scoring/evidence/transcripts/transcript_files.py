@@ -10,14 +10,14 @@ from .facts import FileFound, RootFound
 from .transcript_events import EventsByHarness
 
 UNKNOWN_KIND = "of a kind that is not known: "
-"""Begins the reason to skip a line of an unknown kind; the name of the kind follows."""
+"""How the reason to skip a line of an unknown kind begins. The name of the kind follows."""
 
 
 FileKind: TypeAlias = Literal["lines", "document", "store"]
-"""What a transcript is.
+"""The form of a transcript.
 
-``lines`` are JSON, one text a line. A ``document`` is one JSON text, which is read as a whole. A
-``store`` is something else, such as a database, of which its harness makes lines.
+``lines``: each line is a JSON text. ``document``: the file is one JSON text. ``store``: the harness
+makes the lines itself, as of a database, or of a file that is known by its name.
 """
 
 
@@ -25,13 +25,13 @@ class TranscriptFile(NamedTuple):
     """A transcript to read: a file, or objects in git.
 
     Attributes:
-        name: its path. Objects in git have a name that looks like one.
+        name: the path of the file. Objects in git have a name that looks like a path.
         whole: whether all of it counts, and not only the work done in the repository.
-        kind: what it is.
-        blobs: the ids of the objects in git, in order; none for a file.
-        repository: the repository that has these.
-        size: how many bytes these have in all.
-        session: the id of the session of which it is a copy, in a checkpoint.
+        kind: its form.
+        blobs: the ids of the objects in git, in the order of the transcript; empty for a file.
+        repository: the repository that has the objects; None for a file.
+        size: how many bytes the objects have in all; 0 for a file.
+        session: the id of the session of which a checkpoint holds this copy; "" for a file.
     """
 
     name: str
@@ -44,7 +44,7 @@ class TranscriptFile(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """Its path. It is made when asked for, since the paths of many files take much memory."""
+        """The name as a path. It is made when asked for, since many paths take much memory."""
         return Path(self.name)
 
     @property
@@ -54,11 +54,11 @@ class TranscriptFile(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    """What was found.
+    """What looking for transcripts found.
 
     Attributes:
-        transcripts: the transcripts to read.
-        left_out: copies that are not read, and transcripts that are not here.
+        transcripts: the transcripts to read, each once.
+        left_out: files that are not read, as they are copies, and transcripts that are not here.
         roots: the places that were looked in.
     """
 
@@ -67,7 +67,7 @@ class Discovery(NamedTuple):
     roots: tuple[RootFound, ...] = ()
 
     def with_others(self, other: "Discovery") -> "Discovery":
-        """Return what was found here and there."""
+        """Return this with what another discovery found, at the end of each field."""
         return Discovery(
             self.transcripts + other.transcripts,
             self.left_out + other.left_out,
@@ -79,9 +79,10 @@ class FileRead(NamedTuple):
     """What was read of a transcript.
 
     Attributes:
-        events: its events; None where it cannot be read.
+        events: its events; None where it cannot be read. In a worker process always None.
         warnings: what was skipped, in words.
-        encoded: the events as a worker process encoded them; None where this process read it.
+        encoded: the events as a worker process encoded them; None where this process read the
+            transcript, or it cannot be read.
     """
 
     events: EventsByHarness | None
@@ -93,7 +94,7 @@ class TranscriptPool(Protocol):
     """Transcripts that are being read, maybe by other processes."""
 
     def results(self) -> Iterator[tuple[int, FileRead]]:
-        """Yield the number of each transcript and what was read of it."""
+        """Yield the number of each transcript and what was read of it, in any order."""
 
     def close(self) -> None:
-        """Stop, and leave what is not read yet."""
+        """Stop. What is not read yet stays unread."""
