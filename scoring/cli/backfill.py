@@ -131,10 +131,10 @@ def _backfill(
     options: PlainData,
     prints_progress: bool,
 ) -> list[LogReport]:
-    """Bring logs up to date, say how it goes, and return what was done, in their order.
+    """Bring logs up to date, say how it goes, and return what was done, in the order of the logs.
 
-    A terminal gets a bar on standard error; otherwise there is a line for each log, where
-    ``prints_progress``.
+    On standard error, a terminal gets a bar. Without a terminal, a line for each log is printed if
+    ``prints_progress`` is set.
     """
     plans = []
     failed = []
@@ -272,7 +272,7 @@ def _list_of(title: str, texts: Iterable[tuple[LogReport, str | None]]) -> Page:
 
 
 def _reasons_to_score(reports: list[LogReport]) -> Iterator[tuple[LogReport, str]]:
-    """Yield each reason for new scores in a log, after the iterations that it is of."""
+    """Yield a text for each reason for new scores in a log: the iterations, then the reason."""
     for report in reports:
         iterations_by_reason: dict[str, list[int]] = {}
         for iteration, reason in report.scored.items():

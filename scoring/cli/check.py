@@ -44,7 +44,7 @@ from .reading import log_view
 EXIT_FAILED = 3
 
 _DEFAULT_GATES = {"no_unresolved_commits": True, "no_over_claims": True}
-"""What is checked where no gate is named: it holds for a log that ``init`` made."""
+"""The gates that are checked where none is named. They hold for a log that ``init`` made."""
 
 _SHALLOW = (
     "this is a shallow clone: what landed or was undone before it begins is not known, so that no "
@@ -186,13 +186,13 @@ def _summary_file() -> Path:
 
 
 def _beyond(base: str, rows: list[WorkRow], repo_dir: Path) -> list[WorkRow]:
-    """Return the work with a commit that a revision does not have.
+    """Return the work with a commit that HEAD has and a revision does not have.
 
-    The revision is a branch, first of a remote; else a commit. What it is called by may be a tag of
-    the work that is checked.
+    The name is that of a branch, first of a remote, or else of a commit. It may not be a shortened
+    SHA that is also a tag: the work that is checked could have made the tag.
 
     Raises:
-        OptionError: the revision is not a commit here.
+        OptionError: the name is not that of a commit here, or is such a tag.
     """
     repository = GitRepository(repo_dir)
     sha = repository.resolve_branch(base)
@@ -277,7 +277,7 @@ def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
 
 
 def _nothing_to_check(log: Path, selection: Selection) -> str:
-    """Return why the command checked nothing: the log, and what is wrong with it."""
+    """Return why no iteration was checked: the log is missing or empty, or none was chosen."""
     if not log.exists():
         return (
             f"{log}: there is no log yet, so there was nothing to check; "
@@ -290,7 +290,10 @@ def _nothing_to_check(log: Path, selection: Selection) -> str:
 
 
 def _origins_of_transcripts(view: LogView, verdict: Verdict) -> list[str]:
-    """Return where transcripts were looked for, in words: work is always attributed evidence."""
+    """Return where transcripts were looked for, in words.
+
+    If gates looked at the work, that is where attributed evidence comes from, whatever the rubric.
+    """
     rules = ATTRIBUTED
     if verdict.work is None:
         rules = rules_of(view.rubric)
@@ -326,7 +329,7 @@ def _text(verdict: Verdict, log: str, origins: dict[str, list[str]]) -> str:
 
 
 def _totals(verdict: Verdict) -> Iterator[str]:
-    """Yield how much holds, and what was looked at, in words: first the work where it fails."""
+    """Yield how much holds, and what was looked at, in words. The work comes first if it fails."""
     work_fails = any(failure.whole == THE_WORK for failure in verdict.whole)
     if work_fails:
         yield "the work does not hold"
@@ -348,7 +351,10 @@ def _totals(verdict: Verdict) -> Iterator[str]:
 
 
 def _note_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield a line for each kind of note: notes that differ in numbers alone are of one kind."""
+    """Yield a line for each kind of note on iterations, then a line for each note on the log.
+
+    Notes that differ in numbers alone are of one kind.
+    """
     notes_by_kind: dict[str, list[tuple[int, str]]] = {}
     for checked in verdict.iterations:
         for note in checked.notes:
@@ -370,7 +376,11 @@ def _note_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def _append(path: Path, text: str) -> None:
-    """Append to a file in one write, so that nothing of another step comes in between."""
+    """Append to a file in one write, so that nothing of another step comes in between.
+
+    Raises:
+        WriteError: the file cannot be written.
+    """
     try:
         if path.exists():
             refuse_special(path)

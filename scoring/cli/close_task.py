@@ -112,7 +112,12 @@ def command(
 
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """End the block with a SettingsError if it takes longer than so many seconds."""
+    """Run a block of code, and end it if it takes longer than so many seconds.
+
+    Raises:
+        SettingsError: the time is over.
+        click.Abort: the block was interrupted.
+    """
 
     def give_up(*_: object) -> None:
         raise _GaveUp
@@ -162,7 +167,13 @@ def _parse_arguments(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]
 
 
 def _settings_for(hook: HookInput, options: PlainData) -> Settings:
-    """Return the settings for the repository that the harness or the command line names."""
+    """Return the settings for a repository.
+
+    The command line names it, or else the harness, or else it is that of the current directory.
+
+    Raises:
+        InputError: the folder that the harness names does not exist.
+    """
     if hook.cwd is None or options.get("repo-dir"):
         return resolve_settings(options)
     # unlike Path.is_dir, this takes whatever a harness may say
@@ -172,7 +183,7 @@ def _settings_for(hook: HookInput, options: PlainData) -> Settings:
 
 
 def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
-    """Return the transcript folders of the harness that the settings do not name."""
+    """Return the transcript folders that exist and that the harness names, but not the settings."""
     folders: dict[str, Path] = {}
     for folder in hook.transcript_dirs:
         if os.path.isdir(folder):  # which also takes names that no file can have
@@ -184,7 +195,11 @@ def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
 
 
 def _text(closed: ClosedTask, settings: Settings) -> str:
-    """Return the score in one line. Its band is a grade, so it waits until scores are measured."""
+    """Return the score in one line.
+
+    Where a pipe shows everything and scores mean nothing yet, a band is left out unless it says
+    that there is not enough evidence.
+    """
     value = number(closed.value, closed.scored)
     band = f"  {band_text(closed.band)}"
     score = f"score {value}{band}"

@@ -18,7 +18,7 @@ from .output import write
 _SHELLS = ("bash", "zsh", "fish")
 
 _LOAD_COMPDEF = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
-"""Loads what the script needs and zsh starts without."""
+"""A line of zsh that loads ``compdef``, which the script needs, where zsh started without it."""
 
 
 @click.command
@@ -80,9 +80,10 @@ def _install(shell: str, script: str) -> str:
 
 
 def _add_line(path: Path, line: str) -> str:
-    """Add a line at the end of a start-up file, unless it is there, and return what was done.
+    """Add a line at the end of a start-up file that lacks the line, and return what was done.
 
-    Keeps the mode and the owner of the file, and follows links to it.
+    A file that does not exist is made. A file that exists keeps its mode and its owner, and a link
+    is followed.
     """
     target = Path(os.path.realpath(path))
     content = b""

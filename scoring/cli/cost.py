@@ -100,7 +100,11 @@ def command(
 
 
 def _zone(name: str | None) -> ZoneInfo | None:
-    """Return the time zone with this name, or None for the local one."""
+    """Return the time zone with a name. For None it is None, which means the local one.
+
+    Raises:
+        OptionError: the name is not that of a time zone.
+    """
     if name is None:
         return None
     try:

@@ -166,7 +166,7 @@ def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:
 
 
 def _entry_row(entry: DerivedEntry) -> Cells:
-    """Return the cells of an entry; of its sessions the first, and how many more there are."""
+    """Return the cells of an entry: of several sessions the first and the number of others."""
     sessions = "-"
     if entry.session_ids:
         sessions = entry.session_ids[0]

@@ -74,8 +74,12 @@ def _broken_hooks(repository: Path) -> Iterator[Finding]:
 def _usable_settings(options: PlainData, problems: list[Finding]) -> Settings:
     """Return the settings that can be used.
 
-    Where those of files and variables cannot, they are those of the command line alone, and what
-    is wrong is added to ``problems``.
+    Where the settings in files or variables cannot be used, only those of the command line count;
+    where these cannot be used either, only the folders and ``--json`` do.
+
+    Args:
+        options: the options of the command line, by name.
+        problems: gets a finding about what is wrong with files or variables.
     """
     try:
         return resolve_settings(options)

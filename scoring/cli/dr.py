@@ -103,7 +103,7 @@ class Metered(NamedTuple):
     result: Any
 
     def observations(self, agents: tuple[str, str] | None = None) -> PlainData:
-        """Return what else is observed of the transcript, and of two agents in it."""
+        """Return what else is observed of the transcript, and of two agents if they are named."""
         from scoring.meters.dr.observations import observations
 
         return observations(self.transcript, self.result, agents, **self.tuning)
@@ -129,7 +129,7 @@ def _meter(
 
 
 def _profile(settings: Settings, thresholds: Path | None) -> "Profile":
-    """Return how the meter is tuned: by the settings, and over them by a file."""
+    """Return how the meter is tuned: by the settings, which the file overrides."""
     from scoring.meters.dr.profile import tuning_from
 
     tables: list[tuple[str, Any]] = [*tables_of(settings.repo_dir, "dr")]

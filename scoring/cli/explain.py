@@ -89,7 +89,16 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
 
 
 def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
-    """Print what became of a unit that no entry names, or raise that nothing has that name."""
+    """Print what became of a unit that no entry names.
+
+    Args:
+        text: what the user named the unit by.
+        settings: the settings.
+        no_entry: the error that is raised if the text names neither a unit nor a commit.
+
+    Raises:
+        NotFoundError: no unit has that name.
+    """
     # An iteration needs none of this.
     from scoring.evidence.git.repository import GitRepository
     from scoring.evidence.git.walk import commit_named, subjects_of

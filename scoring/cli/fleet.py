@@ -310,7 +310,10 @@ def _text_of(event: "FleetEvent", report: "FleetReport") -> str:
 
 @contextlib.contextmanager
 def _progress_bar() -> "Iterator[Say]":
-    """Draw a bar on standard error, with what is running, what failed and what is left."""
+    """Draw a bar on standard error, and give the function that shows each event in it.
+
+    The bar says how many repositories are done, are running and failed, and how long it will take.
+    """
     from rich import progress
     from rich.console import Console
 

@@ -153,6 +153,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name, or by its name in an earlier version.
 
+        None for an unknown word that begins like an option, or while a shell completes.
+
         Raises:
             click.UsageError: no command has that name.
         """
@@ -188,7 +190,7 @@ class LazyGroup(click.Group):
     def shell_complete(
         self, ctx: click.Context, incomplete: str
     ) -> "list[CompletionItem]":
-        """Offer the commands that begin like the word, without loading any of them."""
+        """Offer the commands that begin with the word, without loading any of them."""
         from click.shell_completion import CompletionItem  # only a shell asks
 
         offers = [

@@ -122,7 +122,7 @@ def _settings_files_of(
     """Return the settings files of a harness that may hold the hook.
 
     Raises:
-        InputError: one is that of the project, and a link leads out of the project.
+        InputError: a link leads from a file of the project to outside of the project.
     """
     paths = hook_settings(harness, scope, settings.repo_dir)
     if scope == "project":

@@ -46,7 +46,7 @@ class _Wanted(NamedTuple):
     """What is to be written besides the settings file.
 
     Attributes:
-        derives: whether a log is, with an entry for each commit of an agent.
+        derives: whether to write a log, with an entry for each commit of an agent.
         harnesses: the harnesses that get the hook in their settings.
         hides_folder: whether git is to ignore ``.agents/`` in this clone.
     """
@@ -133,8 +133,9 @@ def _ask_what_to_write(
     Args:
         examination: what was found here.
         asks: whether a person is asked. Git ignores ``.agents/`` only if a person says so.
-        accepts_all: whether everything else is wanted without a question. Without both, nothing is.
-        no_hook: whether the hook is not offered.
+        accepts_all: whether everything else is wanted without a question. If this and ``asks`` are
+            both False, nothing is wanted.
+        no_hook: whether to offer no hook.
     """
 
     def accepted(question: str) -> bool:
@@ -284,9 +285,10 @@ def _transcripts_read(examination: Examination) -> list[Path]:
 
 
 def _derive_entries(settings: Settings, examination: Examination) -> Derivation:
-    """Write an entry for each commit of an agent, or make an empty log if there are sessions.
+    """Write an entry for each commit of an agent, and return what was written.
 
-    With a log, ``work`` shows the work of sessions that people committed.
+    Without such a commit, but with a session, the folder of the log is made without entries. With
+    it, ``work`` shows the work of sessions that people committed.
     """
     with progress("Writing entries"):
         derivation = derive(settings.iter_log_dir, observing_sources(settings))
@@ -298,9 +300,9 @@ def _derive_entries(settings: Settings, examination: Examination) -> Derivation:
 
 
 def _install_hooks(harnesses: list[str], top_level: Path) -> Iterator[PlaceOfHook]:
-    """Install the hook in the project's settings of some harnesses, and yield where it is.
+    """Install the hook in the project's settings of some harnesses, and yield where it went.
 
-    Warns where that cannot be done.
+    A harness for which that cannot be done gives a warning, and nothing is yielded for it.
     """
     for harness in harnesses:
         try:

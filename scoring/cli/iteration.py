@@ -86,10 +86,10 @@ class IterationToShow(NamedTuple):
     Attributes:
         score: the score of the sidecar, or the one that was computed just now.
         state: whether the evidence still gives the score of the sidecar.
-        facts: the evidence; None where it cannot be read.
+        facts: the facts of the iteration; None where the evidence cannot be read.
         deliberation: the readings of the diminishing-returns meter; None without a deliberation.
-        signals: what led to the score, where it was computed just now.
-        evidence: what had to be read of the log.
+        signals: what led to the score; None where the score is that of the sidecar.
+        evidence: the evidence of the log; None where it was not read.
     """
 
     score: PersistedScore
@@ -229,8 +229,8 @@ def _deliberation_of(
 def _payload(shown: IterationToShow, settings: Settings) -> PlainData:
     """Return the score as ``--json`` prints it, with what the evidence says today.
 
-    Where the score comes from is read from the evidence if the score was computed just now, else
-    from what was kept next to the sidecar.
+    The sessions of the score are those in the evidence if the score was computed just now, else
+    those that were kept next to the sidecar.
     """
     log_dir = settings.iter_log_dir
     facts = shown.facts

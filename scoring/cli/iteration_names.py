@@ -26,7 +26,7 @@ _MOST_SESSIONS_NAMED = 5
 """How many session ids a message lists."""
 
 _LEAST_DIGITS_OF_NAME = 4
-"""So many digits that are the number of no entry may begin the id of a session, or a SHA."""
+"""A number of at least so many digits may also be the beginning of a session's id or a SHA."""
 
 
 def iteration_named(text: str, settings: Settings) -> int:
@@ -34,11 +34,12 @@ def iteration_named(text: str, settings: Settings) -> int:
 
     Args:
         text: a number, which need not be in the log; or "last", the SHA of a commit, another
-            name of a commit such as ``HEAD~2``, or the beginning of a session id. These two may be
-            digits alone where no entry has that number.
+            name of a commit such as ``HEAD~2``, or the beginning of a session id. Four digits or
+            more are a SHA or a session id where no entry has that number.
         settings: the settings, which name log and repository.
 
     Raises:
+        LogError: the log cannot be read.
         NotFoundError: the log has nothing of this name.
         SettingsError: several sessions begin with the text.
     """
@@ -63,12 +64,12 @@ def iteration_named(text: str, settings: Settings) -> int:
 
 
 def may_be_name(digits: str) -> bool:
-    """Return whether a number may also be meant as the name of a session or a commit."""
+    """Return whether a text is digits that may also name a session or a commit."""
     return digits.isdigit() and len(digits) >= _LEAST_DIGITS_OF_NAME
 
 
 def _named_by_digits(text: str, settings: Settings) -> int:
-    """Return the iteration of a session or a commit that digits name, or the number they are."""
+    """Return the iteration of a commit or a session that digits name, or else the number itself."""
     number = int(text)
     with suppress(LogError, NotFoundError):
         records = load_iteration_log(settings.iter_log_dir, broken=silent)
@@ -79,7 +80,12 @@ def _named_by_digits(text: str, settings: Settings) -> int:
 
 
 def _iteration_of(text: str, records: list[IterationRecord], settings: Settings) -> int:
-    """Return the iteration that a text names that is not its number; errors are the same."""
+    """Return the iteration that "last", a commit, or else the beginning of a session id names.
+
+    Raises:
+        NotFoundError: the log has nothing of this name.
+        SettingsError: several sessions begin with the text.
+    """
     from scoring.evidence.git.repository import GitRepository
     from scoring.evidence.git.walk import commit_named, named_commits
 
@@ -122,7 +128,13 @@ def _iteration_of(text: str, records: list[IterationRecord], settings: Settings)
 
 
 def _last_iteration_of_session(text: str, records: list[IterationRecord]) -> int | None:
-    """Return the last iteration of the session with an id that begins with a text."""
+    """Return the last iteration of the session with an id that is a text, or begins with it.
+
+    None where no id begins so.
+
+    Raises:
+        SettingsError: several ids begin so, and none of them is the text.
+    """
     last_iterations: dict[str, int] = {}
     for record in records:
         if record.agent.session_id.startswith(text):

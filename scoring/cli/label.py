@@ -288,9 +288,10 @@ def _has_no_answer(answers: PlainData) -> bool:
 
 
 def _ask(iteration: int, actor: str, settings: Settings) -> PlainData:
-    """Show an iteration, ask about it, and return the answers.
+    """Show an iteration, ask about it, and return the answers by the names of their options.
 
-    The answer to a skipped question is None.
+    The answer to a skipped question is None. The result is empty if a person who has not labelled
+    the iteration before skips the first question.
     """
     for examined in log_view(
         settings, selection=Selection(only=(iteration,))
@@ -350,9 +351,12 @@ def _show_change(examined: ExaminedIteration, settings: Settings) -> None:
 def _ask_choice(
     question: str, words: tuple[str, ...], needed: bool = False
 ) -> str | None:
-    """Ask until the answer is one of some words, or the beginning of one of them.
+    """Ask until the answer is one of some words, or the beginning of only one, and return the word.
 
-    It may be empty, and is then None, unless it is needed.
+    Args:
+        question: the question.
+        words: the words.
+        needed: whether to ask again after an empty answer, which is returned as None otherwise.
     """
     while True:
         answer = _ask_text(f"{question} [{'/'.join(words)}]")

@@ -15,7 +15,7 @@ from .reading import log_view
 @settings_command(*SCORING_OPTIONS)
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:
-    """Compare what agents claimed with what was observed, over the whole log.
+    """Compare what agents claimed with what was observed, over a log or some of it.
 
     Has a row for each role and signal. Weights and bands play no part; --rubric only chooses the
     rules under which evidence is read.

@@ -21,7 +21,7 @@ def command(settings: Settings, strict: bool) -> int | None:
 
     Example:  da-score log lint --json
     """
-    # which is unknown where the settings say that no transcript is read
+    # stays None, for not known, where the settings say that no transcript is read
     session_ids = None
     if settings.transcripts != "none":
         from scoring.evidence.attribution.attributed import AttributedScan

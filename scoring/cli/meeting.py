@@ -224,7 +224,11 @@ def run(
 def _commands_of_experts(
     arguments: tuple[str, ...], timeout: float
 ) -> "dict[str, Ask]":
-    """Return how to ask each expert, by its name, from arguments such as NAME=COMMAND."""
+    """Return how to ask each expert, by name, from arguments such as NAME=COMMAND.
+
+    Raises:
+        OptionError: an argument has another form, or names an expert again.
+    """
     from scoring.meters.meeting.autopilot import ask_command
 
     commands: dict[str, Ask] = {}
@@ -239,7 +243,13 @@ def _commands_of_experts(
 
 
 def _answered(state: "MeetingState", answer: str, option: str | None) -> "MeetingState":
-    """Return a meeting after people answered: the open question, or that it is to end."""
+    """Return a meeting after people answered the open question, parked it, or wished to end it.
+
+    Args:
+        state: the meeting.
+        answer: ``yes``, ``no``, ``park`` or ``end``.
+        option: what was decided with ``yes``; None for the leading option.
+    """
     from scoring.meters.meeting import driver
 
     if answer == "park":

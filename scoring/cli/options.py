@@ -109,7 +109,10 @@ def valued(
 def choice(
     name: str, words: Sequence[str], summary: str, key: str = "", **more: Any
 ) -> Decorator:
-    """Return the decorator of an option that takes one of some words, as :func:`valued` does."""
+    """Return the decorator of an option that takes one of some words.
+
+    The other arguments are those of :func:`valued`.
+    """
     return valued(name, None, summary, key, type=click.Choice(words), **more)
 
 

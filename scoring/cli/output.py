@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scoring.views.table import Block
 
 _LONG = 1.0
-"""How many seconds a command takes at most that does not say what it does."""
+"""After so many seconds, a command says on a terminal what it does."""
 
 _PIECE = 1 << 20
 """How many bytes of a long output are copied at a time."""
@@ -200,9 +200,9 @@ def reply(
 
 @contextlib.contextmanager
 def progress(text: str) -> Iterator[None]:
-    """Print on a terminal what the program does, if the block takes longer than a second.
+    """Print what the program does, if the block takes longer than a second.
 
-    It goes to standard error, and only if that is a terminal.
+    The text goes to standard error, and only if that is a terminal.
     """
     timer = threading.Timer(
         _LONG, lambda: print(f"{text} …", file=sys.stderr, flush=True)
@@ -229,7 +229,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 def pipe_shows_everything(version: str, rubric: str) -> bool:
     """Return whether a pipe shows as much of a score as a terminal.
 
-    Under older rubrics the text on a pipe is fixed, and shows less.
+    Under older rubrics the text on a pipe is fixed, and shows less. False for an unknown rubric.
 
     Args:
         version: the version of the rubric that scored.
@@ -249,8 +249,8 @@ class Warnings:
     """The warnings of a command, which are printed together and grouped at its end.
 
     Attributes:
-        quiet: whether none is printed.
-        verbose: whether each is printed at once, by itself.
+        quiet: whether no warning is printed.
+        verbose: whether each warning is printed as it comes, by itself.
         holds: whether warnings wait until :meth:`say` is called.
     """
 
@@ -278,7 +278,7 @@ class Warnings:
         self.holds = False
 
     def say(self) -> None:
-        """Print the warnings that wait, in the order of the first of each kind."""
+        """Print the warnings that wait, a line for each kind, in the order in which kinds began."""
         waiting = self._waiting
         self._waiting = {}
         for texts in waiting.values():

@@ -94,7 +94,12 @@ def command(
 
 
 def _statement(argument: str) -> str:
-    """Return the SQL of the argument, of the file that it names, or of standard input."""
+    """Return the SQL of an argument, of the file that the argument names, or of standard input.
+
+    Raises:
+        OptionError: the SQL is missing.
+        InputError: the file cannot be read.
+    """
     statement = argument
     if argument == "-":
         statement = sys.stdin.read() if sys.stdin else ""
@@ -126,7 +131,7 @@ def _ask_fleet(place: str, sql: str) -> Iterator[Answer]:
 
 
 def _unique_names(names: tuple[str, ...]) -> list[str]:
-    """Return the names of columns, with a number after a name that came before: ``n``, ``n_1``."""
+    """Return the names of columns, each once: a repeated name gets a number, as in ``n_1``."""
     unique: list[str] = []
     for name in names:
         candidate = name

@@ -115,7 +115,7 @@ def rubric_of(settings: Settings) -> Rubric:
     """Return the rubric that the settings name.
 
     Raises:
-        RubricError: they name none.
+        RubricError: the settings name no rubric.
     """
     return find_rubric(settings.rubric)
 
@@ -148,7 +148,13 @@ def sources(
 def observing_sources(
     settings: Settings, warn: Warn = warn, hinted: Sequence[Path] = ()
 ) -> Sources:
-    """Return where the evidence of work comes from, whatever rubric scores, as :func:`sources`."""
+    """Return where evidence comes from under the rules of attribution, whatever rubric scores.
+
+    Args:
+        settings: the settings of the command.
+        warn: takes a warning about settings without effect, and about what is skipped later.
+        hinted: transcript folders that a harness names, read in addition to the others.
+    """
     return sources(settings, ATTRIBUTED, warn, hinted)
 
 
@@ -196,9 +202,9 @@ def outcome_rules(settings: Settings) -> "OutcomeRules":
 
 
 def report_broken_entries(*errors: str | LogError) -> None:
-    """Print why entries are left out, each reason once.
+    """Print why entries are left out, each reason once in a command.
 
-    The command exits with status 1 after that.
+    The exit status of the command is then 1.
     """
     for text in map(str, errors):
         if _is_new(text, BROKEN_ENTRIES):
@@ -303,7 +309,7 @@ def rows_of_logs(
     """Return the rows of tables, each with the name of its table.
 
     Args:
-        roots: folders below which logs are found; without any, the log of the options is read.
+        roots: folders below which logs are found. Without roots, the log of the options is read.
         options: values of options by long name.
         recompute: whether scores are computed even where there are sidecars.
         selection: which iterations have rows.

@@ -16,7 +16,7 @@ from scoring.sidecars.meaning import keep_meaning
 from scoring.text import counted
 from scoring.views.formats import require
 from scoring.views.look_at import look_at
-from scoring.views.report import is_report, page_parts, report_lines
+from scoring.views.report import is_report_or_missing, page_parts, report_lines
 from scoring.views.report.answers import fleet_work
 from scoring.views.report.commit_links import name_and_commit_pages
 from scoring.views.report.digest import Digest, digest
@@ -91,7 +91,12 @@ def command(
 
 
 def _check_output(out: Path, settings: Settings) -> None:
-    """Raise an error if the page cannot go where it should, before anything is computed."""
+    """Refuse an output that cannot take the page, before anything is computed.
+
+    Raises:
+        OptionError: standard output is for JSON, or is a terminal.
+        InputError: the file is not a report, or a package is missing.
+    """
     to_standard_output = out == _STANDARD_OUTPUT
     if to_standard_output and settings.json:
         raise OptionError(
@@ -101,7 +106,7 @@ def _check_output(out: Path, settings: Settings) -> None:
         raise OptionError("HTML is not for a terminal: give --out FILE")
 
     require("report", "jinja2")
-    if not to_standard_output and not is_report(out):
+    if not to_standard_output and not is_report_or_missing(out):
         raise InputError(
             f"{out}: not a report of da-score; give another file with --out"
         )
@@ -114,7 +119,10 @@ def _digest_of_log(
     selection: Selection,
     observe: bool,
 ) -> Digest:
-    """Read a log, and keep what the scores mean, if the whole log was read."""
+    """Return what the page shows of a log.
+
+    If the options choose no iterations, the store keeps what the scores mean.
+    """
     view = log_view(settings, recompute, selection, outcomes=True, lenient=True)
     view = replace(view, observe=observe)
     version = view.rubric.version

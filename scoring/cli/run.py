@@ -116,8 +116,14 @@ def _work_to_show(
 ) -> RunShown:
     """Return what became of the work, for the page and for JSON.
 
-    Takes the evidence out of its list, so that memory does not hold it while the page is made.
-    Only where the rubric's evidence is as observed is there something to know of the history.
+    Args:
+        settings: the settings of the command.
+        selection: which iterations are shown.
+        log: the scores.
+        evidence: the evidence of the log, or nothing where it was not kept. It is taken out of this
+            list, so that memory does not hold it while the page is made.
+        as_observed: whether the rubric reads evidence as observed. Notes on the history are made
+            only then.
     """
     view = log_view(settings, selection=selection, outcomes=True)
     horizon_days = outcome_rules(settings).horizon_days

@@ -40,10 +40,11 @@ class SessionToShow(NamedTuple):
 
     Attributes:
         session: the score, of the evidence where it can be read, else of the sidecar.
-        members: the scores of its iterations that are known, by iteration.
+        members: the scores of its iterations, by iteration. One that is not known is left out.
         state: whether the evidence still gives the score of the sidecar.
         examined: the iterations as the evidence shows them; None where it cannot be read.
-        states: whether the evidence still gives the score of each iteration's sidecar.
+        states: by iteration, whether the evidence still gives the score of its sidecar; empty where
+            the evidence cannot be read.
         spending: what the iterations cost together; None where the evidence cannot be read.
     """
 
@@ -81,10 +82,10 @@ def command(session_id: str, settings: Settings) -> None:
 
 
 def _complete_id(text: str, log_dir: Path) -> str:
-    """Return the session id that begins with a text, or the text if no id does.
+    """Return the only session id that begins with a text, or the text if it is an id or none does.
 
     Raises:
-        SettingsError: several ids begin with it.
+        SettingsError: several ids begin with the text.
     """
     if not is_plain_session_id(text) or session_score_path(log_dir, text).exists():
         return text
@@ -119,7 +120,7 @@ def _read_sidecar(session_id: str, log_dir: Path) -> SessionScore:
 
 
 def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> SessionToShow:
-    """Score a session by what the evidence gives now, and compare its sidecar with that."""
+    """Score a session by what the evidence gives now, and compare its sidecar with that score."""
     members = {}
     for iteration in sidecar.iterations:
         with contextlib.suppress(NotFoundError):

@@ -34,7 +34,8 @@ class _Choice(NamedTuple):
     """Which work the options choose. A field that is None leaves nothing out.
 
     Attributes:
-        period: the days on which the work may have ended.
+        period: the days on which the work ended, the first and the last included. Work without a
+            known end is not chosen.
         task: a pattern for the ids of tasks.
         names: case-folded names and addresses of authors.
     """
@@ -149,8 +150,9 @@ def _sides(
 ) -> Sides:
     """Return the two sides that the options name.
 
-    The options choose the work of both sides. But where ``against`` names a month or an author,
-    the options for days, or for authors, choose the first side alone.
+    The options choose the work of both sides, with two exceptions. Where ``against`` names a month,
+    the options for days choose the first side alone. Where it names an author, so do the options
+    for authors.
     """
     if against is None:
         sha, time = _commit_named(settings, since_commit or "")

@@ -70,7 +70,7 @@ def entries_of(
 
 
 def notes_on_sources(settings: Settings, book: "Ledger") -> list[str]:
-    """Return, where no work was found, which sessions are in a form that is not read.
+    """Return sentences about sessions in a form that is not read, or [] where work was found.
 
     Args:
         settings: the settings, which say where transcripts were looked for.
@@ -106,9 +106,9 @@ def meaning_of(
     Args:
         settings: the settings of the command.
         version: the version of the rubric that scored.
-        scores: the scores, each with the facts of its iteration.
-        marks: the marks of the scores, where they are known. Without either it is what was last
-            found of the log, for a score that is newer than that.
+        scores: the scores, each with the facts of its iteration; None where ``marks`` has them.
+        marks: the marks of the scores. If both are None, the last measurement of the log counts,
+            although scores may be newer.
     """
     if scores is not None:
         marks = [score_mark(score, facts) for score, facts in scores]
@@ -120,12 +120,12 @@ def landing_line(
 ) -> str:
     """Return a line that says what became of an iteration.
 
-    Where it did not land, or git does not know it, the lines that its unit wrote decide.
+    Where git knows no landing of the iteration, the lines that its unit wrote decide.
 
     Args:
         settings: the settings of the command.
         facts: what is known of the iteration.
-        read: the evidence of the log, if it has been read.
+        read: the evidence of the log; None where it has not been read.
     """
     landing = facts.landing
     if landing.landed_state or landing.rules == "reference":
@@ -175,7 +175,7 @@ def _ledger(settings: Settings, read: Evidence | None = None) -> "Ledger | None"
 
     Args:
         settings: the settings of the command.
-        read: the evidence of the log, if it has been read.
+        read: the evidence of the log; None where it has not been read.
     """
     from scoring.outcomes.ledger import ledger_of
 

@@ -36,12 +36,12 @@ _POINTS = 0.1
 """A difference between shares that matters: 10 points."""
 
 _PART = 0.2
-"""The same of other figures, as a part of the second side's."""
+"""A difference of other figures that matters, as a share of the figure of the second side."""
 
 _POWER = 1.75
-"""How much larger than half of its 95 % interval a difference is that is found in 4 of 5 cases.
+"""A difference of this many times half its 95 % interval is found in 4 of 5 cases.
 
-It is (2.58 + 0.84) / 1.96, by the normal quantiles of 99.5 %, 80 % and 97.5 %.
+The factor is (2.58 + 0.84) / 1.96, by the normal quantiles of 99.5 %, 80 % and 97.5 %.
 """
 
 SURE = 0.99
@@ -57,12 +57,13 @@ class Figure(NamedTuple):
     Attributes:
         measure: what is compared.
         first: the values of the first side.
-        second: those of the second side.
-        interval: the 95 % interval of the difference; None where a side has too few units.
-        more_units: how many more units are needed to see a difference; None where it is certain, or
-            where more units would not help.
+        second: the values of the second side.
+        interval: the 95 % interval of the difference. None where a side has no unit, or where a
+            mean has too few units or sessions; a share has an interval from one unit on.
+        more_units: how many more units would show a difference, rounded up to two digits; None
+            unless that is what the verdict says.
         certain: whether there is a difference, with 99 % confidence.
-        verdict: what can be said of it, in words.
+        verdict: what can be said of the difference, in words.
     """
 
     measure: Measure
@@ -101,7 +102,8 @@ class Against(NamedTuple):
     Attributes:
         sides: the two sides.
         figures: the measures of both.
-        latest: the last day of work that is old enough; None without a trunk.
+        latest: the last day on which work could end and be old enough to judge; None without a
+            trunk.
     """
 
     sides: Sides
@@ -133,7 +135,7 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
 
     Args:
         sides: the sides.
-        horizon_days: how many days after it ended work is judged.
+        horizon_days: how many days after its end work is judged.
         tip_time: the time of the trunk's newest commit, in seconds since 1970; None without one.
     """
     changed = sides.periods and harness_changed(*sides.rows)
@@ -159,7 +161,7 @@ def figure_of(
     Args:
         measure: the measure.
         first: the values of the first side.
-        second: those of the second side.
+        second: the values of the second side.
         changed: whether the sides are periods in which different harnesses worked.
     """
     figure = Figure(measure, first, second, verdict=_too_few(measure, first, second))
@@ -205,7 +207,7 @@ def _too_few(measure: Measure, first: Sample, second: Sample) -> str:
 def _intervals(
     measure: Measure, first: Sample, second: Sample
 ) -> tuple[Interval, Interval]:
-    """Return the 95 % interval of a difference, which is shown, and the 99 % one of a verdict."""
+    """Return the 95 % interval of a difference, and the 99 % interval that decides the verdict."""
     if measure.kind == "share":
         return (
             share_difference_interval(first.clusters, second.clusters),
@@ -220,10 +222,14 @@ def _holds_zero(interval: Interval) -> bool:
 
 
 def _with_needed(figure: Figure, interval: Interval) -> Figure:
-    """Return a figure with 0 in its interval, completed: its verdict, and the units that it lacks.
+    """Return a figure that shows no certain difference with its verdict and ``more_units``.
 
-    The verdict says how many more units could tell a difference that matters, or the one that is
-    seen if that is larger; or, where there are enough units, how far apart the sides are at most.
+    The verdict is one of these:
+
+    - "no difference", where the second side has 0 and so has the difference;
+    - how far apart the sides are at most, where there are enough units;
+    - how many more units would tell a difference that matters, or the difference that was seen if
+      the latter is larger.
     """
     difference = figure.difference or 0.0
     least = _POINTS

@@ -21,21 +21,21 @@ class CountedShare(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """The share, 0 to 1, or None of nothing."""
+        """The share, 0 to 1, or None where the whole is 0."""
         if not self.whole:
             return None
         return self.part / self.whole
 
     @property
     def range(self) -> str:
-        """The share and its Wilson interval, as ``50 %, 9–91 %``, or "" of nothing."""
+        """The share and its Wilson interval, as ``50 %, 9–91 %``, or "" where the whole is 0."""
         if self.value is None:
             return ""
         low, high = wilson(self.part, self.whole)
         return f"{percent(self.value)} %, {percent(low)}\u2013{percent(high)} %"
 
     def as_dict(self) -> dict[str, float | None]:
-        """Return the share and its Wilson interval for JSON. All are None of nothing."""
+        """Return the share and its Wilson interval for JSON. All are None where the whole is 0."""
         low, high = wilson(self.part, self.whole) if self.whole else (None, None)
         return {"value": self.value, "low": low, "high": high}
 
@@ -46,7 +46,7 @@ class CountedShare(NamedTuple):
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, with one decimal near the ends: only none is 0, only all 100."""
+    """Return a share in percent, with one decimal near the ends: 0 and 100 are exact."""
     value = round(share * 100, 6)
     if value in (0, 100) or 0.5 <= value < 99.5:
         return f"{value:.0f}"
@@ -75,7 +75,7 @@ def cost_text(cost: float | None) -> str:
 
 
 def per_landed_text(summary: PlainData) -> str:
-    """Return what a landed unit cost, and of how many that is known where it is not of all."""
+    """Return the mean cost of landed units, and how many have a known cost where not all have."""
     text = cost_text(summary["cost_per_landed"])
     if 0 < summary["landed_priced"] < summary["landed"]:
         return f"{text} of {summary['landed_priced']}"
@@ -133,8 +133,8 @@ def unpriced_lines(unpriced: Mapping[str, int]) -> Iterator[str]:
 def spending_lines(spending: Spending | None) -> list[str]:
     """Return the lines that say what an iteration or a session used.
 
-    The tokens, then cost, time and models, then why the cost is not complete, or less than that of
-    the units. A line without content is left out.
+    In order, without the lines that would be empty: the tokens; cost, time and models; why the cost
+    is not complete; why ``work`` counts more. Empty for None.
     """
     if spending is None:
         return []

@@ -41,7 +41,8 @@ class RowSource(NamedTuple):
 
     Attributes:
         log: the log, as it was named.
-        iteration: the number of the iteration.
+        iteration: the number of the iteration. It is the first one of a session or task, and 0 for
+            a unit of work.
         content: what the row is about, such as an iteration, a session, or a unit of work.
     """
 
@@ -66,8 +67,8 @@ class DataColumn(NamedTuple):
         kind: the type of its values.
         unit: the unit of its values; "" for none.
         meaning: what its values mean.
-        take: returns the value of a row.
-        may_miss: whether it is None where nothing is known, and never 0 or an empty text.
+        take: returns the value of the column for what a row is made from.
+        may_miss: whether values may be None, which means that nothing is known.
     """
 
     name: str
@@ -90,7 +91,7 @@ class GroupScore(NamedTuple):
     Attributes:
         score: their score.
         bought: what their tokens bought.
-        sessions: how many sessions they are of.
+        sessions: of how many sessions the iterations are; those without a session do not count.
     """
 
     score: SessionScore
@@ -106,7 +107,7 @@ class ScoreRow(NamedTuple):
 
 
 def _score_on_enough_evidence(score: Any) -> float | None:
-    """Return the value of an iteration's or a session's score that counts in means, else None."""
+    """Return the value of a score of an iteration or session, or None if no mean may count it."""
     enough = score.scored and score.band != BAND_INSUFFICIENT
     return score.value if enough else None
 
@@ -154,7 +155,7 @@ def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Take:
 
 
 def _tokens(kind: str, spending: Spending) -> int | None:
-    """Return the tokens of a kind, or None where none of any kind are known."""
+    """Return the tokens of a kind, or None where tokens of no kind are known."""
     return spending.tokens[kind] if spending.spent else None
 
 
@@ -259,8 +260,9 @@ def table_rows(
 ) -> Iterator[NamedRow]:
     """Yield the rows of every table of one log but ``work``, each with the name of its table.
 
-    The rows come as the pass goes on, those of sessions and tasks at the end, sorted by name and
-    rubric version. Iterations without a session or task are in no row of these.
+    The rows of iterations come in the order of the iterations. After them come those of sessions,
+    then those of tasks, sorted by name and rubric version. An iteration without a session is in no
+    row of ``sessions``, and one without a task in no row of ``tasks``.
     """
     groups: dict[tuple[str, str, str], list[Member]] = {}
     for iteration in examined:
@@ -299,7 +301,11 @@ def rows_of_view(
 ) -> Iterator[NamedRow]:
     """Yield the rows that some tables of a log need, each with the name of its table.
 
-    Rows of further tables may be among them. Raises as :func:`work_of`.
+    Rows of further tables may be among them.
+
+    Raises:
+        LogError: the log cannot be read.
+        NotARepositoryError: the repository of the log is not in a work tree.
     """
     preloaded: list[PreloadedEvidence] = []
     if any(name != "work" for name in tables):

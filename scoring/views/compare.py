@@ -49,7 +49,7 @@ class SpecChange(NamedTuple):
 
     @property
     def change(self) -> Change:
-        """What the step did to the signal; it is also changed where only its words are."""
+        """What the step did to the signal. A signal of which only the words differ is changed."""
         if self.before is None:
             return "added"
         if self.after is None:
@@ -58,7 +58,7 @@ class SpecChange(NamedTuple):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that differ, where both rubrics have the signal."""
+        """The fields that differ. None are listed where one of the rubrics lacks the signal."""
         if self.before is None or self.after is None:
             return ()
 
@@ -99,7 +99,7 @@ class RubricDiff(NamedTuple):
 
     @property
     def names(self) -> tuple[str, str]:
-        """The versions of the two, with a letter where they are equal."""
+        """The versions of both rubrics, each with a letter after it where they are equal."""
         old = self.before.version
         new = self.after.version
         if old != new:
@@ -126,10 +126,10 @@ class SignalMove(NamedTuple):
 
     Attributes:
         signal: its id.
-        before: its row under the first rubric; None without one.
-        after: its row under the second rubric; None without one.
-        effect: what it adds to the change of the score.
-        causes: why it has an effect.
+        before: its row under the first rubric; None where that rubric lacks the signal.
+        after: its row under the second rubric; None where that rubric lacks the signal.
+        effect: what it adds to the change of the score; 0.0 unless both rubrics give a score.
+        causes: what of it changed: its presence alone, or its sub-score, its weight, both or none.
     """
 
     signal: str
@@ -148,9 +148,9 @@ class IterationDiff(NamedTuple):
     """One iteration under two rubrics.
 
     Attributes:
-        before: its score under the first rubric.
-        after: its score under the second rubric.
-        signals: every signal of either.
+        before: its score under the first rubric; not ``scored`` where the rubric gives none.
+        after: its score under the second rubric; not ``scored`` where the rubric gives none.
+        signals: the signals of the second rubric in order, then those that only the first has.
     """
 
     before: Score
@@ -159,7 +159,7 @@ class IterationDiff(NamedTuple):
 
     @property
     def iteration(self) -> int:
-        """Its number."""
+        """The number of the iteration, the same under both rubrics."""
         return self.before.iteration
 
     @property
@@ -171,7 +171,7 @@ class IterationDiff(NamedTuple):
 
     @property
     def moved(self) -> bool:
-        """Whether the score changed, or only one of the rubrics gives one."""
+        """Whether the score changed, or only one of the rubrics gives a score."""
         if self.change is None:
             return self.before.scored != self.after.scored
         return abs(self.change) > EQUAL_WITHIN
@@ -188,17 +188,19 @@ class IterationDiff(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What the step does to a whole log. Means are over iterations with enough evidence.
+    """What the step does to a whole log.
 
     Attributes:
         iterations: how many iterations there are.
-        moved: how many scores changed.
-        mean_change: the mean change; None without one.
-        mean_move: the mean change of those that changed; None without one.
-        band_changes: how many scores went from one band to another.
-        signals: for each signal how often it had an effect, and its mean.
-        interval: the 95 % interval of the mean change.
-        insufficient: how many iterations are in no mean.
+        moved: how many scores changed, or are given by one of the rubrics only.
+        mean_change: the mean change of the iterations that have enough evidence under both
+            rubrics; None without such iterations.
+        mean_move: the mean of those changes that are not 0; None without one.
+        band_changes: how many iterations went from the first to the second band, by both bands.
+        signals: by signal that had an effect, on how many iterations, and its mean effect on these.
+            Iterations with too little evidence count here.
+        interval: the 95 % interval of ``mean_change``; None for fewer than two iterations.
+        insufficient: how many iterations have too little evidence under one of the rubrics.
     """
 
     iterations: int
@@ -212,7 +214,7 @@ class Totals(NamedTuple):
 
 
 class LogDiff(NamedTuple):
-    """The iterations of a log under two rubrics, in order."""
+    """The iterations of a log under two rubrics, in the order of the log."""
 
     iterations: tuple[IterationDiff, ...]
 
@@ -256,7 +258,7 @@ def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
     """Compare the scores of one log under two rubrics.
 
     Raises:
-        ValueError: the two do not have the same iterations.
+        ValueError: the two logs do not have the same iterations in the same order.
     """
     scored = zip(before.iterations, after.iterations, strict=True)
     return LogDiff(tuple(diff_scores(old.score, new.score) for old, new in scored))
@@ -266,7 +268,7 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
     """Split the change of one iteration's score among its signals.
 
     Raises:
-        ValueError: the two are not of one iteration.
+        ValueError: the scores are not of the same iteration.
     """
     if before.iteration != after.iteration:
         raise ValueError(
@@ -317,7 +319,9 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
 
 
 def _causes(before: _Row, after: _Row, scale: float) -> Iterator[Cause]:
-    """Yield why a signal moves a score: its presence, or else its sub-score, its weight, or both.
+    """Yield what changed of a signal: its presence alone, or its sub-score, its weight, or both.
+
+    Nothing is yielded where nothing of it changed, or where it votes under neither rubric.
 
     Args:
         before: its row under the first rubric.

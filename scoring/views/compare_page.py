@@ -47,8 +47,8 @@ def comparison_page(
     Args:
         diff: the two rubrics.
         log: the log under both; None without a log.
-        source: the log, as it was named; None where none was asked for.
-        tasks: the tasks of iterations.
+        source: the log, as it was named; None where no log was asked for.
+        tasks: the tasks of iterations, by the numbers of the iterations.
     """
     sides = [numeric(name, width=max(7, len(name))) for name in diff.names]
     spec_columns = (Column("SIGNAL", 20), *sides, numeric("CHANGE", width=0))
@@ -162,7 +162,10 @@ def _iteration_row(
 
 
 def _move_lines(diff: RubricDiff, iteration: IterationDiff) -> Lines:
-    """Yield what moved the score of an iteration, the largest effect first."""
+    """Yield what moved the score of an iteration, the largest effect first.
+
+    The signals of which only the weight changed are in one line at the end.
+    """
     moves = sorted(iteration.signals, key=lambda move: -abs(move.effect))
     for move in moves:
         if not set(move.causes) - {"weight"}:
@@ -258,7 +261,11 @@ def comparison_payload(
 ) -> PlainData:
     """Return a comparison as data for JSON, where ``a`` is the first rubric and ``b`` the second.
 
-    The arguments are those of :func:`comparison_page`.
+    Args:
+        diff: the two rubrics.
+        log: the log under both; None without a log.
+        source: the log, as it was named.
+        tasks: the tasks of iterations, by the numbers of the iterations.
     """
     first = diff.before
     second = diff.after

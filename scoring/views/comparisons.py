@@ -18,7 +18,7 @@ LEAST_DECIDED = 20
 """With fewer units on a side, nothing is said of a difference."""
 
 _SAME_HARNESSES = 0.8
-"""The part of the work that two periods have in common by harness, below which it changed."""
+"""The harness changed between periods with less than this share of work in common by harness."""
 
 _MOST_GROUPS = 15  # of one kind that are listed
 
@@ -32,10 +32,10 @@ class Measure(NamedTuple):
         key: its name in JSON.
         name: its name for people.
         kind: whether it is a share, an amount of US dollars, or a number.
-        of: the value of a unit, 0 or 1 for a share; None where the unit has none.
-        more: what people read where the first side has more of it.
-        less: what people read where it has less.
-        settled: whether only units count that are old enough to judge.
+        of: returns the value of a unit: 0 or 1 for a share, None where the unit has no value.
+        more: what people read where the value of the first side is the larger one.
+        less: what people read where the value of the first side is the smaller one.
+        settled: whether a comparison counts only units that are old enough to judge.
     """
 
     key: str
@@ -123,7 +123,7 @@ MEASURES = (
 def comparable_work(measure: Measure, rows: WorkRows) -> WorkRows:
     """Return the work by which a measure compares two periods: all of it, or the settled work.
 
-    What landed of younger work is known sooner than what came to nothing of it.
+    Of younger work, what landed is known sooner than what came to nothing.
     """
     if measure.settled:
         return settled(rows)
@@ -136,11 +136,11 @@ def settled(rows: WorkRows) -> list[WorkRow]:
 
 
 class Sample(NamedTuple):
-    """The values of one side.
+    """The values of a measure for some work.
 
     Attributes:
-        clusters: the values by session.
-        unclear: how many further units may belong to it, if one knew what became of them.
+        clusters: for each session, the sum of its values and their number.
+        unclear: how many further units might have a value if it were known what became of them.
     """
 
     clusters: list[Cluster]
@@ -172,7 +172,11 @@ class Sample(NamedTuple):
 
 
 def sample_of(measure: Measure, rows: WorkRows) -> Sample:
-    """Return the values of some work by session, and of the measure landed its unclear units."""
+    """Return the values of some work by session.
+
+    A unit of no session is a cluster of its own. Unclear units count as such only for the measure
+    ``landed``.
+    """
     clusters: dict[object, Cluster] = {}
     for row in rows:
         value = measure.of(row)
@@ -192,9 +196,10 @@ class Comparison(NamedTuple):
 
     Attributes:
         kind: what the groups are, such as ``Harness``.
-        groups: the largest groups.
+        groups: at most 15 groups, the largest first and the group without a name last.
         more: how many further groups are not listed.
-        verdicts: what the intervals allow to say, a sentence for each share.
+        verdicts: what the intervals allow to say, a sentence for each share that a unit has. Empty
+            with fewer than two groups that have a name.
     """
 
     kind: str
@@ -211,8 +216,8 @@ def comparisons(work: WorkRows, least: int = 2) -> list[Comparison]:
 
     Args:
         work: the work.
-        least: how many groups a kind has at least. A kind with fewer is left out, and one in which
-            no group has a name.
+        least: the least number of groups. A kind with fewer groups is left out, and so is a kind
+            in which no group has a name.
     """
     compared = []
     for kind in ("Repository", "Harness", "Model"):
@@ -253,7 +258,11 @@ def months(work: WorkRows) -> list[WorkGroup]:
 def trend(work: WorkRows) -> list[str]:
     """Return sentences that compare the older and the newer half of the work, one for each share.
 
-    They are of the units that ``work --against`` compares. A share of fewer than two is left out.
+    Only the units count that have a time and a value, and that ``work --against`` would compare. A
+    share with fewer than two such units has no sentence.
+
+    Args:
+        work: the work, in the order in which it ended. It is not sorted here.
     """
     sentences = []
     for share in _SHARES:
@@ -283,7 +292,7 @@ def trend(work: WorkRows) -> list[str]:
 def harness_changed(older: WorkRows, newer: WorkRows) -> bool:
     """Return whether two periods have less than 80 % of their work in common by harness.
 
-    Work of an unknown harness does not count.
+    Work of an unknown harness does not count. False where a period has no other work.
     """
     shares_before = _harness_shares(older)
     shares_after = _harness_shares(newer)
@@ -297,14 +306,17 @@ def harness_changed(older: WorkRows, newer: WorkRows) -> bool:
 
 
 def _harness_shares(rows: WorkRows) -> dict[str, float]:
-    """Return the part of the work that each known harness did, 0 to 1."""
+    """Return the share of the work that each harness did, 0 to 1, by harness.
+
+    Work of an unknown harness does not count.
+    """
     harnesses = [row.values["harness"] for row in rows if row.values["harness"]]
     counts = Counter(map(without_mark, harnesses))
     return {harness: count / counts.total() for harness, count in counts.items()}
 
 
 class _ShareInterval(NamedTuple):
-    """Between what the share of a group is, with 95 % confidence."""
+    """The limits of the share of a group, with 95 % confidence, and the group's name."""
 
     low: float
     high: float
@@ -312,7 +324,7 @@ class _ShareInterval(NamedTuple):
 
 
 def _verdict(samples: Mapping[str, Sample]) -> str:
-    """Return a sentence: which group has the largest share for certain, or why none has.
+    """Return a sentence: two groups of which the first certainly has the larger share, or why none.
 
     Groups with fewer than :data:`LEAST_DECIDED` units are not compared.
     """
@@ -338,11 +350,12 @@ def _verdict(samples: Mapping[str, Sample]) -> str:
 
 
 def _difference(samples: Mapping[str, Sample], counts_unclear: bool) -> str:
-    """Return which share is larger than which for certain, or "" where all intervals touch.
+    """Return a sentence about the groups that are furthest apart, or "" where all intervals meet.
 
     Args:
         samples: the groups by name.
-        counts_unclear: whether all of the unclear units may have the value 1, or all of them 0.
+        counts_unclear: whether intervals reach from where all unclear units have the value 0 to
+            where all have 1; if not, unclear units do not count.
     """
     intervals = []
     for name, sample in samples.items():

@@ -1,6 +1,6 @@
 """What work cost, by day, week, month, session, model, harness or author, and the dearest of it.
 
-It rests on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
+The figures rest on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
 """
 
 import shlex
@@ -32,7 +32,7 @@ that was lost, and ``open`` is open or unclear.
 """
 
 HEADINGS = ("Landed", "Fixed", "Undone", "Lost", "Open", "Unclear", "Talk")
-"""What people read above :func:`shares_of`: open and unclear work apart, as ``work`` has them."""
+"""The headings of what :func:`shares_of` returns. Open and unclear work have one each."""
 
 _FATE_OF_STATE = {
     "reverted": "taken_back",
@@ -49,7 +49,7 @@ class CostDays(NamedTuple):
     """The days of which costs are wanted.
 
     Attributes:
-        period: the days, in the time zone; None for all.
+        period: the days, in ``zone``; None for all.
         zone: the time zone of days; None for the local one.
     """
 
@@ -59,7 +59,8 @@ class CostDays(NamedTuple):
     def charges(self, spending: Spending) -> Iterator[tuple[Charge, date | None]]:
         """Yield the charges of these days, each with its day.
 
-        Responses without a time are of the day on which the work ended.
+        Responses without a time are of the day on which the work ended. Where that is not known
+        either, the day is None, and a period leaves the charge out.
         """
         for charge in spending.charges:
             moment = spending.ended
@@ -76,7 +77,7 @@ class Expense(NamedTuple):
     Attributes:
         row: the unit.
         harness: the harness that asked.
-        session: the id of its session.
+        session: the id of the session that asked.
         charge: what the responses used and cost.
         day: the day in the time zone that was asked for; None where it is not known.
     """
@@ -115,18 +116,21 @@ GROUPINGS: dict[str, NameOf] = {
     "harness": lambda expense: expense.harness,
     "author": lambda expense: expense.row.values["author"] or "",
 }
-"""By what costs are summed, and the name of the sum that an expense is in."""
+"""By grouping, what returns the name of the group of an expense, or "" where it is not known."""
 
 
 def fate_of(unit: Unit) -> str:
-    """Return which of :data:`FATES` a unit had."""
+    """Return which of :data:`FATES` a unit had. Talk that is part of landed work had its fate."""
     if unit.state == "landed" or unit.of_landed:
         return "fixed" if unit.defective else "landed"
     return _FATE_OF_STATE.get(unit.state, "open")
 
 
 def cost_sum(name: str, paid: Sequence[Expense]) -> PlainData:
-    """Return the sum of some expenses, and what became of it, for JSON."""
+    """Return for JSON what some expenses cost, in all and by what became of the work.
+
+    ``units`` leaves talk out. ``unpriced`` has responses without a known price, by model.
+    """
     by_fate = dict.fromkeys(FATES, 0.0)
     unclear = 0.0
     unpriced: Counter[str] = Counter()
@@ -154,7 +158,8 @@ def cost_sum(name: str, paid: Sequence[Expense]) -> PlainData:
 def cost_sums(paid: Iterable[Expense], grouping: str) -> list[PlainData]:
     """Return the sums of expenses by one of :data:`GROUPINGS`.
 
-    Times come in their order, all else by its cost, the dearest first.
+    Days, weeks and months come in order of time, an unknown one first. Other groups come by cost,
+    the dearest first.
     """
     groups = _grouped(paid, GROUPINGS[grouping])
     sums = [cost_sum(name, groups[name]) for name in sorted(groups)]
@@ -171,7 +176,10 @@ def _grouped(paid: Iterable[Expense], name_of: NameOf) -> dict[str, list[Expense
 
 
 def dearest(paid: Iterable[Expense]) -> list[PlainData]:
-    """Return the units that cost most, for JSON: what they are, and where to look."""
+    """Return the ten units that cost most, for JSON: what they are, and where to look.
+
+    The dearest comes first. Units that cost nothing, or of which no cost is known, are left out.
+    """
     units = []
     for group in _grouped(paid, lambda expense: expense.row.unit.unit).values():
         cost = sum_of_known(expense.charge.cost for expense in group)
@@ -255,7 +263,14 @@ def cost_page(value: PlainData, days: str, zone: tzinfo | None) -> Page:
 def everything(
     used: Iterable[UsedBySession], days: CostDays
 ) -> dict[str, list[PlainData]]:
-    """Return what all sessions of the machine cost, by repository, harness and model, for JSON."""
+    """Return for JSON what sessions cost, by ``repository``, ``harness``, ``model``, and ``all``.
+
+    The dearest of each comes first. Without a charge on these days, the result is empty.
+
+    Args:
+        used: what each session of the machine used in each repository.
+        days: the days of which costs are wanted.
+    """
     groups: dict[str, dict[str, list[tuple[SessionKey, Charge]]]] = {}
     for use in used:
         harness, _ = use.session
@@ -294,7 +309,7 @@ def everything_page(value: PlainData, days: str) -> Page:
     """Yield what all sessions of the machine cost.
 
     Args:
-        value: the costs, as in JSON.
+        value: data for JSON in which ``everything`` has the costs, from :func:`everything`.
         days: which days these are, in words.
     """
     if not value["everything"]:
@@ -330,8 +345,9 @@ def left_out_sessions(used: Iterable[UsedBySession], days: CostDays) -> list[Pla
     """Return the sessions that are in no sum of ``work``, for JSON.
 
     Args:
-        used: what they used, with the folder that is gone in place of a repository.
-        days: the days of which costs are wanted.
+        used: what these sessions used, each with the folder that is gone as its ``repository``.
+        days: the days of which costs are wanted. A session without a charge on a day of a period
+            is left out.
     """
     sessions = []
     for use in used:
@@ -346,7 +362,7 @@ def left_out_sessions(used: Iterable[UsedBySession], days: CostDays) -> list[Pla
 
 
 def left_out_notes(sessions: Sequence[PlainData]) -> list[str]:
-    """Return a sentence about :func:`left_out_sessions`, or none without such."""
+    """Return one sentence about sessions of :func:`left_out_sessions`, or [] without any."""
     if not sessions:
         return []
 
@@ -366,7 +382,10 @@ def _nothing_known(days: str) -> str:
 
 
 def shares_of(group: PlainData) -> list[str]:
-    """Return which shares of a :func:`cost_sum` went where, for the columns of `HEADINGS`."""
+    """Return how many percent of a :func:`cost_sum` went where, for the columns of `HEADINGS`.
+
+    Each is ``-`` where the cost is 0 or not known.
+    """
     cost = group["cost"]
     if not cost:
         return ["-"] * len(HEADINGS)

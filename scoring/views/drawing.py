@@ -82,7 +82,7 @@ def _texts(row: TableRow) -> RowTexts:
 
 
 def _fitted(table: Table, width: int) -> Drawn:
-    """Yield a table in the first form that has room."""
+    """Yield a table in the first form that has room, in the order that the module names."""
     rows = table.table_rows()
     has_notes = any(row.notes for row in rows)
     if table.heads:
@@ -126,9 +126,9 @@ def _grid(lines: list[RowTexts], widths: list[int], right: Iterable[bool]) -> Ri
     """Return lines as a grid of columns with fixed widths.
 
     Args:
-        lines: the texts of their cells.
-        widths: the widths of the columns, and perhaps of further ones.
-        right: whether a column is aligned to the right.
+        lines: the texts of their cells; not empty.
+        widths: the widths of the columns. Widths of further columns are not used.
+        right: for each column, whether it is aligned to the right.
     """
     grid = RichTable.grid(padding=(0, _GAP, 0, 0))
     for _, width, is_right in zip(lines[0], widths, right, strict=False):
@@ -141,9 +141,10 @@ def _grid(lines: list[RowTexts], widths: list[int], right: Iterable[bool]) -> Ri
 
 
 def _columns_with_room(table: Table, widths: list[int], width: int) -> list[int]:
-    """Return the indices of the columns that stay in the row, or none without room for them.
+    """Return the indices of the columns that stay in the row.
 
-    The widest ones go first, and the first column never goes.
+    The widest columns go first, and the first column never goes. The list is empty where the first
+    column alone has no room, or where the table wants blocks as soon as a column has to go.
     """
     shown = list(range(len(widths)))
     total = _total_width(widths)
@@ -165,7 +166,7 @@ def _with_columns_below(
 ) -> Drawn:
     """Yield a table with some of its columns in rows, and the others below each row.
 
-    Those below have their headings unless they are prose.
+    A column below the row has its heading before its text, unless it is prose.
     """
     widths = _column_widths(lines)
     shown_widths = [widths[index] for index in shown]

@@ -28,13 +28,14 @@ class ExplainedSignal(NamedTuple):
         effective_weight: its share of the vote, 0 to 1.
         contribution: what it added to the score.
         cost: what it did not add of what it could have added; None without a vote.
-        could_add: by how much the score would be higher with a sub-score of 1.
+        could_add: by how much the score would be higher if the signal were present with a sub-score
+            of 1; 0.0 where it is not applicable.
         detail: how the sub-score came about, or why it is missing.
         sources: where the evidence is.
-        advice: what would improve it.
-        source: whether it was claimed or observed.
+        advice: what would improve the sub-score; "" where nothing is advised.
+        source: whether the sub-score was claimed or observed.
         applicable: whether the signal has a part in this iteration.
-        fact: what it rests on, in a few words.
+        fact: what the sub-score rests on, in a few words; None where nothing is known.
     """
 
     signal: str
@@ -59,10 +60,10 @@ class Explanation(NamedTuple):
     Attributes:
         examined: the iteration.
         signals: its signals, in the order of the rubric.
-        entry: the file of its entry.
-        kept: what its evidence file says of its transcript lines.
-        horizon_days: how many days after it landed the work was judged.
-        subject: the subject of its commit.
+        entry: the path of its entry's file; None where that is not known.
+        kept: what its evidence file says of its transcript lines; None without such a file.
+        horizon_days: how many days after landing the work was judged.
+        subject: the subject of its commit; "" where that is not known.
     """
 
     examined: ExaminedIteration
@@ -74,7 +75,7 @@ class Explanation(NamedTuple):
 
     @property
     def raises(self) -> list[ExplainedSignal]:
-        """What would have raised the score, most first."""
+        """The signals that could have raised the score, the largest gain first."""
         raising = [
             signal for signal in self.signals if signal.could_add >= WORTH_SAYING
         ]
@@ -127,9 +128,9 @@ def explain(
     Args:
         examined: the iteration.
         entry: where the fields of its entry are.
-        kept: what its evidence file says of its transcript lines.
-        days: how many days after it landed the work was judged.
-        subject: the subject of its commit.
+        kept: what its evidence file says of its transcript lines; None without such a file.
+        days: how many days after landing the work was judged.
+        subject: the subject of its commit; "" where that is not known.
     """
     facts = examined.facts
     score = examined.score.value

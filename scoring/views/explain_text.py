@@ -58,7 +58,7 @@ def _listed(title: str, texts: Iterable[str]) -> Lines:
 
 
 def _head(explanation: Explanation, landing: str, meaning: Meaning) -> Lines:
-    """Yield what became of the work, its score, how far that can be trusted, and the evidence."""
+    """Yield what became of the work, its score, how far to trust the score, and the evidence."""
     examined = explanation.examined
     score = examined.score
     facts = examined.facts
@@ -186,8 +186,10 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Lines:
     """Yield how the work leads from the commit to the lines of transcripts.
 
     Args:
-        facts: the iteration. Under rules that do not attribute lines, nothing is yielded of them.
-        kept: what the evidence file of the sidecar says of its lines.
+        facts: the iteration.
+        kept: what the evidence file of the sidecar says of its lines; None without such a file.
+            Only this is yielded under rules that do not attribute lines, and it is yielded where no
+            line is found now.
     """
     kept_lines = []
     if kept and kept.method:
@@ -307,7 +309,10 @@ def _work_parts(observed: Observed) -> Lines:
 
 
 def claim_lines(facts: IterationFacts) -> Lines:
-    """Yield what the agent said of its tests, as far as its transcript lines are known."""
+    """Yield each claim in words that tests pass, or that none was found.
+
+    Nothing is yielded where the lines of the iteration's transcripts are not known.
+    """
     observed = facts.observed
     if not observed or not observed.method or observed.checkpoint_tokens:
         return

@@ -25,7 +25,7 @@ class Writer:
     """Writes the rows of a table to a stream.
 
     Attributes:
-        needs: the extra and the module that it needs; None for none.
+        needs: the extra of da-score and the module that the writer needs; None for none.
         binary: the name of the format where it is not text; "" where it is.
     """
 
@@ -40,7 +40,7 @@ class Writer:
         """Write a row, now or later."""
 
     def close(self) -> None:
-        """Write what is left, and leave the stream open."""
+        """Write the rows that are not written yet. The stream stays open."""
 
 
 class CsvWriter(Writer):
@@ -64,7 +64,7 @@ class CsvWriter(Writer):
 
 
 def csv_line(fields: Iterable[Any], delimiter: str = ",") -> str:
-    """Return a line of CSV with its LF. Fields with either character of a line end are quoted."""
+    """Return a line of CSV with its LF. A field that contains CR or LF is quoted."""
     line = io.StringIO(newline="")
     # The module csv quotes only the characters that end its own lines.
     csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(fields)
@@ -120,7 +120,7 @@ class ParquetWriter(Writer):
             self._rows = []
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the rows that are not written yet."""
         self._write_group()
         self._writer.close()
 
@@ -134,7 +134,7 @@ FORMATS: dict[str, type[Writer]] = {
 
 
 def clean(row: DataRow) -> DataRow:
-    """Return a row with its texts in UTF-8, and replacement characters for other bytes."""
+    """Return a row in which bytes of texts that are not UTF-8 became replacement characters."""
     texts = {}
     for name, value in row.items():
         if isinstance(value, str):
@@ -234,7 +234,11 @@ def write_directory(
 ) -> list[Path]:
     """Write tables to a directory, a file each, and return their paths.
 
-    See :func:`write_files`. The directory is made if it does not exist.
+    The files appear together when all rows are written. The directory is made if it does not exist.
+
+    Raises:
+        WriteError: the directory cannot be made, or a file cannot be written. Files before that one
+            may be there already.
     """
     make_folder(directory)
     paths = {table: directory / f"{table}.{form}" for table in tables}

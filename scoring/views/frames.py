@@ -44,7 +44,7 @@ def rows(
         iter_log_dir: the log.
         repo_dir: the repository.
         transcript_dirs: folders and files with transcripts.
-        rubric: scores what has no sidecar.
+        rubric: scores what has no sidecar; None for the default rubric.
         recompute: whether the rubric scores everything, and no sidecar counts.
         options: how evidence is read.
 

@@ -58,7 +58,7 @@ class _Pair(NamedTuple):
 def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
     """Summarize the integrity observations of a log, by role and signal.
 
-    The order is that in which a role and signal appear first.
+    Summaries come in the order in which their role and signal first appear.
     """
     compared: dict[tuple[AgentRole, SignalID], list[_Pair]] = {}
     for signals in sets:
@@ -117,7 +117,9 @@ class WordsSummary(NamedTuple):
 
 
 def summarize_words(observed: Iterable[Observed | None]) -> WordsSummary | None:
-    """Count the claims in words of a log, or return None under rules that do not look at words.
+    """Count the claims in words of a log, or return None where every iteration is None.
+
+    An iteration is None under rules that do not look at words.
 
     A claim in lines that several iterations share counts once.
     """

@@ -1,4 +1,4 @@
-"""How far the people of a log agree in their labels, and the score with them.
+"""How far the people of a log agree in their labels, and how far the score agrees with the labels.
 
 Krippendorff's alpha takes any number of people, and labels may be missing. Cohen's kappa, weighted
 by the square of the distance, takes two people on what both labelled. Both are 1 for full agreement
@@ -31,7 +31,7 @@ from .labelled import NO_LABELS
 from .table import Page, Table, columns_of, number, numeric, titled
 
 Ratings: TypeAlias = Sequence[Sequence[float]]
-"""The ratings of each unit."""
+"""For each unit, such as an iteration, the ratings that it got."""
 
 SCALES: dict[str, Sequence[Any]] = {
     "correctness": CORRECTNESS,
@@ -107,7 +107,7 @@ class Measured(NamedTuple):
     """A measure of agreement.
 
     Attributes:
-        n: over how many iterations.
+        n: how many iterations it is over.
         value: the measure; None where it is not defined.
         interval: its 95 % interval; None where it is not defined.
     """
@@ -160,11 +160,11 @@ class LabelAgreement(NamedTuple):
 _Statistic: TypeAlias = Callable[[Ratings], float | None]
 
 Judgements = Mapping[str, Judgement]
-"""What each person said last of one iteration."""
+"""What each person said last of one iteration, by the person."""
 
 
 def agreement(judgements: Mapping[int, Judgements], scores: Ratings) -> LabelAgreement:
-    """Measure how far people agree.
+    """Measure how far people agree, and how far a score agrees with them.
 
     Args:
         judgements: what each person said last, by iteration.
@@ -199,7 +199,10 @@ def agreement(judgements: Mapping[int, Judgements], scores: Ratings) -> LabelAgr
 def _ratings(
     iterations: Iterable[Judgements], name: str, people: Sequence[str]
 ) -> Ratings:
-    """Return the ratings of one judgement by iteration, where two or more people gave one."""
+    """Return the ratings of one judgement for each iteration that two or more of the people rated.
+
+    Ratings are places on the scale from the worst (0) to the best, in the order of ``people``.
+    """
     units = []
     for by_actor in iterations:
         ratings = []
@@ -223,7 +226,7 @@ def _rank_correlation(pairs: Ratings) -> float | None:
 def agreement_of(
     labels: Mapping[int, tuple[LabelRecord, ...]], scores: Sequence[PersistedScore]
 ) -> LabelAgreement:
-    """Measure how far the people of a log agree, and the score with them.
+    """Measure how far the people of a log agree, and how far the score agrees with their labels.
 
     Args:
         labels: the labels by iteration.

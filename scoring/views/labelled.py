@@ -37,7 +37,13 @@ def labels_of(
     iterations: Iterable[int],
     warn: Warn,
 ) -> dict[int, tuple[LabelRecord, ...]]:
-    """Return the labels of those iterations that have any, and warn of what cannot be used."""
+    """Return the labels by iteration. An iteration without labels is not a key.
+
+    Args:
+        log_dir: the log.
+        iterations: the numbers of the iterations.
+        warn: takes a message about labels that cannot be used.
+    """
     labels = {}
     for iteration in iterations:
         facts = label_facts(log_dir, iteration)
@@ -49,7 +55,7 @@ def labels_of(
 
 
 def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[PlainData]:
-    """Yield the labels of an iteration as data, with whether each counts towards human_label."""
+    """Yield the labels of an iteration as data. ``counts`` says whether human_label counts one."""
     counting = counting_labels(labels)
     for label in labels:
         edit = label.latest
@@ -93,14 +99,16 @@ def candidates(
     labels: Mapping[int, Sequence[LabelRecord]],
     actor: str | None,
 ) -> list[PlainData]:
-    """Return the iterations to label, as data, those first from which most can be learned.
+    """Return the iterations to label, as data, sorted by how much can be learned from a label.
 
-    That are scores far from the mean of their neighbors, then those on little evidence.
+    First come the scores that are furthest from the mean of the scores before and after them, to
+    one decimal; of equal ones those on the least evidence.
 
     Args:
         scores: the score and the task of each iteration, in order.
         labels: the labels by iteration.
-        actor: the person who has not labelled yet; None for anybody.
+        actor: the person that is to label, so that iterations with a label of this person are left
+            out; None leaves out every iteration with a label.
     """
     values = [score.without(HUMAN_LABEL) for score, _ in scores]
     waiting = []

@@ -24,7 +24,7 @@ STATE_WORDS: "dict[State, str]" = {
 
 
 def named_commit(sha: str | None, subject: str) -> str:
-    """Return a line that names a commit by short SHA and subject, or "" where neither is known."""
+    """Return a line that names a commit by short SHA and subject, or "" where both are unknown."""
     name = f"Commit {short(sha)}" if sha else "Work"
     text = cut(as_utf8(subject), _SUBJECT_LENGTH)
     if text:
@@ -35,7 +35,7 @@ def named_commit(sha: str | None, subject: str) -> str:
 def landing_text(landing: Landing) -> str:
     """Return a line that says whether the work of an iteration landed, and how that is known.
 
-    It says what git alone knows. :func:`unit_text` also knows what was written.
+    The line rests on git alone. That of :func:`unit_text` also rests on what edits wrote.
     """
     word = "Did not land"
     if landing.landed_state:
@@ -48,8 +48,8 @@ def landing_text(landing: Landing) -> str:
 def unit_text(unit: "Unit") -> str:
     """Return a line that says what became of a unit, and how that is known.
 
-    Where git has its commit, the lines that this adds are counted, as the signal ``landed`` does,
-    and not those that edits wrote, of which the trunk may have had some before.
+    Where git has the unit's commit, the line counts the lines that the commit adds, as the signal
+    ``landed`` does. Otherwise it counts the lines that edits wrote.
     """
     if unit.state == "talk":
         return "Talk, which led to no work"
@@ -72,9 +72,9 @@ def states_text(count: Mapping[Any, int], what: str, several: str) -> str:
     """Return a sentence that says how much work is in each state.
 
     Args:
-        count: how much is in each state, by its name; 0 included.
-        what: what is counted, as ``iteration``.
-        several: the same where it is not one.
+        count: how much is in each state, by the name of the state; 0 included.
+        what: the noun for one, as ``iteration``.
+        several: the noun for any other number.
     """
     total = sum(count[state] for state in STATE_WORDS)
     states = [
@@ -90,7 +90,11 @@ def states_text(count: Mapping[Any, int], what: str, several: str) -> str:
 
 
 def taken_back_text(taken: TakenBack) -> str:
-    """Return which commit undid some work, and how much of it where that commit does not say so."""
+    """Return which commit undid some work.
+
+    Where that commit does not say that it reverts the work, the text adds how many lines went, and
+    how much later.
+    """
     if taken.said:
         return f"reverted by {short(taken.by)}"
 

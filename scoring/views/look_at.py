@@ -43,7 +43,10 @@ _LISTED_KINDS: Mapping[ReasonKind, tuple[str, str]] = {
     "defective": ("fixed later", "defective and state = 'landed'"),
     "lost": ("lost", "state = 'lost'"),
 }
-"""What people read for kinds of trouble, and the rows of the table of work that are of each."""
+"""For kinds of trouble, what people read, and a condition in SQL for the rows of ``work``.
+
+The condition is "" where no column shows the kind.
+"""
 
 
 _UNITS = "select unit, cost, subject from work"
@@ -66,12 +69,12 @@ class Reason(NamedTuple):
 
 
 class _OtherWork(NamedTuple):
-    """What is known of the rest of the work, by which a unit is judged.
+    """What is known of all of the work, by which a unit is judged.
 
     Attributes:
-        unit_of: the unit of each commit.
-        passed_at: for each session when its last unit with passing tests ended.
-        landed_at: for each session when its last unit that landed ended.
+        unit_of: the unit of each commit, by SHA.
+        passed_at: for each session, when its last unit with passing tests ended, in nanoseconds.
+        landed_at: for each session, when its last unit that landed ended, in nanoseconds.
     """
 
     unit_of: Mapping[str, Unit]
@@ -81,7 +84,11 @@ class _OtherWork(NamedTuple):
     def were_still_in_work(self, unit: Unit, commit: str) -> bool:
         """Return whether a commit that undid or fixed a unit was part of the same work.
 
-        One session led to both, one merge brought both, or they are less than an hour apart.
+        They were in any of these cases:
+
+        - one merge brought both;
+        - one session led to both;
+        - the unit of the commit ended less than an hour after ``unit``.
         """
         if commit in unit.mended_in_branch:
             return True
@@ -93,7 +100,14 @@ class _OtherWork(NamedTuple):
 
 
 def look_at(rows: WorkRows) -> list[PlainData]:
-    """Return the units that are worth a look as data, worst and dearest first."""
+    """Return at most :data:`MOST_SHOWN` units that are worth a look, as data.
+
+    The worst reason comes first, and for one reason the dearest unit. A unit is listed once, with
+    its worst reason that has a place to look at; so is a failed run that several units share.
+
+    Args:
+        rows: the work, in the order in which it ended.
+    """
     unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
     others = _OtherWork(
         unit_of, _last_passes(rows), _last_ends(in_state(rows, "landed"))
@@ -136,7 +150,11 @@ def _are_of_one_session(unit: Unit, later: Unit | None) -> bool:
 
 
 def _last_ends(rows: WorkRows) -> dict[object, int]:
-    """Return for each session when the last of some units ended."""
+    """Return for each session when the last one of some units ended, in nanoseconds.
+
+    Args:
+        rows: the units, in the order in which they ended. A later row replaces an earlier one.
+    """
     ended_at: dict[object, int] = {}
     for row in rows:
         ended_at.update(dict.fromkeys(row.unit.sessions, row.unit.ended or 0))
@@ -148,7 +166,13 @@ def _last_passes(rows: WorkRows) -> dict[object, int]:
 
 
 def failing_tests(rows: WorkRows) -> list[WorkRow]:
-    """Return the landed or open work that failed its last test run and that no later run mended."""
+    """Return the landed or open work of which the last test run failed.
+
+    Work is left out if a later unit of one of its sessions ended with passing tests.
+
+    Args:
+        rows: the work, in the order in which it ended.
+    """
     passed_at = _last_passes(rows)
     return [
         row
@@ -160,7 +184,12 @@ def failing_tests(rows: WorkRows) -> list[WorkRow]:
 
 
 def _happened_later(unit: Unit, times: Mapping[object, int]) -> bool:
-    """Return whether something happened in a session of a unit after the unit ended."""
+    """Return whether one of a unit's sessions has a time after the end of the unit.
+
+    Args:
+        unit: the unit.
+        times: when something happened last in a session, in nanoseconds, by session.
+    """
     ended = unit.ended or 0
     return any(times.get(session, 0) > ended for session in unit.sessions)
 
@@ -219,7 +248,10 @@ def _reasons(row: WorkRow, others: _OtherWork) -> Iterator[Reason]:
 
 
 def _sightings(unit: Unit) -> dict[str, str]:
-    """Return where things were seen, as ``path:line``, by their kind and by their words."""
+    """Return where things were seen, as ``path:line``, by their kind and also by their words.
+
+    The last of several counts.
+    """
     sightings: dict[str, str] = {}
     for observed in unit.observed:
         for sighting in observed.seen:

@@ -269,7 +269,7 @@ def _status_cell(verdict: MeetingVerdict) -> Cell:
 
 
 def _labelled_lines(verdict: MeetingVerdict) -> Iterator[Pair]:
-    """Yield the lines about a round, each with its label, "" for a line that goes on."""
+    """Yield the lines about a round, each with its label, or "" for a further line of one label."""
     stated = []
     for difference in verdict.stated_differences:
         values = f"{_value_text(difference.stated)}, computed {_value_text(difference.computed)}"

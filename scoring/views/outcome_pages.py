@@ -40,7 +40,7 @@ class BecameRow(NamedTuple):
     Attributes:
         record: its entry.
         unit: its unit of work.
-        outcome: what became of that within the horizon.
+        outcome: what became of the unit within the horizon.
         subject: the subject of its commit, or its summary.
     """
 
@@ -55,7 +55,7 @@ def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
 
     Args:
         rows: the iterations, in the order in which they are shown.
-        horizon_days: how many days after it landed the work was judged.
+        horizon_days: how many days after landing the work was judged.
     """
     if not rows:
         yield "no iterations"
@@ -118,12 +118,15 @@ def _count_cell(count: int | None) -> AnyCell:
 def outcome_text(
     outcome: Outcome | None, landing: Landing | None, horizon_days: float
 ) -> str:
-    """Return in one or two sentences what became of landed work, or "" of work that did not land.
+    """Return in sentences what became of landed work.
+
+    The text is "" for work that did not land, and for work that is too young to judge but was
+    undone.
 
     Args:
-        outcome: what became of it within the horizon.
-        landing: whether it landed and stayed.
-        horizon_days: how many days after it landed it was judged.
+        outcome: what became of the work within the horizon; None where that is not known.
+        landing: whether the work landed and stayed; None where that is not known.
+        horizon_days: how many days after landing the work is judged.
     """
     if outcome is None or outcome.status == "not_landed":
         return ""
@@ -171,7 +174,7 @@ def outcome_text(
 
 
 def _further_facts(outcome: Outcome) -> list[str]:
-    """Return what is certain of landed work beyond its state."""
+    """Return what else is known of landed work: lines that went, were reverted, or came back."""
     facts = []
     if outcome.gone_in and not outcome.taken_back:
         facts.append(

@@ -70,10 +70,10 @@ class RunShown(Frozen):
         rows: all of the work.
         subjects: the subjects of commits, by SHA.
         meaning: what scores are worth here.
-        horizon_days: how many days after it landed work is judged.
-        terminal: whether it is shown on a terminal.
-        every: whether a terminal shows all iterations, and not only the last.
-        sessions: whether sessions are shown although they are many.
+        horizon_days: how many days after landing work is judged.
+        terminal: whether the page is shown on a terminal.
+        every: whether a terminal shows all iterations, and not only the last 20.
+        sessions: whether sessions are shown although there are 20 or more.
         notes: what people should know of the history that was judged.
     """
 
@@ -240,7 +240,7 @@ def run_item(scored: ScoredIteration, lost: Sequence[Loss] = ()) -> PlainData:
 
     Args:
         scored: the iteration.
-        lost: the evidence that its old sidecar had, and that the score now lacks.
+        lost: the evidence that its old sidecar had, and that the new score lacks.
     """
     payload = score_payload(scored.persisted, scored.signals.deliberation)
     if lost:

@@ -66,12 +66,12 @@ def iteration_page(
     Args:
         score: the score.
         hooks: the hook outcomes that it counts.
-        source: the file or log that it comes from.
-        deliberation: what the diminishing-returns meter says, if there is a transcript for it.
-        objectives: what transcripts show without a vote.
+        source: the file or log that the score comes from.
+        deliberation: what the diminishing-returns meter says; None without a transcript for it.
+        objectives: what transcripts show without a vote; None to leave that out.
         full: whether a pipe shows as much as a terminal.
         state: how far the sidecar can be trusted; None for a score that is computed now.
-        spending: what the iteration used.
+        spending: what the iteration used; None where that is not known.
         about: lines about the work: its commit, and what became of it.
         meaning: what scores are worth here.
     """
@@ -191,10 +191,11 @@ def score_payload(
 
     Args:
         score: the score.
-        deliberation: what the diminishing-returns meter says.
-        attribution: the sessions that did it, from :func:`chain_payload` or :func:`kept_payload`.
+        deliberation: what the diminishing-returns meter says; None without a transcript for it.
+        attribution: the sessions that did the work, from :func:`chain_payload` or
+            :func:`kept_payload`; None to leave that out.
         state: how far the sidecar can be trusted; None for a score that is computed now.
-        spending: what the iteration used.
+        spending: what the iteration used; None to leave that out.
     """
     of_state = (state or CURRENT).as_dict()
     payload = {**score.payload(), **of_state, **deliberation_dict(deliberation)}
@@ -229,7 +230,7 @@ def chain_payload(facts: IterationFacts) -> PlainData | None:
 
 
 def claims_payload(facts: IterationFacts) -> PlainData:
-    """Return the agent's claims in words as data, or nothing where lines are not attributed."""
+    """Return the agent's claims in words as data, or {} where lines are not attributed."""
     if facts.observed is None:
         return {}
 
@@ -238,7 +239,7 @@ def claims_payload(facts: IterationFacts) -> PlainData:
 
 
 def kept_payload(kept: OwnLines | None) -> PlainData | None:
-    """Return the sessions of an iteration as its evidence file says, or None if it says nothing."""
+    """Return the sessions of an iteration as its evidence file says, or None for None."""
     if kept is None:
         return None
     return {"method": kept.method, "sessions": kept.sessions}

@@ -46,7 +46,7 @@ from .table import (
 )
 
 Members: TypeAlias = Mapping[int, Breakdown | ScoredLine]
-"""What the scores of iterations rest on, as far as it is known."""
+"""What the scores of iterations rest on, by iteration. An iteration without a key is not known."""
 
 SESSIONS = [
     Column("SESSION", 40, cut=True),
@@ -83,7 +83,7 @@ def session_rows(
 
     Args:
         sessions: the sessions.
-        members: what the scores of iterations rest on, as far as it is known.
+        members: what the scores of iterations rest on, as far as that is known.
         intervals: whether to compute the interval of each mean, which takes a moment.
         graded: whether scores mean something here, so that bands are shown.
     """
@@ -106,7 +106,10 @@ def session_rows(
 
 
 def _brief_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Return for each session id the first characters that no other id begins with."""
+    """Return for each session id its first characters, as many as tell it from all others.
+
+    There are at least :data:`_SHORTEST_ID`.
+    """
     length_by_id = dict.fromkeys(ids, _SHORTEST_ID)
     for session_id, following in itertools.pairwise(sorted(length_by_id)):
         shared = len(os.path.commonprefix((session_id, following)))  # noqa: RUF071 - no paths
@@ -133,14 +136,14 @@ def session_page(
 
     Args:
         session: the session with its score.
-        members: what the scores of its iterations rest on, as far as it is known.
-        source: the file or log that it comes from.
+        members: what the scores of its iterations rest on, as far as that is known.
+        source: the file or log that the session comes from.
         intervals: whether to show the interval of the mean.
         full: whether a pipe shows as much as a terminal.
-        spending: what the session used.
-        states: how far the sidecars of its iterations can be trusted.
-        names: the cells that name its iterations.
-        became: a sentence that says what became of the work.
+        spending: what the session used; None where that is not known.
+        states: how far the sidecars of its iterations can be trusted, by iteration.
+        names: the cells that name its iterations, by iteration.
+        became: a sentence that says what became of the work; "" to leave that out.
         meaning: what scores are worth here.
     """
     name = f"Session {session.session_id}"
@@ -193,13 +196,16 @@ def session_page(
 
 
 def with_score_named(meaning: Meaning, columns: Sequence[Column]) -> list[Column]:
-    """Return columns with the heading of :data:`SCORE` by what scores are called here."""
+    """Return columns in which the heading of :data:`SCORE` is what scores are called here."""
     score = SCORE._replace(head=meaning.name.partition(" ")[0].upper())
     return [score if column is SCORE else column for column in columns]
 
 
 def spending_section(spending: Spending | None, full: bool) -> Page:
-    """Yield what an iteration or a session used. A pipe shows it only if the text is full."""
+    """Yield what an iteration or a session used, or nothing for None.
+
+    A pipe shows these lines only if ``full`` is set.
+    """
     lines = spending_lines(spending)
     if not lines:
         return
@@ -224,7 +230,8 @@ def score_text(
 ) -> str:
     """Return a score, its bounds, and what it is worth here, in one line.
 
-    The band is named only where scores mean something, or where it says that a score is missing.
+    A grade such as ``good`` is named only where scores mean something. That evidence is
+    insufficient, or a score is missing, is always named.
     """
     text = f"{meaning.name} {number(score.value, score.scored)}"
     if bounds and score.scored:
@@ -242,7 +249,10 @@ def _interval_of_mean(session: SessionScore) -> Interval | None:
 
 
 def _mean_bounds(session: SessionScore, members: Members) -> Bounds | None:
-    """Return the mean bounds of the iterations that count, or None where one is not known."""
+    """Return the mean bounds of the iterations that count.
+
+    None where no iteration counts, or where the bounds of one that counts are not known.
+    """
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
     if not counting or not members.keys() >= {*counting}:
         return None
@@ -257,9 +267,13 @@ def _mean_bounds(session: SessionScore, members: Members) -> Bounds | None:
 def _coverage(session: SessionScore, members: Members) -> PlainData:
     """Return how much evidence the score of a session rests on.
 
-    That is how many of its iterations have a score, and how many there are; the mean share of the
-    rubric's weight that voted, 0 to 1, or None if not known; and how many iterations have too
-    little evidence to count.
+    The keys are:
+
+    - ``scored``: how many of its iterations have a score;
+    - ``total``: how many iterations it has;
+    - ``weight``: the mean share of the rubric's weight that voted, 0 to 1, over the iterations of
+      which that is known; None without any;
+    - ``insufficient``: how many iterations have too little evidence to count.
     """
     weights = [members[n].coverage.weight for n in session.iterations if n in members]
     return {
@@ -310,9 +324,10 @@ def session_payload(
 
     Args:
         session: the session with its score.
-        members: what the scores of its iterations rest on, as far as it is known.
-        spending: what it used.
-        states: how far the sidecars of its iterations can be trusted; None to leave that out.
+        members: what the scores of its iterations rest on, as far as that is known.
+        spending: what the session used; None to leave that out.
+        states: how far the sidecars of its iterations can be trusted, by iteration; None to leave
+            out all states.
         sidecar: how far the session's own sidecar can be trusted.
     """
     bounds = _mean_bounds(session, members)

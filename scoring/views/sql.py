@@ -28,12 +28,13 @@ _FETCHED_AT_ONCE = 1024  # rows
 
 
 class _Grouping(NamedTuple):
-    """By what a view sums up ``work``: the name of its first column, and what is in it.
+    """By what a view sums up ``work``.
 
     Attributes:
-        name: the name of the first column.
-        expression: what is in it.
-        source: the units, and what they cost by ``cost_state``, which may be apart from them.
+        name: the name of the view's first column.
+        expression: the SQL expression by which rows are grouped; it is the first column's value.
+        source: a query for the rows: units with their ``state``, costs with their ``cost_state``.
+            A row may have both, or one of them and NULL.
     """
 
     name: str
@@ -48,7 +49,7 @@ SELECT nullif(entry.key, ''), NULL, NULL, entry.value, NULL, NULL, state FROM (
     SELECT state, unnest(map_entries(cost_by_model::JSON::MAP(VARCHAR, DOUBLE))) AS entry FROM work
 )
 """
-"""A unit counts for the model with most output, and each of its models has its own cost."""
+"""A unit counts for its model with most output. What each of its models cost is a further row."""
 
 VIEWS = {
     "by_month": _Grouping("month", "substr(ended, 1, 7)"),
@@ -58,7 +59,7 @@ VIEWS = {
 """The views that sum up ``work`` (docs/TABLES.md, "Ready to plot")."""
 
 _Z = 1.959963984540054
-"""Of the normal distribution, for intervals of 95 % as in :func:`scoring.statistics.wilson`."""
+"""The normal quantile of 97.5 %, for the same intervals as :func:`scoring.statistics.wilson`."""
 
 _WILSON = """
 CREATE MACRO wilson(k, n, side) AS CASE WHEN n > 0 THEN greatest(0.0, least(1.0, (
@@ -98,7 +99,12 @@ ORDER BY 1
 
 
 class Answer(NamedTuple):
-    """What a query returned: the names of the columns, and the rows, read as they are needed."""
+    """What a query returned.
+
+    Attributes:
+        columns: the names of the columns.
+        rows: the rows, each read from the database when it is asked for.
+    """
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[Any, ...]]
@@ -125,7 +131,7 @@ def ask(sql: str, rows: Iterable[NamedRow]) -> Iterator[Answer]:
 
 
 def _load(db: Any, path: Path) -> None:
-    """Make a table of a file that is named after it."""
+    """Make a table from a file of JSON lines. The name of the file is that of the table."""
     table = path.stem
     columns = ", ".join(
         f"'{column.name}': '{_TYPES[column.kind]}'" for column in TABLES[table]
@@ -148,7 +154,7 @@ def named_in(sql: str) -> list[str]:
 
 @contextlib.contextmanager
 def database() -> Iterator[Any]:
-    """Give a database in memory, in which Ctrl-C ends as it does elsewhere."""
+    """Give a database in memory. An interruption of DuckDB raises KeyboardInterrupt."""
     with _ends_when_interrupted():
         import duckdb  # aborts where its import is interrupted
 

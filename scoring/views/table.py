@@ -29,7 +29,7 @@ class Cell(NamedTuple):
     Attributes:
         text: what people read.
         style: a style of rich, such as ``bold red``.
-        brief: a shorter text for a narrow terminal; None for none.
+        brief: a shorter text for a narrow terminal; None where the cell has none.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Cell(NamedTuple):
     brief: str | None = None
 
     def shown(self, brief: bool = False) -> str:
-        """Return the text, or the brief text if that is asked for and there is one, escaped."""
+        """Return the text, or the brief text if ``brief`` is set and there is one, escaped."""
         if brief and self.brief is not None:
             return printable(self.brief)
         return printable(self.text)
@@ -77,8 +77,8 @@ class Column(NamedTuple):
         width: characters on a pipe; None makes the column as wide as its widest cell.
         cut: whether a pipe cuts longer texts to ``width``, with ``...`` at the end.
         right: whether a terminal aligns the column to the right, as numbers are; a pipe never does.
-        only: the place that shows the column, if it is only one. ``full`` means a terminal, and a
-            pipe if the table is full.
+        only: the place that shows the column; None for both places. ``full`` means a terminal, and
+            a pipe if the table is full.
         prose: whether the texts explain themselves: a narrow terminal shows them below their row
             without the heading.
     """
@@ -125,7 +125,7 @@ class Table(NamedTuple):
         indent: spaces before each line.
         notes: the heading of the column in which a wide terminal shows the notes of rows.
         notes_indent: further spaces before notes on a pipe, where they are below their row.
-        only: the place that shows the table, if it is only one.
+        only: the place that shows the table; None for both places.
         full: whether a pipe cuts no cell and has the columns for full text.
         records: whether a narrow terminal shows each row as a block, one line a column.
     """
@@ -183,10 +183,13 @@ class Table(NamedTuple):
         return "".join(f"{line}\n" for line in page)
 
     def shown_in(self, *places: str | None) -> "Table":
-        """Return the table with the columns that have one of these places as ``only``.
+        """Return the table with the columns that have one of some places as ``only``.
 
-        Columns that are shown everywhere have None there. If ``full`` is among the places, columns
-        that are empty in every row are left out; a table without rows keeps them.
+        If ``full`` is among the places, columns that are empty in every row are left out; a table
+        without rows keeps them.
+
+        Args:
+            places: the values of ``only``. None is that of a column which is shown everywhere.
         """
         rows = self.table_rows()
         is_shown = []
@@ -215,7 +218,7 @@ class Line(NamedTuple):
     Attributes:
         parts: the text, or parts of it that may have their own styles.
         style: a style of rich for the whole line.
-        only: the place that shows the line, if it is only one.
+        only: the place that shows the line; None for both places.
     """
 
     parts: Cells | str = ""
@@ -304,7 +307,7 @@ def band_cell(band: str, graded: bool = True) -> Cell:
 
 
 def bounds_text(bounds: Bounds | None, scored: bool = True) -> str:
-    """Return between what the absent signals leave a score, as ``(0.40–0.90)``, or ""."""
+    """Return the bounds of a score, as ``(0.40–0.90)``, or "" for None or without a score."""
     if bounds is None or not scored:
         return ""
     return f"({bounds.low:.2f}–{bounds.high:.2f})"

@@ -77,11 +77,12 @@ def validity_page(validity: Validity) -> Page:
 
 
 def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Page:
-    """Yield how a score compares with that of another rubric, if it does, and an empty line.
+    """Yield how a score compares with that of another rubric, and then an empty line.
 
     Args:
         rubric: the version of the other rubric.
-        gain: the difference between them; None for the first rubric, which is compared with none.
+        gain: the difference between the two; None or empty for the first rubric, which has nothing
+            to compare with. Without an interval in it, only the empty line is yielded.
     """
     if gain and gain["interval"]:
         low, high = gain["interval"]
@@ -150,7 +151,7 @@ _WORDS = {
         "below the full reward",
     ),
 }
-"""What the two kinds of an outcome are called, the good one first, and what is counted of them."""
+"""By outcome, what good work is called, what bad work is called, and what the bad work did."""
 
 
 def _figure(foretold: Foretold) -> str:
@@ -168,8 +169,8 @@ _BASELINE_NAMES = {"lines_added": "fewer lines added", "constant": "a constant"}
 def validity_parts(validity: Validity) -> dict[str, list[Cells]]:
     """Return the figures by part, as rows of a table.
 
-    A row has the name that people read, the number, the figure, its interval, and whether it is
-    clear, which means that the interval leaves out chance.
+    A row has the name that people read, the number of iterations, the figure, its interval, and
+    "clear" or "the wrong way" where the interval leaves out chance, or else "".
     """
     score = {"score": validity.score}
     if validity.sufficient.n < validity.score.n:

@@ -59,9 +59,11 @@ def notes_on_history(
 
     Args:
         trunk: the trunk.
-        tip_time: when its newest commit was made, in seconds since 1970; None without one.
-        horizon_days: how many days without a commit are worth a sentence.
-        left_out: transcripts that are not of this repository, where none of it was found.
+        tip_time: when the newest commit of the trunk was made, in seconds since 1970; None without
+            one.
+        horizon_days: more days than these without a commit are worth a sentence.
+        left_out: how many transcripts of other repositories were found; 0 if a transcript of this
+            repository was found.
     """
     if trunk.doubt:
         yield f"The trunk is {trunk.name}: {trunk.doubt}."
@@ -83,7 +85,7 @@ def work_page(rows: WorkRows, horizon_days: float, notes: Iterable[str]) -> Page
 
     Args:
         rows: the work.
-        horizon_days: how many days after it landed work is judged.
+        horizon_days: how many days after landing work is judged.
         notes: what people should know of the history that was judged.
     """
     if rows:
@@ -101,8 +103,8 @@ def unit_page(row: WorkRow, horizon_days: float, asked: str) -> Page:
 
     Args:
         row: the unit.
-        horizon_days: how many days after it landed work is judged.
-        asked: a line that names the commit that was asked for, where the unit is of another.
+        horizon_days: how many days after landing work is judged.
+        asked: a line that names the commit that was asked for; "" where that is the unit's own.
     """
     unit = row.unit
     if asked:
@@ -149,7 +151,7 @@ def became_page(rows: WorkRows, horizon_days: float, notes: Iterable[str] = ()) 
 
     Args:
         rows: the work.
-        horizon_days: how many days after it landed work is judged.
+        horizon_days: how many days after landing work is judged.
         notes: what people should know of the history that was judged.
     """
     lines_of_notes = [Line(note, "dim") for note in notes]
@@ -209,7 +211,7 @@ def became_page(rows: WorkRows, horizon_days: float, notes: Iterable[str] = ()) 
 
 
 def _cost_lines(work: WorkGroup) -> Lines:
-    """Yield what the work cost, and then what that part cost that did not land."""
+    """Yield what the work cost, and then the cost of work that did not land and of talk."""
     cost = work.summary["cost"]
     if cost is None:
         yield "What the work cost is not known: no transcript with a known model is here."
@@ -291,7 +293,7 @@ def _by_row(kind: str, group: WorkGroup) -> Cells:
 
 
 def _share_cell(share: CountedShare) -> Cell:
-    """Return a share with its interval, or without one in a narrow window."""
+    """Return a share with its interval as a cell. The brief text has no interval."""
     brief = "-"
     if share.whole:
         brief = f"{share.part}/{share.whole}"
@@ -299,7 +301,10 @@ def _share_cell(share: CountedShare) -> Cell:
 
 
 def by_state(rows: WorkRows) -> Iterator[Cells]:
-    """Yield for each state, and talk: its name, units, cost, time and output, as people read it."""
+    """Yield a row for each state, and for talk: its name, units, cost, time and output.
+
+    The states come in the order of :data:`STATE_WORDS`, and talk after them.
+    """
     others = [(name, name) for name in ("talk", SPLIT_NOT_KNOWN)]
     for state, word in (*STATE_WORDS.items(), *others):
         in_this_state = in_state(rows, state)

@@ -42,7 +42,7 @@ class WorkRow(NamedTuple):
 
     Attributes:
         unit: the unit.
-        cost: what it cost, in US dollars; None if that is not known.
+        cost: what the unit cost, in US dollars; None if that is not known.
         values: the values of the row's columns, by name.
     """
 
@@ -52,7 +52,7 @@ class WorkRow(NamedTuple):
 
 
 WorkRows: TypeAlias = Sequence[WorkRow]
-"""Some of the work, in order."""
+"""Some of the work: what ended first comes first, after work without a time."""
 
 
 def work_of(
@@ -61,14 +61,15 @@ def work_of(
     *,
     on_ledger: Callable[[Ledger], object] = silent,
 ) -> list[WorkRow]:
-    """Return all of the work of a log's repository, by when it ended.
+    """Return the selected work of a log's repository, what ended first at the beginning.
 
-    It is always read as attributed evidence. Work that no entry names is selected by time alone.
-    Without a trunk there is a warning, and no rows.
+    Work without a time comes before all other. Evidence is always read as attributed. Work that no
+    entry names is selected by time alone. Where git cannot say what became of work, as without a
+    trunk, there is a warning, and no rows.
 
     Args:
-        view: the log, and which of its iterations.
-        preloaded: the evidence of the whole log, if it has been read.
+        view: the log, and which of its iterations are selected.
+        preloaded: the evidence of the whole log; None where it has not been read.
         on_ledger: takes all of the work, also what is not selected.
 
     Raises:
@@ -104,9 +105,11 @@ def work_of(
 
 
 def _is_wanted(unit: Unit, selection: Selection, chosen: Collection[int]) -> bool:
-    """Return whether a unit is selected: by its entries, or without any by when it ended.
+    """Return whether a unit is selected.
 
-    Without entries it is selected only if nothing but days is asked for.
+    - A unit with entries is selected if one of its entries is.
+    - A unit without entries is selected by the day on which it ended, the first day included, and
+      only if nothing but days is asked for.
 
     Args:
         unit: the unit.
@@ -129,7 +132,7 @@ def day_of(
     """Return on which day something was, or None where that is not known.
 
     Args:
-        moment: when it was, in nanoseconds since 1970 or as a row has it; None if not known.
+        moment: when it was, in nanoseconds since 1970 or as a row has it; None or 0 if not known.
         zone: the time zone of days; None for that of the machine.
     """
     if isinstance(moment, str):
@@ -220,7 +223,7 @@ def spending_of_unit(unit: Unit) -> Spending:
 
 
 def _tokens_of(counted: TranscriptFacts | None) -> dict[str, int | None]:
-    """Return the tokens of a unit, by kind, as its transcripts state them; None if they do not."""
+    """Return the tokens of a unit by kind, or None for a kind that its transcripts do not state."""
     kinds = ("input", "output", "cache_read", "cache_creation")
     hide_cache_writes = {
         harness.name for harness in HARNESSES if harness.input_holds_cached
@@ -333,14 +336,14 @@ class WorkGroup(NamedTuple):
 
     @property
     def landed(self) -> CountedShare:
-        """How much of the work landed and stayed, of that which is decided."""
+        """How many units landed and stayed, of those in a state of :data:`DECIDED`."""
         return CountedShare(
             self.summary["landed"], sum(self.summary[state] for state in DECIDED)
         )
 
     @property
     def fixed(self) -> CountedShare:
-        """How much was reverted or fixed later, of the work that is old enough to judge."""
+        """How many units were reverted or fixed later, of those that are old enough to judge."""
         return CountedShare(self.summary["defective"], self.summary["judged"])
 
 

@@ -26,17 +26,17 @@ _OTHERS = {
 }
 
 _OPTIONS = {"month": "--since or --until", "author": "--author or --mine"}
-"""What chooses the first side by some kinds."""
+"""The options that choose the first side, for the kinds that have such options."""
 
 
 class Sides(NamedTuple):
     """Two sides of the work.
 
     Attributes:
-        names: what people read for each.
-        rows: the work of each.
-        left_out: how many units are on neither side.
-        why_left_out: why they are not.
+        names: what people read for each side.
+        rows: the work of each side.
+        left_out: how many units are on neither side for the reason in ``why_left_out``.
+        why_left_out: why these units are on neither side.
         periods: whether the sides are times, and not kinds of work.
     """
 
@@ -51,8 +51,8 @@ class Other(NamedTuple):
     """What work is compared with.
 
     Attributes:
-        kind: by what it is chosen: ``month``, ``harness``, ``model`` or ``author``.
-        name: which one of these.
+        kind: by what that work is chosen: ``month``, ``harness``, ``model`` or ``author``.
+        name: a month as ``2026-10``, or the name of a harness, a model or an author.
     """
 
     kind: str
@@ -63,13 +63,13 @@ def other_named(text: str, rows: WorkRows, newest: datetime.date) -> Other:
     """Return what a user means by a month, a harness, a model or an author.
 
     Args:
-        text: ``2026-10``, ``last month``, or a name. A part of a model's name will do if there is
-            only one such model.
+        text: ``2026-10``, ``last month``, or a name in any case. A part of a model's name will do
+            if only one model has it. A month need not have any work.
         rows: all of the work.
-        newest: the day of the newest work, by which ``this month`` and ``last month`` are meant.
+        newest: the day of the newest work. ``this month`` is the month of this day.
 
     Raises:
-        InputError: no work is of that name, or the name may mean several.
+        InputError: the text is not a month, and no work is of that name or several models have it.
     """
     wanted = " ".join(text.casefold().split())
     if _MONTH.fullmatch(wanted):  # days and weeks name no month, even all of its days
@@ -105,7 +105,7 @@ def _values_of(rows: WorkRows, column: str) -> list[str]:
 
 
 def _names_of(row: WorkRow, kind: str) -> list[str]:
-    """Return the names of one kind that a unit has: two of an author at most, else at most one."""
+    """Return the names of a unit by one kind. An author may have two: the name and the address."""
     if kind == "author":
         return [name for name in row.unit.author if name]
 
@@ -123,10 +123,11 @@ def sides_of(
 
     Args:
         other: what the second side is.
-        chosen: the work from which the first side comes, without that of ``other``.
+        chosen: the work from which the first side comes. Work of ``other`` is left out of it.
         rows: the work from which the second side comes.
         chosen_name: what the options chose by the kind of ``other``, such as days; "" for nothing.
-            Then the first side is the newest other month, or all others.
+            For "" the first side is the newest other month, or all other harnesses, models or
+            authors.
 
     Raises:
         InputError: a side has no work.
@@ -161,12 +162,13 @@ def sides_of(
 
 
 def sides_of_commit(sha: str, time: int, rows: WorkRows) -> Sides:
-    """Return the work after a commit, and the work before it.
+    """Return the work that began after a commit, and the work that ended before the commit.
 
     Args:
         sha: the commit.
         time: when it was made, in seconds since 1970.
-        rows: the work. That which went on while the commit was made is on neither side.
+        rows: the work. On neither side are the unit of the commit, work that went on at that time,
+            and work without a known time.
 
     Raises:
         InputError: a side has no work.

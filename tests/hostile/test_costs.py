@@ -53,7 +53,7 @@ from scoring.settings_table import read_toml
 from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.signals.scope import scope_value
 from scoring.views.gates import drops
-from scoring.views.report import is_report
+from scoring.views.report import is_report_or_missing
 from scoring.yamlnodes import parse
 from scoring.yamlread import Reader, Take, items_of
 
@@ -306,7 +306,7 @@ def _(here: Here) -> str:
 
 @reaches("scoring.views.report._SIZE_LIMIT")
 def _(here: Here) -> str:
-    return refusal(lambda: is_report(huge(here.folder / "report.html")))
+    return refusal(lambda: is_report_or_missing(huge(here.folder / "report.html")))
 
 
 @reaches("scoring.store._TABLES")

@@ -43,7 +43,7 @@ from scoring.meters.meeting.state_file import open_state
 from scoring.meters.plaindata import read_config
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.read_scores import read_score, read_session
-from scoring.views.report import is_report
+from scoring.views.report import is_report_or_missing
 
 SECONDS = 20
 """After how many seconds a reader of a few KiB hangs."""
@@ -264,7 +264,7 @@ READERS: dict[str, Reader] = {
     "config in TOML": _file("config.toml", read_config),
     "config of a meeting": _file("meeting.json", find_meeting_config),
     "state of a meeting": _file("state.json", open_state),
-    "report": _file("report.html", is_report),
+    "report": _file("report.html", is_report_or_missing),
     "settings of a harness": _file(
         "settings.json", lambda path: (install_hook(path), uninstall_hook(path))
     ),

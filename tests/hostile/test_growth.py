@@ -58,7 +58,7 @@ from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.sidecars.read_scores import parse_iteration_score
 from scoring.text import cell, fold, printable, quote, shown, trim
 from scoring.views.gates.build_reports import markdown_text, xml_text
-from scoring.views.report import is_report
+from scoring.views.report import is_report_or_missing
 from scoring.yamlnodes import resolve
 
 Work = Callable[[str], object]
@@ -243,7 +243,7 @@ def _report(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "report.html")
         page.write_text(text)
-        is_report(page)
+        is_report_or_missing(page)
 
 
 def _globs(text: str) -> None:

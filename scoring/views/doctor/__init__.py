@@ -44,8 +44,8 @@ class LogSurvey(NamedTuple):
     Attributes:
         path: its directory.
         iterations: how many entries can be read.
-        schema_versions: how many entries have each schema.
-        broken: why entries cannot be read.
+        schema_versions: how many entries have each schema, by the number of the schema.
+        broken: a message for each entry that cannot be read.
         problem: why the log cannot be read; "" if it can.
     """
 
@@ -61,14 +61,14 @@ class RepositorySurvey(NamedTuple):
 
     Attributes:
         path: the directory that was named.
-        top_level: the top of its work tree.
-        git_version: the version of git.
-        trunk: its trunk.
+        top_level: the top of its work tree; None where the repository cannot be read.
+        git_version: the numbers of the version of git; empty where the repository cannot be read.
+        trunk: its trunk; None where the repository cannot be read.
         trunk_problem: why the trunk that was named cannot be used; "" if it can.
         unresolved: the commits that entries name and that are not here, by iteration.
         without_commit: the iterations that name no commit.
         problem: why the repository cannot be read; "" if it can.
-        branch: the branch that is checked out; "" for none.
+        branch: the branch that is checked out; "" where none is.
         branches: how many local branches there are.
         remotes: the addresses of remotes by name, without scheme, user and password.
         assisted: how many commits of the trunk only say that an agent assisted.
@@ -96,9 +96,9 @@ class SignalPresence(NamedTuple):
     Attributes:
         signal: its id.
         present: in how many iterations it is present.
-        iterations: how many iterations there are.
-        absent: the reasons of its absence with their number, the most frequent first.
-        advice: what would make it present where the most frequent reason holds.
+        iterations: how many iterations there are; at least one.
+        absent: in how many iterations it is absent, by reason, the most frequent reason first.
+        advice: what would make it present where the most frequent reason holds; "" for nothing.
     """
 
     signal: str
@@ -117,8 +117,9 @@ class AttributionSurvey(NamedTuple):
     """How the transcript lines of iterations were found.
 
     Attributes:
-        methods: for each method, and for ``none``, how many ``iterations`` and ``sessions``.
-        without: the iterations without lines, by reason, the most frequent first.
+        methods: by method, and under ``none`` for iterations without lines, two numbers by name:
+            the ``iterations``, and their ``sessions``.
+        without: the iterations without lines, by reason, the most frequent reason first.
     """
 
     methods: dict[str, dict[str, int]]
@@ -134,11 +135,12 @@ class Examination(NamedTuple):
         log: the iteration log.
         repository: the repository.
         transcripts: the transcripts.
-        signals: the signals of the rubric.
-        uncovered: the iterations without a transcript line in their time.
+        signals: how often each signal of the rubric is present; empty without iterations.
+        uncovered: the iterations that have no transcript line in their time, and no tokens in
+            their entry.
         warnings: the warnings that reading gave, each once.
         attribution: how lines were found; None under rules that do not attribute lines.
-        unread: the sessions that are here, of harnesses that are not read.
+        unread: the sessions on this machine of harnesses that da-score does not read.
     """
 
     rubric: Rubric
@@ -154,7 +156,9 @@ class Examination(NamedTuple):
 
 
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
-    """Look at all that a score would be computed from, without raising what a user can act on.
+    """Look at all that a score would be computed from.
+
+    A problem that a user can act on is in the result, and is not raised.
 
     Args:
         iter_log_dir: the log.
@@ -227,10 +231,10 @@ def _survey_repository(
     scan: Scan,
     rubric: Rubric,
 ) -> tuple[RepositorySurvey, Evidence | None]:
-    """Return what is known of the repository, and the evidence, None where git cannot be read.
+    """Return what is known of the repository, and the evidence, or None where git cannot be read.
 
-    Where the trunk that was named does not exist, that is noted, and the trunk that would be found
-    without a name is used.
+    Where the trunk that was named does not exist, ``trunk_problem`` says so, and the trunk that
+    would be found without a name is used.
     """
     profile = meter_profile(rubric)
     evidence_from = partial(

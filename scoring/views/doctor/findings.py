@@ -32,7 +32,8 @@ class Finding(NamedTuple):
         what: what was found.
         advice: what to do; it begins with ``nothing`` where the user need not act.
         change: what following the advice would change; "" for nothing.
-        gain: how much evidence it would bring, in iterations with all of the rubric's weight.
+        gain: how much evidence following the advice would bring at most, as a number of iterations
+            with all of the rubric's weight.
     """
 
     topic: str
@@ -44,7 +45,7 @@ class Finding(NamedTuple):
 
     @property
     def needs_nothing(self) -> bool:
-        """Whether the user need not do anything about it."""
+        """Whether the user need not do anything about the finding."""
         return self.advice.startswith("nothing")
 
 
@@ -55,11 +56,11 @@ _MOST_REASONS = 3  # that one finding gives
 
 
 Findings: TypeAlias = Iterator[Finding]
-"""What is worth saying of one topic."""
+"""What is worth saying of some topics."""
 
 
 def findings(examination: Examination) -> list[Finding]:
-    """Return everything worth saying of an examination, by topic."""
+    """Return everything worth saying of an examination, topic after topic."""
     rules = (
         _repository,
         _log,
@@ -244,9 +245,9 @@ _NOTHING_TO_DO = "nothing: what is here does not say more"
 
 
 def _attribution(examination: Examination) -> Findings:
-    """Yield which transcripts are missing, and which iterations and sessions have no partner.
+    """Yield the transcripts that are missing, iterations without a session, and the reverse.
 
-    Nothing under rules that do not attribute lines.
+    Nothing is yielded under rules that do not attribute lines.
     """
     if examination.attribution is None:
         return
@@ -391,10 +392,11 @@ _CHANGES = {
 
 
 def most_useful_first(found: Iterable[Finding]) -> list[Finding]:
-    """Return findings by how useful they are; one without a change gets that of its topic.
+    """Return findings, the most useful first. A finding without a change gets that of its topic.
 
-    Problems come first, and their causes before the signals that lack evidence. Then comes what
-    would bring most evidence, and last what needs nothing.
+    All problems come before all notes. Among either, findings that need nothing come last.
+    Problems with signals come after other problems, which may be their causes. What would bring
+    more evidence comes first among the rest.
     """
     with_change = []
     for finding in found:

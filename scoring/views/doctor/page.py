@@ -30,7 +30,8 @@ def doctor_page(
     Args:
         examination: what was looked at.
         found: the findings, the most useful first.
-        every: whether to show all of it, or the signals and the first findings.
+        every: whether to show everything. If not, the table of signals and the first five findings
+            are shown.
         list_files: whether to list every transcript.
     """
     rubric = examination.rubric
@@ -73,7 +74,7 @@ def _all_tables(examination: Examination, list_files: bool) -> Iterator[Table]:
 
     Args:
         examination: what was looked at.
-        list_files: whether the last one lists every transcript, and no other leaves rows out.
+        list_files: whether a last table lists every transcript, and the others leave no rows out.
     """
     survey = examination.transcripts
     roots = [
@@ -160,7 +161,7 @@ def _signal_table(examination: Examination) -> Table:
 
 
 def _file_table(files: Sequence[FileFound]) -> Table:
-    """Return every transcript, and why it does not count; what is in it where that is known."""
+    """Return every transcript, why it does not count, and its sessions where these are known."""
     if not _sessions_known(files):
         rows = [(str(file.path), file.left_out or "-") for file in files]
         return Table(columns_of("TRANSCRIPT", "LEFT OUT BECAUSE"), rows)
@@ -176,9 +177,9 @@ def _file_table(files: Sequence[FileFound]) -> Table:
 
 
 def _sessions_known(files: Sequence[FileFound]) -> bool:
-    """Return whether harness and sessions of files are known: the reference does not look for them.
+    """Return whether the harness, the sessions or the folder of any file is known.
 
-    Of no files they are known.
+    The reference's rules look for none of them. True without files.
     """
     return not files or any(file.harness or file.sessions or file.cwd for file in files)
 

@@ -39,15 +39,22 @@ GATES: list[Gate] = [
 """Every gate, in the order of the help."""
 
 SIDECAR = "sidecar"
-"""The name of what a sidecar fails that says more than the evidence gives; it needs no option."""
+"""The gate that a sidecar fails if it says more than the evidence gives. It needs no option."""
 
 
 THE_WORK = "the work"
-"""What fails a gate that looks at units of work."""
+"""What :attr:`Failure.whole` says where the units of work failed a gate."""
 
 
 class Failure(NamedTuple):
-    """A gate that was failed, by an iteration, or by the log as a whole where that is None."""
+    """A gate that was failed.
+
+    Attributes:
+        gate: the name of the gate.
+        iteration: the iteration that failed it; None where the log or the work failed it.
+        reason: why, as a sentence.
+        whole: what failed it where ``iteration`` is None.
+    """
 
     gate: str
     iteration: int | None
@@ -111,7 +118,7 @@ class Verdict:
 
     @property
     def failures(self) -> list[Failure]:
-        """Everything that failed, by iteration, and the log as a whole at the end."""
+        """All failures: those of the iterations in order, then those of the log and of the work."""
         failures: list[Failure] = []
         for checked in self.iterations:
             failures += checked.failures
@@ -124,7 +131,7 @@ class Verdict:
 
     @property
     def mean(self) -> float | None:
-        """The mean score of the iterations that have one on enough evidence."""
+        """The mean score of the iterations with a score on enough evidence, or None without any."""
         return mean_score([checked.score for checked in self.iterations])
 
     @property
@@ -185,7 +192,8 @@ def check(
         last: how many of the newest iterations were chosen, for the verdict to state.
         allow_empty: whether a demand passes where it finds nothing to check, in an iteration or in
             the log as a whole.
-        work: returns the work, for the gates that look at it; asked after the iterations.
+        work: returns the work. It is called only if a gate looks at the work, and after the last
+            iteration.
     """
     demanded: PlainData = {}
     for gate in GATES:
@@ -258,7 +266,7 @@ def _note_nothing(verdict: Verdict, gates: Iterable[Gate]) -> None:
 def _checked(iteration: ExaminedIteration, made: Sequence[Demand]) -> Checked:
     """Return what an iteration fails, and what is worth saying of it.
 
-    A sidecar that says more than the evidence gives fails whatever is demanded.
+    A sidecar that says more than the evidence gives fails even if nothing is demanded.
     """
     number = iteration.record.iteration
     state = iteration.state

@@ -1,4 +1,4 @@
-"""The gate on drops: no score, and not their mean, is much below that of a baseline.
+"""The gate on drops: neither a score nor the mean of the scores is much below that of a baseline.
 
 A baseline is a file of scores, or a revision of the repository that has the sidecars.
 """
@@ -49,9 +49,9 @@ class BaselineScore(NamedTuple):
     """An earlier score of an iteration.
 
     Attributes:
-        rubric_version: the rubric that it is of.
-        value: the score, 0 to 1; None without one.
-        suffices: whether it has enough evidence to count in a mean.
+        rubric_version: the version of the rubric.
+        value: the score, 0 to 1; None without a score.
+        suffices: whether the band says that there is enough evidence to count in a mean.
     """
 
     rubric_version: str
@@ -60,7 +60,12 @@ class BaselineScore(NamedTuple):
 
     @classmethod
     def of(cls, score: _Row | PersistedScore, value: float | None) -> "BaselineScore":
-        """Return a score of the baseline, given where it is read and its value there."""
+        """Return a score of the baseline.
+
+        Args:
+            score: the row or the sidecar that has it.
+            value: the score in that row or sidecar; not used where it is not ``scored``.
+        """
         return cls(
             rubric_version=score.rubric_version,
             value=value if score.scored else None,
@@ -69,7 +74,12 @@ class BaselineScore(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """Earlier scores by iteration, and in words where they come from."""
+    """Earlier scores.
+
+    Attributes:
+        source: where they come from, in words.
+        scores: the scores, by the number of the iteration.
+    """
 
     source: str
     scores: Mapping[int, BaselineScore]
@@ -79,9 +89,9 @@ class Drop(NamedTuple):
     """What is demanded.
 
     Attributes:
-        most: how far a score, and the mean, may be below the baseline.
+        most: how far a score, and the mean, may be below the baseline, 0 to 1. Equal is allowed.
         baseline: the earlier scores.
-        last: how many of the newest of them make the mean; None takes all.
+        last: of how many of its newest iterations the baseline's mean is; None takes all.
     """
 
     most: float
@@ -112,7 +122,7 @@ def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
 
 
 def _fell(drop: Drop, iteration: ExaminedIteration) -> Reasons:
-    """Yield why an iteration fails if its score is too far below its earlier one."""
+    """Yield why an iteration fails if its score is too far below its earlier score."""
     value = iteration.score.value
     earlier = _comparable_value(drop, iteration)
     if earlier is not None and earlier - value > drop.most + TOLERANCE:
@@ -124,14 +134,14 @@ def _below(drop: Drop, earlier: float, value: float) -> str:
 
 
 def _comparable_value(drop: Drop, iteration: ExaminedIteration) -> float | None:
-    """Return the earlier score of an iteration, or None if it does not compare with the present."""
+    """Return the earlier score of an iteration, or None if the two scores do not compare."""
     if not iteration.score.scored or any(_why_not_compared(drop, iteration)):
         return None
     return drop.baseline.scores[iteration.record.iteration].value
 
 
 def _why_not_compared(drop: Drop, iteration: ExaminedIteration) -> Reasons:
-    """Yield why the score of an iteration, if it has one, has no earlier one to compare with."""
+    """Yield why a score has no earlier score to compare with, or nothing without a score."""
     if not iteration.score.scored:
         return
 
@@ -148,7 +158,11 @@ def _why_not_compared(drop: Drop, iteration: ExaminedIteration) -> Reasons:
 
 
 def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Reasons:
-    """Yield why the mean fell: compared are the scores under rubrics that both sides have."""
+    """Yield why the log fails if the mean score is too far below that of the baseline.
+
+    The means are of scores on enough evidence, under rubrics that both sides have. Nothing is
+    yielded where one side has no such score.
+    """
     versions = {score.rubric_version for score in scores if score.scored}
     by_iteration = sorted(drop.baseline.scores.items())
     newest = [score for _, score in by_iteration[-(drop.last or 0) :]]
@@ -200,7 +214,11 @@ MAX_DROP = Gate(
 
 
 def _from_file(path: Path) -> Baseline:
-    """Read what ``run --json``, ``check --json`` or ``export --format jsonl`` printed."""
+    """Read what ``run --json``, ``check --json`` or ``export --format jsonl`` printed.
+
+    Raises:
+        InputError: the file cannot be read, is something else, or has no iterations.
+    """
     data = read_file(path, SIZE_LIMIT)
     try:
         scores = dict(map(_score_of, _rows(data)))
@@ -217,7 +235,7 @@ def _from_file(path: Path) -> Baseline:
 
 
 def _rows(data: bytes) -> list[_Row]:
-    """Return the iterations in a JSON document, or in JSON lines. Other fields are not held.
+    """Return the iterations in a JSON document, or in JSON lines. Fields of no use are dropped.
 
     Raises:
         ValueError: the data is something else.
@@ -247,7 +265,12 @@ def _score_of(row: _Row) -> tuple[int, BaselineScore]:
 
 
 def _from_revision(name: str, log: LogView) -> Baseline:
-    """Read the sidecars that are committed in a revision: a branch, else a tag or a commit."""
+    """Read the sidecars that are committed in a revision: a branch, else a tag or a commit.
+
+    Raises:
+        InputError: the revision is unknown or has no sidecars, or the log is outside the
+            repository.
+    """
     repository = GitRepository(log.repo_dir)
     sha = repository.resolve_branch(name, searches=True)
     if sha is None:

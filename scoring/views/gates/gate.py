@@ -17,7 +17,7 @@ class GateOption(NamedTuple):
     Attributes:
         name: its long name without dashes.
         help: its line in the help.
-        metavar: what the help calls its value.
+        metavar: what the help calls its value; "" for a flag.
         kind: ``share`` takes a number from 0 to 1, ``text`` any text, and ``flag`` no value.
     """
 
@@ -54,12 +54,13 @@ class Gate(NamedTuple):
         work_reasons: yields sentences that say why the work fails, given its units; None for a gate
             that does not look at them.
         work_notes: yields what is worth saying of the work, whether it passes or not.
-        looks_at: returns whether an iteration has anything that the gate checks.
+        looks_at: returns whether an iteration has anything that the gate checks. A gate on the work
+            returns False.
         nothing_found: what is said where no iteration has anything that the gate checks.
         forbids: whether it holds where it has nothing to check, because it only forbids something.
         notes: yields what is worth saying of an iteration, whether it passes or not.
-        demanded: makes the demanded value of the options' values and the log; may raise
-            OptionError.
+        demanded: makes the demanded value. It takes the values of the options, in their order, and
+            the log, and may raise OptionError or InputError.
         as_data: returns the demanded value as plain data, an item for each option.
     """
 
@@ -77,7 +78,7 @@ class Gate(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name, which is that of its first option."""
+        """The name of the gate, which is the name of its first option."""
         return self.options[0].name
 
 
@@ -99,7 +100,11 @@ def mean_score(scores: Sequence[PersistedScore]) -> float | None:
 
 
 def lowest(scores: Sequence[PersistedScore]) -> str:
-    """Return which score is the lowest, as the end of a reason: one of them must make a mean."""
+    """Return which score on enough evidence is the lowest, as the end of a reason.
+
+    Raises:
+        ValueError: no score is on enough evidence.
+    """
     score = min(filter(is_enough, scores), key=lambda each: each.value)
     return f"the lowest is {score.value:.3f}, of iteration {score.iteration}: {weakest(score)}"
 
@@ -128,7 +133,7 @@ def why_low(iteration: ExaminedIteration) -> str:
 
 
 def why_little(iteration: ExaminedIteration) -> str:
-    """Return which signals of an iteration are absent, and what the heaviest of them needs."""
+    """Return which applicable signals of an iteration are absent, and what the heaviest needs."""
     rows = [
         row for row in iteration.score.breakdown if row.applicable and not row.present
     ]
@@ -138,7 +143,7 @@ def why_little(iteration: ExaminedIteration) -> str:
 
 
 def _advice(row: SignalContribution | None, iteration: ExaminedIteration) -> str:
-    """Return what would raise the vote of a signal, as the end of a reason."""
+    """Return what would raise the vote of a signal, as the end of a reason, or "" for no row."""
     signal = signal_of(row.signal) if row else None
     if row is None or signal is None:
         return ""

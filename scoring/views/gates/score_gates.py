@@ -29,14 +29,14 @@ _ON_BANDS = Gate(
     looks_at=lambda _, iteration: is_enough(iteration.score),
     nothing_found="no iteration has enough evidence",
 )
-"""What gates have in common that look at scores on enough evidence for a band."""
+"""The common part of the gates that look at scores on enough evidence for a band."""
 
 _ON_SCORES = Gate(
     options=(),
     looks_at=lambda _, iteration: iteration.score.scored,
     nothing_found="no iteration has a score",
 )
-"""What gates have in common that look at every score."""
+"""The common part of the gates that look at every score."""
 
 
 def _below_score(least: float, iteration: ExaminedIteration) -> Reasons:
@@ -55,8 +55,8 @@ class LeastBand(NamedTuple):
     """The band that is demanded.
 
     Attributes:
-        name: its name.
-        floors: the lowest score of each band of the rubric.
+        name: the name of the band.
+        floors: the lowest score of each band of the rubric, by the name of the band.
     """
 
     name: str
@@ -64,7 +64,11 @@ class LeastBand(NamedTuple):
 
 
 def _least_band(name: str, log: LogView) -> LeastBand:
-    """Return the demanded band, or raise OptionError if the rubric has no band of that name."""
+    """Return the demanded band.
+
+    Raises:
+        OptionError: the rubric has no band of that name.
+    """
     floors = {band.name: band.min for band in log.rubric.bands}
     if name not in floors:
         version = log.rubric.version

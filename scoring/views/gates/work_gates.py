@@ -19,15 +19,15 @@ _ON_WORK = Gate(
     nothing_found="there is no work of an agent",
     forbids=True,
 )
-"""What gates on the work have in common: they look at no iteration."""
+"""The common part of the gates on the work, which look at no iteration."""
 
 
 class Limit(NamedTuple):
-    """At most so much: a number, or a share of the work that is decided.
+    """How much is allowed at most: a number, or a share.
 
     Attributes:
-        text: how it was given, such as ``2`` or ``10%``.
-        number: the number, or the share from 0 to 1.
+        text: the limit as it was given, such as ``2`` or ``10%``.
+        number: the number, or the share from 0 to 1. This much is still allowed.
         is_share: whether it is a share.
     """
 
@@ -37,7 +37,11 @@ class Limit(NamedTuple):
 
 
 def _limit(option: str, text: str, _: LogView) -> Limit:
-    """Return the limit that was given to an option, or raise OptionError."""
+    """Return the limit that was given to an option.
+
+    Raises:
+        OptionError: the text is not a number of at least 0, or a share of at most 100%.
+    """
     is_share = text.endswith("%")
     try:
         number = float(text.removesuffix("%"))
@@ -51,7 +55,7 @@ def _limit(option: str, text: str, _: LogView) -> Limit:
 
 
 def _units(rows: WorkRows) -> str:
-    """Return the subjects of some units, each with its commit and the one that undid it."""
+    """Return the subjects of the first three units, each with its commit and what took it back."""
     names = []
     for row in rows:
         name = printable(row.unit.subject or row.unit.unit)
@@ -65,7 +69,7 @@ def _units(rows: WorkRows) -> str:
 
 
 def _too_many(state: str, advice: str, most: Limit, rows: WorkRows) -> Reasons:
-    """Yield why too many units are in a state."""
+    """Yield why too many units are in a state. A share is of the units that are decided."""
     in_this_state = in_state(rows, state)
     decided = sum(row.unit.state in DECIDED for row in rows)
     count: float = len(in_this_state)

@@ -1,4 +1,4 @@
-"""The report of a log: a page of HTML in one file, which asks no network, or its essentials."""
+"""The report of a log: a page of HTML in one file that needs no network, or the same in lines."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ def _without_hidden(value: Any) -> Any:
 
 
 def _contents(digest: Digest) -> PlainData:
-    """Return what the template shows, and the functions that it calls, by its names for them."""
+    """Return the values and functions of the template, by their names in the template."""
     work = digest.work
     pieces = answers.pieces(digest)
     return {
@@ -153,8 +153,12 @@ def _price_notes(work: WorkRows) -> Iterator[str]:
         )
 
 
-def is_report(path: Path) -> bool:
-    """Return whether a file may be replaced by a report: it is one, or it does not exist."""
+def is_report_or_missing(path: Path) -> bool:
+    """Return whether a file is a report or does not exist, so that a report may replace it.
+
+    Raises:
+        InputError: the file cannot be read, or is larger than any report.
+    """
     try:
         return _DATA_ELEMENT in read_file(path, _SIZE_LIMIT)
     except FileNotFoundError:
@@ -249,7 +253,10 @@ def _work_data(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
 
 
 def costs_by_day(work: WorkRows) -> list[PlainData]:
-    """Return what work cost on each day of this machine's time zone, from :func:`cost_sums`."""
+    """Return what work cost on each day in this machine's time zone, the oldest day first.
+
+    Days of which no cost is known are left out. The data is that of :func:`cost_sum`.
+    """
     dated = [expense for expense in expenses(work, CostDays()) if expense.day]
     return [day for day in cost_sums(dated, "day") if day["cost"] is not None]
 
@@ -260,7 +267,14 @@ def _iteration_values(
     signal_positions: Mapping[str, int],
     subjects: Mapping[int, str],
 ) -> Sequence[Any]:
-    """Return what a page shows of an iteration, by position."""
+    """Return what a page shows of an iteration. ``report.js`` finds each value by its position.
+
+    Args:
+        line: the iteration.
+        digest: the log.
+        signal_positions: the position of each signal in the list of signals.
+        subjects: the subjects of units, by the numbers of their iterations.
+    """
     votes = []
     for row in line.rows:
         weight = row.effective_weight if row.present else row.nominal_weight
@@ -319,9 +333,10 @@ def report_lines(digest: Digest) -> Page:
 
 
 def certainty(digest: Digest) -> Lines:
-    """Yield how much evidence the scores have, and which of them are in no mean.
+    """Yield how sure the mean is, how much evidence there is, and which scores are not current.
 
-    The mean and its trend are shown only where scores mean something.
+    The last sentence says how many iterations are in no mean for lack of evidence.
+    The mean and its trend are yielded only where scores mean something.
     """
     compares = digest.meaning.means_something
     if compares and digest.interval:

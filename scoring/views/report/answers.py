@@ -19,9 +19,9 @@ class Piece(NamedTuple):
     """A row of the table of all work.
 
     Attributes:
-        number: the position of the row, by which others link to it.
+        number: the position of the row in the table, from 0. Other parts of the page link to it.
         row: the unit of work; None for an iteration that is in no unit.
-        lines: the iterations.
+        lines: the iterations of the unit, or the iteration that is in no unit.
     """
 
     number: int
@@ -37,21 +37,21 @@ class Piece(NamedTuple):
 
     @property
     def subject(self) -> str:
-        """The commit's subject, else what an entry says, or "" where neither is known."""
+        """The subject of the unit, or "" where that is not known or without a unit."""
         if not self.row:
             return ""
         return shortened(self.row.values["subject"])
 
     @property
     def by(self) -> str:
-        """The model, else the harness, that did the work, or "" where neither is known."""
+        """The model of the unit, else its harness, or "" without both or without a unit."""
         if not self.row:
             return ""
         return shortened(self.row.values["model"] or self.row.values["harness"])
 
     @property
     def date(self) -> str:
-        """The day on which the work ended, or "" where that is not known."""
+        """The day on which the work ended, else that of its first iteration, or "" without both."""
         if self.row and self.row.values["ended"]:
             return str(day_of(self.row.values["ended"]))
         if self.lines:
@@ -60,7 +60,10 @@ class Piece(NamedTuple):
 
 
 def fleet_work(rows: Iterable[PlainData]) -> list[WorkRow]:
-    """Return the rows of a fleet's table of work as those of one log, by when they ended."""
+    """Return the rows of a fleet's table of work as rows of work, what ended first coming first.
+
+    Work without a time comes before all other.
+    """
     by_end = sorted(
         rows, key=lambda row: (row["ended"] or "", row["repository"], row["unit"])
     )
@@ -81,9 +84,10 @@ def fleet_work(rows: Iterable[PlainData]) -> list[WorkRow]:
 
 
 def pieces(digest: Digest) -> list[Piece]:
-    """Return all of the work by when it ended, and then the iterations that are in no unit.
+    """Return the rows of the table of all work: the units, then the iterations that are in no unit.
 
-    A fleet has none: its table would be endless.
+    The unit that ended first comes first, after units without a time. An iteration is with the
+    first unit that has it. A fleet has no rows: its table would be endless.
     """
     if digest.is_fleet:
         return []
@@ -102,7 +106,7 @@ def pieces(digest: Digest) -> list[Piece]:
 
 
 def looked_at(rows: Sequence[Piece]) -> list[tuple[Piece, PlainData]]:
-    """Return the pieces that are worth a look, each with the reason as data."""
+    """Return the few pieces that are worth a look, worst first, each with its reason as data."""
     piece_of = {piece.row.unit.unit: piece for piece in rows if piece.row}
     worst = look_at([piece.row for piece in rows if piece.row])
     return [(piece_of[unit["unit"]], unit) for unit in worst]
@@ -114,10 +118,11 @@ class SignalRow(NamedTuple):
     Attributes:
         label: its name for people.
         present: in how many iterations it is present.
-        mean: its mean sub-score there.
-        lost: what it takes from the mean score.
-        zeros: the iterations in which its sub-score is 0.
-        worst: the iterations in which it takes most from the score.
+        mean: its mean sub-score in these; None where it is never present.
+        lost: what it takes from the mean score of the iterations on enough evidence.
+        zeros: the iterations on enough evidence in which its sub-score is 0.
+        worst: at most five iterations on enough evidence in which it takes most from the score, the
+            worst first.
     """
 
     label: str
@@ -129,7 +134,7 @@ class SignalRow(NamedTuple):
 
 
 def signal_rows(digest: Digest) -> list[SignalRow]:
-    """Return every signal, the one that takes most from the mean score first."""
+    """Return every signal. What takes most from the mean is first, what is never present last."""
     counted = sum(line.counted for line in digest.lines)
     signals = []
     for signal, label in digest.signals.items():
@@ -164,7 +169,7 @@ def signal_rows(digest: Digest) -> list[SignalRow]:
 
 
 def nothing_known(digest: Digest) -> list[str]:
-    """Return what a log has nothing of, as parts of one sentence."""
+    """Return what a log has nothing of, as parts of one sentence, or [] if nothing is missing."""
     missing = []
     present = {row.signal for line in digest.lines for row in line.rows if row.present}
     never_present = [

@@ -15,7 +15,7 @@ _PATHS = {
     "bitbucket": "/commits/",
     **dict.fromkeys(("github", "codeberg", "gitea", "forgejo"), "/commit/"),
 }
-"""What is between a repository and a commit, by a word in the name of the host."""
+"""What an address has between the repository and the SHA, by a word in the name of the host."""
 
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 _SHA = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
@@ -28,7 +28,8 @@ def commit_pages(remotes: Mapping[str, str]) -> str:
     The address is quoted, and has no user and no password.
 
     Args:
-        remotes: the addresses of remotes by name; origin comes first, then they go by name.
+        remotes: the addresses of remotes by name. The first one with such pages counts: origin
+            before all others, and these in the order of their names.
     """
     for name in sorted(remotes, key=lambda name: (name != "origin", name)):
         url = remotes[name]
@@ -46,14 +47,22 @@ def commit_pages(remotes: Mapping[str, str]) -> str:
 
 
 def commit_page(pages: str, sha: str) -> str:
-    """Return the address of the page of a commit, or "" where it has no page."""
+    """Return the address of the page of a commit, or "" where the commit has no page.
+
+    Args:
+        pages: the address up to the SHA, from :func:`commit_pages`.
+        sha: the SHA of at least seven digits; other text has no page.
+    """
     if pages and _SHA.fullmatch(sha):
         return pages + sha
     return ""
 
 
 def name_and_commit_pages(repo_dir: Path) -> tuple[str, str]:
-    """Return what a repository is called, and what :func:`commit_pages` returns for it."""
+    """Return the name of a repository, and the address of its commits' pages up to the SHA, or "".
+
+    The name is that of ``origin``, else that of the folder.
+    """
     try:
         repository = GitRepository(repo_dir)
         remotes = repository.remote_urls

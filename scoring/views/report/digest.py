@@ -1,4 +1,4 @@
-"""What a report is made of: all of the work, and what it keeps of every iteration."""
+"""What a report is made of: all of the work, and what the report keeps of every iteration."""
 
 import functools
 import os
@@ -69,7 +69,7 @@ class ReportedClaim(NamedTuple):
 
 
 class TranscriptLines(NamedTuple):
-    """The lines of an iteration in one transcript: its path, the first and last line, from 1."""
+    """The lines of an iteration in one transcript: the path, the first and last line, from 1."""
 
     path: str
     first: int
@@ -82,21 +82,21 @@ class ReportedIteration(NamedTuple):
     Attributes:
         iteration: its number.
         task_id: its task.
-        date: when the agent says it was.
-        session_id: its session.
+        date: when it was, as the entry says.
+        session_id: its session; "" where the entry names none.
         rubric_version: the rubric of its score.
-        value: its score; None without one.
+        value: its score, 0 to 1; None without a score.
         band: the band of the score.
         origin: where the score comes from.
         weight: the share of the rubric's weight that voted, 0 to 1.
         rows: the breakdown, with the names that people read, and its texts cut.
         claims: the claims, compared with what was observed.
-        deliberation: what the diminishing-returns meter says.
+        deliberation: what the diminishing-returns meter says; None without a transcript for it.
         state: how far the sidecar can be trusted.
-        state_reason: why it is not current.
-        commit: its commit.
-        spending: what it used.
-        places: its lines in transcripts.
+        state_reason: why the sidecar is not current; "" if it is.
+        commit: the SHA of its commit, as it landed if it did; "" where none is here.
+        spending: what it used; None where that is not known.
+        places: its lines in at most five transcripts.
     """
 
     iteration: int
@@ -119,7 +119,7 @@ class ReportedIteration(NamedTuple):
 
     @property
     def counted(self) -> bool:
-        """Whether it has a score on enough evidence to be in means."""
+        """Whether the iteration has a score on enough evidence to be in means."""
         return self.value is not None and self.band != BAND_INSUFFICIENT
 
 
@@ -130,7 +130,8 @@ def reported_iteration(
 
     Args:
         examined: the iteration.
-        shared: votes and claims of other iterations: equal ones are one object, to save memory.
+        shared: the votes and claims so far, each as its own key, and gets new ones: equal ones
+            become one object, to save memory.
     """
     facts = examined.facts
     rows = []
@@ -224,12 +225,12 @@ class Digest:
         rubric: the rubric that names the bands.
         lines: the iterations.
         sessions: the sessions.
-        hooks: how often each rule of a hook gate had each result.
+        hooks: how often a hook gate had a result, by its rule and the result.
         integrity: the claims, compared with what was observed.
         words: the claims in words; None under rules that do not look at words.
         validity: whether the scores foretell what becomes of the work; None if not measured.
-        work: all of the work, by when it ended.
-        horizon_days: how many days after it landed work is judged.
+        work: all of the work. What ended first comes first, after work without a time.
+        horizon_days: how many days after landing work is judged.
         is_fleet: whether the work is of many repositories, without iterations.
         project: what the repository is called.
         pages: the address of commits' pages up to the SHA; "" without such pages.
@@ -273,7 +274,7 @@ class Digest:
 
     @functools.cached_property
     def trend(self) -> Trend | None:
-        """How the newer half of the scores differs from the older, if each has two or more."""
+        """How the newer half of :attr:`values` differs from the older, if each has two or more."""
         half = len(self.values) // 2
         older = self.values[:half]
         newer = self.values[half:]
@@ -292,7 +293,7 @@ class Digest:
 
     @property
     def dates(self) -> str:
-        """The first and the last day of the work, as ``2026-03-01 to 2026-03-09``, or ""."""
+        """The first and last day of the work, as ``2026-03-01 to 2026-03-09``, or "" for none."""
         days = {line.date[:10] for line in self.lines}
         for row in self.work:
             days.add(str(day_of(row.values["ended"])))
