@@ -15,7 +15,7 @@ BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}
 """What people read for a band that its name does not explain."""
 
 TOLERANCE = 1e-9
-"""Numbers no further apart than this are equal: rounding alone may have made the difference."""
+"""Numbers that differ by at most this are equal: rounding alone may have made the difference."""
 
 Source = Literal["observed", "claimed"]
 """Whether a sub-score was observed, or the one who did the work claims it."""
@@ -34,10 +34,7 @@ class SignalReading(Protocol):
 
     @property
     def sub_score(self) -> float:
-        """The vote, from 0 to 1.
-
-        Meaningless when absent.
-        """
+        """The vote, from 0 to 1. It means nothing when the signal is absent."""
 
     @property
     def detail(self) -> str:
@@ -55,10 +52,7 @@ class SignalReadings(Protocol):
         """The number of the iteration."""
 
     def value(self, signal_id: str) -> SignalReading:
-        """Return the reading of a signal.
-
-        Absent when the id is unknown.
-        """
+        """Return the reading of a signal, an absent one when the id is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +60,17 @@ class SignalContribution:
     """One row of the breakdown.
 
     Attributes:
-        signal: the id.
-        label: the name for people.
+        signal: the id of the signal.
+        label: its name for people.
         present: whether the signal votes; without a vote the sub-score, the effective weight and
             the contribution are 0.
         sub_score: the vote, from 0 to 1.
         detail: what produced the vote, or why the signal does not vote.
         nominal_weight: the weight in the rubric.
-        effective_weight: the share of the weight of all signals that vote.
-        contribution: what the vote adds to the value.
-        source: whether the vote was observed or claimed; None also where that was not kept.
+        effective_weight: the nominal weight as a share of the weights of all signals that vote.
+        contribution: what the vote adds to the value: effective weight times sub-score.
+        source: whether the vote was observed or claimed; None without a vote, and where that was
+            not kept.
         applicable: whether the signal has anything to say of such an iteration; if not, neither
             coverage nor bounds count it.
         cap: the best band that the row allows; "" when it allows any.
@@ -103,7 +98,8 @@ class Coverage:
     Attributes:
         present: how many signals vote.
         total: how many signals are applicable.
-        weight: the share of their weight that votes, from 0 to 1.
+        weight: the share of the weight of the applicable signals that votes, from 0 to 1; 0 where
+            no signal is applicable.
     """
 
     present: int
@@ -117,14 +113,23 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The value, from 0 to 1, with all absent signals at 0 (``low``) and at 1 (``high``)."""
+    """Between which values a score could be if all applicable signals had a vote.
+
+    Attributes:
+        low: the value with all absent signals at 0.
+        high: the value with all absent signals at 1.
+    """
 
     low: float
     high: float
 
 
 class Breakdown:
-    """What the rows of a score tell, whether it was computed or read back."""
+    """What follows from the rows of a score, be it computed or read back.
+
+    Attributes:
+        breakdown: a row for each signal.
+    """
 
     __slots__ = ()
     breakdown: tuple[SignalContribution, ...]
@@ -136,7 +141,7 @@ class Breakdown:
 
     @property
     def bounds(self) -> Bounds:
-        """How low and how high the value could be with all signals, by nominal weight.
+        """How low and how high the value could be with a vote of every applicable signal.
 
         The bounds are 0 and 1 when no signal is applicable.
         """
@@ -170,8 +175,11 @@ class Score(Breakdown):
     """What a rubric makes of one iteration.
 
     Attributes:
-        value: from 0 to 1, or above by a rounding error.
+        iteration: the number of the iteration.
+        rubric_version: the version of the rubric.
+        value: the value, from 0 to 1, or above by a rounding error; 0 where it is not scored.
         scored: whether any signal is present.
+        band: the name of the band, or :data:`BAND_UNSCORED` or :data:`BAND_INSUFFICIENT`.
         breakdown: a row for each signal, in the order of the rubric.
         sidecar: what a sidecar holds of it, one of :data:`rubric.model.SIDECAR`.
     """

@@ -27,11 +27,11 @@ class DaScoreError(Exception):
 
 
 class RubricError(DaScoreError, ValueError):
-    """A rubric that cannot be read or breaks an invariant."""
+    """A rubric or profile that cannot be read, or breaks an invariant."""
 
 
 def profile_names() -> list[str]:
-    """List the released profiles by name."""
+    """Return the names of the released profiles, sorted."""
     return sorted(path.stem for path in PROFILES_DIR.glob("*.yaml"))
 
 
@@ -53,9 +53,10 @@ def released_profile(name: str) -> dict[str, object]:
 
 
 def read_released(path: Path) -> object:
-    """Return the plain data of a released YAML file.
+    """Return the plain data of a released YAML file, from the JSON next to it if that is right.
 
-    Raises as :func:`read_data`.
+    Raises:
+        RubricError: the YAML file cannot be read, is too large, or is not plain YAML.
     """
     import json  # a command that only names a rubric reads none
 
@@ -77,7 +78,7 @@ def as_json(path: Path) -> str:
 
 
 def read_data(path: Path) -> object:
-    """Return the plain data of a YAML file.
+    """Return the plain data of a YAML file. Its errors call the file a rubric, also a profile.
 
     Raises:
         RubricError: the file cannot be read, is too large, or is not plain YAML.
@@ -94,7 +95,11 @@ def read_data(path: Path) -> object:
 
 
 def _plain_data(text: str) -> object:
-    """Read YAML without tags and aliases, since those would crash or stall the loader."""
+    """Return what YAML holds as plain data. Tags and aliases could crash or stall the loader.
+
+    Raises:
+        RubricError: the text is not YAML, has a tag or an alias, or is nested too deep.
+    """
     import yaml  # released rubrics need no YAML
 
     depth = 0

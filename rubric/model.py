@@ -38,22 +38,23 @@ EVIDENCE = (EVIDENCE_REFERENCE, EVIDENCE_ATTRIBUTED)
 STRICT = "strict"
 LENIENT = "lenient"
 LOADING = (STRICT, LENIENT)
-"""Whether one broken entry stops the load, or the rest is scored without it."""
+"""Whether one broken entry stops the load (strict), or the others are scored without it."""
 
 REFERENCE_TEXT = "reference"
 FULL_TEXT = "full"
 TEXT = (REFERENCE_TEXT, FULL_TEXT)
-"""What tables on a pipe have: the full text has coverage and whole names too."""
+"""What tables on a pipe have: what the reference prints, or also coverage and whole names."""
 
 REFERENCE_SIDECAR = "reference"
 BOUNDS_SIDECAR = "bounds"
 SIDECAR = (REFERENCE_SIDECAR, BOUNDS_SIDECAR)
-"""What sidecars hold: the latter hold bounds and coverage too."""
+"""What sidecars hold: what the reference writes, or also bounds and coverage."""
 
 REFERENCE_FLAGS = "reference"
 ALL_FLAGS = "all"
 TEST_FLAGS = (REFERENCE_FLAGS, ALL_FLAGS)
-"""Which test flags are claims: all of them include ``impl.tests_total_pass`` of schema 2."""
+"""Which test flags are read: those of the reference, or also ``impl.tests_total_pass`` of schema 2.
+"""
 
 WEIGHT_TOLERANCE = 1e-9
 """How far the sum of a rubric's weights may be from 1."""
@@ -64,11 +65,11 @@ class SignalSpec:
     """One signal of a rubric.
 
     Attributes:
-        id: names the signal.
+        id: the id of the signal.
         label: its name for people.
-        weight: above 0; the weights of a rubric sum to 1.
-        description: what it answers.
-        two_way: whether it has a self-reported side, for the comparison of claims.
+        weight: its weight, above 0; the weights of a rubric sum to 1.
+        description: the question that the signal answers; "" without one.
+        two_way: whether agents also report it themselves, so that claims can be compared.
         profile: the released profile of its meter; "" without a meter, and for the first profile.
     """
 
@@ -82,7 +83,13 @@ class SignalSpec:
 
 @dataclass(frozen=True, slots=True)
 class ScoreBand:
-    """A name for the values from ``min`` (inclusive, from 0 to 1) up to the next band."""
+    """A name for some values.
+
+    Attributes:
+        name: the name.
+        min: the lowest value of the band, from 0 to 1, which belongs to it. The ``min`` of the
+            next better band does not.
+    """
 
     name: str
     min: float
@@ -128,10 +135,7 @@ class Rubric:
             raise RubricError(f"rubric {self.version or '(no version)'}: {problem}")
 
     def problems(self) -> Iterator[str]:
-        """Yield what is wrong with this rubric, in words.
-
-        Nothing when it is valid.
-        """
+        """Yield what is wrong with this rubric, in words. A valid one yields nothing."""
         if not self.version:
             yield "version is empty"
         yield from self._choice_problems()
@@ -208,7 +212,7 @@ class Rubric:
             yield f"the lowest band starts at {self.bands[-1].min}; it must start at 0"
 
     def band(self, value: float) -> str:
-        """Name the band of ``value``.
+        """Return the name of the band of ``value``.
 
         Values outside 0 to 1 take the nearest band. "" where the rubric has no bands.
         """
@@ -231,9 +235,12 @@ class Rubric:
     def score(self, readings: SignalReadings) -> Score:
         """Combine one iteration's signals into its score.
 
-        With no signal present the value is 0 and not ``scored``. The band is ``insufficient``,
-        whatever the value, below ``minimum_coverage``, and where it is known that none of the
-        iteration's own tool calls was seen. Rows may cap it.
+        With no signal present the value is 0 and not ``scored``. The band is the first of these:
+
+        - ``insufficient``: the coverage is below ``minimum_coverage``; or a signal is present,
+          and it is known that none of the iteration's own tool calls was seen.
+        - ``unscored``: no signal is present.
+        - The band of the value, or a worse one to which a row caps it.
         """
         # One by one, as the reference adds them: sum() rounds otherwise.
         total = 0.0
@@ -287,7 +294,10 @@ class Rubric:
 def _row(spec: SignalSpec, total: float, reading: SignalReading) -> SignalContribution:
     """Return the row of one signal.
 
-    ``total`` is the weight of all signals that are present.
+    Args:
+        spec: the signal in the rubric.
+        total: the sum of the weights of all signals that are present.
+        reading: what the signal says of the iteration.
     """
     sub_score = 0.0
     effective = 0.0

@@ -22,11 +22,11 @@ _Table: TypeAlias = dict[str, Any]
 """A mapping of a rubric file."""
 
 REMOVED_VERSIONS = {"2.3.0": "3.1.0"}
-"""Versions that were taken out before a release, and what to name instead."""
+"""Versions that were removed before a release, each with the version to use instead."""
 
 
 def rubric_versions() -> list[str]:
-    """List the released versions, oldest first."""
+    """Return the released versions, the lowest number first."""
     versions = [path.stem for path in VERSIONS_DIR.glob("*.yaml")]
     return sorted(versions, key=_numbers)
 
@@ -38,8 +38,11 @@ def _numbers(version: str) -> list[int]:
 def newest_version(evidence: str) -> str:
     """Return the newest released version that reads evidence under some rules.
 
+    Args:
+        evidence: the name of the rules, one of :data:`rubric.model.EVIDENCE`.
+
     Raises:
-        RubricError: no released version does.
+        RubricError: no released version reads evidence under them.
     """
     for version in reversed(rubric_versions()):
         if released_rubric(version).evidence == evidence:
@@ -90,7 +93,11 @@ def find_rubric(name: str) -> Rubric:
 
 
 def rubric_behind(version: str, otherwise: str) -> Rubric:
-    """Return the released rubric of a score's version, else the one named ``otherwise``.
+    """Return the released rubric of a score's version, else the rubric that ``otherwise`` means.
+
+    Args:
+        version: the version that the score names.
+        otherwise: a released version, or the path of a rubric file.
 
     Raises:
         RubricError: there is neither.
@@ -110,6 +117,15 @@ def load_rubric(path: Path) -> Rubric:
 
 
 def _valid(path: Path, read: Callable[[Path], object]) -> Rubric:
+    """Return the rubric in a file.
+
+    Args:
+        path: the file.
+        read: returns the plain data of the file.
+
+    Raises:
+        RubricError: the file cannot be read or is not a valid rubric; the text names the file.
+    """
     try:
         rubric = parse_rubric(read(path))
         rubric.validate()
@@ -148,6 +164,11 @@ def _kind_of(field: Field[Any]) -> Any:
 
 
 def _mapping(data: object, where: str, allowed: Iterable[str]) -> _Table:
+    """Return plain data that is a mapping with no other keys than ``allowed``.
+
+    Raises:
+        RubricError: it is something else; the text begins with ``where``.
+    """
     if not isinstance(data, dict):
         raise RubricError(f"{where} is not a mapping")
 
@@ -160,9 +181,16 @@ def _mapping(data: object, where: str, allowed: Iterable[str]) -> _Table:
 
 
 def _items(top: _Table, key: str, model: type[Any]) -> list[_Table]:
-    """Return the values of each item of the list under a key, which may be missing.
+    """Return the field values of each item of the list under a key, none where it is missing.
 
-    Raises as :func:`parse_rubric`.
+    Args:
+        top: the rubric as plain data.
+        key: the key of the list.
+        model: the class of an item.
+
+    Raises:
+        RubricError: the value of the key is not a list, an item is not a mapping, or a field is
+            unknown or wrong.
     """
     items = top.get(key) or []
     if not isinstance(items, list):
@@ -179,7 +207,13 @@ def _items(top: _Table, key: str, model: type[Any]) -> list[_Table]:
 def _values(mapping: _Table, where: str, model: type[Any]) -> _Table:
     """Return the single fields of a class from a mapping, with defaults for those that it lacks.
 
-    Text without a default is "" where it is missing; any other such field is an error.
+    Text without a default is "" where it is missing; any other field without a default must be
+    there.
+
+    Args:
+        mapping: the mapping.
+        where: what errors call the mapping.
+        model: the class.
 
     Raises:
         RubricError: a value is missing, not of its kind, or too large a number.

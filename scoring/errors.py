@@ -56,13 +56,13 @@ _MODULE_OF_EXTRA = {
     "report": "jinja2",
     "semantic": "tokenizers",
 }
-"""A module that only this extra installs, or one that holds it too."""
+"""By extra, a module that shows that it is installed."""
 
 
 def installing(extra: str) -> str:
-    """Return how to install an extra and keep those that are here, for an error.
+    """Return in words how to install an extra and keep the extras that are installed.
 
-    It names a clone, since da-score is not on a package index.
+    The text names a clone, since da-score is not on a package index.
     """
     extras = {extra}
     for name, module in _MODULE_OF_EXTRA.items():
@@ -78,7 +78,7 @@ class LogError(InputError):
     """A log that cannot be loaded. The text is about the first file at fault.
 
     Attributes:
-        faults: a line for each file at fault, in order.
+        faults: a line for each file at fault, in order, the text of the error first.
     """
 
     def __init__(self, text: str, *others: str) -> None:
@@ -140,7 +140,7 @@ class WriteError(DaScoreError, OSError):
     """A sidecar that could not be written.
 
     Attributes:
-        written: the paths of the sidecars that were written before, whole and in order.
+        written: the paths of the sidecars that hold what was to be written, whole and in order.
     """
 
     def __init__(self, message: str, written: tuple[Path, ...] = ()) -> None:

@@ -59,9 +59,10 @@ class ExaminedIteration(Frozen):
         computed: the score that the evidence gives now.
         score: the score that counts.
         origin: where ``score`` comes from.
-        outcome: what became of the work, where that was asked.
+        outcome: what became of the work; None where that was not asked, or git cannot say.
         state: how far the sidecar can be trusted today.
-        subject: the subject of its commit, where that was asked.
+        subject: the subject of its commit, or without one the summary of its entry; "" where that
+            was not asked.
     """
 
     facts: IterationFacts
@@ -75,20 +76,24 @@ class ExaminedIteration(Frozen):
 
     @property
     def record(self) -> IterationRecord:
-        """The entry."""
+        """The entry that was scored, as it was read."""
         return self.facts.record
 
     @property
     def harness(self) -> str | None:
-        """What ran the agent: what the entry says, else the harness with the most output.
+        """The harness that ran the agent, or None where nothing shows it.
 
-        Where no transcript shows it, it is what the commit or its checkpoint states.
+        The first that is known counts: what the entry says, the harness with the most output in
+        the transcripts, what the commit or its checkpoint states.
         """
         return self._of_agent("harness")
 
     @property
     def model(self) -> str | None:
-        """The model that it ran, found in the same way as the harness."""
+        """The model that the agent ran, or None where nothing shows it.
+
+        The first that is known counts, as for the harness: entry, transcripts, commit.
+        """
         return self._of_agent("model")
 
     def _of_agent(self, name: Literal["harness", "model"]) -> str | None:
@@ -132,9 +137,9 @@ class ExaminedIteration(Frozen):
 
     @property
     def by_evidence(self) -> "ExaminedIteration":
-        """The same with the score that the evidence gives, where the sidecar is out of date.
+        """The iteration with the score that the evidence gives, where the sidecar is stale.
 
-        A sidecar that rests on evidence which is gone keeps its score.
+        Where evidence of the sidecar is gone, the score of the sidecar still counts.
         """
         if self.state.name == "stale":
             return replace(self, score=self.computed, origin="computed")
@@ -152,7 +157,14 @@ def subject_of(repo_dir: Path, facts: IterationFacts) -> str:
 def subjects_by_iteration(
     repo_dir: Path, works: Iterable[tuple[IterationRecord, str | None]]
 ) -> dict[int, str]:
-    """Return the subjects of entries, each given with its commit, as :func:`subject_of` does."""
+    """Return a subject for each entry, by the number of its iteration.
+
+    It is the subject of the commit, or where git cannot say that the summary of the entry.
+
+    Args:
+        repo_dir: a folder in the repository.
+        works: entries, each with its commit; None without one.
+    """
     works = list(works)
     commits = [sha for _, sha in works if sha]
 
@@ -171,7 +183,7 @@ class PreloadedEvidence(NamedTuple):
 
     Attributes:
         evidence: the evidence of all iterations.
-        outcomes: what became of them; None where that was not asked.
+        outcomes: what became of the iterations; None where that was not asked.
     """
 
     evidence: Evidence
@@ -184,10 +196,10 @@ class LogView(Frozen):
     Attributes:
         iter_log_dir: the log.
         repo_dir: the repository with the work that it describes.
-        transcript_dirs: folders and files with transcripts.
+        transcript_dirs: folders and files with transcripts; empty where the rubric's rules decide.
         rubric: the rubric that scores.
         recompute: whether to ignore the sidecars.
-        selection: which iterations.
+        selection: which iterations are seen.
         observe: whether to read transcripts although the rubric does not need them.
         options: how evidence is read, where the rubric leaves a choice.
         broken: what to do with an entry that cannot be read.
@@ -219,10 +231,11 @@ class LogView(Frozen):
         """Yield the selected iterations in order.
 
         Args:
-            on_read: called at the end with the evidence, where it is that of the whole log and its
+            on_read: called at the end with the evidence, where that is of the whole log and its
                 rules attribute lines to iterations.
-            on_open: called at the end with the evidence, where any was opened.
             score: the sidecar of the only iteration that is selected, if the caller has read it.
+            on_open: called at the end with the evidence, where any was opened: not where all
+                answers came from the store. Called before ``on_read``.
 
         Raises:
             LogError: the log cannot be read.
@@ -297,7 +310,12 @@ class LogView(Frozen):
     ) -> ExaminedIteration:
         """Return an iteration with the score that counts, and how far that can be trusted.
 
-        That is the score of its sidecar, which is read unless it is given.
+        The score of the sidecar counts, or the computed one without a sidecar or to recompute.
+
+        Args:
+            iteration: the iteration as it is scored now.
+            sidecar: the score in its sidecar; None to read that here.
+            warn: takes a line for a sidecar that cannot be read.
         """
         computed = ExaminedIteration(
             facts=iteration.facts,
@@ -349,6 +367,7 @@ class LogView(Frozen):
         return {outcome.iteration: outcome for outcome in outcomes}
 
     def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
+        """Return the score in a sidecar, or None without one that can be read, with a warning."""
         try:
             return read_score(self.iter_log_dir, iteration)
         except NotFoundError:

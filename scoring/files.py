@@ -31,7 +31,7 @@ _READABLE = 0o644
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _MANY = 64
-"""From so many files on it is cheaper to flush the whole disk than one file after another."""
+"""Of this many files or more it is cheaper to flush the whole disk than each file."""
 
 _SECONDS_BETWEEN_TRIES = 0.02
 
@@ -46,12 +46,12 @@ def read_file(
 
     Args:
         path: the file.
-        limit: the most bytes that it may have.
-        within: a directory that no link may lead out of.
+        limit: the most bytes that it may have, this number included.
+        within: a directory: a link is refused if it leads out of that. None allows any link.
 
     Raises:
         NoFileError: the file does not exist.
-        InputError: it is not a plain file, is too large, or cannot be read.
+        InputError: the file is not a plain file, is too large, or cannot be read.
     """
     try:
         if within is not None and os.path.islink(path) and not is_inside(path, within):
@@ -80,7 +80,8 @@ def refuse_special(path: Path | str | int) -> os.stat_result:
     """Return the status of a file or a directory, by its path or its file descriptor.
 
     Raises:
-        OSError: it is a FIFO, a device or a socket, which must not be opened; or does not exist.
+        OSError: the path is of a FIFO, a device or a socket, which must not be opened, or does not
+            exist.
     """
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
@@ -117,12 +118,12 @@ def size_in_words(limit: int) -> str:
 
 
 class FileState(NamedTuple):
-    """What changes with every change of a file: its size in bytes, and its times in nanoseconds.
+    """What changes with every change of a file.
 
     Attributes:
-        size: how many bytes it has.
-        modified_ns: when its content was last modified.
-        changed_ns: when its content or its properties were last changed.
+        size: how many bytes the file has.
+        modified_ns: when its content was last modified, in nanoseconds since 1970.
+        changed_ns: when its content or its properties were last changed, likewise.
     """
 
     size: int
@@ -131,7 +132,7 @@ class FileState(NamedTuple):
 
 
 def state_of(path: Path | str) -> FileState | None:
-    """Return the state of a file, or None if it does not exist."""
+    """Return the state of a file, with links followed, or None if it cannot be found."""
     status = _status(path)
     if not status:
         return None
@@ -139,7 +140,7 @@ def state_of(path: Path | str) -> FileState | None:
 
 
 def identity_of(path: Path | str) -> tuple[int, int] | None:
-    """Return what identifies a file by whatever name, or None if it does not exist."""
+    """Return device and inode, which a file has under any name, or None if it cannot be found."""
     status = _status(path)
     if not status:
         return None
@@ -147,6 +148,7 @@ def identity_of(path: Path | str) -> tuple[int, int] | None:
 
 
 def _status(path: Path | str) -> os.stat_result | None:
+    """Return the status of a file, with links followed, or None if it cannot be found."""
     try:
         return os.stat(path)
     except (OSError, ValueError):
@@ -169,7 +171,7 @@ def make_folder(path: Path) -> None:
 
 
 def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
-    """Return whether there is a plain file of this mode with exactly these bytes."""
+    """Return whether there is a plain file of this mode with exactly these bytes, no link."""
     try:
         status = os.lstat(path)
         if status.st_mode != stat.S_IFREG | mode or status.st_size != len(data):
@@ -193,7 +195,7 @@ class _Rights(NamedTuple):
 
 
 def _rights_of(path: Path, new_mode: int) -> _Rights:
-    """Return the rights of a file, or those of a new one where it does not exist."""
+    """Return the rights of a file, or ``new_mode`` as the rights of a file that does not exist."""
     status = _status(path)
     if not status:
         return _Rights(new_mode)
@@ -201,7 +203,7 @@ def _rights_of(path: Path, new_mode: int) -> _Rights:
 
 
 def write_atomically(path: Path, data: bytes, mode: int = MODE) -> None:
-    """Write bytes to a file, unless it has them already.
+    """Write bytes to a file, unless it has them already, with the right permissions.
 
     Args:
         path: the file.
@@ -209,7 +211,7 @@ def write_atomically(path: Path, data: bytes, mode: int = MODE) -> None:
         mode: its permissions.
 
     Raises:
-        WriteError: it cannot be written.
+        WriteError: the file cannot be written; it is as it was.
     """
     write_together([(path, data)], mode)
 
@@ -218,27 +220,28 @@ def overwrite(path: Path, data: bytes, rights_from: Path | None = None) -> None:
     """Write bytes to a person's file, which keeps its mode, and its owner where that can be.
 
     Args:
-        path: the file.
+        path: the file. All may read a new one.
         data: what it is to hold.
-        rights_from: another file, from which it gets its rights.
+        rights_from: another file, with the mode and the owner that the file gets; None for its
+            own.
 
     Raises:
-        WriteError: it cannot be written.
+        WriteError: the file cannot be written; it is as it was.
     """
     _write([(path, data, _rights_of(rights_from or path, _READABLE))])
 
 
 @contextmanager
 def atomic_stream(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that all may read, which replaces the target when the block ends.
+    """Yield a file that all may read, and that replaces the target when the block ends.
 
-    It is written in steps. After an error in the block the target is what it was.
+    After an error in the block the target is what it was.
 
     Args:
         path: the target.
 
     Raises:
-        WriteError: it cannot be written.
+        WriteError: the file cannot be written.
     """
     remove_stale_files_once(path.parent)
     temporary = temporary_name(path)
@@ -256,9 +259,10 @@ def atomic_stream(path: Path) -> Iterator[BinaryIO]:
 def write_together(
     files: Sequence[tuple[Path, bytes]], mode: int = MODE, keep_rights: bool = False
 ) -> None:
-    """Write many files, and wait for the disk once.
+    """Write files one after the other, and wait for the disk before the first gets its name.
 
-    Files that have the right content stay as they are.
+    Each file is whole or as it was, but not all of them together: after an error some may be new.
+    Files that have the right content and permissions stay as they are.
 
     Args:
         files: each file with the bytes that it is to hold.
@@ -276,7 +280,11 @@ def write_together(
 
 
 def _write(contents: Sequence[tuple[Path, bytes, _Rights]]) -> None:
-    """Write files, each with the bytes that it is to hold and with who may do what with it."""
+    """Write files, each given with the bytes that it is to hold and with its rights.
+
+    Raises:
+        WriteError: a file cannot be written; those before it may be new.
+    """
     new = []
     folders = set()
     for path, data, rights in contents:
@@ -331,6 +339,7 @@ def _new_file(path: Path, rights: _Rights, flush: bool = True) -> Iterator[Binar
 
 
 def _write_error(path: Path, error: OSError) -> WriteError:
+    """Return the error about a file that cannot be written, which says that it is as it was."""
     text = f"{path}: cannot write: {reason(error)}"
     if os.path.lexists(path):
         text += "; the old file is untouched"
@@ -353,11 +362,12 @@ def exclusive_lock(directory: Path, seconds: float = 30) -> Iterator[None]:
     """Keep other processes of da-score out of a folder during the block.
 
     Args:
-        directory: the folder.
-        seconds: how long to wait for another process.
+        directory: the folder, which must exist. Where its file system has no locks nothing keeps
+            others out.
+        seconds: how long to wait for another process; 0 tries once.
 
     Raises:
-        WriteError: it is not a folder, or another process does not leave it in time.
+        WriteError: the folder cannot be opened, or another process holds it for too long.
     """
     deadline = time.monotonic() + seconds
     with ExitStack() as stack:

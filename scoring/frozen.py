@@ -12,7 +12,7 @@ Texts: TypeAlias = tuple[str, ...]
 
 
 def fields_of(value: object, *names: str) -> PlainData:
-    """Return some attributes of a value as plain data."""
+    """Return the named attributes of a value by name, in order of the names, as they are."""
     return {name: getattr(value, name) for name in names}
 
 

@@ -30,15 +30,15 @@ _NO_NAMED_REPOSITORY = {
     "GIT_WORK_TREE": None,
     "GIT_TEMPLATE_DIR": "",
 }
-"""Hides the repository that variables name, as git sets them for its hooks, and templates."""
+"""Variables that hide the repository that git names for its hooks, and git's templates."""
 
 _NO_GIT_TO_ASK = {
     "GIT_PYTHON_REFRESH": "quiet",
     "GIT_PYTHON_GIT_EXECUTABLE": os.devnull,
 }
-"""Keeps GitPython from asking git for its version when it is imported.
+"""Variables that keep GitPython from asking git for its version when it is imported.
 
-Later it starts the git on PATH.
+Later GitPython starts the git on PATH.
 """
 
 
@@ -90,7 +90,7 @@ def own_repository(folder: Path | str) -> OwnRepository:
 def own_name(folder: Path | str) -> str:
     """Return the name that commits in a folder get from the caller's settings, or "" without one.
 
-    Outside a repository it is that of the user's settings.
+    Outside a repository the name comes from the settings of the system and the user.
 
     Raises:
         GitError: settings cannot be read.
@@ -163,9 +163,15 @@ def _opened(folder: Path | str) -> "Iterator[Repo]":
 
 
 def _settings(repository: "Repo | None") -> "list[GitConfigParser]":
-    """Return the caller's settings, those of the repository last, with what they include.
+    """Return the caller's settings by file, the one that wins last, with what they include.
 
-    A file that GitPython cannot read is passed over: git may well read it.
+    A file that GitPython cannot read is left out: git may well read it.
+
+    Args:
+        repository: the repository; None leaves its settings out.
+
+    Raises:
+        GitError: a file is a pipe.
     """
     from git.config import GitConfigParser
 
@@ -198,6 +204,7 @@ def _settings_files(repository: "Repo | None") -> Iterator[Path]:
 
 
 def _user_folder() -> Path:
+    """Return the folder of the user's settings of git, which need not exist."""
     return Path(
         os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git"
     )
@@ -208,7 +215,13 @@ def _last_value(
     section: str,
     key: str,
 ) -> str:
-    """Return the last value of a key, whatever the case of the names, or "" without one."""
+    """Return the last value of a key, or "" without one. Case does not count in the names.
+
+    Args:
+        settings: the files of settings, the one that wins last.
+        section: the name of the section, in lower case.
+        key: the name of the key, in lower case.
+    """
     value = ""
     for each in settings:
         for name in each.sections():
@@ -219,6 +232,7 @@ def _last_value(
 
 
 def _excludes_file(settings: "Iterable[GitConfigParser]") -> Path | None:
+    """Return the file of what git ignores everywhere, or None where it does not exist."""
     named = _last_value(settings, "core", "excludesfile")
     path = Path(os.path.expanduser(named)) if named else _user_folder() / "ignore"
     if not path.is_absolute() or not path.exists():
@@ -228,6 +242,7 @@ def _excludes_file(settings: "Iterable[GitConfigParser]") -> Path | None:
 
 
 def _remotes(settings: "Iterable[GitConfigParser]") -> dict[str, str]:
+    """Return the URLs of the remotes by name. Of several files the first that has one counts."""
     remotes: dict[str, str] = {}
     for each in settings:
         for section in each.sections():
@@ -240,12 +255,14 @@ def _remotes(settings: "Iterable[GitConfigParser]") -> dict[str, str]:
 
 
 def _branch(repository: "Repo") -> str:
+    """Return the branch that is checked out, or "" where a commit is, or refs are in tables."""
     head = Path(repository.git_dir, "HEAD").read_text("utf-8", "replace").strip()
     name = head.removeprefix("ref: refs/heads/")
     return "" if name == head or name == ".invalid" else name
 
 
 def _work_trees(common_dir: Path) -> Iterator[Path]:
+    """Yield the tops of the linked work trees, by their names in git. Some may be gone."""
     for path in sorted(common_dir.glob("worktrees/*/gitdir")):
         refuse_pipe(path)
         yield Path(path.read_text("utf-8", "surrogateescape").strip()).parent

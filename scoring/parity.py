@@ -46,7 +46,12 @@ MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
 
 
 class GitSignals(NamedTuple):
-    """The signals that git gives of an iteration."""
+    """The signals that git gives of an iteration.
+
+    Attributes:
+        landed_observed: whether the work landed.
+        scope_observed: the share of the changed files that are in the declared scope.
+    """
 
     landed_observed: SignalValue
     scope_observed: SignalValue
@@ -56,9 +61,14 @@ class IterlogSignals(NamedTuple):
     """The signals that an entry and its artifacts give of an iteration.
 
     Attributes:
+        scope_claimed: what the scope note claims.
+        tests_claimed: the share of the test flags that are true.
+        verifier: the mean status of the verifiers, with those in their artifacts.
+        verifier_claimed: whether the entry says that traces were linked to outcomes.
+        landed_claimed: what agent and reviewer claim of the landing.
         retries: how often the work was started over; as in the log, so it may be negative.
-        user_corrections: how often the user corrected the agent; likewise.
-        corrections_reported: whether the entry reports either.
+        user_corrections: how often the user corrected the agent; it may be negative too.
+        corrections_reported: whether the entry reports either number.
     """
 
     scope_claimed: SignalValue
@@ -144,8 +154,18 @@ def assemble_signal_set(
 ) -> SignalSet:
     """Join what was extracted of one iteration into its signals.
 
-    Reads nothing. ``diminishing_returns``, ``deliberation`` and ``human_label`` are None unless
-    asked for.
+    No file is read.
+
+    Args:
+        record: the entry, of which the number and the schema count.
+        iterlog: what the entry and its artifacts say.
+        git: what git says.
+        backfill: what transcripts show of tokens and tools.
+        objective: the checks that never vote.
+        hook_outcomes: the signal of the hook gates.
+        diminishing_returns: the signal of the meter; None leaves it out.
+        deliberation: what is shown of the deliberation; None without one.
+        human_label: the signal of people's labels; None leaves it out.
     """
     corrections = Corrections(
         iterlog.retries, iterlog.user_corrections, iterlog.corrections_reported
@@ -214,7 +234,7 @@ def extract_iterlog_signals(
 
 
 def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSignals:
-    """Ask git about one iteration.
+    """Return the signals that git gives of one iteration, under the reference's rules.
 
     Raises:
         NotARepositoryError: ``repo_dir`` is not in a git work tree.
@@ -250,7 +270,7 @@ def backfill_iterations(
     *transcript_dirs: Path | str,
     **reading: Unpack[ReadingOptions],
 ) -> list[BackfillSignals]:
-    """Read tokens and tool errors of iterations off the transcripts.
+    """Return what transcripts show of the tokens and tools of iterations, in their order.
 
     Args:
         records: the iterations, in order.

@@ -1,11 +1,14 @@
-"""Where a path is, once links are followed."""
+"""Where paths lead: below a folder, in a checkout, or into the system."""
 
 import os
 from pathlib import Path
 
 
 def expanded(path: str) -> Path:
-    """Return a path with the folder of a user for ``~``. An unknown user is part of a name."""
+    """Return a path with ``~`` or ``~user`` replaced by the folder of that user.
+
+    The path stays as it is where no such user is known.
+    """
     return Path(os.path.expanduser(path))
 
 
@@ -20,9 +23,9 @@ def is_inside(path: Path | str, directory: Path | str) -> bool:
 
 
 def is_of_the_system(folder: Path) -> bool:
-    """Return whether a folder is one that shows processes and devices as files.
+    """Return whether a folder is in /proc, /sys or /dev, which show processes and devices as files.
 
-    /dev/shm does not.
+    /dev/shm does not count: it has plain files.
     """
     if "\0" in str(folder):
         return False
@@ -32,9 +35,9 @@ def is_of_the_system(folder: Path) -> bool:
 
 
 def checkout_around(folder: Path | str) -> Path | None:
-    """Return the top of the work tree that a folder is in: the nearest one upwards with ``.git``.
+    """Return the top of the work tree that a folder is in: the nearest folder with ``.git``.
 
-    None outside of a work tree. Links are not followed.
+    That may be the folder itself. None outside of a work tree. Links are not followed.
     """
     start = Path(os.path.abspath(folder))
     for candidate in (start, *start.parents):
@@ -44,7 +47,12 @@ def checkout_around(folder: Path | str) -> Path | None:
 
 
 def in_checkout(path: Path | str, repo_dir: Path | str) -> bool:
-    """Return whether a path, or a folder on the way to it, is in the checkout around a folder."""
+    """Return whether a path, or a folder on the way to it, is in the checkout around a folder.
+
+    Args:
+        path: the path, with its links followed and not followed.
+        repo_dir: the folder. Outside of a checkout the folder itself counts.
+    """
     checkout = checkout_around(os.path.realpath(repo_dir)) or repo_dir
     absolute = Path(os.path.abspath(path))
     return any(

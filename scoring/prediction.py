@@ -31,23 +31,24 @@ Weights: TypeAlias = Sequence[Any]
 
 _MOST_CHOICES = 20_000_000
 _FEWEST_DRAWS = 200
-"""Of so many groups that drawing them takes too many choices, fewer draws are made."""
+"""With many groups fewer draws are made, within ``_MOST_CHOICES``, but at least this many."""
 
 _WEIGHTS_AT_ONCE = 5_000_000
 """How many weights numpy looks at together, which bounds the memory."""
 
 LEAST_OF_A_KIND = 10
-"""How many cases of each kind there are at least where a figure is to be judged."""
+"""How many cases of each of two kinds there must be for a figure to be judged."""
 
 
 class Foretold(NamedTuple):
     """How well one figure foretells a truth.
 
     Attributes:
-        n: of how many cases.
-        auc: the AUC, or the correlation; None where it is unknown.
-        interval: the one that holds 95 %.
-        rarer: how many cases are of the rarer kind, where there are two.
+        n: how many cases have the figure.
+        auc: the AUC, or the correlation; None where it is undefined.
+        interval: the interval of that with 95 % confidence; None where there is none.
+        rarer: how many cases are of the rarer of two kinds; :data:`LEAST_OF_A_KIND` for outcomes
+            by degrees.
     """
 
     n: int
@@ -82,7 +83,11 @@ class Statistic(NamedTuple):
 
 
 def _pairs_above(values: Values, truths: Values, weights: Weights) -> tuple[Any, Any]:
-    """Return twice in how many pairs the one with truth 1 is above, ties as half, and all pairs."""
+    """Return two sums over all pairs of a case with truth 1 and a case with truth 0.
+
+    First twice the number of pairs in which the case with truth 1 has the higher value, where a
+    tie counts as half a pair. Then the number of all pairs.
+    """
     positive = Counter[float]()
     negative = Counter[float]()
     for value, truth, weight in zip(values, truths, weights, strict=True):
@@ -102,9 +107,9 @@ def _share_above(twice_above: float, pairs: float) -> float | None:
 
 
 def _rank_products(values: Values, truths: Values, weights: Weights) -> tuple[Any, Any]:
-    """Return the covariance of ranks, and the product of their variances.
+    """Return the covariance of the ranks of values and truths, and the product of their variances.
 
-    Ranks are multiples of a half, so that all of these sums are exact.
+    They are sums, not means. Ranks are multiples of a half, so that all of these sums are exact.
     """
     value_ranks = _centred_ranks(values, weights)
     truth_ranks = _centred_ranks(truths, weights)
@@ -148,10 +153,10 @@ SPEARMAN = Statistic(_rank_products, _correlation)
 
 
 def within(groups: Sequence[str], truths: Values, figures: Figures) -> Foretold:
-    """Return how often the better of two cases of one group has the higher value.
+    """Return how often the better of two cases of one group has the higher figure.
 
-    From 0 to 1, where a tie counts as half, with its interval from draws of whole groups. None
-    where no two cases of a group have different truths.
+    From 0 to 1, where a tie counts as half, with its interval from draws of whole groups. Both are
+    None where no two cases of a group have different truths.
 
     Args:
         groups: the group of each case.
@@ -169,7 +174,13 @@ def within(groups: Sequence[str], truths: Values, figures: Figures) -> Foretold:
 
 
 def _pairs_in(cases: Sequence[tuple[float, float]]) -> Cluster:
-    """Return how many pairs of cases of one group compare, and how many are in the right order."""
+    """Return the pairs of cases of one group with different truths, as a cluster.
+
+    Its total is how many of these pairs are in the right order, where a tie counts as half.
+
+    Args:
+        cases: the cases, each a figure and a truth.
+    """
     right = 0.0
     compared = 0
     for value, truth in cases:
@@ -225,7 +236,9 @@ class GroupedDraws:
         return draws
 
     def measured(self, figures: Figures) -> Foretold:
-        """Return how well a figure predicts the truths.
+        """Return how well a figure predicts :attr:`truths`, with the interval of that.
+
+        Both are None where it is undefined, as where all truths that count are equal.
 
         Args:
             figures: the figure of each case; a case with None does not count.
@@ -248,9 +261,13 @@ class GroupedDraws:
         return Foretold(len(truths), result, interval, rarer)
 
     def gain(self, before: Values, after: Values) -> tuple[float, Interval | None]:
-        """Return how much better one figure predicts than another, and the interval of that.
+        """Return how much better ``after`` predicts than ``before``, and its interval.
 
-        Both are figures of all cases, and are compared draw by draw.
+        The two are compared draw by draw. The interval is None where no draw gives both.
+
+        Args:
+            before: a figure of every case.
+            after: another figure of every case.
         """
         every_case = range(len(self.truths))
         old_draws = self.drawn(before, every_case)
@@ -267,18 +284,22 @@ class GroupedDraws:
 
     @staticmethod
     def interval(figures: Figures) -> Interval | None:
-        """Return the interval of a figure from what it was in each draw, or None without any."""
+        """Return the interval of a figure, or None where no draw has it.
+
+        Args:
+            figures: what the figure was in each draw; None in a draw that has none.
+        """
         known = [figure for figure in figures if figure is not None]
         return middle_interval(known) if known else None
 
     def drawn(self, values: Values, cases: Sequence[int]) -> list[float | None]:
         """Return the figure of some cases in each draw, or None for a draw that has none.
 
-        It is empty where all cases are of one group, since nothing is drawn then.
+        The list is empty where all cases of these draws are of one group: nothing is drawn then.
 
         Args:
-            values: the figure of each of these cases.
-            cases: the indices of the cases.
+            values: the value of each of the cases.
+            cases: the indices of the cases among all.
         """
         truths = [self.truths[case] for case in cases]
         groups = [self._group_of_case[case] for case in cases]

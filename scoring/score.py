@@ -53,7 +53,7 @@ def score_log(
         iter_log_dir: the folder of the entries.
         repo_dir: a folder in the repository that the log is about.
         transcript_dirs: folders of transcripts; without any, the rubric's evidence rules decide.
-        rubric: the default rubric, if it is None.
+        rubric: the rubric that scores; None for the default one.
         observe: whether DR transcripts are read even where they have no vote.
         options: how evidence is read.
 
@@ -79,13 +79,17 @@ def score_log_under(
     """Score a log under several rubrics, and read what they share only once.
 
     Args:
-        rubrics: whatever evidence rules they have.
+        rubrics: the rubrics that score, whatever evidence rules they have.
         iter_log_dir: the folder of the entries.
-        sources: where evidence comes from, by the name of the rules.
-        observe: as in :func:`score_log`.
+        sources: where evidence comes from, by the name of the evidence rules: one for each that a
+            rubric has.
+        observe: whether DR transcripts are read even where they have no vote.
 
     Returns:
-        A log for each rubric, in order. Raises as :func:`score_log`.
+        A log for each rubric, in order of the rubrics.
+
+    Raises:
+        LogError, NotARepositoryError, GitError: as for :func:`score_log`.
     """
     # Rubrics of one way share a reading of the evidence.
     rubrics_by_way: dict[tuple[str, str | None], list[Rubric]] = {}
@@ -125,7 +129,8 @@ def score_iteration(
 ) -> tuple[Score, IterationRecord]:
     """Score one iteration, and return its score and its record.
 
-    Arguments and errors are those of :func:`examine_iteration`.
+    Arguments and errors are those of :func:`examine_iteration`, except that DR transcripts are read
+    only where they vote.
     """
     scored = examine_iteration(
         iter_log_dir,
@@ -150,11 +155,21 @@ def examine_iteration(
 ) -> ScoredIteration:
     """Score one iteration of a log, and return all that led to its score.
 
-    Writes nothing.
+    No file is written.
 
-    Arguments and errors are those of :func:`score_log`, and these: ``iteration`` is the number of
-    the entry, ``broken`` takes the error of every entry that is left out, and a NotFoundError says
-    that the log has no such entry.
+    Args:
+        iter_log_dir: the folder of the entries.
+        repo_dir: a folder in the repository that the log is about.
+        iteration: the number of the entry.
+        transcript_dirs: folders of transcripts; without any, the rubric's evidence rules decide.
+        rubric: the rubric that scores; None for the default one.
+        observe: whether DR transcripts are read even where they have no vote.
+        broken: takes the error of every entry that is left out.
+        options: how evidence is read.
+
+    Raises:
+        NotFoundError: the log has no such entry.
+        LogError, NotARepositoryError, GitError: as for :func:`score_log`.
     """
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
@@ -186,24 +201,24 @@ def score_iterations(
     from_store: bool = False,
     needs_share: bool = True,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
-    """Yield the iterations of a log in order, each scored once per rubric.
+    """Yield the iterations of a log in order, each as a tuple with one score for each rubric.
 
     Only one iteration at a time is in memory.
 
     Args:
-        records: all entries of the log, sorted.
+        records: all entries of the log, which must be sorted by iteration.
         iter_log_dir: the folder of the entries.
         sources: where evidence comes from.
-        rubrics: those that read evidence under the rules of ``sources``.
+        rubrics: rubrics that read evidence under the rules of ``sources``, at least one.
         only: the numbers of the iterations that are wanted; None for all.
         observe: whether DR transcripts are read even where they have no vote.
         labels: whether labels are read even where they have no vote.
         compare: whether claims are compared with observations.
-        opened: takes the evidence, before the first iteration is scored.
-        from_store: whether what git and transcripts said is taken from the store, where nothing
-            has changed since; ``opened`` is then not called. Nothing is kept that comes with a
-            warning.
-        needs_share: whether what is taken from there must have the share of agents' lines.
+        opened: takes the evidence, before the first iteration is scored. It is not called where
+            all answers come from the store, or the log has no entries.
+        from_store: whether what git and transcripts said may come from the store, where nothing
+            has changed since. Nothing is kept that comes with a warning.
+        needs_share: whether answers from the store must have the share of agents' lines.
 
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
@@ -275,9 +290,13 @@ def _read_answers(
 
 
 def _name_of_answers(iteration: int, only: Collection[int] | None) -> str:
-    """Return under which name the store has what is known of an iteration.
+    """Return the name under which the store has what is known of an iteration.
 
-    Only where some iterations are asked about is the share of agents' lines known.
+    Answers about a whole log lack the share of agents' lines, and have another name.
+
+    Args:
+        iteration: the number of the iteration.
+        only: the numbers of the iterations that are asked about; None for the whole log.
     """
     if only is None:
         return str(iteration)
@@ -292,7 +311,10 @@ def _scored(
     rubrics: Sequence[Rubric],
     compare: bool,
 ) -> tuple[ScoredIteration, ...]:
-    """Score one iteration under each rubric. Rubrics that judge its facts alike share signals."""
+    """Score one iteration under each rubric, in order of the rubrics.
+
+    Rubrics that judge its facts alike share signals.
+    """
     wanted = optional_signals(*rubrics)
     inputs = ""
     if evidence.sources.cache_dir:

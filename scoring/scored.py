@@ -19,8 +19,8 @@ class ScoredIteration(Frozen):
     """One iteration with everything that led to its score.
 
     Attributes:
-        record: its entry.
-        facts: what evidence says of it.
+        record: the entry of the iteration.
+        facts: what evidence says of the iteration.
         signals: what the signals make of the facts.
         score: what the rubric makes of the signals.
         provenance: what the score was computed from; None under the reference's evidence rules,
@@ -47,9 +47,10 @@ class ScoredIteration(Frozen):
         return score_mark(self.score, self.facts)
 
     def line(self, lost: tuple[Loss, ...] = ()) -> "ScoredLine":
-        """Return what tables show of it.
+        """Return what tables show of the iteration.
 
-        ``lost`` is evidence that only its old sidecar had.
+        Args:
+            lost: evidence that the old sidecar had and the new score lacks.
         """
         return ScoredLine(
             iteration=self.score.iteration,
@@ -70,8 +71,17 @@ class ScoredLine(NamedTuple):
     """What tables show of one iteration.
 
     Attributes:
+        iteration: the number of the iteration.
+        task_id: the id of its task; "" without one.
+        date: the day of the work, as the entry has it.
+        value: the score, from 0 to 1; 0 where it is not scored.
+        scored: whether any signal is present.
+        band: the name of the band.
+        coverage: how much of the rubric the score rests on.
+        bounds: how low and how high the value could be with all signals.
         lost: evidence that the old sidecar had and the new score lacks.
-        commit: the SHA of its commit; "" where that is not known.
+        commit: the SHA of its commit; "" where git does not have it.
+        summary: what the entry says was done.
     """
 
     iteration: int
@@ -88,7 +98,12 @@ class ScoredLine(NamedTuple):
 
 
 class WrittenSidecars(NamedTuple):
-    """How many sidecars of iterations and of sessions were written."""
+    """How many sidecars a run has brought up to date.
+
+    Attributes:
+        iterations: those of iterations, also where the file was right already.
+        sessions: those of sessions, likewise.
+    """
 
     iterations: int
     sessions: int
@@ -98,11 +113,13 @@ class LogSummary(Frozen):
     """What tables show of a scored log.
 
     Attributes:
+        rubric: the rubric that scored.
         lines: the iterations that were chosen, in order.
-        sessions: the sessions of these iterations.
-        shares: the share of the lines, 0 to 1, in which each signal is present.
-        written: how many sidecars were written; None where none were to be.
-        marks: the mark of every score of the log.
+        sessions: the sessions that have a chosen iteration, in order of their ids.
+        shares: for each signal of the rubric, by id, the share of the lines, 0 to 1, in which the
+            signal is present.
+        written: how many sidecars were written; None where none were to be, or the log is empty.
+        marks: the mark of every score of the log, also of those that were not chosen.
     """
 
     rubric: Rubric
@@ -117,8 +134,9 @@ class ScoredLog(Frozen):
     """A log under one rubric.
 
     Attributes:
-        iterations: in the order of their numbers.
-        sessions: in the order of their ids.
+        rubric: the rubric that scored.
+        iterations: the iterations, in the order of their numbers.
+        sessions: the sessions, in the order of their ids.
         broken: why entries were left out, a line each.
     """
 
@@ -129,5 +147,5 @@ class ScoredLog(Frozen):
 
     @property
     def marks(self) -> list[bytes]:
-        """The mark of each score."""
+        """The mark of each score, in the order of the iterations."""
         return [iteration.mark for iteration in self.iterations]

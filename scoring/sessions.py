@@ -11,7 +11,14 @@ from .text import in_byte_order
 
 
 class SessionIterRef(Frozen):
-    """One member of a session, with its score."""
+    """One iteration of a session, with its score.
+
+    Attributes:
+        iteration: the number of the iteration.
+        scored: whether any signal is present.
+        value: the score, from 0 to 1; 0 where it is not scored.
+        band: the name of the band.
+    """
 
     iteration: int
     scored: bool
@@ -33,6 +40,8 @@ class SessionScore(Frozen):
     """The score of a session.
 
     Attributes:
+        session_id: the id of the session.
+        rubric_version: the version of the rubric that scored.
         iterations: the numbers of its members, in order.
         scored: whether any member has enough evidence.
         value: the mean of the members with enough evidence, from 0 to 1; 0 without any.
@@ -57,12 +66,12 @@ class SessionScore(Frozen):
 def aggregate_sessions(
     rubric: Rubric, records: Sequence[IterationRecord], scores: Sequence[Score]
 ) -> list[SessionScore]:
-    """Score the sessions of a log, by the bytes of their ids.
+    """Score the sessions of a log, and return them sorted by the bytes of their ids.
 
     Args:
-        rubric: names the bands.
+        rubric: the rubric of the scores, which names the bands.
         records: the entries; those without a session id are left out.
-        scores: those of the entries, in the same order.
+        scores: the scores of the entries, in the same order.
     """
     session_ids = [record.agent.session_id for record in records]
     return sessions_of(rubric, zip(session_ids, scores, strict=True))
@@ -71,12 +80,12 @@ def aggregate_sessions(
 def sessions_of(
     rubric: Rubric, scores: Iterable[tuple[str, Any]]
 ) -> list[SessionScore]:
-    """Score sessions from their members, as :func:`aggregate_sessions` does.
+    """Score sessions from their members, and return them sorted by the bytes of their ids.
 
     Args:
-        rubric: names the bands.
-        scores: those of iterations in order, or what a session keeps of them, each with its session
-            id; "" for none.
+        rubric: the rubric of the scores, which names the bands.
+        scores: pairs of a session id and the score of an iteration, or what a session keeps of
+            that; in order of the iterations. A score with the id "" is left out.
     """
     members: dict[str, list[Any]] = {}
     for session_id, score in scores:
@@ -95,9 +104,9 @@ def session_score(
     """Score one session.
 
     Args:
-        rubric: names the bands.
-        session_id: names the session.
-        scores: those of its members in order, or what a session keeps of them.
+        rubric: the rubric of the scores, which names the bands.
+        session_id: the id of the session.
+        scores: the scores of its members in order, or what a session keeps of them.
     """
     members = tuple(map(SessionIterRef.of, scores))
     values = [member.value for member in members if member.suffices]

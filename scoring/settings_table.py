@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 
     Attributes:
         name: the kind in words, as errors say it: "text".
-        fits: tells whether a value is of this kind.
+        fits: returns whether a value is of this kind.
     """
 
     name: str
@@ -88,14 +88,14 @@ def checked_table(
     elsewhere: Collection[str] = (),
     whole: bool = False,
 ) -> PlainData:
-    """Return the settings of a table, each checked.
+    """Return the settings of a table, each checked. A list of values becomes a tuple.
 
     Args:
         table: the table as plain data.
-        kinds: what its keys may hold.
-        where: where the table comes from, for errors.
-        name: the name of the table there; "" for the outermost one.
-        elsewhere: names of tables that something else checks, and that are left out.
+        kinds: what its keys may hold, by key.
+        where: the file or the like that the table comes from, for errors.
+        name: the name of the table in there; "" for the outermost one.
+        elsewhere: keys of tables that something else checks, and that are left out here.
         whole: whether every key must be there.
 
     Raises:
@@ -145,10 +145,16 @@ def _checked_value(
     where: str,
     name: str,
 ) -> Any:
-    """Return a value of a kind, and a list or one text as a tuple where a list is wanted.
+    """Return a value that is of a kind. Where that is a list, return a tuple of its items.
+
+    Args:
+        value: the value. One text counts as a list of one.
+        kind: the kind.
+        where: the file or the like that the value comes from, for errors.
+        name: the full name of the setting, for errors.
 
     Raises:
-        SettingsError: it is not of its kind.
+        SettingsError: the value, or an item of the list, is not of its kind.
     """
     if isinstance(kind, Kind):
         if kind.fits(value):

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DRAWS = 2000
-"""From how many draws an interval is taken."""
+"""How many draws are made for an interval."""
 
 SEED = 20120607
 CONFIDENCE = 0.95
 
 _MOST_RESAMPLED = 1000
-"""Of more values, means are drawn from their own distribution: see :func:`_resampled_means`."""
+"""With more values, means are drawn from their own distribution: see :func:`_resampled_means`."""
 
 _MOST_KEPT = 64
-"""Draws of up to so many values are kept: a log has many sessions of one size."""
+"""Draws of up to this many values are kept in memory: a log has many sessions of one size."""
 
 
 class Interval(NamedTuple):
@@ -67,8 +67,8 @@ class Cluster(NamedTuple):
     """Values that depend on each other, such as those of one session.
 
     Attributes:
-        total: their sum.
-        units: how many there are.
+        total: the sum of the values.
+        units: how many values there are.
     """
 
     total: float
@@ -96,11 +96,11 @@ def share_difference_interval(
     """Return Newcombe's interval of the first share less the second, each of clustered units.
 
     Units that depend on each other count as fewer: each number of units is divided by the
-    :func:`design_effect` of both sides.
+    :func:`design_effect` of both sides together.
 
     Args:
         first: clusters of ones and zeros, with at least one unit.
-        second: the same of the other side.
+        second: clusters of ones and zeros, with at least one unit.
         confidence: how likely the interval holds the true difference, between 0 and 1.
     """
     effect = design_effect(first, second)
@@ -125,8 +125,11 @@ def share_difference_interval(
 def design_effect(*sides: Sequence[Cluster]) -> float:
     """Return how many clustered units tell as much as one independent unit, at least 1.
 
-    It is the variance of the shares between clusters over the variance that independent units
-    would have, over all sides together.
+    That is the variance of the shares between clusters, divided by the variance that independent
+    units would have, each summed over all sides. A side of fewer than two clusters does not count.
+
+    Args:
+        sides: the clusters of each side, of ones and zeros.
     """
     between = 0.0
     independent = 0.0
@@ -152,7 +155,7 @@ def mean_differences(
 
     Args:
         first: the clusters of one side, at least one.
-        second: those of the other side.
+        second: the clusters of the other side, at least one.
     """
     source = random_source()
 
@@ -183,11 +186,11 @@ def resampled(
 ) -> Interval | None:
     """Return the bootstrap interval of any statistic.
 
+    None for fewer than two values, and where half of the draws or more have no figure.
+
     Args:
         values: the cases.
-        statistic: computes the figure of some cases; None where they have none.
-
-    None for fewer than two values, and where most draws have no figure.
+        statistic: returns the figure of some cases; None where they have none.
     """
     if len(values) < 2:
         return None
@@ -206,9 +209,9 @@ def resampled(
 def difference_interval(
     before: Sequence[float], after: Sequence[float]
 ) -> Interval | None:
-    """Return the interval of the difference between the means of two groups.
+    """Return the interval of the mean of ``after`` less the mean of ``before``.
 
-    None where a group has fewer than two values.
+    None where either has fewer than two values.
     """
     if len(before) < 2 or len(after) < 2:
         return None
@@ -221,7 +224,7 @@ def difference_interval(
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
 def _kept_pickers(count: int) -> Sequence[Callable[[Sequence[float]], Sequence[float]]]:
-    """Return a function for each draw, which picks what was drawn from so many values."""
+    """Return a function for each draw, which takes ``count`` values and returns those drawn."""
     source = random_source()
     pickers = []
     for _ in range(DRAWS):
@@ -231,17 +234,21 @@ def _kept_pickers(count: int) -> Sequence[Callable[[Sequence[float]], Sequence[f
 
 
 def random_source() -> "random.Random":
-    """Return random numbers that are the same in every run."""
+    """Return a new source of random numbers, which gives the same numbers each time."""
     import random
 
     return random.Random(SEED)  # noqa: S311 - the same numbers every time are the point of it
 
 
 def _resampled_means(values: Sequence[float], source: "random.Random") -> list[float]:
-    """Return the means of resampled values.
+    """Return the mean of the values in each draw.
 
-    Of many values they are drawn from the normal distribution that they follow, with the
-    Cornish-Fisher correction for skew.
+    For more than :data:`_MOST_RESAMPLED` values the means themselves are drawn, from the normal
+    distribution that they follow, with the Cornish-Fisher correction for skew.
+
+    Args:
+        values: at least one value.
+        source: where random numbers come from.
     """
     count = len(values)
     if min(values) == max(values):
@@ -267,7 +274,12 @@ def _resampled_means(values: Sequence[float], source: "random.Random") -> list[f
 def middle_interval(
     figures: Sequence[float], confidence: float = CONFIDENCE
 ) -> Interval:
-    """Return the interval that holds the middle part of some figures, by default 95 % of them."""
+    """Return the interval that holds the middle of some figures, at least one.
+
+    Args:
+        figures: the figures, in any order.
+        confidence: the share of the figures that it holds, from 0 to 1.
+    """
     ordered = sorted(figures)
     tail = round((1 - confidence) / 2 * (len(ordered) - 1))
     return Interval(ordered[tail], ordered[-1 - tail])

@@ -33,10 +33,10 @@ Kind = Literal[
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 SETTLED = 2_000_000_000
-"""For so many nanoseconds a file must have been left alone before its stamp identifies it."""
+"""For how many nanoseconds a file must be unchanged before its stamp identifies its content."""
 
 KEPT_DAYS = 90
-"""After so many days a row is removed. What is still needed is then computed again."""
+"""A row that is older than this many days is removed. What is still needed is computed again."""
 
 _SECONDS_TO_WAIT = 0.2
 """How long a command waits for another one that is writing to the store."""
@@ -45,13 +45,13 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 """The errors of SQLite about wrong bytes, and about tables that are not ours."""
 
 _ERRORS = (sqlite3.Error, UnicodeError)
-"""Of wrong bytes sqlite3 may make a message that it cannot decode itself."""
+"""The errors of sqlite3. About wrong bytes it may make a message that it cannot decode itself."""
 
 _MOST_KEYS = 500
-"""So many keys are in one question."""
+"""How many keys one question has at most."""
 
 _BATCH = 8 << 20
-"""So many bytes wait in memory before they are written."""
+"""When more than this many bytes wait in memory they are written."""
 
 _SECONDS_OF_A_DAY = 86400
 _FILES_OF_SQLITE = ("", "-wal", "-shm")
@@ -80,20 +80,25 @@ class _OtherTableError(sqlite3.DatabaseError):
 
 
 def last_change(status: os.stat_result) -> int:
-    """Return when a file or its rights last changed, in nanoseconds since 1970."""
+    """Return when the content or the rights of a file last changed, in nanoseconds since 1970."""
     return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def is_settled(changed: int, time_ns: int) -> bool:
-    """Return whether a file that last changed at one time had been left alone for long enough."""
+    """Return whether a file had not changed for :data:`SETTLED` at a time.
+
+    Args:
+        changed: when the file last changed, in nanoseconds since 1970.
+        time_ns: the time, in nanoseconds since 1970.
+    """
     return time_ns - changed >= SETTLED
 
 
 def stamp_of(status: os.stat_result) -> bytes | None:
     """Return what identifies the content of a file: its size, its times, and its inode.
 
-    None where the file changed too recently for that. Take the status before the file is read, so
-    that an answer is never newer than its stamp.
+    None where the file changed less than :data:`SETTLED` ago. Take the status before the file is
+    read, so that an answer is never newer than its stamp.
     """
     if not is_settled(last_change(status), time.time_ns()):
         return None
@@ -121,8 +126,8 @@ class Store:
         """Prepare a store.
 
         Args:
-            cache_dir: where the file is; without a directory nothing is kept.
-            keeps: whether answers are kept. If not, the file is only read, and never made.
+            cache_dir: the folder of the file; None neither has nor keeps anything.
+            keeps: whether answers are kept. False only reads the file, and never makes it.
         """
         self.keeps = keeps and cache_dir is not None
         self._path = None if cache_dir is None else cache_dir / NAME
@@ -141,16 +146,19 @@ class Store:
     # Reading
 
     def get(self, kind: Kind, key: str | bytes, stamp: bytes | None) -> bytes | None:
-        """Return the value that was kept about a key for this stamp, or None."""
+        """Return the value that was kept about a key for this stamp, or None without one.
+
+        There is none where ``stamp`` is None.
+        """
         if stamp is None:
             return None
         key_bytes = _as_bytes(key)
         return self._select(kind, "key = ?", key_bytes).get((key_bytes, stamp))
 
     def get_all(self, kind: Kind, prefix: bytes) -> dict[tuple[bytes, bytes], bytes]:
-        """Return the values about all keys with a prefix, by key and stamp.
+        """Return the values about all keys that begin with a prefix, by key and stamp.
 
-        That is quicker than one at a time.
+        That is quicker than one question for each key.
         """
         start = prefix.rstrip(b"\xff")  # no byte comes after 255
         if not start:
@@ -161,7 +169,10 @@ class Store:
     def get_many(
         self, kind: Kind, keys: Iterable[bytes], stamp: bytes | None
     ) -> dict[bytes, bytes]:
-        """Return the values that were kept about some keys for a stamp, by key."""
+        """Return the values that were kept about some keys for a stamp, by key.
+
+        Keys without a value are left out, and all keys where ``stamp`` is None.
+        """
         wanted = [] if stamp is None else list(keys)
         values = {}
         for first in range(0, len(wanted), _MOST_KEYS):
@@ -198,16 +209,16 @@ class Store:
 
     @property
     def secret(self) -> bytes:
-        """The store's own random key of 16 bytes, which is made once.
+        """The store's own random key of 16 bytes, which is made once for the file.
 
-        Without a store it is another one in each run.
+        Where no file can be used, each run has another key.
         """
         if self._secret is None:
             self._secret = self._kept_secret() or os.urandom(16)
         return self._secret
 
     def _kept_secret(self) -> bytes | None:
-        """Return the key in the file, after making one if it is missing."""
+        """Return the key in the file, made if it is missing, or None if no file can be used."""
         connection = self._open()
         if not connection:
             return None
@@ -227,9 +238,10 @@ class Store:
     def put(
         self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes
     ) -> None:
-        """Keep a value about a key for a stamp, in place of the one before.
+        """Keep a value about a key for a stamp, in place of the value of any earlier stamp.
 
-        Without a stamp nothing is kept. The value is written later.
+        Where ``stamp`` is None nothing is kept. The value is written later, at the latest by
+        :meth:`close`, and :meth:`get` may not see it before.
         """
         if stamp is None or not self.keeps:
             return
@@ -289,9 +301,10 @@ class Store:
     def put_value(
         self, kind: Kind, key: str | bytes, stamp: bytes | None, value: object
     ) -> None:
-        """Keep a value as :meth:`put` keeps bytes, if msgpack has all that is in it.
+        """Keep a value as :meth:`put` keeps bytes, if msgpack can hold it.
 
-        It has no text that is not UTF-8, and no number of more than 64 bits.
+        It cannot hold text that is not UTF-8, or numbers of more than 64 bits: then nothing is
+        kept.
         """
         with contextlib.suppress(UnicodeEncodeError, OverflowError):
             encoded = msgspec.msgpack.encode(value, enc_hook=os.fspath)
@@ -300,7 +313,7 @@ class Store:
     # The file
 
     def _open(self) -> sqlite3.Connection | None:
-        """Return the connection, or None if the store cannot be used."""
+        """Return the connection, opened at the first call, or None if the store cannot be used."""
         if self._was_opened or not self._path:
             return self._connection
 

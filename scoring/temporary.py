@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 STALE_AGE = 3600.0
-"""A temporary file stays for so many seconds, whatever became of its process."""
+"""A temporary file stays for this many seconds at least, whatever became of its process."""
 
 _AGE_WITHOUT_LOCKS = 24 * 3600.0
-"""The same for a temporary directory, where the file system has no locks."""
+"""A temporary directory stays for this many seconds, where the file system has no locks."""
 
 _AGE_BEFORE_LOCK = 2.0
-"""So many seconds a process may take between making a temporary directory and locking it."""
+"""How many seconds a process may take between making a temporary directory and locking it."""
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_NAME = re.compile(
@@ -92,16 +92,16 @@ def remove_stale_files_once(directory: Path) -> None:
 
 @contextmanager
 def temporary_directory(purpose: str, base: Path | None = None) -> Iterator[Path]:
-    """Make a directory for the block, which is locked until then, and removed afterwards.
+    """Make a directory for the block, locked as long as that runs, and remove it afterwards.
 
-    Removes the directories of killed processes too.
+    Directories of processes that were killed are removed before.
 
     Args:
-        purpose: git, query or fleet.
-        base: where to make it; by default in the temporary directory of the system.
+        purpose: ``git``, ``query`` or ``fleet``.
+        base: where to make it; None for the temporary directory of the system.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the directory cannot be made.
     """
     import tempfile  # most commands make no directory
 
@@ -118,6 +118,9 @@ def remove_stale_directories(base: Path | None = None) -> None:
     """Remove the temporary directories of this user that no process uses any more.
 
     Never raises an error.
+
+    Args:
+        base: where to look; None for the temporary directory of the system.
     """
     for leftover in _leftovers(base, _DIRECTORY_NAME):
         age = time.time() - leftover.status.st_mtime
@@ -138,7 +141,14 @@ def remove_stale_directories(base: Path | None = None) -> None:
 
 
 def _leftovers(directory: Path | None, pattern: re.Pattern[str]) -> Iterator[_Leftover]:
-    """Yield what has a temporary name in a directory, by default in that of the system."""
+    """Yield what has a temporary name in a directory.
+
+    Nothing where the directory cannot be listed.
+
+    Args:
+        directory: the directory; None for the temporary directory of the system.
+        pattern: what such names match as a whole.
+    """
     import tempfile
 
     with suppress(OSError):  # there may be no directory, where the disk is full
@@ -150,6 +160,7 @@ def _leftovers(directory: Path | None, pattern: re.Pattern[str]) -> Iterator[_Le
 
 
 def _is_alive(process: int) -> bool:
+    """Return whether a process of this number runs. True also where that cannot be asked."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -174,11 +185,11 @@ def opened(directory: Path | str, flags: int = 0) -> Iterator[int]:
 
 
 def lock(fd: int) -> bool | None:
-    """Lock an open file or directory for this process, until it is closed.
+    """Lock an open file or directory for this process, until it is closed. Does not wait.
 
     Returns:
-        Whether it is locked: False if another process has locked it, and None if the file system
-        has no locks.
+        True if it is locked now, False if another process has locked it, and None if the file
+        system has no locks.
     """
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -21,7 +21,7 @@ _WIDTH_OF_VALUE = 40
 """How many characters of a value a message shows."""
 
 _MOST_BITS = 4000
-"""Python refuses to write whole numbers that are much longer."""
+"""A whole number with more bits is not shown: Python refuses to write much longer ones."""
 
 _ESCAPES = {
     '"': '\\"',
@@ -65,7 +65,7 @@ def trim(text: str) -> str:
 
 
 def lower(text: str) -> str:
-    """Return the text in lower case, one character for each."""
+    """Return a text in lower case, with one character for each of its characters."""
     if text.isascii():
         return text.lower()
     # İ is the only letter of which Python makes two. One at a time, a final sigma is a sigma.
@@ -75,7 +75,7 @@ def lower(text: str) -> str:
 def fold(text: str) -> str:
     """Return a key that is equal for texts that differ in case only.
 
-    It has one character for each, so ß is not ss.
+    The key has one character for each of the text, so ß does not equal ss.
     """
     if text.isascii():
         return text.lower()
@@ -100,7 +100,7 @@ def in_byte_order(texts: Iterable[str]) -> list[str]:
 
 
 def composed(path: str) -> str:
-    """Return a path in one Unicode form (NFC): systems write letters with accents in two."""
+    """Return a path in Unicode's form NFC: letters with accents may be written in two ways."""
     if path.isascii():
         return path
     return unicodedata.normalize("NFC", path)
@@ -136,9 +136,9 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """Return text with everything as an escape that a terminal does not show as a character.
+    """Return text with an escape for each character that a terminal does not show.
 
-    That is control characters, direction marks, invisible joins, and the like.
+    These are control characters, direction marks, invisible joins, and the like.
     """
     return show_hidden(printable(text))
 
@@ -158,7 +158,8 @@ def show_hidden(text: str, before: str = "") -> str:
 def csv_field(text: str) -> str:
     """Return a text as a field of CSV that no spreadsheet takes for a formula.
 
-    Invisible formatting becomes escapes; control characters but tabs and line ends are dropped.
+    A text that looks like a formula gets an apostrophe before it. Invisible formatting becomes
+    escapes. Control characters are dropped, except tabs and line ends.
     """
     text = _NOT_IN_CSV.sub("", text)
     if text.startswith(_FORMULA_STARTS):
@@ -169,7 +170,7 @@ def csv_field(text: str) -> str:
 def json_escaped(text: str) -> str:
     """Return JSON with escapes for characters that JSON allows and people cannot see.
 
-    That is invisible formatting, and U+007F to U+009F.
+    These are invisible formatting, and U+007F to U+009F, both included.
     """
     import json  # a command that prints JSON has loaded it
 
@@ -185,6 +186,7 @@ def as_utf8(text: str) -> str:
 
 
 def _numeric_escape(char: str) -> str:
+    """Return the escape of a character by its code point, of an undecodable byte by its value."""
     code = ord(char)
     # an undecodable byte, which Python carries as a surrogate
     if 0xDC80 <= code <= 0xDCFF:
@@ -205,7 +207,7 @@ def short(text: str) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """Return text of at most ``width`` characters, which ends in ``...`` if some are cut."""
+    """Return at most ``width`` characters of a text, with ``...`` at the end if some are cut."""
     if len(text) <= width:
         return text
     return text[: width - 3] + "..."
@@ -222,7 +224,7 @@ def cell(text: str, width: int) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as a message shows it: as JSON, cut, and objects and lists by their kind."""
+    """Return a value as a message shows it: as JSON, cut, or "an object" or "a list"."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list | tuple):
@@ -261,7 +263,7 @@ def spans(numbers: Sequence[int]) -> str:
 
 
 def some_spans(numbers: Iterable[int], most: int = 12) -> str:
-    """Return numbers as sorted runs, and how many are left out after ``most``.
+    """Return the ``most`` lowest numbers as runs, and how many more there are.
 
     For example: ``1-3, 7 and 12 more``.
     """
@@ -270,12 +272,12 @@ def some_spans(numbers: Iterable[int], most: int = 12) -> str:
 
 
 def some_of(names: Sequence[object], most: int) -> str:
-    """Return the first names, and how many are left out: ``a, b and 3 more``."""
+    """Return the first ``most`` names, and how many more there are: ``a, b and 3 more``."""
     return ", ".join(map(str, names[:most])) + and_more(names, most)
 
 
 def and_more(names: Sequence[object], most: int) -> str:
-    """Return how many names there are after the first ones, as `` and 3 more``, or ""."""
+    """Return how many names come after the first ``most``, as `` and 3 more``, or "" for none."""
     if len(names) <= most:
         return ""
     return f" and {len(names) - most} more"
@@ -287,7 +289,7 @@ def counted(number: int, one: str, many: str = "") -> str:
     Args:
         number: how many there are.
         one: the noun for one.
-        many: the noun for several, if that is more than an s at the end.
+        many: the noun for none and several; "" for ``one`` with an s.
     """
     if number == 1:
         return f"{number} {one}"
@@ -301,7 +303,7 @@ INT_MAX = 2**63 - 1
 
 
 def wrap64(number: int) -> int:
-    """Return a number as 64 bits hold it, which wrap around beyond the limits."""
+    """Return a number as 64 bits hold it: beyond the limits it wraps around."""
     if INT_MIN <= number <= INT_MAX:
         return number
     return (number - INT_MIN) % 2**64 + INT_MIN

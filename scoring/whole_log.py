@@ -51,9 +51,10 @@ def score_whole_log(
         selection: the iterations to show; all are scored.
         show: takes each iteration that is shown, in order, with the evidence that it lost.
         write: whether sidecars are written.
-        observe: as in :func:`~scoring.score.score_log`.
+        observe: whether DR transcripts are read even where they have no vote.
         broken: takes the error of every entry that is left out.
-        finished: takes the evidence, when all iterations are scored.
+        finished: takes the evidence, when all iterations are scored and sidecars are written. It is
+            not called where all answers came from the store.
 
     Raises:
         LogError, NotARepositoryError, GitError: as in :func:`~scoring.score.score_log`.
@@ -127,7 +128,10 @@ def _with_losses(
 ) -> Iterator[tuple[ScoredIteration, tuple[Loss, ...]]]:
     """Yield each iteration with the evidence that its sidecar on disk had and that is gone.
 
-    With ``write`` the new sidecars are written, many together.
+    With ``write`` the new sidecars are written too, many together, with a stamp for each.
+
+    Raises:
+        WriteError: a sidecar could not be written.
     """
     waiting: list[SidecarComparison] = []
     for (scored,) in iterations:

@@ -37,7 +37,11 @@ def sigterm_as_interrupt() -> Iterator[None]:
 
 @contextmanager
 def environment_with(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """Change some variables of the environment for a while; None takes one out."""
+    """Change some variables of the environment for the block, and then change them back.
+
+    Args:
+        variables: the value of each variable, by its name; None removes the variable.
+    """
     before = {name: os.environ.get(name) for name in variables}
     _set_variables(variables)
     try:

@@ -13,7 +13,7 @@ def multiply_too_far(in_aliases: int, steps: int) -> bool:
 
     Args:
         in_aliases: how many steps of reading were made in what aliases stand for.
-        steps: how many were made in all.
+        steps: how many steps of reading were made in all.
     """
     if in_aliases <= _FREE_ALIASES or steps <= _FREE_STEPS:
         return False
@@ -21,7 +21,7 @@ def multiply_too_far(in_aliases: int, steps: int) -> bool:
 
 
 def _allowed_ratio(steps: int) -> float:
-    """Return which share of the steps aliases may cause: nearly all of few, and few of many."""
+    """Return which share of the steps, 0 to 1, aliases may cause: the more steps, the smaller."""
     if steps <= _SMALL_DOCUMENT:
         return _RATIO_OF_SMALL
     if steps >= _LARGE_DOCUMENT:

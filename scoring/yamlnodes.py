@@ -44,7 +44,7 @@ class Resolved(NamedTuple):
 
     Attributes:
         tag: its type, as a tag in short form.
-        value: its value; the text for a time stamp, and for a tag that we do not know.
+        value: its value; the text as written for a time stamp, and for an unknown tag.
     """
 
     tag: str
@@ -120,7 +120,7 @@ class Scalar(Struct, eq=False, gc=False):
         """Return what this scalar is when no field says what it should be.
 
         Raises:
-            YamlError: it is not what its tag says.
+            YamlError: the scalar is not what its tag says.
         """
         is_text = self.tag == STR or (self.quoted and not self.tag)
         if is_text:
@@ -152,7 +152,7 @@ class Sequence(Struct, eq=False):
 
 
 class MappingNode(Struct, eq=False):
-    """A mapping, into which nothing was merged yet.
+    """A mapping as it is written, with merge keys as keys.
 
     Attributes:
         line: the line on which it begins, from 1.
@@ -216,7 +216,7 @@ def resolve(text: str, tag: str = "", line: int = 0) -> Resolved:
         line: its line, for errors.
 
     Raises:
-        YamlError: it is not what its tag says.
+        YamlError: the scalar is not what its tag says.
     """
     if tag not in _RESOLVABLE:
         return Resolved(tag, text)
@@ -254,9 +254,9 @@ def _resolve_number(text: str) -> Resolved:
 
 
 def _integer(text: str) -> int | None:
-    """Return a whole number in any spelling, or None for other text and too large numbers.
+    """Return the whole number that a text spells in any way, or None for any other text.
 
-    A number with a sign has at most 63 bits; one without may have 64.
+    With a sign it must be from INT_MIN to INT_MAX, and without a sign have at most 64 bits.
     """
     match = _INTEGER.fullmatch(text)
     if not match:
@@ -309,7 +309,7 @@ def parse(data: bytes, most: int = MOST_EVENTS) -> Node | None:
         most: how many values, beginnings and ends of lists and mappings it may have.
 
     Raises:
-        YamlError: the text is not YAML, nests too deep, or has more values.
+        YamlError: the text is not YAML, nests too deep, or has more than ``most``.
     """
     import yaml  # takes 15 ms, which a log from the store does not need
 

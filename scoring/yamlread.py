@@ -45,7 +45,7 @@ _TRUE_TEXTS = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE_TEXTS = {"0", "f", "F", "FALSE", "false", "False"}
 
 Take: TypeAlias = Callable[["Reader", Node], Any]
-"""How a field takes its node."""
+"""How a field takes its node: returns the value, or raises a YamlError where it does not fit."""
 
 TRUE_FLAGS = frozenset({"true"})
 """The spellings of a plain boolean that a test flag takes for true, as in the reference."""
@@ -72,7 +72,7 @@ class Reader:
         self._path: list[str] = []
 
     def allow(self, most: int) -> None:
-        """Let what is taken from now on have at most so many values, also those of aliases."""
+        """Allow ``most`` values, lists and mappings from now on, those of aliases included."""
         self._most = most
         self._last_step = self._steps + most
 
@@ -254,13 +254,17 @@ class Reader:
             self._leave(node)
 
     def _name(self, key: Node) -> str | None:
-        """Return the name that a key of a mapping gives, or None for null and a merge."""
+        """Return the name that a key of a mapping gives, or None for null and a merge key."""
         if is_merge(key) or self.is_null(key):
             return None
         return self.string(key)
 
     def _is_nothing(self, target: Node) -> bool:
-        """Return whether a node reads as null, and refuse a null tag on other text."""
+        """Return whether a node reads as null.
+
+        Raises:
+            YamlError: the node has a null tag and other text.
+        """
         if not isinstance(target, Scalar) or not target.is_null:
             return False
         return target.resolved().value is None
@@ -271,7 +275,8 @@ class Reader:
         """Count a step, and follow an alias until :meth:`_leave`.
 
         Raises:
-            YamlError: aliases multiply too far, or contain themselves.
+            YamlError: aliases multiply too far or contain themselves, or there are more values than
+                :meth:`allow` lets through.
         """
         self._steps += 1
         if self._steps > self._last_step:
@@ -321,17 +326,17 @@ TAKES: dict[Any, Take] = {
 
 
 def items_of(take: Take) -> Take:
-    """Return how a field takes a list, as a tuple with each item as ``take`` returns it."""
+    """Return how a field takes a list: as a tuple of what ``take`` returns for each item."""
     return lambda reader, node: tuple(reader.items(node, take))
 
 
 def struct_of(fields: Mapping[str, Take]) -> Take:
-    """Return how a field takes a mapping, as :meth:`Reader.struct` does."""
+    """Return how a field takes a mapping: as the values of its fields, by name."""
     return lambda reader, node: reader.struct(node, fields)
 
 
 def _refuse_duplicates(pairs: Collection[tuple[Node, Node]]) -> None:
-    """Raise a YamlError if a mapping gives a key twice."""
+    """Raise a YamlError if a mapping, given as pairs of key and value, has a key twice."""
     lines: dict[tuple[type, str], int] = {}
     for key, _ in pairs:
         text = ""
@@ -351,7 +356,7 @@ def _refuse_duplicates(pairs: Collection[tuple[Node, Node]]) -> None:
 def read_fields(
     path: Path | None, fields: Mapping[str, Take], within: Path | str | None = None
 ) -> PlainData | None:
-    """Return the values of fields in a YAML file, or None if no file can be read.
+    """Return the values of fields in a YAML file, or None if there is none that can be read.
 
     Args:
         path: the file; None for no file.
@@ -369,15 +374,15 @@ def read_fields(
 def fields_in(
     data: bytes, fields: Mapping[str, Take], most: int = MOST_EVENTS
 ) -> PlainData:
-    """Return the values of fields in YAML, or nothing where that is empty.
+    """Return the values of fields in YAML by name, none of them where the YAML is empty.
 
     Args:
         data: the YAML.
-        fields: how each field is taken, by its name.
-        most: how much it may hold, as :func:`parse` counts.
+        fields: how each field takes its node, by name.
+        most: how many values, beginnings and ends of lists and mappings the YAML may have.
 
     Raises:
-        YamlError: it cannot be read.
+        YamlError: the YAML is broken, or a value does not fit its field.
     """
     node = parse(data, most)
     if node is None:
