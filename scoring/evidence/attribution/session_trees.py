@@ -134,7 +134,7 @@ class SessionPart(NamedTuple):
 
     @property
     def made(self) -> SessionCommit | None:
-        """The commit at which the part ends, as a line shows it; None where no line shows it."""
+        """The commit at which the part ends, as a line shows it, or None where no line does."""
         return self.cut.made
 
     @property
@@ -148,7 +148,7 @@ class SessionPart(NamedTuple):
         return self.tree.times[self.start : self.end]
 
     def since(self, start: int) -> "SessionPart":
-        """Return the part without its lines before a position in the tree; it may be empty."""
+        """Return the part, which may be empty, without its lines before a position in the tree."""
         return self._replace(start=min(max(start, self.start), self.end))
 
     @property
@@ -349,7 +349,7 @@ def _note_edit(trees: Iterable[Tree], file: File, index: int, name: str) -> None
 
 
 def _place_in(trees: Iterable[Tree], file: File, index: int) -> tuple[Tree, int] | None:
-    """Return the tree with a line of a file, and its position there; None where no tree has it."""
+    """Return the tree that has a line of a file, and the position there, or None without a tree."""
     for tree in trees:
         at = tree.position(file.times[index], file.ids[index])
         if at >= 0:

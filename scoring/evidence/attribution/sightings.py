@@ -64,7 +64,7 @@ class Sighting(NamedTuple):
 
     @property
     def agent(self) -> str:
-        """The name of the sub-agent that wrote the line; "" for the session itself."""
+        """The name of the sub-agent that wrote the line, or "" for the session itself."""
         return self.file.agent(self.event.span)
 
     @property

@@ -108,7 +108,7 @@ def least_share(
 
 
 def _by_last_part(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """Return paths by their last part, in composed form; of each the shortest path first."""
+    """Return paths by their last part in composed form, each list with the shortest path first."""
     by_last_part: dict[str, list[str]] = {}
     for name in sorted(names, key=len):
         by_last_part.setdefault(composed(posixpath.basename(name)), []).append(name)

@@ -1,6 +1,6 @@
 """Recognizes claims that tests pass in what an agent says.
 
-The forms are in ``claims.toml``.
+The forms of claims are in ``claims.toml``.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .programs import read_table
 
 _TEXT_LIMIT = 20_000
-"""How many characters of a text are searched, from its end."""
+"""How many characters of a text are searched, the last ones."""
 
 _CLAUSE_LIMIT = 500
 """The longest clause, in characters, that can be a plain claim."""
@@ -25,13 +25,14 @@ _CLAUSE_END = re.compile(r"(?<=[.!?;])\s+|,? (?:—|–|-|and) (?=(?:all )?(?:`|
 
 
 class _ClaimForms(NamedTuple):
-    """The patterns of ``claims.toml``, all forms of one kind joined.
+    """The patterns of ``claims.toml``, all forms of one kind joined by "or".
 
     Attributes:
-        says: clauses that claim it.
-        runs: clauses that claim it of a command in backticks.
-        clean: words about what is missing, such as "no errors", which do not weaken a claim.
-        unless: words that make a clause something else: a wish, a doubt, a part of the tests.
+        says: matches clauses that claim that tests pass.
+        runs: matches clauses that claim that a command in backticks passes.
+        clean: matches words about what is missing, such as "no errors", which weaken no claim.
+        unless: matches words by which a clause claims something else: a wish, a doubt, a claim
+            about some of the tests.
     """
 
     says: re.Pattern[str]
@@ -43,7 +44,8 @@ class _ClaimForms(NamedTuple):
 def claims_tests_pass(text: str) -> bool:
     """Return whether a text says, in words that leave no doubt, that tests passed.
 
-    Blocks of code, quotations and quoted lines (``> ...``) do not count.
+    Blocks of code, quotations and quoted lines (``> ...``) do not count. Nor does what comes more
+    than 20,000 characters before the end.
     """
     text = text[-_TEXT_LIMIT:].lower()
     if not _may_claim(text):
@@ -61,13 +63,19 @@ def claims_tests_pass(text: str) -> bool:
 
 
 def _may_claim(text: str) -> bool:
-    """Return whether a text has words of a claim, a quick check before its forms are tried."""
+    """Return whether a text, in lower case, names success and tests.
+
+    This is a quick check before the forms of claims are tried.
+    """
     names_success = any(word in text for word in _WORDS_OF_SUCCESS)
     return names_success and any(word in text for word in _WORDS_OF_TESTS)
 
 
 def _clause_claims(clause: str) -> bool:
-    """Return whether a clause has the form of a claim, and no words that make it something else."""
+    """Return whether a clause, in lower case, has the form of a claim that nothing in it weakens.
+
+    A clause of more than 500 characters claims nothing.
+    """
     if len(clause) > _CLAUSE_LIMIT or not _may_claim(clause):
         return False
 

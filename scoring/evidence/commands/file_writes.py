@@ -38,10 +38,10 @@ _MOVES_FOLDERS = ("mv", "git mv", "rsync")
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)$")
 
 EXPANDED = re.compile(r"[$`*?\[{]")
-"""What a shell replaces in a path."""
+"""A character by which a shell replaces a part of a path."""
 
 _UNKNOWN = "$"
-"""A folder that is not known."""
+"""What is in place of a folder that is not known."""
 
 _QUOTES = re.compile(r"[\"'`>\\]")
 _WORD_BREAKS = re.compile(r"[\"'`>\\\s;|&()<=,]")
@@ -50,25 +50,29 @@ _INSERTED = re.compile(r"#?\{[^{}]*\}|%\w")  # what a program puts into a text
 
 
 class RewriteRule(OptionRule):
-    """When a program changes files in place, and whether it does so where it runs."""
+    """When a program changes files in place.
+
+    Attributes:
+        here: whether it changes any file of the folder in which it runs; else the last operand.
+    """
 
     here: bool = False
 
 
 class WriterRule(OptionRule):
-    """What a program writes: see ``to`` and ``into`` in ``file_writers.toml``.
+    """What a program writes, as the comments in ``file_writers.toml`` say.
 
     Attributes:
         to: "operands", "copy", "here", "below" or "value".
-        into: matches an option with the file that it writes, which follows as the next word, or
-            in the same.
+        into: matches an option that names a file or folder that is written. The name follows in
+            the same word, or else is the next word. "" matches nothing.
     """
 
     to: str = "operands"
     into: str = ""
 
     def named_files(self, arguments: Words) -> list[str]:
-        """Return the files and folders that options name."""
+        """Return the files and folders that options among the arguments name, by ``into``."""
         files = []
         for argument, following in pairwise((*arguments, "")) if self.into else ():
             match = re.fullmatch(f"(?:{self.into})=?(.*)", argument, re.DOTALL)
@@ -91,24 +95,24 @@ _CODE = _TABLE["code"]
 _GIVEN_WITHOUT_QUOTES = frozenset(_CODE["words"].split())
 _CODE_THAT_WRITES = re.compile(_CODE["writes"])
 _CODE_OPTIONS: dict[str, str] = {}
-"""By program what matches an option with code."""
+"""By program a pattern for its options after which it is given code."""
 
 for _names, _options in _CODE["options"].items():
     _CODE_OPTIONS.update(dict.fromkeys(_names.split(), _options))
 
 _MOST_FINDS = 3
-"""How many commands ``find`` within each other are looked into; deeper ones may write anything."""
+"""How deep commands ``find`` within each other are looked into; a deeper one may write anything."""
 
 _UNKNOWN_WRITER = WriterRule(to="value")
 
 
 class ProgramCall(NamedTuple):
-    """A simple command as a table of programs has it.
+    """A simple command as it is looked up in a table of programs.
 
     Attributes:
-        name: the program, with the subcommands that the table names.
-        arguments: all words after the program; for git after its own options.
-        operands: the arguments that are neither options nor those subcommands.
+        name: the program, with the subcommands that the table has for it.
+        arguments: all words after the program; for git all after its own options.
+        operands: the arguments that are neither options nor the subcommands in ``name``.
     """
 
     name: str
@@ -127,11 +131,11 @@ class ProgramCall(NamedTuple):
 
 
 def _program_call(words: Words, names: Collection[str]) -> ProgramCall:
-    """Return a command's program by the longest of the names that it begins with.
+    """Return a command with its program as a table names it, with subcommands or without a version.
 
     Args:
         words: the words of a simple command, at least one.
-        names: those that count in a table.
+        names: the names that the table has.
     """
     name = base_name(words[0])
     if name not in names:
@@ -147,7 +151,7 @@ def _program_call(words: Words, names: Collection[str]) -> ProgramCall:
 
 
 def rewritten_path(words: Words) -> str:
-    """Return what a simple command changes in place, "." for the folder it runs in, "" for nothing.
+    """Return the path that a simple command changes in place, "." for its folder, "" for nothing.
 
     Args:
         words: the words of the command, at least one.
@@ -163,7 +167,7 @@ def rewritten_path(words: Words) -> str:
 
 
 def removed_paths(words: Words) -> list[str]:
-    """Return the paths that a simple command deletes, or moves from and to, in plain words.
+    """Return the paths in plain words that a simple command deletes, or moves from and to.
 
     Args:
         words: the words of the command, at least one.
@@ -176,7 +180,10 @@ def removed_paths(words: Words) -> list[str]:
 
 
 def is_given_code(program: str, arguments: Words) -> bool:
-    """Return whether a program runs code that its arguments hold, or that comes through a pipe."""
+    """Return whether a program runs code that its arguments hold, or that comes as its input.
+
+    A program that can be given code takes its input as code where it has no arguments.
+    """
     options = _CODE_OPTIONS.get(program)
     if options is None:
         return False
@@ -195,9 +202,9 @@ def possible_targets(
     Args:
         words: the words of the command, at least one.
         line: the text of the whole command line, which may hold code.
-        takes_words: whether another program, such as ``xargs``, passes words on to it: files that
-            the line names, or any below the folder it runs in.
-        finds: in how many commands ``find`` it is.
+        takes_words: whether another program, such as ``xargs``, passes further words on to the
+            command. These may be files that the line names, or any below the folder it runs in.
+        finds: in how many commands ``find`` the command is.
     """
     if finds > _MOST_FINDS:
         yield "$"
@@ -231,7 +238,10 @@ def possible_targets(
 
 
 def _paths_between(code: str, breaks: re.Pattern[str]) -> Iterator[str]:
-    """Yield the names of files in code that may write, here and in any folder."""
+    """Yield the names of files in code that may write, each here and in an unknown folder.
+
+    Nothing for code without a word that writes. ``breaks`` matches what separates names.
+    """
     if not _CODE_THAT_WRITES.search(code):
         return
 
@@ -243,7 +253,10 @@ def _paths_between(code: str, breaks: re.Pattern[str]) -> Iterator[str]:
 
 
 def _targets_of_find(arguments: Words, line: str, finds: int) -> Iterator[str]:
-    """Yield the paths that ``find`` writes, and the command that it starts."""
+    """Yield the paths that ``find`` writes itself, and those that the command it starts may write.
+
+    Only the first command that it starts counts. It is in as many ``find`` as ``finds`` says.
+    """
     for argument, following in pairwise(arguments):
         if argument.startswith(_FIND_OUTPUTS):
             yield following
@@ -261,7 +274,7 @@ def _targets_of_find(arguments: Words, line: str, finds: int) -> Iterator[str]:
 
 
 def _targets_of_call(call: ProgramCall) -> list[str]:
-    """Return the paths that the table says a program may write."""
+    """Return the paths that the table says a program may write. An unknown one writes none."""
     rule = _WRITERS.get(call.name, _UNKNOWN_WRITER)
     named = rule.named_files(call.arguments)
 
@@ -284,7 +297,10 @@ def _targets_of_call(call: ProgramCall) -> list[str]:
 
 
 def _targets_of_copy(call: ProgramCall, named: Words) -> list[str]:
-    """Return what a copy, a move or a link may write: its destination, and files in it."""
+    """Return what a copy, a move or a link may write: its destination, and files in that folder.
+
+    The first of ``named``, the folders that options name, is the destination where there is any.
+    """
     # Where the command does not say where the copy goes, none is known.
     destination = "." if call.name == "ln" else ""
     if named:
@@ -318,13 +334,14 @@ def _targets_of_copy(call: ProgramCall, named: Words) -> list[str]:
 
 
 def maybe_written(commands: Commands, folder: str, line: str) -> Iterator[str]:
-    """Yield the paths that commands may write, where no plain words say which.
+    """Yield the paths that commands may write, other than plain words of redirections say.
 
-    ``$`` in a path means anything.
+    ``$`` in a path means anything. Temporary files count only where the line starts in a temporary
+    folder.
 
     Args:
         commands: the commands of a line.
-        folder: where they start.
+        folder: the folder in which the line starts.
         line: the text of the line.
     """
     starts_in_temporary = folder.startswith(TEMPORARY_FOLDERS)
@@ -342,7 +359,10 @@ def maybe_written(commands: Commands, folder: str, line: str) -> Iterator[str]:
 def _possible_paths(
     placed: PlacedCommand, line: str, *, is_lost: bool
 ) -> Iterator[str]:
-    """Yield the paths that one command may write."""
+    """Yield the paths that one command may write, other than plain words of redirections say.
+
+    ``is_lost`` says that the folder is not known, whatever ``placed`` has.
+    """
     command = placed.command
     parts = [command]
     if command.words[:1] == ("eval",):
@@ -360,7 +380,7 @@ def _possible_paths(
 
 
 def work_trees_added(words: Words) -> list[str]:
-    """Return the words that may be the folder of a work tree that a ``git`` command adds."""
+    """Return the words of ``git worktree add`` that may be the folder, none of other commands."""
     if words[:1] != ("git",) or "worktree" not in words:
         return []
 

@@ -1,4 +1,4 @@
-"""What commands of git make and take back, and the commits that git reports."""
+"""What commands of git commit and take back, and the commits that git reports in an output."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _COMMIT_LINE_LIMIT = 1000
 
 _FIXUP = re.compile(r"^(?:(?:fixup|squash|amend)! )+")
 _SUMMARY = re.compile(r"\r?\n (?:Author: |Date: |[0-9]+ files? changed)")
-"""What git writes below the line of a commit."""
+"""How the line begins that git writes below the line of a commit."""
 
 _MAKE_COMMITS = frozenset({"commit", "cherry-pick", "revert", "rebase", "merge"})
 _QUIET_OPTION = re.compile(r"--quiet|--dry-run|-[aeinopsvz]*q\w*")
@@ -43,10 +43,10 @@ _SHOWN_LIMIT = 20
 """How many commits of one output are kept, the first ones."""
 
 _COMMIT_TOOL = re.compile(r"(?:.*[^a-z])?git_?commit", re.IGNORECASE)
-"""The name of a tool that makes a commit, as a server of tools has it."""
+"""Matches the name of a tool that makes a commit, as a server of tools has it."""
 
 _PART_BEFORE = re.compile(r"(?:HEAD|@)(?:\^|~1?)")
-"""The revision before the last commit."""
+"""Matches the revision before the last commit."""
 
 _OTHER_TOOLS = {
     "jj": frozenset({"commit", "ci", "describe", "desc", "new", "squash", "split"}),
@@ -54,10 +54,10 @@ _OTHER_TOOLS = {
     "sl": frozenset({"commit", "ci", "amend"}),
     "but": frozenset({"commit"}),
 }
-"""Other programs that make commits of git, and the subcommands by which they do."""
+"""By program other than git, the subcommands that make commits of git."""
 
 MAY_COMMIT = re.compile(r"\b(?:git|jj|gt|sl|but)\b")
-"""A word that each command line has that makes commits."""
+"""Finds a word without which a command line makes no commit."""
 
 _CONTINUE_A_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})
 _RESTORE_VALUED_OPTIONS = frozenset(
@@ -65,21 +65,26 @@ _RESTORE_VALUED_OPTIONS = frozenset(
 )
 
 _REMOTE_REVISION = re.compile(r"(?:remotes/)?(?:origin|upstream)/|FETCH_HEAD|\S*@\{u")
-"""A revision of a remote: to reset to it updates the work tree."""
+"""Matches a revision of a remote: a reset to one updates the work tree and takes no work back."""
 
 _FOLDER_OPTIONS = ("-C", "--work-tree", "--git-dir")
 
 ResetKind = Literal["hard", "paths", "revert", "amend"]
-"""``git reset --hard``; files restored from git; ``git revert``; ``git commit --amend``."""
+"""How a command takes work back.
+
+In this order: ``git reset --hard``, restoring files from git, ``git revert``,
+``git commit --amend``.
+"""
 
 
 class CommitLine(NamedTuple):
     """A commit as git reports it.
 
     Attributes:
-        branch: what is before the digits: a branch, ``detached HEAD``, with :data:`ROOT_COMMIT`.
+        branch: what is before the digits: a branch or ``detached HEAD``, and :data:`ROOT_COMMIT`
+            for a first commit.
         sha: 7 to 40 hexadecimal digits.
-        subject: the first line of its message; of a fixup, that of the commit it is made for.
+        subject: the first line of the commit's message, without ``fixup!`` and the like before it.
     """
 
     branch: str
@@ -91,14 +96,17 @@ class CommitRequest(NamedTuple):
     """A command that makes commits.
 
     Attributes:
-        folder: the folder it runs in, from that of the line; None where no plain word says it.
-        amends: whether it amends the last commit.
-        prints: whether it may print a line for each commit.
-        makes_one: whether it makes one commit at most.
-        subject: the subject that it gives the commit; "" where no plain word says it.
-        is_last: whether it is the last command of the line.
-        with_texts: whether another command of the line shows texts.
-        by_other_tool: whether another tool than git makes it, with an output of its own.
+        folder: the folder in which the command runs, as a path from the folder of the line; ""
+            for the folder of the line, None where no plain word says it.
+        amends: whether the command amends the last commit, or replaces the one that a reset before
+            it undid.
+        prints: whether the command may print a line for each commit.
+        makes_one: whether the command makes one commit at most.
+        subject: the subject that the command gives the commit; "" where no plain word says it.
+        is_last: whether the command is the last one of the line.
+        with_texts: whether any command of the line shows texts.
+        by_other_tool: whether a program other than git makes the commit. Its output has no line of
+            git.
     """
 
     folder: str | None
@@ -115,8 +123,8 @@ class Reset(NamedTuple):
     """Work that a command takes back.
 
     Attributes:
-        kind: what takes it back.
-        paths: the files and folders for the kind "paths", as written.
+        kind: how the command takes work back.
+        paths: the files and folders as written, for the kind "paths"; empty for other kinds.
     """
 
     kind: ResetKind
@@ -127,10 +135,10 @@ class GitCommand(NamedTuple):
     """A command of git.
 
     Attributes:
-        position: its position in the line.
-        options: the words before the subcommand.
+        position: the index of the command among those of the line.
+        options: the words before the subcommand, ``git`` first.
         subcommand: the subcommand.
-        arguments: the words after it.
+        arguments: the words after the subcommand.
     """
 
     position: int
@@ -140,7 +148,7 @@ class GitCommand(NamedTuple):
 
 
 def commit_requests(commands: Commands) -> list[CommitRequest]:
-    """Return the commands of a line that make commits, in order."""
+    """Return the commands of a line that make commits, in order: those of git, then others."""
     requests: list[CommitRequest] = []
     shows_text = any(map(_shows_text, commands))
     undoes_last = False
@@ -182,12 +190,17 @@ def is_commit_tool(name: str) -> bool:
 
 
 def undoes_last_commit(commands: Commands) -> bool:
-    """Return whether a line ends by taking the last commit back and keeping the changes."""
+    """Return whether a line takes the last commit back, keeps its changes, and commits no more."""
     return reduce(_undoes_after, git_commands(commands), False)
 
 
 def _undoes_after(undoes: bool, command: GitCommand) -> bool:
-    """Return whether the last commit is taken back after a command, given whether it was before."""
+    """Return whether the last commit is taken back, with its changes kept, after a command.
+
+    Args:
+        undoes: whether it is taken back before the command.
+        command: the command.
+    """
     if command.subcommand == "commit":
         return False
     if command.subcommand == "reset" and "--hard" not in command.arguments:
@@ -197,14 +210,19 @@ def _undoes_after(undoes: bool, command: GitCommand) -> bool:
 
 
 def shows_commits(commands: Commands) -> bool:
-    """Return whether a line shows which commits there are."""
+    """Return whether a line has a command of git that shows commits, such as ``git log``."""
     return any(
         command.subcommand in _SHOW_COMMITS for command in git_commands(commands)
     )
 
 
 def shas_shown(output: str, *, anywhere: bool = False) -> tuple[str, ...]:
-    """Return the first SHAs that begin lines of an output, or are anywhere in it."""
+    """Return the first 20 SHAs, whole or short, that begin lines of an output.
+
+    Args:
+        output: what was printed.
+        anywhere: whether SHAs inside of lines count too.
+    """
     form = _ANY_SHA if anywhere else _SHOWN_SHA
     return tuple(
         match.group().split()[-1]
@@ -213,7 +231,7 @@ def shas_shown(output: str, *, anywhere: bool = False) -> tuple[str, ...]:
 
 
 def _shows_text(command: ShellCommand) -> bool:
-    """Return whether a command shows a text that it does not get from the one before it."""
+    """Return whether a command shows a text, other than one that comes through a pipe."""
     words = command.words
     if not words or command.connector == "|":
         return False
@@ -224,7 +242,7 @@ def _shows_text(command: ShellCommand) -> bool:
 
 
 def _subject(arguments: Words) -> str:
-    """Return the subject that ``git commit`` is given in plain words, or "" without one."""
+    """Return the subject that ``git commit`` is given, or "" where no plain words give one."""
     for option, message in pairwise(arguments):
         if option in _MESSAGE_OPTIONS:
             if "$" in message or "`" in message:
@@ -234,17 +252,21 @@ def _subject(arguments: Words) -> str:
 
 
 def commit_lines(output: str) -> list[CommitLine]:
-    """Return the commits that an output reports in lines ``[BRANCH SHA] SUBJECT``, in order."""
+    """Return the commits that an output reports in lines ``[BRANCH SHA] SUBJECT``, in order.
+
+    Only the first 1,000 count.
+    """
     return list(map(_commit_line, _matches(output)))
 
 
 def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[CommitLine]:
     """Return the commits that an output reports and that commands can have made, in order.
 
-    Another command of the line may print a line that looks the same.
+    Another command of the line may print a line that looks the same. So where each command makes
+    one commit at most, there are no more commits than commands, and subjects that are given decide.
 
     Args:
-        requests: the commands that make commits.
+        requests: the commands of the line that make commits.
         output: what the whole line printed.
     """
     printing = [request for request in requests if request.prints]
@@ -274,12 +296,12 @@ def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[Comm
 
 
 def _matches(output: str) -> list[re.Match[str]]:
-    """Return the first lines of an output that have the form ``[BRANCH SHA] SUBJECT``."""
+    """Return the first 1,000 lines of an output that have the form ``[BRANCH SHA] SUBJECT``."""
     return list(islice(_COMMIT_LINE.finditer(output), _COMMIT_LINE_LIMIT))
 
 
 def _commit_line(match: re.Match[str]) -> CommitLine:
-    """Return what a line says that git prints for a commit."""
+    """Return the commit that a matched line of git reports."""
     return CommitLine(match[1], match[2], _FIXUP.sub("", match[3].strip()))
 
 
@@ -292,7 +314,7 @@ def resets(commands: Commands) -> list[Reset]:
 
 
 def git_commands(commands: Commands) -> Iterator[GitCommand]:
-    """Yield the commands of git in a line, in order."""
+    """Yield the commands of git with a subcommand in a line, in order."""
     for index, command in enumerate(commands):
         words = command.words
         if not words or base_name(words[0]) not in ("git", "git.exe"):
@@ -309,10 +331,7 @@ def git_commands(commands: Commands) -> Iterator[GitCommand]:
 
 
 def _reset_of(command: GitCommand) -> Reset | None:
-    """Return what a command of git takes back.
-
-    Return None where it takes nothing back.
-    """
+    """Return what a command of git takes back, or None where it takes nothing back."""
     subcommand = command.subcommand
     arguments = command.arguments
 
@@ -340,7 +359,7 @@ def _reset_of(command: GitCommand) -> Reset | None:
 
 
 def _restored_paths(arguments: Words) -> tuple[str, ...]:
-    """Return the paths of ``git restore``, without the value of its first option that has one."""
+    """Return the paths of ``git restore``: the words but options and the value of the first one."""
     value = ""
     for argument, following in pairwise(arguments):
         if argument in _RESTORE_VALUED_OPTIONS:

@@ -1,7 +1,7 @@
 """What the objective checks ask of a tool call: whether it ran tests, or read the loop state.
 
-These checks are older than :mod:`scoring.evidence.commands.testruns` and know a test tool by its
-name alone, wherever a command line has it.
+These checks are older than :mod:`scoring.evidence.commands.testruns`. They know a test tool by its
+name alone, wherever in a command line the name is.
 """
 
 import re
@@ -34,17 +34,20 @@ _WRITES_IN_PLACE = re.compile(r"-\w*i|--in-place")
 
 
 def is_test_command(command: str) -> bool:
-    """Return whether a shell command names a known test tool."""
+    """Return whether a shell command has the name of a known test tool anywhere in its text."""
     return any(name in command for name in TEST_COMMANDS)
 
 
 def reads_loop_state(path: str) -> bool:
-    """Return whether a path is that of the loop state."""
+    """Return whether a path, or a word, ends with the name of the file of the loop state."""
     return path.endswith(LOOP_STATE_FILE)
 
 
 def command_flags(command: str) -> int:
-    """Return what a shell command shows: BASH, with TESTS and LOOP_STATE where they apply."""
+    """Return the bits of a call of a shell: BASH, and TESTS and LOOP_STATE where they apply.
+
+    LOOP_STATE applies where one of its commands shows the file of the loop state.
+    """
     flags = BASH
     if is_test_command(command):
         flags |= TESTS
@@ -56,9 +59,9 @@ def command_flags(command: str) -> int:
 
 
 def _shows_loop_state(command: str) -> bool:
-    """Return whether a single command shows the loop state.
+    """Return whether a single command shows the file of the loop state.
 
-    ``sed -i`` writes it.
+    ``sed -i`` does not: it writes the file.
     """
     reader = ""
     for word in _WORD.findall(command):

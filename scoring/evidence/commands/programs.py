@@ -1,6 +1,6 @@
 """How the tables of this room name a program and its options, and programs that start another one.
 
-The latter, such as ``env`` and ``uv run``, are in ``starters.toml``.
+Programs that start another one, such as ``env`` and ``uv run``, are in ``starters.toml``.
 """
 
 import re
@@ -51,7 +51,10 @@ def is_option(word: str) -> bool:
 
 
 def git_subcommand_index(words: Words) -> int:
-    """Return where the subcommand of a ``git`` command is, after the options of git itself."""
+    """Return the index of the subcommand of a ``git`` command, after the options of git itself.
+
+    The index is past the end where there is only ``git`` and options.
+    """
     index = 1
     while index < len(words) and is_option(words[index]):
         index += 2 if words[index] in _GIT_VALUED_OPTIONS else 1
@@ -59,18 +62,18 @@ def git_subcommand_index(words: Words) -> int:
 
 
 class OptionRule(Frozen):
-    """When a program does what a row of a table says.
+    """When a program does what a row of a table says. Both patterns match whole options.
 
     Attributes:
-        when: it does so with an option that this pattern matches; None: with any.
-        unless: it does not with an option that this pattern matches.
+        when: the program does it only with an option that this matches; None: also without.
+        unless: the program never does it with an option that this matches.
     """
 
     when: re.Pattern[str] | None = None
     unless: re.Pattern[str] = re.compile("", re.DOTALL)
 
     def applies(self, options: list[str]) -> bool:
-        """Return whether the program does it with these options."""
+        """Return whether the program does what the row says with these options."""
         if any(self.unless.fullmatch(option) for option in options):
             return False
         return self.when is None or any(
@@ -79,24 +82,24 @@ class OptionRule(Frozen):
 
 
 def read_table(name: str) -> PlainData:
-    """Return a table of this room, by the name of its file."""
+    """Return the content of a TOML file of this room, by its name."""
     return read_toml((Path(__file__).parent / name).read_text("utf-8"))
 
 
 class WordSet(frozenset[str]):
-    """Words that a table has as one text."""
+    """Words that a table has as one text, with blanks between them."""
 
 
 def rows_by_program(table: PlainData, row_type: type[_RowT]) -> dict[str, _RowT]:
-    """Return the rows of a table, each by the programs that share it.
+    """Return the rows of a table by program.
 
-    The table has these in one key, with spaces between them. ``git_stash_pop`` is the program
-    ``git stash pop``.
+    A key of the table has all programs that share the row, with blanks between them. There
+    ``git_stash_pop`` is the program ``git stash pop``.
 
     Args:
         table: the table.
-        row_type: the type of its rows. A text becomes a pattern, or a :class:`WordSet`, as the
-            type of its field says.
+        row_type: the type of the rows. A text in a row becomes a pattern or a :class:`WordSet`, as
+            the type of its field says.
     """
     rows = {}
     for names, cells in table.items():
@@ -114,15 +117,16 @@ def _read_text(kind: Any, text: str) -> WordSet | re.Pattern[str]:
 
 
 class Starter(Frozen):
-    """How a program passes a command on.
+    """How a program starts another command that its own words hold.
 
     Attributes:
-        subcommands: its next words, each one of some.
-        valued_options: its options that take the next word as their value.
-        leading_words: how many words of its own precede the command, such as a duration.
-        queries: words with which it only answers a question, and starts nothing.
-        markers: the command follows the first of these words, wherever that is.
-        optional_words: one of these may precede the command.
+        subcommands: for each word that must follow the program, the words that it may be.
+        valued_options: the options that take the next word as their value.
+        leading_words: how many operands of the program precede the command, such as a duration.
+        queries: words with which the program only answers a question, and starts nothing.
+        markers: the command follows the first of these words, wherever that is. Empty: the command
+            follows the options.
+        optional_words: a word that may precede the command; such a word may have options too.
     """
 
     subcommands: tuple[WordSet, ...] = ()
@@ -133,10 +137,13 @@ class Starter(Frozen):
     optional_words: WordSet = WordSet()
 
     def command_index(self, words: Words, index: int) -> int | None:
-        """Return where the command begins that the program at an index starts.
+        """Return the index at which the command begins that this program starts.
 
-        Return None where it starts none, because it has another subcommand or only answers, or
-        because no word follows.
+        None where the program has another subcommand, only answers, or has no further word.
+
+        Args:
+            words: the words of the whole command.
+            index: where the program is among them.
         """
         position = self._after_options(words, index + 1)
         for names in self.subcommands:
@@ -163,7 +170,7 @@ class Starter(Frozen):
         return position
 
     def _after_options(self, words: Words, position: int) -> int:
-        """Return the first position from one on that has neither an option nor its value."""
+        """Return the first position, from a position on, with neither an option nor its value."""
         while position < len(words) and is_option(words[position]):
             position += 2 if words[position] in self.valued_options else 1
         return position
@@ -173,4 +180,4 @@ _STARTER_TABLE = read_table("starters.toml")
 
 STARTERS = rows_by_program(_STARTER_TABLE["starts"], Starter)
 FAIL_BY_THEMSELVES = frozenset(_STARTER_TABLE["own_failures"].split())
-"""The starters by program, and programs that may fail before what they start runs."""
+"""Programs that may fail themselves, before the command that they start runs."""

@@ -24,7 +24,7 @@ _THROWN_AWAY = frozenset({"tmp", "temp", ".tmp", "node_modules"})
 _CHANGE_FOLDER = (("cd",), ("pushd",))
 
 _UNKNOWN_FOLDERS = ("-", "$", "~")
-"""How the argument of ``cd`` begins when the folder is not known."""
+"""How an argument of ``cd`` begins that names a folder which is not known."""
 
 _FIND_TOP = ("git", "rev-parse", "--show-toplevel")
 _HOME_FOLDER = re.compile(r"/(?:Users|home)/[^/]+|/root")
@@ -36,8 +36,8 @@ class Script(NamedTuple):
     """A script that a command runs.
 
     Attributes:
-        path: "" where it runs none.
-        argument: its first argument, where that is a plain word, else "".
+        path: the path of the script, as the command has it; "" where the command runs no script.
+        argument: the first argument of the script, where that is a plain word, else "".
     """
 
     path: str
@@ -45,7 +45,12 @@ class Script(NamedTuple):
 
 
 class _ScopedFolder(NamedTuple):
-    """A folder that the commands run in which are in at least as many groups as ``depth``."""
+    """The folder of the commands in a group, up to where the group ends.
+
+    Attributes:
+        depth: how many groups these commands are in, at least.
+        folder: a path from the folder of the line; None where no plain word says it.
+    """
 
     depth: int
     folder: str | None
@@ -59,17 +64,17 @@ def folder_of(
     *,
     is_script: bool = False,
 ) -> str | None:
-    """Return the folder that a command runs in, from that of the line.
+    """Return the folder that a command runs in, as a path from the folder of the line.
 
     Args:
         commands: all commands of the line.
-        index: which of them.
-        words: its words, as far as they may say where it runs.
-        folder_options: options with the folder that its program runs in.
-        is_script: whether it runs a script, which runs in the folder that it is in.
+        index: the index of the command.
+        words: the words of the command that may say where it runs.
+        folder_options: the options that name the folder in which the program runs.
+        is_script: whether the command runs a script. A script runs in its own folder.
 
     Returns:
-        A path, "" for the folder of the line, or None where no plain word says it.
+        The path, "" for the folder of the line, or None where no plain word says it.
     """
     folder = _folder_by_cd(commands, index)
     for word, following in pairwise((*words, "")):
@@ -85,9 +90,9 @@ def folder_of(
 
 
 def _folder_by_cd(commands: Commands, index: int) -> str | None:
-    """Return the folder in which the commands before one leave it.
+    """Return the folder in which the command at an index starts, after the ``cd`` before it.
 
-    A ``cd`` in a group holds up to the end of the group.
+    A ``cd`` in a group holds up to the end of the group. The folder is that of :func:`folder_of`.
     """
     scopes = [_ScopedFolder(0, "")]
     for number, command in enumerate(commands[: index + 1]):
@@ -104,9 +109,10 @@ def _folder_by_cd(commands: Commands, index: int) -> str | None:
 
 
 def _joined(folder: str | None, other: str) -> str | None:
-    """Return a folder from another one.
+    """Return ``other`` as a path seen from ``folder``.
 
-    Return None where no plain word says it.
+    None where ``folder`` is None, or where ``other`` is "" or ``-`` or has a variable or command
+    in it. A path that is absolute or begins with ``~`` stays as it is.
     """
     if folder is None or other in ("", "-") or "$" in other or "`" in other:
         return None
@@ -116,12 +122,13 @@ def _joined(folder: str | None, other: str) -> str | None:
 
 
 def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> bool:
-    """Return whether a folder is outside those of a session, or is one for what is thrown away.
+    """Return whether a folder is outside of a session's folders, or holds what is thrown away.
 
     Args:
-        start: the folder that a call of the agent starts in, "" where that is not known.
-        folder: the folder that its command runs in, from there.
-        session_folders: the folders of the session, work trees that it adds among them.
+        start: the folder in which a call of the agent starts; "" where it is not known.
+        folder: the folder in which the command of the call runs, as a path from ``start``.
+        session_folders: the folders of the session, with work trees that it adds. Without any, a
+            folder is outside where it is temporary.
     """
     path = posixpath.normpath(
         posixpath.join(start, expand_home(folder, session_folders))
@@ -147,7 +154,10 @@ def is_private_or_temporary(path: str) -> bool:
 
 
 def expand_home(folder: str, session_folders: Collection[str]) -> str:
-    """Put the home folder of a session in place of ``~``, as far as its folders show one."""
+    """Return a path with the home folder in place of ``~``, where folders of the session show one.
+
+    Any other path stays as it is.
+    """
     if not folder.startswith("~"):
         return folder
 
@@ -159,7 +169,9 @@ def expand_home(folder: str, session_folders: Collection[str]) -> str:
 
 
 def script_of(words: Words) -> Script:
-    """Return the script that a command runs, by its path or with a shell.
+    """Return the script that a command runs, by the path of the script or with a shell.
+
+    The first word counts as a script where it has a slash.
 
     Args:
         words: the words of the command, at least one.
@@ -175,7 +187,10 @@ def script_of(words: Words) -> Script:
 
 
 def _script_index(words: Words) -> int:
-    """Return where the script of a shell is, or where it ends where it reads none."""
+    """Return the index of a shell's script among its words, or how many words there are without.
+
+    A shell with the option ``-n`` or ``-c`` has no script.
+    """
     index = 1
     while index < len(words) and words[index].startswith(("-", "+")):
         word = words[index]
@@ -192,16 +207,21 @@ def _script_index(words: Words) -> int:
 
 
 class PlacedCommand(NamedTuple):
-    """A command, and the folder that it runs in as far as ``cd`` says so in plain words."""
+    """A command, and the folder in which it runs as far as ``cd`` says so in plain words.
+
+    Attributes:
+        command: the command.
+        folder: the folder.
+    """
 
     command: ShellCommand
     folder: str
 
 
 def folder_after(commands: Iterable[ShellCommand], folder: str) -> str:
-    """Return the folder in which commands end that start in a folder.
+    """Return the folder after some commands, the first of which starts in ``folder``.
 
-    Only ``cd`` with one plain word changes it.
+    Only ``cd`` with one plain word changes the folder.
     """
     for command in commands:
         is_cd = command.words[:1] == ("cd",) and len(command.words) == 2
@@ -227,7 +247,11 @@ def with_folders(
 
 
 def leaves_folder_unknown(command: ShellCommand) -> bool:
-    """Return whether it is unknown after a command where the line goes on."""
+    """Return whether the folder in which the line goes on is unknown after a command.
+
+    It is after a change of the folder that may not run, holds only in a group, or is not to a plain
+    word.
+    """
     if command.words[:1] not in (*_CHANGE_FOLDER, ("popd",)):
         return False
     if command.depth or command.connector in ("&&", "||", "?"):

@@ -18,7 +18,7 @@ MOST_COMMANDS = 500
 """How many simple commands of a command line are read; the rest is cut off."""
 
 DEPTH_LIMIT = 6
-"""How many shells within shells are looked into: ``bash -c "sh -c '...'"``."""
+"""How deep shells within shells are looked into: ``bash -c "sh -c '...'"``."""
 
 _CONNECTORS = {
     Between.AND: "&&",
@@ -30,7 +30,11 @@ _CONNECTORS = {
 
 
 def commands_of(text: str) -> list[ShellCommand]:
-    """Return the simple commands of a command line, in order, those of a substitution first."""
+    """Return the simple commands of a command line, in order.
+
+    Those of a substitution come before the command that has the substitution. What is over the
+    limits is left out.
+    """
     events = ShellReader(text[:COMMAND_LIMIT], DEPTH_LIMIT).read()
     placed = _placed(events)
     is_whole = len(text) <= COMMAND_LIMIT and len(placed) == len(events)
@@ -38,12 +42,15 @@ def commands_of(text: str) -> list[ShellCommand]:
 
 
 def is_cut(text: str, commands: Commands) -> bool:
-    """Return whether a command line may have more commands than :func:`commands_of` returned."""
+    """Return whether a command line may have more commands than ``commands``, which were read."""
     return len(text) > COMMAND_LIMIT or len(commands) >= MOST_COMMANDS
 
 
 def _placed(events: Sequence[ShellEvent]) -> list[ShellEvent]:
-    """Return the events up to the last command that is read, each command with its place."""
+    """Return the events up to the last command that is read.
+
+    Each command gets its ``connector``, ``depth`` and ``outer_depth``.
+    """
     placed: list[ShellEvent] = []
     count = 0
     connector = ""
@@ -83,13 +90,15 @@ def _placed(events: Sequence[ShellEvent]) -> list[ShellEvent]:
 
 @dataclass(slots=True)
 class _Following:
-    """What follows in a group, and so decides whether the status of a command shows.
+    """What follows in a group, while events are gone over from the last one to the first.
+
+    It decides whether the exit status of a command shows in that of the line.
 
     Attributes:
         has_command: whether a command follows in the group.
-        hides_group: whether it hides the status of everything before it in the group.
-        hides_statement: whether it hides that of everything before it in the statement.
-        hides_command: whether it hides that of the command right before it.
+        hides_group: whether what follows hides the status of everything before in the group.
+        hides_statement: the same for everything before in the statement.
+        hides_command: the same for the command right before.
     """
 
     has_command: bool = False
@@ -98,7 +107,7 @@ class _Following:
     hides_command: bool = False
 
     def separate(self, separator: Between) -> None:
-        """Go back over a separator."""
+        """Go back over a separator, and note what it hides of what is before."""
         if separator is Between.AND:
             self.hides_command = self.hides_statement
         elif separator is Between.PIPE:
@@ -114,11 +123,11 @@ class _Following:
 
 
 def _settled(events: Sequence[ShellEvent], *, is_whole: bool) -> list[ShellCommand]:
-    """Return the commands, each with whether its status shows.
+    """Return the commands, each with ``status_hidden`` and ``is_last``.
 
     Args:
-        events: the events of a line, which are gone over from the last one to the first.
-        is_whole: whether nothing was cut off; else no command is known to be the last one.
+        events: the events of a line, in order.
+        is_whole: whether nothing was cut off. Where something was, no command is the last one.
     """
     commands: list[ShellCommand] = []
     following = _Following()

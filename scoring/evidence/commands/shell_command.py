@@ -9,18 +9,21 @@ class ShellCommand(NamedTuple):
     """One simple command of a command line.
 
     Attributes:
-        words: the words without quotes, assignments and programs that only start another one.
+        words: the words without quotes, assignments and programs that only start another one. Empty
+            for a command that only writes a file, and for a shell that is given a text.
         writes: the files that redirections and ``tee`` write, as the line has them.
-        status_hidden: whether the exit status of the line says nothing about this command's.
-        is_last: whether it is the last command of the line.
-        connector: what joins it to the command before it: ``&&``, ``||`` or ``|``. "?" where it
-            begins a statement in an ``if`` or a ``case`` that may not be reached, else "".
+        status_hidden: whether the exit status of the line says nothing about that of this command.
+        is_last: whether this is the last command of the line that has words.
+        connector: what joins this command to the one before: ``&&``, ``||`` or ``|``. "?" where
+            this command begins a statement in an ``if`` or a ``case`` that may not be reached,
+            else "".
         depth: how many groups it is in: parentheses, substitutions, loops, bodies of functions.
-        outer_depth: the smallest depth between the command before it and this one.
-        starters: the programs that start it, such as ``timeout``.
-        defines_function: whether its only word is the name of a function that the line defines.
-        output_file: the file that its output goes to, ``>>FILE`` where it is appended, or "".
-        reads_input: whether its input is redirected, or comes from a here-document.
+        outer_depth: the smallest depth between the command before and this one.
+        starters: the programs that start this command, such as ``timeout``, the outermost first.
+        defines_function: whether the only word is the name of a function that the line defines.
+        output_file: the file that the output goes to; ``>>FILE`` where the output is appended to
+            FILE, "" where the output goes to no file.
+        reads_input: whether the input is redirected, or comes from a here-document.
     """
 
     words: tuple[str, ...]
@@ -62,4 +65,7 @@ class Between(Enum):
 
 
 ShellEvent: TypeAlias = ShellCommand | Between
-"""What a reader of a command line meets, in order; ``status_hidden`` is that of keywords alone."""
+"""A command, or what separates two commands, as a reader of a command line meets them in order.
+
+``status_hidden`` of such a command only says whether keywords hide its status.
+"""

@@ -18,23 +18,28 @@ _TERMINALS = frozenset(
 
 
 class Redirection(NamedTuple):
-    """A redirection: its operator, with the descriptor, and the index of the word that is its file.
+    """A redirection.
 
-    A here-document has no such word, and an index that no command reaches.
+    Attributes:
+        operator: the operator, with the descriptor before it.
+        word_index: the index of the word that is the file; ``NO_WORD`` for a here-document.
     """
 
     operator: str
     word_index: int
 
 
-NO_WORD = 1 << 62
+NO_WORD = 1 << 62  # an index that no command reaches
 
 
 @dataclass(slots=True)
 class CommandDraft:
-    """A simple command while it is read: its words, redirections, and the pieces of its last word.
+    """A simple command while it is read.
 
-    A redirection's file is among the words until the command is complete.
+    Attributes:
+        words: the words that are complete. Files of redirections are among them.
+        redirections: the redirections, in order.
+        pieces: the pieces of the word that is read now; empty between words.
     """
 
     words: list[str] = field(default_factory=list)
@@ -44,16 +49,16 @@ class CommandDraft:
     def end_word(self) -> None:
         """Make a word of the pieces, if there are any.
 
-        An empty piece makes an empty word.
+        An empty piece alone makes an empty word, as quotes with nothing in them do.
         """
         if self.pieces:
             self.words.append("".join(self.pieces))
             self.pieces = []
 
     def read_plain(self, run: str) -> None:
-        """Read blanks and words without special characters.
+        """Read a text of blanks and words without special characters, which is not empty.
 
-        The last word may go on after it.
+        A word at the end of the text may go on after it, and so becomes a piece.
         """
         starts_in_word = not run[0].isspace()
         ends_in_word = not run[-1].isspace()
@@ -71,7 +76,10 @@ class CommandDraft:
         self.words += words
 
     def redirect(self, operator: str) -> str:
-        """Note a redirection, and return the operator of a here-document, or "" for any other."""
+        """Note a redirection, and return what begins a here-document, or "" for any other one.
+
+        A number right before the operator is its descriptor.
+        """
         has_descriptor = len(self.pieces) == 1 and self.pieces[0].isdecimal()
         if has_descriptor and operator[0] != "&":
             operator = self.pieces.pop() + operator
@@ -86,7 +94,10 @@ class CommandDraft:
         return document
 
     def command(self) -> ShellCommand:
-        """Return the command with its words as they are, without the files of redirections."""
+        """Return the command, with the files of redirections taken out of its words.
+
+        Call this once: the draft loses these words too.
+        """
         writes: list[str] = []
         output_file = ""
 
@@ -110,9 +121,10 @@ class CommandDraft:
 
 
 def script_of_shell(words: Words) -> Words:
-    """Return what a shell is given to run after its option ``-c``.
+    """Return the words that a shell is given to run after its option ``-c``.
 
-    That is one word that had quotes, or the words that a list was joined from. Empty without it.
+    One word that needs quotes is a script. Otherwise all words that follow are those of one
+    command. Empty without the option.
     """
     for index in range(1, len(words)):
         word = words[index]
@@ -128,7 +140,15 @@ def script_of_shell(words: Words) -> Words:
 
 
 def end_of_documents(text: str, position: int, operators: list[str]) -> int:
-    """Return where the here-documents of some operators end that begin at a position."""
+    """Return the position after some here-documents, the first of which begins at ``position``.
+
+    Each ends after the line with its delimiter, or with the text.
+
+    Args:
+        text: the command line.
+        position: where the first one begins.
+        operators: for each here-document its operator and delimiter, in order.
+    """
     for operator in operators:
         delimiter = operator.lstrip("<-").strip(" \t'\"").replace("\\", "")
         strips_tabs = operator.startswith("<<-")

@@ -47,7 +47,7 @@ _SPECIAL = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Everything that is not simply a part of a word or a blank."""
+"""Matches everything that is not simply a part of a word or a blank."""
 
 _IN_DOUBLE_QUOTES = re.compile(r'"|`|\\.?|\$\(', re.DOTALL)
 _EMPTY_PARENTHESES = re.compile(r"[ \t]{0,9}\)")  # after the opening one
@@ -73,7 +73,7 @@ _OPENING_KEYWORDS = frozenset(
 )
 _CLOSING_KEYWORDS = frozenset({"fi", "done", "esac", "}"})
 _HIDING_KEYWORDS = frozenset({"if", "elif", "while", "until", "!"})
-"""Keywords after which a status is that of a condition, or is inverted."""
+"""Keywords that make the exit status of a command that of a condition, or invert it."""
 
 _STARTS_PART_OF_WORD = frozenset("'\"$\\`#")
 
@@ -85,10 +85,10 @@ class _Group(NamedTuple):
     """An open group of commands.
 
     Attributes:
-        closed_by: the text that closes it.
-        hides_status: whether the status of what is in it shows nowhere.
-        resumes: the command that a substitution is part of.
-        in_double_quotes: whether the substitution is in double quotes.
+        closed_by: the text that closes the group; "" for the text that a shell is given.
+        hides_status: whether the exit statuses of the commands in the group show nowhere.
+        resumes: the command that a substitution is part of; None for another group.
+        in_double_quotes: whether the group is a substitution in double quotes.
     """
 
     closed_by: str
@@ -99,11 +99,11 @@ class _Group(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ShellReader:
-    """One pass over a command line. Methods with ``position`` return where reading goes on.
+    """One pass over a command line. Methods that take a position return where reading goes on.
 
     Attributes:
         text: the command line.
-        depth_limit: how many shells within shells are looked into: ``bash -c "sh -c '...'"``.
+        depth_limit: how deep shells within shells are looked into: ``bash -c "sh -c '...'"``.
     """
 
     text: str
@@ -117,7 +117,10 @@ class ShellReader:
     expects_body: bool = False  # of a function, after its name
 
     def read(self) -> list[ShellEvent]:
-        """Return the commands and what separates them, those of a substitution first."""
+        """Return the commands and what separates them, in order. Call this once.
+
+        Commands of a substitution come before the command that has the substitution.
+        """
         text = self.text
         position = 0
 
@@ -137,8 +140,8 @@ class ShellReader:
         """Read what :data:`_SPECIAL` matched.
 
         Args:
-            mark: what it matched.
-            position: where that ends.
+            mark: the text that it matched.
+            position: the position after the mark.
         """
         separator = _SEPARATORS.get(mark)
         if separator:
@@ -167,7 +170,7 @@ class ShellReader:
         return position
 
     def _read_part_of_word(self, mark: str, position: int) -> int:
-        """Read quotes, escapes, substitutions, parameters and comments."""
+        """Read a mark of quotes, an escape, a substitution, a parameter or a comment."""
         pieces = self.draft.pieces
 
         if mark == "#":
@@ -234,10 +237,7 @@ class ShellReader:
         return position
 
     def _open_substitution(self, closed_by: str, *, in_double_quotes: bool) -> None:
-        """Begin a substitution.
-
-        The command that it is part of goes on when it closes.
-        """
+        """Begin a substitution. The command that has it goes on where the substitution closes."""
         self.draft.pieces.append(_SUBSTITUTED)
         group = _Group(
             closed_by,
@@ -255,7 +255,7 @@ class ShellReader:
         self.events.append(Between.GROUP_OPENS)
 
     def _close_group(self, closed_by: str, position: int) -> int:
-        """Complete a command, and close all groups up to the last one that this text closes."""
+        """Complete a command, and close the innermost group of ``closed_by`` and those in it."""
         self._complete_command()
         if not self.open[closed_by]:
             return position
@@ -308,7 +308,7 @@ class ShellReader:
         return len(self.text) if index < 0 else index
 
     def _complete_command(self) -> None:
-        """Note the command that was read, if it has any words."""
+        """Note the command that was read, or those of the script that it is given, if any."""
         draft = self.draft
         self.draft = CommandDraft()
         draft.end_word()
@@ -339,7 +339,7 @@ class ShellReader:
         self._add_command(command)
 
     def _add_script(self, script: str, shell: ShellCommand) -> None:
-        """Note the commands of a text that a shell is given, as a group."""
+        """Note the commands of a script that a shell is given as text, as one group."""
         self._add_command(shell._replace(words=(), status_hidden=False, starters=()))
 
         self._open_group(_Group("", shell.status_hidden))
@@ -355,7 +355,7 @@ class ShellReader:
             self.events.append(command)
 
     def _strip(self, command: ShellCommand) -> ShellCommand:
-        """Take off keywords, assignments and starters, and note the groups that keywords bound."""
+        """Return a command without keywords, assignments and starters, and note what these say."""
         words = command.words
         index = 0
         status_hidden = command.status_hidden

@@ -24,7 +24,7 @@ from .programs import (
 from .shell_command import Commands, ShellCommand
 
 FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
-"""Programs that leave the lines with a pattern."""
+"""Programs that keep the lines with a pattern."""
 
 PRINTED_WORD = re.compile(r"[\w.]+")
 """A word of a text that a command prints."""
@@ -33,10 +33,10 @@ _COLOR_CODE = re.compile(r"\\(?:033|x1[bB]|e)\[[\d;]*m")
 _COMPOSED = re.compile(
     r"\\[x0uU]|%[^s%\s]|\w%s|%s\w|\$\{[^}#]{1,99}(?:[/#%^,]|:[\s\d])"
 )
-"""What makes a printed text differ from the words of the command."""
+"""Finds what makes a printed text differ from the words of the command."""
 
 _RUN_LIMIT = 9
-"""Of how many test runs of a line the readers are looked up, the last ones."""
+"""How many test runs of a line have their readers looked up, the last ones."""
 
 _CONTEXT_OPTION = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
 _PATTERN_SYNTAX = re.compile(r"[*+\[\\?{]")
@@ -44,14 +44,15 @@ _DEFAULT_LINES_OF_HEAD = 10
 
 
 class LineRule(OptionRule):
-    """How a program shows lines of its input, or of files.
+    """When a program shows whole lines of its input or of files, which it must for a rule to apply.
 
-    See ``output_readers.toml``.
+    The comments in ``output_readers.toml`` say more.
 
     Attributes:
-        first: matches the first operand, where that is a pattern and not a file.
+        first: matches the first operand, which is a pattern and not a file; with another one the
+            program may show anything. None: the first operand is a file.
         valued: options that take the next word as their value.
-        writes: "yes" where the other operands are files that it writes.
+        writes: "yes" where the other operands are files that the program writes, else "".
     """
 
     first: re.Pattern[str] | None = None
@@ -74,10 +75,10 @@ class ShownOutput(NamedTuple):
     """What the output of a line says about its test runs.
 
     Attributes:
-        own_failures: whether a failing summary in it can only be of these runs.
-        own_passes: whether a passing one can only be: no other file is shown, and what reads the
-            runs does not rewrite it.
-        printed_words: of each other command the words that it may print.
+        own_failures: whether a failing summary in the output can only be one of these runs.
+        own_passes: whether a passing summary can only be one of these runs: no other file is
+            shown, and what reads the runs does not rewrite their output.
+        printed_words: for each other command, in order, the words that it may print.
     """
 
     own_failures: bool
@@ -89,10 +90,10 @@ class _RunFiles(NamedTuple):
     """The test runs of a line, and where their output goes.
 
     Attributes:
-        first_index: where the first of the runs is.
-        readers: the commands that read their output.
+        first_index: the index of the first of the runs in the line.
+        readers: the commands that read the output of a run.
         written: the files that the runs, or groups, write their output into.
-        copied: these and the files that ``tee`` copies it to.
+        copied: the files in ``written``, and those that ``tee`` copies the output to.
     """
 
     first_index: int
@@ -102,7 +103,10 @@ class _RunFiles(NamedTuple):
 
 
 def readers_of(commands: Commands, index: int) -> Iterator[ShellCommand]:
-    """Yield the commands that read the output of one, or of a group it is in, in order."""
+    """Yield the commands that read the output of the command at an index, in order.
+
+    The output of a group that has the command counts as its output.
+    """
     depth = commands[index].depth
     is_in_pipe = True
 
@@ -117,11 +121,11 @@ def readers_of(commands: Commands, index: int) -> Iterator[ShellCommand]:
 def shown_output(
     commands: Commands, run_indices: Collection[int], line: str
 ) -> ShownOutput:
-    """Return which commands may have put summaries in the output of a line.
+    """Return what the output of a line says about its test runs, by the other commands in it.
 
     Args:
         commands: all commands of the line.
-        run_indices: which of them are test runs, at least one.
+        run_indices: the indices of the test runs, at least one.
         line: the text of the command line.
     """
     files = _files_of_runs(commands, run_indices)
@@ -153,7 +157,10 @@ def _printed_text(command: ShellCommand) -> str:
 
 
 def _files_of_runs(commands: Commands, run_indices: Collection[int]) -> _RunFiles:
-    """Return who reads the output of the test runs, and which files it goes to."""
+    """Return which commands read the output of the test runs, and which files the output goes to.
+
+    Of more than nine runs only the last nine have their readers looked up.
+    """
     readers: set[ShellCommand] = set()
     for index in sorted(run_indices)[-_RUN_LIMIT:]:
         readers.update(readers_of(commands, index))
@@ -173,11 +180,11 @@ def _files_of_runs(commands: Commands, run_indices: Collection[int]) -> _RunFile
 
 
 def _adds_no_summary(command: ShellCommand, index: int, files: _RunFiles) -> bool:
-    """Return whether a command shows no summary but those of the test runs.
+    """Return whether a command certainly shows no summary but those of the test runs.
 
     Args:
-        command: a command that is not a test run.
-        index: where it is in its line.
+        command: a command that is not a test run and has words.
+        index: the index of the command in its line.
         files: the runs of the line.
     """
     program = without_version(base_name(command.words[0]).lower())
@@ -205,9 +212,11 @@ def _adds_no_summary(command: ShellCommand, index: int, files: _RunFiles) -> boo
 def _shows_files_of_runs(
     command: ShellCommand, rule: LineRule, files: _RunFiles
 ) -> bool:
-    """Return whether a command shows whole lines, and of files with summaries of the runs only.
+    """Return whether a command shows whole lines, and only output of the test runs.
 
-    Where no run writes into a file, source code may be shown as well.
+    It does where all of these hold: its rule applies, its first operand fits the rule, its input is
+    not redirected, and it reads a pipe or files that have the output. Where no run writes into a
+    file, source code may be shown as well.
     """
     words = command.words
     options = [word for word in words[1:] if is_option(word)]
@@ -233,30 +242,36 @@ def _shows_files_of_runs(
     return not files.written and all(is_code(file) for file in shown)
 
 
-def leaves_failures(words: Words, text: str, failures: Words) -> bool:
-    """Return whether a command that reads an output leaves every line about a failure.
+def keeps_failures(words: Words, text: str, failures: Words) -> bool:
+    """Return whether a command that reads an output seems to keep the lines about failures.
+
+    It does not certainly keep each of them: a filter keeps one form of these lines at least, and
+    ``tail`` and most other programs are taken to keep what counts.
 
     Args:
         words: the words of the command, at least one.
-        text: what it left of the output.
-        failures: texts, one of which is in each line about a failure.
+        text: what the command kept of the output.
+        failures: texts; a line about a failure has at least one of them.
     """
     program = words[0]
     options = [word for word in words[1:] if is_option(word)]
 
     if program == "head":
-        return _left_less_than_head_may(words, text)
+        return _head_cut_nothing(words, text)
     if program == "awk" or (program == "sed" and "-n" in options):
         return False
     if program not in FILTERS or any(
         _CONTEXT_OPTION.match(option) for option in options
     ):
         return True
-    return _pattern_leaves(words, options, failures)
+    return _pattern_keeps(words, options, failures)
 
 
-def _left_less_than_head_may(words: Words, text: str) -> bool:
-    """Return whether ``head`` left fewer lines than it may, so that it cut none off."""
+def _head_cut_nothing(words: Words, text: str) -> bool:
+    """Return whether ``head`` printed fewer lines than it may, so that it cut none off.
+
+    False where it counts characters.
+    """
     if "-c" in words[1:]:
         return False
 
@@ -269,10 +284,17 @@ def _left_less_than_head_may(words: Words, text: str) -> bool:
     return text.rstrip("\n").count("\n") + 1 < limit
 
 
-def _pattern_leaves(words: Words, options: Words, failures: Words) -> bool:
-    """Return whether a filter keeps the lines about failures, by what is plain in its pattern.
+def _pattern_keeps(words: Words, options: Words, failures: Words) -> bool:
+    """Return whether a filter keeps lines about failures, judged by the plain text of its pattern.
 
-    A pattern of a transcript is never tried: that could take any time.
+    Without ``-v`` one alternative of the pattern must be part of one of the failures. With ``-v``
+    none may match a failure, and none may have syntax. A pattern of a transcript is never run: that
+    could take any time.
+
+    Args:
+        words: the words of the filter.
+        options: its options.
+        failures: texts; a line about a failure has at least one of them.
     """
     pattern = next(
         (word for word in words[1:] if not is_option(word) and not word.isdecimal()), ""

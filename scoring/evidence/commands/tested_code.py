@@ -16,7 +16,10 @@ _OLDER = re.compile(
     r"[0-9a-f]{7,64}|v?\d+(?:\.\d+)+|.*(?:[~^]|@\{).*|(?:refs/remotes/)?(?:origin|upstream)/.*",
     re.IGNORECASE,
 )
-"""A revision that is spelled as a commit of before: a SHA, a version, a parent, a remote branch."""
+"""Matches a revision that is spelled as an older commit.
+
+Such are a SHA, a version, a parent of a revision, and a remote branch.
+"""
 
 _PREVIOUS_BRANCH = ("-", "@{-1}")
 _CURRENT_COMMIT = ("HEAD", "@")
@@ -27,7 +30,7 @@ _DETACH = frozenset({"--detach", "-d"})
 
 
 def leaves_stash(commands: Commands) -> bool | None:
-    """Return whether a line leaves the work in a stash, or None where it does not say."""
+    """Return whether the work is in a stash after a line, or None where the line does not say."""
     state = None
     for call in _git_calls(commands):
         if call.subcommand == "stash":
@@ -38,12 +41,13 @@ def leaves_stash(commands: Commands) -> bool | None:
 def tests_other_code(
     commands: Commands, index: int, folder: str | None, *, stashed: bool = False
 ) -> bool:
-    """Return whether the commands before a test run put other code in the place of the work.
+    """Return whether a test run tests other code than the work, by what comes before it.
 
     Args:
         commands: all commands of the line.
-        index: which of them is the test run.
-        folder: the folder that it runs in.
+        index: the index of the test run.
+        folder: the folder in which the test run is, from the folder of the line; None where it is
+            not known.
         stashed: whether an earlier line left the work in a stash.
     """
     calls = list(_git_calls(commands))
@@ -69,14 +73,17 @@ def tests_other_code(
 
 
 def _git_calls(commands: Commands) -> Iterator[GitCommand]:
-    """Yield the commands of git in the folder of the line."""
+    """Yield the commands of git without the option ``-C``, in order."""
     for command in git_commands(commands):
         if "-C" not in command.options:
             yield command
 
 
 def _operands(call: GitCommand) -> list[str]:
-    """Return the arguments before ``--``, without options and the name of a new branch."""
+    """Return the arguments before ``--``, without options and the name of a new branch.
+
+    A single ``-``, which is the previous branch, is not an option.
+    """
     operands = []
     previous = ""
     for word in call.arguments:
@@ -89,7 +96,12 @@ def _operands(call: GitCommand) -> list[str]:
 
 
 def _is_stashed_after(call: GitCommand, before: bool | None) -> bool | None:
-    """Return whether the work is in a stash after a ``git stash`` command, or as before it."""
+    """Return whether the work is in a stash after a ``git stash`` command.
+
+    Args:
+        call: the command.
+        before: what is returned for a command that changes nothing about that.
+    """
     action = "".join(call.arguments[:1])
     if action in _KEEP_STASH:
         return before
@@ -97,9 +109,13 @@ def _is_stashed_after(call: GitCommand, before: bool | None) -> bool | None:
 
 
 def _is_older_after(call: GitCommand, before: bool, *, returns_later: bool) -> bool:
-    """Return whether older code is checked out after a command.
+    """Return whether older code is checked out after a checkout, a switch or a restore.
 
-    A branch counts as older where the line leaves it again.
+    Args:
+        call: the command.
+        before: whether older code is checked out before the command.
+        returns_later: whether the line checks something out after the test run. Then any branch
+            counts as older.
     """
     if call.subcommand == "restore":
         for word, following in pairwise((*call.arguments, "")):
@@ -123,7 +139,15 @@ def _is_older_after(call: GitCommand, before: bool, *, returns_later: bool) -> b
 
 
 def _adds_other_tree(call: GitCommand, folder: str) -> bool:
-    """Return whether a command adds a work tree of another commit, which a folder is in."""
+    """Return whether a command is ``git worktree add`` of other code, into a folder above another.
+
+    The revision is not HEAD. Where a new branch is made, it is spelled as an older commit.
+
+    Args:
+        call: the command.
+        folder: the folder that is in the work tree or is the work tree, from the folder of the
+            line; "" for the folder of the line.
+    """
     action, path, revision, *_ = (*_operands(call), "", "", "")
     if action != "add" or revision in ("", *_CURRENT_COMMIT):
         return False

@@ -1,6 +1,6 @@
 """Which commands of a line are test runs, and what else the line does to their output.
 
-How a run ended says :mod:`scoring.evidence.commands.testverdicts`.
+:mod:`scoring.evidence.commands.testverdicts` says how a run ended.
 """
 
 import re
@@ -16,13 +16,13 @@ from .tested_code import tests_other_code
 from .tool_table import OWN_COMMANDS, SCRIPT_TOOL, program_name, tool_table
 
 LABEL_LIMIT = 60
-"""How many characters of a command reports name."""
+"""How many characters of a command reports show."""
 
 _CARRIER_LIMIT = 3
-"""How many carriers may precede a tool: ``coverage run -m pytest`` has one."""
+"""How many carriers in a row are looked through: ``coverage run -m pytest`` has one."""
 
 _HOOK_WORD_LIMIT = 4
-"""Among how many words after ``git`` its subcommand is looked for."""
+"""How many words after ``git`` are searched for its subcommand."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
@@ -36,7 +36,7 @@ class ExitProof(NamedTuple):
 
     Attributes:
         of_success: whether a status of 0 proves that the command ran and succeeded.
-        of_failure: whether another status proves that it ran and failed.
+        of_failure: whether another status proves that the command ran and failed.
     """
 
     of_success: bool
@@ -47,21 +47,23 @@ class TestCommand(NamedTuple):
     """A command line that runs tests.
 
     Attributes:
-        tool: the tool of its last test command.
-        label: the first words of that command.
-        proof: what the exit status of the line proves about that command.
-        tools: all tools that it runs, each once.
-        folder: the folder that its last test command runs in, from that of the line; None where no
-            plain word says it.
-        other_tools: the tools that the programs of its other commands may run.
+        tool: the name of the tool of the last test command.
+        label: the first words of the last test command.
+        proof: what the exit status of the line proves about the last test command.
+        tools: the names of all tools that the line runs, each once, by their first command.
+        folder: the folder in which the last test command runs, as a path from the folder of the
+            line; "" for the folder of the line, None where no plain word says it.
+        other_tools: the names of the tools that the programs of the other commands may run.
         readers: the words of each command that reads the output of the last test command.
-        after_cd: whether that command is reached only after a ``cd`` that succeeds.
-        hooks: where a commit or a push is, before the first test command or after: its hooks may
-            print anything.
-        repeats_failed: whether it runs tests again, at least where the run before it failed.
+        after_cd: whether the last test command is reached only after a ``cd`` that succeeds.
+        hooks: where the first commit or push is, before the first test command or after; "" for
+            none. Hooks may print anything.
+        repeats_failed: whether the last test command repeats an earlier one, or runs only where the
+            command before it failed.
         shown: what the output of the line says about its test runs.
-        other_code: whether its last test run tests other code than the work, or an earlier one.
-        is_wrapped: whether another program starts the last one.
+        other_code: "last" where the last test run tests other code than the work, "earlier" where
+            only an earlier run does, else "".
+        is_wrapped: whether another program starts the last test command.
         follows_commit: whether the line commits before its first test command.
     """
 
@@ -85,7 +87,7 @@ class TestTools:
     """The test tools of a repository: those of the table, and the setting ``test-commands``."""
 
     def __init__(self, own_commands: Words = ()) -> None:
-        """Take the beginnings of commands that run tests here, such as ``./check --all``."""
+        """Take the setting: beginnings of commands that run tests here, as ``./check --all``."""
         self._own_commands: list[tuple[str, ...]] = []
         for text in own_commands:
             words = text.split()
@@ -95,9 +97,7 @@ class TestTools:
     def run_of(
         self, commands: Commands, line: str, *, stashed: bool = False
     ) -> TestCommand | None:
-        """Return what tests a command line runs.
-
-        Return None when it runs none.
+        """Return the test runs of a command line, or None when it runs no tests.
 
         Args:
             commands: the commands of the line.
@@ -149,9 +149,9 @@ class TestTools:
         )
 
     def _tool_of(self, command: ShellCommand) -> str:
-        """Return the name of the tool that a simple command runs.
+        """Return the name of the tool that a simple command runs, or "" when it runs no tests.
 
-        It is "" when the command runs none.
+        A command of the setting comes before the tools of the table, and a script after them.
         """
         words: Words = command.words
         if not words:
@@ -175,7 +175,7 @@ class TestTools:
 
 
 def _exit_proof(commands: Commands, index: int) -> ExitProof:
-    """Return what the status of a line proves about one of its commands, by its index."""
+    """Return what the exit status of a line proves about its command at an index."""
     command = commands[index]
     if command.status_hidden or not command.is_last:
         return ExitProof(of_success=False, of_failure=False)
@@ -201,7 +201,10 @@ def _exit_proof(commands: Commands, index: int) -> ExitProof:
 
 
 def _commands_required_by(commands: Commands, index: int) -> Commands:
-    """Return the commands that must have succeeded for one to be reached, in order."""
+    """Return the commands before one that its ``&&`` and ``|`` join to it, in order.
+
+    Each that ``&&`` follows must have succeeded for the one at the index to be reached.
+    """
     first = index
     while first > 0 and commands[first].connector in ("&&", "|"):
         first -= 1
@@ -211,7 +214,13 @@ def _commands_required_by(commands: Commands, index: int) -> Commands:
 def _run_of_other_code(
     commands: Commands, folders: Mapping[int, str | None], *, stashed: bool
 ) -> Literal["", "earlier", "last"]:
-    """Return which test run tests other code than the work, by the folders of the runs."""
+    """Return which test run tests other code than the work: the last, an earlier one, or "".
+
+    Args:
+        commands: all commands of the line.
+        folders: the folder of each test run, by its index in the line.
+        stashed: whether an earlier line left the work in a stash.
+    """
     if not stashed and not any(command.words[:1] == ("git",) for command in commands):
         return ""
 
@@ -222,10 +231,10 @@ def _run_of_other_code(
 
 
 def are_run(commands: Commands) -> list[bool]:
-    """Return whether each command of a line runs a program.
+    """Return, for each command of a line, whether it runs a program.
 
-    A function or an alias that the line defines is not a program, and the body of a function that
-    the line never calls does not run.
+    A function or an alias that the line defines is not a program. The body of a function that the
+    line never calls does not run.
     """
     defined = set()
     called = set()
@@ -261,7 +270,12 @@ def are_run(commands: Commands) -> list[bool]:
 
 
 def _tools_of_others(commands: Commands, runs: Mapping[int, str]) -> frozenset[str]:
-    """Return the tools that the programs of commands may run which are not test runs here."""
+    """Return the names of tools that the programs of a line's other commands may run.
+
+    Args:
+        commands: all commands of the line.
+        runs: the tools of the test runs, by their indices in the line. The rest are the others.
+    """
     tools: set[str] = set()
     for index, command in enumerate(commands):
         if index not in runs and command.words:
@@ -273,9 +287,9 @@ def _tools_of_others(commands: Commands, runs: Mapping[int, str]) -> frozenset[s
 def _hooks_in(
     commands: Commands, first_run_index: int
 ) -> Literal["", "before", "after"]:
-    """Return where hooks of git run: before the first test run, or after.
+    """Return where the first command is that runs hooks of git, before the first test run or after.
 
-    It is "" where none run.
+    "" where the line runs no hooks.
     """
     for index, command in enumerate(commands):
         first_words = command.words[1 : 1 + _HOOK_WORD_LIMIT]
@@ -291,7 +305,10 @@ def _hooks_in(
 
 
 def _label(words: Words) -> str:
-    """Return the first words of a command, with nothing in them that could move a cursor."""
+    """Return the first words of a command, up to 60 characters, with "…" where more follow.
+
+    Control characters, which could move a cursor, are blanks.
+    """
     label = ""
     for word in words:
         printable = _CONTROL.sub(" ", word[: LABEL_LIMIT + 1]).strip()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from .shown_output import FILTERS, PRINTED_WORD, leaves_failures
+from .shown_output import FILTERS, PRINTED_WORD, keeps_failures
 from .testruns import TestCommand
 from .tool_table import (
     SummaryForm,
@@ -19,9 +19,9 @@ from .tool_table import (
 )
 
 _COMPARED_LINE_LIMIT = 100
-"""How many lines of an output are compared with what other commands print, the last ones."""
+"""How many lines of one form are compared with what other commands print, the last ones."""
 
-_LEAVE_ALL = ("tee", "cat")
+_KEEP_ALL = ("tee", "cat")
 """Readers of an output that never cut it."""
 
 _TERMINAL_CODE = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]?")
@@ -36,9 +36,9 @@ class TestVerdict(NamedTuple):
     """How a test run ended.
 
     Attributes:
-        passed: whether it passed; None when nothing says so.
-        passed_tests: how many tests passed; None when it is not stated.
-        failed_tests: how many tests failed; None when it is not stated.
+        passed: whether the run passed; None when nothing certain says whether it did.
+        passed_tests: how many tests passed; None when no number is stated.
+        failed_tests: how many tests failed; None when no number is stated.
     """
 
     passed: bool | None = None
@@ -57,7 +57,8 @@ def verdict_of(
     Args:
         command: the command line; None where the call is not known, only its result.
         output: what the line printed.
-        failed: whether its exit status says so; None when it is not stated.
+        failed: whether the exit status of the line says that it failed; None when no status is
+            stated.
     """
     table = tool_table()
     text = _TERMINAL_CODE.sub("", output).replace("\r\n", "\n").replace("\r", "\n")
@@ -104,14 +105,17 @@ def verdict_of(
 
 
 def _was_not_reached(text: str, command: TestCommand) -> bool:
-    """Return whether an output says that what comes before the test run failed instead of it."""
+    """Return whether an output says that the test run did not begin.
+
+    That is so where a ``cd`` before it failed, or the program that should start it did not.
+    """
     if command.after_cd and _CD_FAILED.search(text):
         return True
     return command.is_wrapped and any_form_in(tool_table().no_wrapper, text)
 
 
 def _last_passed(text: str, tools: Sequence[TestTool]) -> bool:
-    """Return whether the last line like a summary of some tools is one of a run that passed."""
+    """Return whether the last line like a summary of some tools is that of a run that passed."""
     passing = chain.from_iterable(tool.passing for tool in tools)
     failing = chain.from_iterable(tool.failing for tool in tools)
     return last_start(passing, text) > last_start(failing, text)
@@ -120,7 +124,8 @@ def _last_passed(text: str, tools: Sequence[TestTool]) -> bool:
 def _tools_that_may_report(text: str, command: TestCommand | None) -> list[TestTool]:
     """Return the tools that may have printed a summary.
 
-    Where the line may run any tool, an output without a line like a summary has none of them.
+    These are the tools of the line. Where the line may run any tool, or is not known, they are all
+    tools, or none for an output without a line like a summary.
     """
     table = tool_table()
     if command:
@@ -136,7 +141,14 @@ def _tools_that_may_report(text: str, command: TestCommand | None) -> list[TestT
 def _by_status(
     text: str, command: TestCommand, tools: Iterable[TestTool], failed: bool | None
 ) -> TestVerdict:
-    """Return what the exit status says, where nothing but the run can have set it."""
+    """Return what the exit status says, as far as it proves something about the run.
+
+    Args:
+        text: what was printed.
+        command: the line.
+        tools: the tools that may have printed a summary.
+        failed: whether the exit status says that the line failed; None when it says nothing.
+    """
     if (
         failed
         and command.proof.of_failure
@@ -154,10 +166,16 @@ def _by_status(
 def _summary(
     text: str, command: TestCommand | None, tools: Iterable[TestTool], *, passed: bool
 ) -> TestVerdict | None:
-    """Return what the summaries of passing, or else of failing, runs say; None without any.
+    """Return what summaries of one kind of runs say, or None without a summary that counts.
 
-    Where several tools have one, that with the most numbers counts. None counts that something else
-    than the test runs of the line may have printed.
+    Where several tools have summaries, the verdict with the most numbers is returned. A summary
+    does not count where something other than the test runs of the line may have printed it.
+
+    Args:
+        text: what was printed.
+        command: the line; None where the line is not known.
+        tools: the tools that may have printed a summary.
+        passed: whether summaries of runs that passed are looked for, or of runs that failed.
     """
     if command:
         shown = command.shown
@@ -178,9 +196,9 @@ class _Summaries(NamedTuple):
 
     Attributes:
         text: what was printed, without colors, each line ended by a line feed.
-        command: the line; None where it is not known.
+        command: the line; None where the line is not known.
         tool: the tool.
-        passed: whether they are those of runs that passed, or of those that failed.
+        passed: whether the summaries are those of runs that passed, or of runs that failed.
     """
 
     text: str
@@ -190,31 +208,34 @@ class _Summaries(NamedTuple):
 
     @property
     def _forms(self) -> tuple[SummaryForm, ...]:
-        """The forms of summaries that the tool prints of such runs."""
+        """The forms of the tool's summaries, as ``passed`` says."""
         if self.passed:
             return self.tool.passing
         return self.tool.failing
 
     @property
     def _readers(self) -> tuple[tuple[str, ...], ...]:
-        """The words of the commands that read the output of the run."""
+        """The words of each command that reads the output of the run. Empty without a line."""
         if self.command:
             return self.command.readers
         return ()
 
     def has_any(self) -> bool:
-        """Return whether there is one that can only be that of the run."""
+        """Return whether the output has a summary that only this run can have printed.
+
+        A passing summary of a tool that sums up also needs readers that keep lines about failures.
+        """
         if (
             self.passed and self.tool.sums
         ):  # then what reads the output may hide a failure
             failures = [form.text for form in self.tool.failing]
             for words in self._readers:
-                if not leaves_failures(words, self.text, failures):
+                if not keeps_failures(words, self.text, failures):
                     return False
         return any(map(self._has_form, self._forms))
 
     def _has_form(self, form: SummaryForm) -> bool:
-        """Return whether a line has a form, and may have it under the form's condition."""
+        """Return whether a line has a form, fulfills its condition, and is no other command's."""
         command = self.command
         if form.condition == "filtered" and not any(
             words[0] in FILTERS for words in self._readers
@@ -245,8 +266,11 @@ class _Summaries(NamedTuple):
         return False
 
     def counted(self) -> TestVerdict:
-        """Return a verdict with the numbers of tests, as far as the summaries state them."""
-        may_be_cut = any(words[0] not in _LEAVE_ALL for words in self._readers)
+        """Return the verdict of these summaries with the numbers of tests, where they state any.
+
+        No numbers where a tool sums up and a reader may have cut lines off.
+        """
+        may_be_cut = any(words[0] not in _KEEP_ALL for words in self._readers)
         if self.tool.sums and may_be_cut:
             return TestVerdict(self.passed)
 
@@ -273,9 +297,9 @@ class _Summaries(NamedTuple):
 
 
 def _number(pattern: re.Pattern[str] | None, lines: Iterable[str]) -> int | None:
-    """Return the sum of what a pattern finds.
+    """Return the sum of the groups that a pattern finds in lines, or None where it finds none.
 
-    A word counts 1. Return None where the pattern finds nothing.
+    A group that is not a number counts 1.
     """
     if pattern is None:
         return None

@@ -28,7 +28,7 @@ _LINE_LIMIT = 1000
 """How many characters of a line are read after those that a form matches."""
 
 _LABEL_TEXT = r"(?:\[[\w:./@-]+\] )"
-"""What a runner of tasks puts before each line of a task, such as ``[test] ``."""
+"""Matches what a runner of tasks puts before each line of a task, such as ``[test] ``."""
 
 _LABEL = re.compile(_LABEL_TEXT)
 
@@ -50,10 +50,10 @@ class CommandStart(NamedTuple):
     """How a command begins that runs a tool.
 
     Attributes:
-        words: the words after the program. "*" in one stands for any text without options, and
-            "..." means any words.
+        words: the words after the program. "*" in a word means any letters, and the word "..."
+            means any words.
         valued_options: the options of the program that take the next word as their value.
-        tool: the tool that it runs; "" for what may precede one.
+        tool: the name of the tool that such a command runs; "" for a carrier, which precedes one.
     """
 
     words: tuple[str, ...]
@@ -61,9 +61,10 @@ class CommandStart(NamedTuple):
     tool: str
 
     def length_in(self, words: Words) -> int:
-        """Return how many words of a command this beginning takes, or 0 where it begins otherwise.
+        """Return how many words this beginning takes of a command, the program included.
 
-        Options between the words are passed over.
+        Options between the words are passed over. 0 where the command begins otherwise. The program
+        is not compared.
         """
         position = 1
         passes_words = False
@@ -91,10 +92,11 @@ class SummaryForm(NamedTuple):
     """A line that a tool prints about a run.
 
     Attributes:
-        text: what is in the line, which is looked for first.
+        text: a part of each such line, which is looked for first.
         pattern: matches the beginning of the line, or what follows the label of a task there.
-        condition: when the line counts: "" always; "sole" where no other command of the line runs
-            the same program; "named" also where it names a test; "filtered" after a filter.
+        condition: when the line counts. "": always. "sole": where no other command of the command
+            line runs a program of the tool. "named": as "sole", and where the line names a test.
+            "filtered": where a filter reads the output.
     """
 
     text: str
@@ -104,7 +106,8 @@ class SummaryForm(NamedTuple):
     def lines_in(self, output: str) -> Iterator["OutputLine"]:
         """Yield the lines of an output that have this form, the last one first.
 
-        No line is looked at twice, so the time is linear.
+        No line is looked at twice, so the time is linear. A line is cut 1,000 characters after what
+        the pattern matches.
         """
         end = len(output)
         hit = output.rfind(self.text, 0, end)
@@ -128,7 +131,12 @@ class SummaryForm(NamedTuple):
 
 
 class OutputLine(NamedTuple):
-    """A line of an output: the index of its first character, and its text."""
+    """A line of an output.
+
+    Attributes:
+        start: the index of the line's first character in the output.
+        text: the line, without its line feed.
+    """
 
     start: int
     text: str
@@ -140,7 +148,7 @@ def any_form_in(forms: Iterable[SummaryForm], output: str) -> bool:
 
 
 def last_start(forms: Iterable[SummaryForm], output: str) -> int:
-    """Return where the last line begins that has one of some forms, or -1 without one."""
+    """Return the index at which the last line with one of some forms begins, or -1 without one."""
     last = -1
     for form in forms:
         for line in islice(form.lines_in(output), 1):
@@ -152,18 +160,22 @@ class TestTool(Frozen):
     """A test tool.
 
     Attributes:
-        name: its name in reports.
-        starts: how its commands begin.
-        never: words with which it runs no test.
-        failing: the summaries of a run that failed.
-        passing: those of a run that passed.
-        empty: those of a run without tests, which no exit status makes a pass.
-        counting: further lines that have numbers.
-        passed: finds the number of tests that passed in such lines; None where the tool states
-            none. The same for ``failed``, ``skipped`` and ``total``.
-        sums: whether the numbers of all such lines count, not only of the last of each form.
-        runs_any: whether it runs other tools. Their forms count as well.
-        if_shown: whether it may run no tests: a run counts where the output has a summary of one.
+        name: the name of the tool in reports.
+        starts: how its commands begin, as the table has it.
+        never: words with which the tool runs no test.
+        failing: the forms of summaries of a run that failed.
+        passing: the forms of summaries of a run that passed.
+        empty: the forms of summaries of a run without tests. No exit status makes such a run pass.
+        counting: the forms of further lines that have numbers.
+        passed: finds the number of tests that passed in summaries and such lines; None where the
+            tool states no such number.
+        failed: the same for tests that failed.
+        skipped: the same for tests that were skipped.
+        total: the same for all tests.
+        sums: whether the numbers of all lines of a form are added up; else the last one counts.
+        runs_any: whether the tool runs other tools. The forms of all tools count then.
+        if_shown: whether the tool may run no tests: a run counts only where the output has a
+            summary of another tool.
     """
 
     name: str
@@ -188,17 +200,17 @@ class ToolTable(Frozen, dict=True):
     Attributes:
         tool: the tools.
         never: words with which no tool runs a test.
-        carriers: what may precede a tool, such as ``python -m``.
+        carriers: the beginnings of commands that may precede a tool, such as ``python -m``.
         valued: by program the options that take the next word as their value.
         refused: matches the beginning of the result of a command that was refused.
         unstarted: lines that say that a program, or what it should run, does not exist.
         no_wrapper: lines by which a program that should start the tests says that it did not.
         ended: lines that say that a command was ended too early.
-        harmless: programs that do not fail, or say so.
-        folders: options with the folder in which a tool runs.
+        harmless: programs that do not fail, or that print a message when they fail.
+        folders: options that name the folder in which a tool runs.
         hooks: subcommands of git that run hooks.
         script: finds the paths of scripts that run tests.
-        no_script: finds those among them that do not, by their path or first argument.
+        no_script: finds, in the path or the first argument of such a script, that it runs none.
     """
 
     tool: tuple[TestTool, ...]
@@ -217,13 +229,13 @@ class ToolTable(Frozen, dict=True):
 
     @cached_property
     def tools(self) -> dict[str, TestTool]:
-        """The tools by name, with that of the repository's own commands, which may run any."""
+        """The tools by name, with the one of the setting ``test-commands``, which may run any."""
         own_commands = TestTool(OWN_COMMANDS, starts=(), runs_any=True)
         return {tool.name: tool for tool in (*self.tool, own_commands)}
 
     @cached_property
     def starts(self) -> dict[str, list[CommandStart]]:
-        """How commands begin that run a tool, by program."""
+        """By program, how commands begin that run a tool."""
         texts: list[tuple[str, str]] = []
         for tool in self.tool:
             texts += [(text, tool.name) for text in tool.starts]
@@ -231,7 +243,7 @@ class ToolTable(Frozen, dict=True):
 
     @cached_property
     def _carriers(self) -> dict[str, list[CommandStart]]:
-        """How commands begin that may precede a tool, by program."""
+        """By program, how the words begin that may precede a tool."""
         return self._by_program((text, "") for text in self.carriers)
 
     def _by_program(
@@ -240,7 +252,7 @@ class ToolTable(Frozen, dict=True):
         """Return beginnings of commands by their programs.
 
         Args:
-            texts: each beginning as the data has it, and the tool that it runs.
+            texts: each beginning as the table has it, and the tool that it runs; "" for a carrier.
         """
         starts: dict[str, list[CommandStart]] = {}
         for text, tool in texts:
@@ -261,9 +273,9 @@ class ToolTable(Frozen, dict=True):
         return re.compile(f"^{_LABEL_TEXT}?(?:{'|'.join(patterns)})", re.MULTILINE)
 
     def tool_run_by(self, words: Words) -> str | None:
-        """Return the tool that a command runs by its first words, or None where they name none.
+        """Return the name of the tool that a command runs, or None where it begins as no tool does.
 
-        It is "" where other words of the command say that no test is run.
+        "" where the command begins as a tool does and another word says that no test is run.
         """
         for start in self.starts.get(program_name(words[0]), ()):
             if start.length_in(words):
@@ -277,9 +289,10 @@ class ToolTable(Frozen, dict=True):
         return self.never.isdisjoint(words) and self.tools[tool].never.isdisjoint(words)
 
     def carried_by(self, words: Words) -> Words:
-        """Return the words after the longest carrier that a command begins with, and its options.
+        """Return the words of a command after the longest carrier and the options that follow that.
 
-        Empty where it begins with no carrier, or nothing follows.
+        Empty where the command begins with no carrier, or nothing follows. The first word may be
+        changed to the name of a tool, as :meth:`_as_runner` says.
         """
         carriers = self._carriers.get(program_name(words[0]), [])
         length = max((carrier.length_in(words) for carrier in carriers), default=0)
@@ -292,10 +305,10 @@ class ToolTable(Frozen, dict=True):
         return self._as_runner(words[length:])
 
     def _as_runner(self, words: Words) -> Words:
-        """Return a command that begins with the script of a test tool as one of the tool.
+        """Return the words of a command with a tool's name in place of the script of that tool.
 
-        ``node_modules/mocha/bin/mocha.js`` is ``mocha``, and ``pytest/__main__.py`` is ``python -m
-        pytest``.
+        ``node_modules/mocha/bin/mocha.js`` becomes ``mocha``, and ``pytest/__main__.py`` becomes
+        ``python -m pytest``. Any other command stays as it is.
         """
         if not words:
             return words
@@ -339,12 +352,12 @@ def program_name(word: str) -> str:
 
 
 def _is_option(word: str) -> bool:
-    """Return whether a word is an option; ``+`` begins one too, as in ``+nightly``."""
+    """Return whether a word is an option. It may begin with ``+``, as in ``+nightly``."""
     return word.startswith(("-", "+"))
 
 
 def _is_wanted(wanted: str, word: str) -> bool:
-    """Return whether a word is a wanted one, where ``*`` matches any text but options."""
+    """Return whether a word is the wanted one, in which ``*`` matches any text but an option."""
     if "*" not in wanted:
         return word == wanted
     return not _is_option(word) and fnmatchcase(word.replace(_LATEST, ""), wanted)

@@ -10,7 +10,7 @@ from .programs import (
 from .shell_reader import SHELLS
 
 _TARGET_LIMIT = 8
-"""How many targets of one call of a task runner count, the first ones."""
+"""How many targets of one call of a task runner count; they are the first ones."""
 
 _TABLE = read_table("verifiers.toml")
 _RUN_FOR_NONE = frozenset(_TABLE["common"].split())
@@ -29,9 +29,9 @@ _INTERPRETERS = SHELLS | {
 }
 
 TOOLS_BY_VERIFIER_TYPE: dict[str, frozenset[str]] = {}
-"""The programs, or programs with their first word, that run for a verifier of a type.
+"""By type of a verifier the programs, or programs with their first word, that run for it.
 
-For a type that is not in it, the program of that name does.
+For a type that is not a key, the program with the name of the type does.
 """
 
 for _types, _text in _TABLE["tools"].items():
@@ -42,8 +42,13 @@ for _types, _text in _TABLE["tools"].items():
 def program_names(words: Words) -> list[str]:
     """Return the names under which a simple command may run for a verifier.
 
-    That is the program or the script, both with and without its suffix, the program with its first
-    word, and the targets of a task runner. Empty for ``git`` and other programs of every day.
+    Each of these is a name, without doubles:
+
+    - the program, or else the script that an interpreter runs, with and without its suffix;
+    - that name with its first operand;
+    - the targets of a task runner.
+
+    Empty for ``git`` and other common programs, which run for no verifier.
 
     Args:
         words: the words of the command, at least one.
@@ -76,7 +81,7 @@ def program_names(words: Words) -> list[str]:
 
 
 def _script_of_interpreter(arguments: Words) -> Words:
-    """Return the script or module that an interpreter runs, and its arguments."""
+    """Return the script or module that an interpreter runs with its arguments, or nothing."""
     for index, argument in enumerate(arguments):
         if argument == "-m":
             return arguments[index + 1 :]
