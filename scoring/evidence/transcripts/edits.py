@@ -91,7 +91,7 @@ class WrittenFile(NamedTuple):
 
     @property
     def whole_path(self) -> str:
-        """The path from the root of the file system; as it was written where that is not known."""
+        """The path from the root of the file system, or as it was written if that is not known."""
         return path_in(self.folder, self.path)
 
     def is_inside(self, in_repository: Callable[[str], bool]) -> bool:

@@ -32,7 +32,7 @@ class ReadingOptions(TypedDict, total=False):
         warn: takes a message for what is skipped.
         cache_dir: the directory of the store that keeps what was read; None keeps nothing.
         processes: how many processes read; None: as many as the amount is worth.
-        keep: whether the store is written, and not only read.
+        keep: whether the store is written too, and not only read.
         test_commands: how commands begin that run tests in this repository.
     """
 
@@ -51,9 +51,9 @@ class TranscriptPlaces(Frozen):
         directories: folders named by hand. Their transcripts count whole.
         auto: whether the usual folders of all harnesses are looked in too. Only work in the
             repository counts there.
-        hinted: folders that a hook names, where likewise only work in the repository counts.
+        hinted: folders that a hook names. Only work in the repository counts there.
         checkpoints: whether the checkpoints in git are read.
-        trusted: whether no place in the repository itself is looked in.
+        trusted: whether usual folders in the repository itself are left out.
     """
 
     repo_dir: Path
@@ -69,7 +69,7 @@ class IterationWindow(Frozen):
 
     Attributes:
         iteration: the number of the iteration.
-        start: the time after which it begins; None: it has no beginning.
+        start: the time after which it begins, which does not belong to it; None: no beginning.
         end: the time up to which it goes, which belongs to it.
     """
 
@@ -93,9 +93,9 @@ class HarnessFacts(Frozen):
         output_tokens: tokens of output.
         cache_read_tokens: tokens that were read from the cache.
         cache_creation_tokens: tokens that were written to the cache.
-        tool_calls: how many calls of tools, each once; or how many verdicts on calls.
-        tool_errors: how many of them failed.
-        duplicates_dropped: how many events were written again.
+        tool_calls: how many calls of tools, each once; by the reference's rules, how many results.
+        tool_errors: how many calls failed.
+        duplicates_dropped: how many responses were repeated, and counted once.
         flags: the bits of its lines.
         unmeasured: how many turns do not state all of their tokens. The output that some of them
             state is counted.
@@ -117,7 +117,7 @@ class HarnessFacts(Frozen):
 
     @property
     def ends_unknown(self) -> bool:
-        """Whether tools were called, and of no call it is stated whether it failed."""
+        """Whether tools were called, and it is not stated of any call whether it failed."""
         return self.flags & (CALLED | ENDED) == CALLED
 
 
@@ -135,25 +135,25 @@ PROMPT_STEPS = (
 """The sizes of prompts, in tokens, above which a token of some model has another price."""
 
 NO_STEP = -1
-"""In place of a step: the responses state no more than their output."""
+"""In place of a step: the responses state their output at most, and no input."""
 
 
 class Spent(NamedTuple):
     """What the responses of one model used in a quarter of an hour. No token counts twice.
 
-    They have prompts of one size, and were served in one way.
+    The responses have prompts of one step, and were served in one way.
 
     Attributes:
         model: the name of the model; "": not named.
-        step: how many of :data:`PROMPT_STEPS` the prompts exceed; or :data:`NO_STEP`.
+        step: how many of :data:`PROMPT_STEPS` each prompt exceeds; or :data:`NO_STEP`.
         responses: how many responses.
         input_tokens: tokens of input that were neither read from the cache nor written to it.
         output_tokens: tokens of output.
         cache_read_tokens: tokens that were read from the cache.
         cache_write_tokens: tokens that were written to the cache.
-        cache_write_1h_tokens: those of the written tokens that are kept for an hour.
+        cache_write_1h_tokens: those of ``cache_write_tokens`` that are kept for an hour.
         quarter: when, in quarters of an hour since 1970, in UTC; -1: not known.
-        service: how they were served, as in :class:`~.events.Response`.
+        service: how they were served where that has a price of its own, or "".
         web_searches: how many searches of the web the provider made.
     """
 
@@ -182,10 +182,10 @@ class TranscriptFacts(Frozen):
         cache_reads: tokens that were read from the cache.
         cache_creations: tokens that were written to the cache.
         tool_calls: how many calls of tools.
-        tool_errors: how many of them failed.
+        tool_errors: how many calls failed.
         flags: the bits of its lines.
-        harnesses: what each harness contributed, by name.
-        spent: the tokens by model.
+        harnesses: what each harness contributed, in order of the names.
+        spent: what was used, by model, step, quarter of an hour and service, in that order.
         began: the time of the first line; None without lines.
         ended: the time of the last line; None without lines.
         unmeasured: how many turns do not state all of their tokens.
@@ -207,7 +207,7 @@ class TranscriptFacts(Frozen):
 
     @property
     def measured(self) -> int:
-        """How many turns state their tokens."""
+        """How many turns state all of their tokens."""
         return self.turns - self.unmeasured
 
     @property
@@ -223,13 +223,13 @@ class TranscriptFacts(Frozen):
 
     @property
     def harness(self) -> str:
-        """The harness with the most output tokens, or "" without any."""
+        """The harness with the most output tokens, the last by name of several, or ""."""
         outputs = [(share.output_tokens, share.name) for share in self.harnesses]
         return max(outputs, default=(0, ""))[1]
 
     @property
     def model(self) -> str:
-        """The model with the most output tokens, or "" without any."""
+        """The model with the most output tokens, the last by name of several, or ""."""
         outputs: Counter[str] = Counter()
         for share in self.spent:
             outputs[share.model] += share.output_tokens
@@ -244,7 +244,7 @@ class TranscriptFacts(Frozen):
 
     @property
     def ends_unknown(self) -> bool:
-        """Whether tools were called, and of no call it is stated whether it failed."""
+        """Whether tools were called, and it is not stated of any call whether it failed."""
         return self.flags & (CALLED | ENDED) == CALLED
 
 
@@ -255,11 +255,11 @@ class RootFound(Frozen):
     """One place where transcripts were looked for.
 
     Attributes:
-        path: the place.
-        origin: how it is known.
-        harness: the harness that it belongs to; "": any.
-        files: how many transcripts are there.
-        problem: why it was not read; "" when it was.
+        path: the folder.
+        origin: how the folder is known: a variable, a path, ``--transcript-dir`` or ``hook``.
+        harness: the name of the harness that it belongs to; "": any.
+        files: how many transcripts are in it.
+        problem: why none was read; "": some were.
     """
 
     path: Path
@@ -274,9 +274,9 @@ class FileFound(Frozen):
 
     Attributes:
         path: where it is.
-        harness: the harnesses that wrote it, with ``+`` between them.
+        harness: the harnesses that wrote it, with ``+`` between them; "": not known.
         sessions: the ids of its sessions.
-        cwd: the last folder that it names.
+        cwd: the last folder that it names; "" where it names none.
         left_out: why nothing of it counts; "" when something does.
     """
 
@@ -294,7 +294,7 @@ class SessionFound(Frozen):
         harness: the name of its harness.
         session: its id.
         path: its first transcript.
-        lines: how many lines it has.
+        lines: how many lines the session has.
     """
 
     harness: str
@@ -357,7 +357,7 @@ _DAY_ONE = date(1970, 1, 1).toordinal()
 
 
 def timestamp_ns(text: str | None) -> int | None:
-    """Return the time that an RFC 3339 stamp names, in nanoseconds, or None for anything else."""
+    """Return the time of an RFC 3339 stamp, in nanoseconds since 1970, or None for other texts."""
     stamp = _STAMP.fullmatch(text or "")
     if stamp is None:
         return None
@@ -372,7 +372,7 @@ def timestamp_ns(text: str | None) -> int | None:
 
 @lru_cache(100_000)
 def _start_of_minute(text: str, zone: str) -> int | None:
-    """Return when a minute of a day began in a time zone, in seconds since 1970."""
+    """Return when a minute began, in seconds since 1970, or None if it or its zone cannot exist."""
     year, month, day, hour, minute = map(int, re.split("[-T:]", text))
     if hour >= 24 or minute >= 60:
         return None
@@ -385,7 +385,7 @@ def _start_of_minute(text: str, zone: str) -> int | None:
     seconds = days * 86_400 + hour * 3600 + minute * 60
     if zone != "Z":
         offset_hours, offset_minutes = map(int, zone[1:].split(":"))
-        if offset_hours > 24 or offset_minutes > 60:  # the bounds themselves are taken
+        if offset_hours > 24 or offset_minutes > 60:  # 24 and 60 themselves are valid
             return None
         offset = offset_hours * 3600 + offset_minutes * 60
         seconds -= offset if zone[0] == "+" else -offset

@@ -29,22 +29,29 @@ class ObservedRuns:
     """The runs of tests that are seen in one transcript.
 
     Attributes:
-        noted: the runs with a result, each with its call, or None where that is in another file.
+        noted: the runs with a result, each with its call, or None where the call is in another
+            file or comes later.
     """
 
     def __init__(self, tools: TestTools, paths: PathTexts) -> None:
-        """Begin a transcript, with the test tools and the texts that are noted in it."""
+        """Begin a transcript, with the test tools, and the table of its paths and texts."""
         self.noted: list[tuple[TestRun, OpenCall | None]] = []
         self._tools = tools
         self._paths = paths
         self._is_stashed = False  # whether an earlier call left the work in a stash
 
     def note_edit(self) -> None:
-        """Note that a file is edited: what is done after a stash is the work now."""
+        """Note that a file is edited. After a stash, the work then counts as restored."""
         self._is_stashed = False
 
     def note_command(self, opened: OpenCall, commands: Commands, text: str) -> None:
-        """Note in a call which tests its commands run, by these and their text."""
+        """Note in a call which tests its commands run, and what they do to the stash.
+
+        Args:
+            opened: the call.
+            commands: its commands.
+            text: the text of the commands.
+        """
         opened.run = self._tools.run_of(commands, text, stashed=self._is_stashed)
         if "stash" in text:
             opened.leaves_stash = leaves_stash(commands)
@@ -57,8 +64,8 @@ class ObservedRuns:
         Args:
             opened: the call.
             ended_at: where its result is.
-            text: what it printed.
-            failed: whether it failed; None: not stated.
+            text: what the call printed.
+            failed: whether the call failed; None: not stated.
         """
         if opened.run:
             verdict = verdict_of(opened.run, text, failed)
@@ -76,7 +83,7 @@ class ObservedRuns:
             self._is_stashed = opened.leaves_stash and _NOTHING_TO_STASH not in text
 
     def note_printed(self, opened: OpenCall, text: str) -> None:
-        """Note what a call printed that still runs: tests that have failed will not pass."""
+        """Note what a call has printed so far. A failure in it is final, whatever comes later."""
         if opened.run is None:
             return
         verdict = verdict_of(opened.run, text, None)
@@ -84,14 +91,20 @@ class ObservedRuns:
             opened.has_failed = True
 
     def note_unrequested(self, ended_at: EventPlace, call: int, text: str) -> None:
-        """Note the run in a result without its call, which is in another file, or follows."""
+        """Note the run in a result, if it has one. Its call is in another file or comes later.
+
+        Args:
+            ended_at: where the result is.
+            call: the key of the call.
+            text: what the call printed.
+        """
         verdict = verdict_of(None, text, None)
         if verdict and verdict.passed is not None:
             self.noted.append((_run_ended(ended_at, call, verdict), None))
 
 
 def _run_ended(ended_at: EventPlace, call: int, verdict: TestVerdict) -> TestRun:
-    """Return a run with its verdict, by the key of the call."""
+    """Return a run that ended somewhere with a verdict, by the key of its call."""
     return TestRun(
         *ended_at,
         call=call,
@@ -105,14 +118,15 @@ class ObservedCommits:
     """The commits that are seen in one transcript.
 
     Attributes:
-        noted: the commits, each with its call, or None where that is in another file.
+        noted: the commits, each with its call, or None where the call is in another file or comes
+            later.
     """
 
     def __init__(self, paths: PathTexts) -> None:
-        """Begin a transcript, with the paths that are noted in it."""
+        """Begin a transcript, with the table of its paths and texts."""
         self.noted: list[tuple[CommitMade, OpenCall | None]] = []
         self._paths = paths
-        # which has no SHA yet, if it is of the last command
+        # the index in ``noted`` of a commit without a SHA that the last command made
         self._last_quiet: int | None = None
         self._is_undone = False  # whether an earlier call took the last commit back
 
@@ -122,7 +136,7 @@ class ObservedCommits:
         Args:
             opened: the call.
             commands: its commands.
-            text: the text of these.
+            text: the text of the commands.
         """
         if git_commands.MAY_COMMIT.search(text):
             opened.commits = git_commands.commit_requests(commands)
@@ -134,13 +148,13 @@ class ObservedCommits:
     def note_result(
         self, opened: OpenCall, ended_at: EventPlace, text: str, failed: bool | None
     ) -> None:
-        """Note the commits that a call made, or that it may have made some and printed none.
+        """Note the commits that a call printed, or that it may have made one and printed none.
 
         Args:
             opened: the call.
             ended_at: where its result is.
-            text: what it printed.
-            failed: whether it failed; None: not stated.
+            text: what the call printed.
+            failed: whether the call failed; None: not stated.
         """
         if opened.shows_commit is not None:
             self._add_shown(opened.shows_commit, git_commands.shas_shown(text))
@@ -164,12 +178,18 @@ class ObservedCommits:
         self._is_undone = self._is_undone or opened.undoes_commit
 
     def note_unrequested(self, ended_at: EventPlace, call: int, text: str) -> None:
-        """Note the commits in a result without its call, which is in another file, or follows."""
+        """Note the commits in a result. Its call is in another file or comes later.
+
+        Args:
+            ended_at: where the result is.
+            call: the key of the call.
+            text: what the call printed.
+        """
         for line in git_commands.commit_lines(text):
             self.noted.append((_commit_printed(ended_at, call, line), None))
 
     def _note_quiet(self, opened: OpenCall, ended_at: EventPlace, text: str) -> None:
-        """Note that a call may have made a commit and printed none, and what it shows instead."""
+        """Note that a call may have made a commit and printed none, and which commits it shows."""
         request = opened.requests(1)[0]
         commit = replace(
             opened.commit_without_sha(ended_at),
@@ -185,14 +205,22 @@ class ObservedCommits:
             self._add_shown(self._last_quiet, shas)
 
     def _add_shown(self, index: int, shas: Sequence[str]) -> None:
-        """Note which commits are shown after one without a SHA, which may be one of them."""
+        """Note the commits that were shown after a commit without a SHA, which may be among them.
+
+        Args:
+            index: the index in ``noted`` of the commit without a SHA.
+            shas: the digits of the commits that were shown.
+        """
         commit, opened = self.noted[index]
         self.noted[index] = (replace(commit, shown=(*commit.shown, *shas)), opened)
 
     def _folder_number(
         self, opened: OpenCall, request: git_commands.CommitRequest
     ) -> int | None:
-        """Return the number of the folder in which commits were made, where that is known."""
+        """Return the number of the folder in which a command made commits, or None.
+
+        None where the folder is not known, or is not an absolute path once it is joined.
+        """
         if request.folder is None:
             return None
         path = expand_home(request.folder, [opened.folder])
@@ -208,7 +236,7 @@ def _commit_printed(
     Args:
         ended_at: where the result is that has the line.
         call: the key of the call.
-        line: the line. A root commit is the first one of another repository.
+        line: the line. A root commit counts as a commit in another repository.
     """
     return CommitMade(
         *ended_at,

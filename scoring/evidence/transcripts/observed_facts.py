@@ -9,8 +9,9 @@ from scoring.frozen import Frozen
 Method = Literal["checkpoint", "shared", "commit", "session", "time"]
 """How the lines of an iteration were found.
 
-They are in its checkpoints, in checkpoints that it shares with an earlier iteration, in the session
-that made its commit, in the session that its entry names, or in its window of time.
+They are in its checkpoints (``checkpoint``), in checkpoints that it shares with an earlier
+iteration (``shared``), in the session that made its commit (``commit``), in the session that its
+entry names (``session``), or in its window of time (``time``).
 """
 
 
@@ -19,13 +20,13 @@ class TestsSeen(Frozen):
 
     Attributes:
         runs: how many runs.
-        failed: how many of them failed.
+        failed: how many runs failed.
         last_passed: whether the last run before the end of the iteration passed; None without a
-            verdict.
-        edited_after: whether code was edited after it.
-        command: the first words of its command.
-        passed_tests: how many tests passed in it; None: not stated.
-        failed_tests: how many tests failed in it; None: not stated.
+            run or a verdict.
+        edited_after: whether code was edited after the last run.
+        command: the first words of the command of the last run; "" without a run.
+        passed_tests: how many tests passed in the last run; None: not stated.
+        failed_tests: how many tests failed in the last run; None: not stated.
         reviewing: how many runs are of sub-agents that edited no code, which do not vote.
         no_verdict: how many runs have no verdict.
         newly_failed: whether the last run failed where one of the same command had passed, and
@@ -52,12 +53,13 @@ class CorrectionsSeen(Frozen):
     Attributes:
         interrupts: how often the user stopped the agent.
         rejections: how often the user refused a call.
-        corrections: how many corrections these and the user's words are, each once.
+        corrections: how many corrections the stops, the refusals and the user's words are, each
+            counted once.
         resets: how often the agent took its own work back, which counts as a retry.
         words: how many prompts say that something is wrong; None where prompts are in another
-            language.
-        reports: how many prompts hand on what a program or a reviewer said. These are not
-            corrections.
+            language than English.
+        reports: how many prompts hand on what a program or a reviewer said. A report is not a
+            correction.
     """
 
     interrupts: int = 0
@@ -74,10 +76,10 @@ class WorkSeen(Frozen):
     Attributes:
         edits: how many edits.
         files: how many files were edited.
-        most: how often the file was edited that was edited most.
+        most: the number of edits of the file that was edited most.
         agents: how many sub-agents were started.
         compactions: how often the harness replaced what came before by a summary.
-        missing: how many sub-agents have no lines.
+        missing: how many of the sub-agents that were started have no lines here.
     """
 
     edits: int = 0
@@ -105,7 +107,7 @@ class SeenAt(NamedTuple):
 
 
 ClaimResult = Literal["confirmed", "no run", "last run failed"]
-"""What the last run of tests before a claim says of it."""
+"""What the last run of tests before a claim says of the claim."""
 
 
 class ClaimSeen(NamedTuple):
@@ -113,7 +115,7 @@ class ClaimSeen(NamedTuple):
 
     Attributes:
         kind: what it claims.
-        result: what the last run before it says of it; None: not known.
+        result: what the last run of tests before the claim says of the claim; None: not known.
         path: the transcript.
         line: the number of the line, from 1.
     """
@@ -135,8 +137,8 @@ class LinesFound(NamedTuple):
     Attributes:
         path: the transcript.
         first: the number of the first line, from 1.
-        last: the number of the last line.
-        total: how many lines there are.
+        last: the number of the last line, from 1, which counts too.
+        total: how many lines of the iteration there are. Others may be between first and last.
     """
 
     path: Path
@@ -150,18 +152,19 @@ class Observed(Frozen):
 
     Attributes:
         method: how the lines were found; None without lines.
-        sessions: the ids of their sessions.
-        problem: why it has no lines, or none that say anything, as in ``2 sessions overlap``.
-        shared_with: the earlier iteration that has the same part, and its observations. Tokens
-            count for that one.
+        sessions: the ids of the sessions that the lines are of.
+        problem: why the iteration has no lines, or none that say anything, as in ``2 sessions
+            overlap``; "" otherwise.
+        shared_with: the number of the earlier iteration that has the same part and observations,
+            and for which the tokens count; None without one.
         tool_calls: how many calls of tools are in what votes, without refused ones.
         elsewhere: how many of its lines vote here, while their tokens count for another unit.
         tests: the test runs.
         corrections: the corrections.
-        written: the result artifacts of its verifiers, by their paths in the repository, that an
-            agent wrote.
-        unsure: those that a copy, a change in place, or a redirection to an unknown path may have
-            written.
+        written: the result artifacts of its verifiers that an agent wrote, by their paths in the
+            repository.
+        unsure: the result artifacts of its verifiers that a copy, a change in place, or a
+            redirection to an unknown path may have written, by their paths in the repository.
         ran: for each verifier of the entry, whether a command of its kind ran.
         seen: where the commit, the last test run and the corrections were seen, in this order.
         checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum
@@ -170,13 +173,13 @@ class Observed(Frozen):
             not.
         lines: where its lines are.
         work: how the work went.
-        by_agents: the share of the lines of its commit that edits here wrote, above 0 to 1; None:
-            not known.
+        by_agents: the share of the lines of its commit that edits here wrote, above 0 and at most
+            1; None: not known.
         claims: the claims that tests pass, in the last message before the commit and in the reply
-            that reports it.
+            that reports the commit.
         also_active: the ids of the sessions that its checkpoints list and that did other work
-            since its first line.
-        failed_calls: how many calls failed; None: not stated.
+            since the first line of the iteration.
+        failed_calls: how many calls failed; None: not stated of any call.
         documents: whether its commit changed nothing but documents, against its first parent.
         stated: the harness and the model that its commit and its checkpoints state.
     """

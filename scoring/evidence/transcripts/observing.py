@@ -1,7 +1,7 @@
 """Notes what happens in one transcript as events, the same way for every harness.
 
 A reader calls the methods of :class:`Observations` in the order of the lines. The calls of tools
-wait here for their results, which they match by id: only a result says whether files were
+wait here for their results, which are matched by id: only a result says whether files were
 written, tests passed, or a commit was made. What is seen of each: docs/EVIDENCE.md,
 "Observations".
 """
@@ -88,7 +88,7 @@ class Observations:
 
         Args:
             span: the index of its span.
-            number: its number; the same as before where a line break between two is missing.
+            number: its number, from 0. Two lines without a line break between them share one.
             time: when it was written, in nanoseconds since 1970.
             key: the key of its id; see :meth:`line_key`.
         """
@@ -103,7 +103,7 @@ class Observations:
         return int.from_bytes(digest, "little", signed=True) or 1
 
     def responds(self, response: str | None) -> None:
-        """Note that the agent wrote the line, and the id of the response that it is part of."""
+        """Note that the agent wrote the line, and the id of its response; None: not known."""
         self._response = response
         self._question_declined = False
         self._idle = False
@@ -117,11 +117,11 @@ class Observations:
             )
 
     def asked(self) -> None:
-        """Note a text of the user, or of the harness for the user, which ends a reply."""
+        """Note a text of the user, or of the harness in the user's place. It ends a reply."""
         self._note(ChatText, by_user=True, claims_tests_pass=False)
 
     def prompt(self, text: str) -> None:
-        """Note what a person says of the work before, if there is any. The text is not kept."""
+        """Note what a person says of the work before, if a tool was called. No text is kept."""
         self._idle = True
         is_again = self._last_prompt == key_of(text)
         self._last_prompt = key_of(text)
@@ -136,7 +136,7 @@ class Observations:
         self._is_stopped = False
 
     def taken_back(self, since: int) -> None:
-        """Note that the user took back the prompts from a line on."""
+        """Note that the user took back the prompts from line ``since`` on, which counts too."""
         self._events[Prompt] = [
             prompt for prompt in self._events[Prompt] if prompt.line < since
         ]
@@ -144,7 +144,7 @@ class Observations:
     def interrupted(self) -> None:
         """Note that the user stopped the agent.
 
-        With a question that was declined it does not count as a stop.
+        Just after the user declined a question, it does not count as a stop.
         """
         if not self._question_declined:
             self._note(UserBreak, kind="interruption", idle=self._idle)
@@ -225,7 +225,7 @@ class Observations:
             call: the id of the call.
             text: the commands.
             folder: where they start; "": not known.
-            patch: what may have a patch that they apply, in the form of ``apply_patch``.
+            patch: a text that may hold a patch of ``apply_patch`` that they apply; "" without one.
 
         Returns:
             The key of the call.
@@ -259,12 +259,12 @@ class Observations:
     def result(
         self, call: str | None, failed: bool | None, output: Callable[[], str]
     ) -> None:
-        """Note how a call ended.
+        """Note how a call ended. Only the first result of a call counts.
 
         Args:
-            call: the id of the call.
+            call: the id of the call; None without one.
             failed: whether it failed; None: not stated.
-            output: returns what it printed; only called where that matters.
+            output: returns what the call printed; only called where that matters.
         """
         key = _call_key(call)
         if key in self._response_of_ended:
@@ -302,22 +302,22 @@ class Observations:
             self._response_of_ended[key] = _call_key(opened.response)
 
     def printed(self, call: str | None, text: str) -> None:
-        """Note what a call printed that still runs: tests that have failed will not pass."""
+        """Note what a call has printed so far. A failure in it is final, whatever comes later."""
         opened = self._open_calls.get(_call_key(call))
         if opened is not None:
             self._runs.note_printed(opened, text)
 
     def commits(self, call: str | None) -> bool:
-        """Return whether a call has commands that make commits."""
+        """Return whether a call that is known by its id has commands that make commits."""
         opened = self._open_calls.get(_call_key(call))
         return opened is not None and bool(opened.commits)
 
     def refused(self, call: str | None, reason: str = "") -> None:
-        """Note that the user refused a call. A declined question is not a correction.
+        """Note that the user refused a call, or declined a question, which is not a correction.
 
         Args:
-            call: the id of the call.
-            reason: what the user said.
+            call: the id of the call; None without one.
+            reason: what the user said; "": nothing. A question as the reason declines one too.
         """
         key = _call_key(call)
         opened = self._open_calls.pop(key, None)
@@ -336,7 +336,7 @@ class Observations:
     def fill(self, events: TranscriptEvents, begins_session: bool) -> TranscriptEvents:
         """Put what was seen into the events of a transcript.
 
-        More lines may follow: what waits for its result is put in as it is now.
+        More lines may follow. A call without a result is put in as it is now.
 
         Args:
             events: what the reader has counted, with its spans.
@@ -381,7 +381,7 @@ class Observations:
         self._events[event_type].append(event_type(*self._place, **fields))
 
     def _open(self, call: str | None) -> OpenCall:
-        """Begin a call. One that was written before counts as it was the first time."""
+        """Begin a call. One with an id that came before is begun as ended, so it says nothing."""
         self._has_worked = True
         self._idle = False
         self._is_stopped = False
@@ -396,5 +396,5 @@ class Observations:
 
 
 def _call_key(call: str | None) -> int:
-    """Return the key of an id, or 0 without one."""
+    """Return the key of the id of a call, or 0 without an id."""
     return key_of(call) if call else 0

@@ -1,4 +1,4 @@
-"""Calls of tools that wait for their results: what they do, and what becomes of it as events."""
+"""Calls of tools that wait for their results: what they do, and the events that it becomes."""
 
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -61,22 +61,24 @@ class OpenCall:
     """A call of a tool that has no result yet.
 
     Attributes:
-        place: where it is.
+        place: where the call is.
         key: the key of its id; 0 without one.
-        response: the id of the response that asked for it.
+        response: the id of the response that asked for the call; None: not known.
         asks_user: whether it only asks the user something.
         works: whether it edits or runs something.
         does_one_thing: whether its failure means that nothing was done.
-        run: the run of tests in it.
+        run: the run of tests in it; None without one.
         has_failed: whether tests in it failed, while it still runs.
-        folder: the folder in which its commands start.
-        commits: the commands that make commits.
-        shows_commit: the index of the commit without a SHA that it may show; None without one.
+        folder: the folder in which its commands start; "": not known.
+        commits: the commands in it that make commits.
+        shows_commit: the index in :attr:`.ObservedCommits.noted` of the commit without a SHA that
+            the call may show; None without one.
         undoes_commit: whether it takes the last commit back and keeps the changes.
-        leaves_stash: whether the work is in a stash after it; None: as before.
-        ended: whether its result was seen, or the call itself was seen before.
+        leaves_stash: whether the work is in a stash after the call; None: the call changes
+            nothing about that.
+        ended: whether its result was seen, or a call with the same id was seen before.
         effects: what it does, as events in the line of the call.
-        written: what changes of the lines of the files that it writes.
+        written: the changes of the lines of the files that it writes.
     """
 
     place: EventPlace
@@ -99,16 +101,26 @@ class OpenCall:
     def note(
         self, kind: Callable[..., Event], numbers: Iterable[int], **about: bool
     ) -> None:
-        """Note an effect on each of some files, by their numbers, or a run of each program."""
+        """Note an effect for each of some numbers: of paths, or for programs their keys.
+
+        Args:
+            kind: makes the event of the effect.
+            numbers: the numbers.
+            about: further fields of the event, by name.
+        """
         self.effects += [kind(*self.place, number, **about) for number in numbers]
 
     @property
     def asks_git(self) -> bool:
-        """Whether it makes commits, takes one back, or may show one without a SHA."""
+        """Whether it makes commits, takes a commit back, or may show a commit without a SHA."""
         return bool(self.commits) or self.undoes_commit or self.shows_commit is not None
 
     def requests(self, count: int) -> list[CommitRequest]:
-        """Return the command that made each of ``count`` commits, as far as that is known."""
+        """Return the command that made each of ``count`` commits, in their order.
+
+        Where the call has another number of such commands, each is one with only what all of them
+        have in common: the folder, and whether they amend.
+        """
         if len(self.commits) == count:
             return list(self.commits)
 
@@ -120,10 +132,10 @@ class OpenCall:
         return [of_any] * count
 
     def run_is_elsewhere(self, homes: Collection[str]) -> bool:
-        """Return whether its run of tests is known to test another project.
+        """Return whether its run of tests is known to test another project. False without a run.
 
         Args:
-            homes: the folders of its session.
+            homes: the absolute paths of the folders of its session.
         """
         return self.run is not None and self._are_elsewhere([self.run.folder], homes)
 
@@ -131,14 +143,19 @@ class OpenCall:
         """Return whether it is known to have made its commits outside the folders of its session.
 
         Args:
-            homes: the folders of its session.
+            homes: the absolute paths of the folders of its session.
         """
         return self._are_elsewhere([request.folder for request in self.commits], homes)
 
     def _are_elsewhere(
         self, folders: Sequence[str | None], homes: Collection[str]
     ) -> bool:
-        """Return whether there are folders, all known, and all outside the homes."""
+        """Return whether there are folders, and all of them are known and outside the homes.
+
+        Args:
+            folders: the folders as commands name them; None: not known.
+            homes: the absolute paths of the folders of the session.
+        """
         return bool(folders) and all(
             folder is not None and is_elsewhere(self.folder, folder, homes)
             for folder in folders
@@ -147,12 +164,14 @@ class OpenCall:
     def keep_effects(
         self, events: dict[type[Event], list[Any]], ended: EventPlace, *, undone: bool
     ) -> None:
-        """Note what it did as events: files where its result is, all else where it was called.
+        """Put what the call did into events.
+
+        Programs, resets and sub-agents are put in the line of the call, files in that of its end.
 
         Args:
-            events: where to.
+            events: the events so far, by kind. They are added to.
             ended: where its result is.
-            undone: whether it came to nothing, so that only the programs ran.
+            undone: whether the call came to nothing, so that only its programs count.
         """
         for effect in self.effects:
             if undone and not isinstance(effect, ProgramRun):
@@ -167,7 +186,12 @@ class OpenCall:
             )
 
     def run_without_result(self, run: TestCommand, label: int) -> TestRun:
-        """Return its run of tests without a result, by the number of the run's label."""
+        """Return its run of tests without a result.
+
+        Args:
+            run: the run.
+            label: the number of the label of the run, among the texts.
+        """
         return TestRun(
             *self.place,
             call=self.key,
@@ -179,7 +203,7 @@ class OpenCall:
         )
 
     def commit_without_sha(self, place: EventPlace) -> CommitMade:
-        """Return the commit that it may have made, of which it printed nothing."""
+        """Return the commit that the call may have made without printing it, in a line."""
         return CommitMade(
             *place,
             call=self.key,
@@ -190,7 +214,13 @@ class OpenCall:
     def note_writes(
         self, commands: Sequence[ShellCommand], text: str, paths: PathTexts
     ) -> None:
-        """Note which files commands write, may write, and change in an unknown way."""
+        """Note which files commands write, may write, change in an unknown way, and remove.
+
+        Args:
+            commands: the commands of the call.
+            text: the text of the commands.
+            paths: the table of the paths and texts of the transcript.
+        """
         targets: list[str] = []
         unseen: list[str] = []
         removed: list[str] = []
@@ -217,7 +247,7 @@ class OpenCall:
             self.written = paths.changes(documents, "", whole=">>" not in text)
 
     def note_resets(self, commands: Sequence[ShellCommand], paths: PathTexts) -> None:
-        """Note what commands take back."""
+        """Note what commands of the call take back."""
         for reset in git_commands.resets(commands):
             folder = folder_after(commands, self.folder)
             numbers: list[int | None] = [*paths.path_numbers(reset.paths, folder)]
@@ -225,7 +255,10 @@ class OpenCall:
                 self.effects.append(WorkReset(*self.place, reset.kind, number))
 
     def note_programs(self, commands: Iterable[ShellCommand]) -> None:
-        """Note the programs that commands run, each once, as many as are kept."""
+        """Note the programs that commands run, each once.
+
+        At most :data:`NAMES_OF_A_CALL` names are looked at.
+        """
         names: list[str] = []
         for command in commands:
             if command.words and not command.defines_function:

@@ -32,7 +32,7 @@ _LANGUAGE_LIMIT = 600
 """How many characters show the language."""
 
 _REVIEW_WORDS = 20
-"""How many words a text has that may be a review."""
+"""How many words a text must have to be taken for a review."""
 
 _TAGS = re.compile(r"<([a-z]+[_-][a-z_-]+)\b[^>]*>.*?</\1>", re.DOTALL)
 _REQUEST = re.compile(
@@ -47,7 +47,7 @@ _INLINE = re.compile(r"([\"`])[^\"`\n]*\1|(?<=\S) *\([^()\n]*\)")
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:[.:]\w[^.!?;\n]*)*")
 
 _LEAD = re.compile(r"\A[^:]{1,160}:\s+")
-"""What a person says in front of what is shown."""
+"""What a person says, up to a colon, in front of a text that is shown."""
 
 _SPEAKS = re.compile(r"\b(?:i|i'm|i'd|i've|you|we|me|my|our|us|let's|yes|thanks)\b")
 _CLAUSE_MARKS = re.compile(",?(?: and| so)+ |, ")
@@ -61,7 +61,7 @@ _STRAIGHT_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 def _forms() -> Mapping[str, re.Pattern[str]]:
     """Return the forms of the data file, by name.
 
-    In them, names in angle brackets are replaced by the words that they stand for.
+    A name in angle brackets in a form is replaced by the words that the data file has for it.
     """
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
     words = data.pop("words")
@@ -76,10 +76,11 @@ def _forms() -> Mapping[str, re.Pattern[str]]:
 
 
 def _form_of_wrong(wrong: Mapping[str, list[str]]) -> str:
-    """Return the form of what says that something is wrong.
+    """Return one form for all that says that something is wrong.
 
-    Some forms count at certain places alone, others anywhere. In a question only those count that
-    ask for a correction, which are in groups with names.
+    Some of its forms count only at certain places of a sentence, others anywhere. In a question
+    only the forms that ask for a correction count. They are in the groups ``ask_begins`` and
+    ``ask_within``.
     """
     asks_at_place = f"(?P<ask_begins>{'|'.join(wrong['ask_begins'])})"
     asks_anywhere = f"(?P<ask_within>{'|'.join(wrong['ask_within'])})"
@@ -91,7 +92,8 @@ def _form_of_wrong(wrong: Mapping[str, list[str]]) -> str:
 def said_in(prompt: str) -> PromptKind | None:
     """Return what a prompt says of the work before it, or None where it says nothing.
 
-    What a harness or a template wrote says nothing.
+    None also where a harness or a template wrote the prompt. Of several kinds, the first of these
+    counts: foreign, report of a review, wrong, report of a program.
     """
     forms = _forms()
     text = _plain_text(prompt)
@@ -129,7 +131,10 @@ def _plain_text(prompt: str) -> str:
 
 
 def _own_words(text: str) -> tuple[str, bool]:
-    """Return what the person wrote, without quotations and output, and whether there is output."""
+    """Return what the person wrote, without quotations and output, and whether there is output.
+
+    All from the first line of output to the last one is left out.
+    """
     is_output = _forms()["output"].search
     if is_output(text) is None:
         return _QUOTED.sub("\n", text).strip(), False
@@ -144,7 +149,7 @@ def _own_words(text: str) -> tuple[str, bool]:
 
 
 def _is_foreign(text: str) -> bool:
-    """Return whether a text is not in English, as far as its letters or its small words say so."""
+    """Return whether a text is in another language than English, by its letters or small words."""
     letters = _LETTER.findall(text)
     if sum(letter > _LAST_LATIN for letter in letters) * 4 > len(letters):
         return True
@@ -162,7 +167,7 @@ def _is_impersonal_review(own_words: str) -> bool:
 
 
 def _corrects(text: str) -> bool:
-    """Return whether a text says that something is wrong."""
+    """Return whether a text says that something is wrong, in a sentence where that counts."""
     forms = _forms()
     text = _INLINE.sub(" x", text).replace("'", "")
     text = _SENTENCE.sub(_unless_present, text).replace(" but ", " but. ")
@@ -183,14 +188,23 @@ def _corrects(text: str) -> bool:
 
 
 def _unless_present(sentence: re.Match[str]) -> str:
-    """Return a sentence, or "" for one that only says how things are at present."""
+    """Return the matched sentence, or "" for one that only says how things are at present."""
     forms = _forms()
     words = forms["openers"].sub("", " ".join(sentence[0].split()), 1)
     return "" if forms["present"].match(words) else sentence[0]
 
 
 def _counts(form: re.Match[str], sentence: str, *, asking: bool) -> bool:
-    """Return whether a form says so where it is: not in a question, a condition or a plan."""
+    """Return whether a form says that something is wrong where it is in a sentence.
+
+    A form that asks for a correction always counts. Any other form does not count in a question,
+    a condition or a plan.
+
+    Args:
+        form: the form, as it was found in the sentence.
+        sentence: the sentence.
+        asking: whether the sentence is a question, or goes on from a question.
+    """
     forms = _forms()
     if form["ask_begins"] or form["ask_within"]:
         return True
